@@ -1,0 +1,221 @@
+//! What no single value shows: settings that cannot work, alone or together.
+
+use fanin_units::{Bytes, QueueSize, Time};
+
+use crate::problem::Problem;
+use crate::scenario::{Assignment, Contender};
+use crate::{Discipline, Kind, Settings};
+
+/// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
+const FAN_IN_MAX: u32 = 1_000_000;
+
+/// A problem and the keys that it lies in.
+pub(crate) struct Wrong {
+    pub paths: Vec<&'static str>,
+    pub what: String,
+}
+
+/// `fragment` and `block` exclude one another within one layer of settings.
+pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
+    let fragment = layer.iter().find(|a| a.is("workload", "fragment"));
+    let block = layer.iter().find(|a| a.is("workload", "block"));
+    match (fragment, block) {
+        (Some(_), Some(block)) => Err(Problem::new(
+            block.origin(),
+            "`workload.fragment` and `workload.block` exclude one another: keep the one that is meant",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A later layer's `fragment` takes the place of an earlier one's `block`, and the other way round.
+pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
+    match (section, key) {
+        ("workload", "fragment") => settings.workload.block.0 = None,
+        ("workload", "block") => settings.workload.fragment.0 = None,
+        _ => {}
+    }
+}
+
+/// Refuses what cannot work.
+pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
+    let Contender { scheme, settings: s, .. } = contender;
+    let wrong = |paths: &[&'static str], what: String| Err(Wrong { paths: paths.to_vec(), what });
+
+    if s.sweep.fan_in.is_empty() {
+        return wrong(&["sweep.fan_in"], "`sweep.fan_in` is empty: write at least one number, such as [8]".into());
+    }
+    if let Some(n) = s.sweep.fan_in.iter().find(|&&n| n == 0 || n > FAN_IN_MAX) {
+        return wrong(&["sweep.fan_in"], format!("a fan-in of {n}: right would be a number from 1 to {FAN_IN_MAX}"));
+    }
+    if !s.sweep.fan_in.is_sorted_by(|a, b| a < b) {
+        return wrong(&["sweep.fan_in"], "the fan-ins must rise, each once, such as [2, 4, 8]".into());
+    }
+    if s.run.seeds == 0 {
+        return wrong(&["run.seeds"], "no seeds: right would be at least 1".into());
+    }
+    if s.run.first_seed.checked_add(s.run.seeds.into()).is_none() {
+        return wrong(&["run.first_seed"], "`run.first_seed` leaves no room for the other seeds".into());
+    }
+
+    if !(64..=9_000).contains(&s.tcp.mss.0) {
+        return wrong(&["tcp.mss"], format!("an MSS of {}: right would be 64 B to 9000 B", s.tcp.mss));
+    }
+    if s.tcp.initial_window == 0 || s.tcp.initial_window > 1_000 {
+        return wrong(&["tcp.initial_window"], "an initial window is 1 to 1000 segments".into());
+    }
+    if s.tcp.delayed_ack == 0 || s.tcp.delayed_ack > 64 {
+        return wrong(&["tcp.delayed_ack"], "an ACK covers 1 to 64 segments (1 acknowledges every packet)".into());
+    }
+    if s.tcp.rto_min > s.tcp.rto_max || s.tcp.rto_initial > s.tcp.rto_max {
+        return wrong(
+            &["tcp.rto_min", "tcp.rto_max", "tcp.rto_initial"],
+            format!(
+                "rto_min {} and rto_initial {} must not exceed rto_max {}",
+                s.tcp.rto_min, s.tcp.rto_initial, s.tcp.rto_max
+            ),
+        );
+    }
+    if s.tcp.rto_min == Time::ZERO || s.tcp.rto_initial == Time::ZERO || s.tcp.syn_timeout.0 == Some(Time::ZERO) {
+        return wrong(
+            &["tcp.rto_min", "tcp.rto_initial", "tcp.syn_timeout"],
+            "a retransmission timeout of zero would resend for ever: right would be \"200 ms\" or, boldly, \"1 ms\""
+                .into(),
+        );
+    }
+    if s.tcp.rto_max > Time::from_secs(3_600) {
+        return wrong(&["tcp.rto_max"], "rto_max is at most an hour (3600 s)".into());
+    }
+    if s.tcp.receive_window < s.tcp.mss || s.tcp.receive_window.0 > 1 << 30 {
+        return wrong(&["tcp.receive_window", "tcp.mss"], "a receive window is from one MSS to 1 GiB".into());
+    }
+    if s.link.framing.0 > 1_000 {
+        return wrong(
+            &["link.framing"],
+            format!("{} of framing a packet: right would be at most 1000 B", s.link.framing),
+        );
+    }
+    if s.link.delay > Time::from_secs(10) {
+        return wrong(&["link.delay"], format!("a link delay of {}: right would be at most 10 s", s.link.delay));
+    }
+
+    let full = full_frame(s);
+    for (path, size) in [("switch.buffer", Some(s.switch.buffer)), ("host.buffer", s.host.buffer.0)] {
+        let small = match size {
+            Some(QueueSize::Bytes(bytes)) => bytes < full,
+            Some(QueueSize::Packets(packets)) => packets == 0,
+            None => false,
+        };
+        if small {
+            let what =
+                format!("`{path}` does not hold one packet: right would be at least {} or 1 packet", Bytes(full));
+            return wrong(&[if path == "switch.buffer" { "switch.buffer" } else { "host.buffer" }, "tcp.mss"], what);
+        }
+    }
+
+    workload(s)?;
+
+    if scheme.discipline == Discipline::Red {
+        match (s.red.min_th, s.red.max_th) {
+            (QueueSize::Bytes(low), QueueSize::Bytes(high)) if low <= high && high > 0 => {}
+            (QueueSize::Packets(low), QueueSize::Packets(high)) if low <= high && high > 0 => {}
+            (low, high) => {
+                let what = format!(
+                    "RED's min_th {low} and max_th {high}: both in packets or both in bytes, the first not above the second"
+                );
+                return wrong(&["red.min_th", "red.max_th"], what);
+            }
+        }
+        if s.red.weight.in_q(16) == 0 && !s.red.instantaneous {
+            return wrong(&["red.weight"], "a weight of zero never moves RED's average".into());
+        }
+    }
+    if scheme.base == crate::Base::Dctcp && s.dctcp.g.in_q(16) == 0 {
+        return wrong(&["dctcp.g"], "a g of zero never moves DCTCP's alpha: the usual value is \"1/16\"".into());
+    }
+    if scheme.base == crate::Base::Cubic && (s.cubic.beta.in_q(10) == 0 || s.cubic.c.in_q(10) == 0) {
+        return wrong(
+            &["cubic.beta", "cubic.c"],
+            "CUBIC's beta and c are above zero: the usual values are 0.7 and 0.4".into(),
+        );
+    }
+    if scheme.gss && (s.gss.initial_window == 0 || s.gss.initial_window > 1_000) {
+        return wrong(&["gss.initial_window"], "an initial window is 1 to 1000 segments".into());
+    }
+    Ok(())
+}
+
+fn workload(s: &Settings) -> Result<(), Wrong> {
+    let wrong = |paths: &[&'static str], what: String| Err(Wrong { paths: paths.to_vec(), what });
+    let w = &s.workload;
+    let sizes = ["workload.fragment", "workload.block"];
+    match (w.kind, w.fragment.0, w.block.0) {
+        (Kind::Long, _, _) => {}
+        (_, None, None) => {
+            return wrong(
+                &["workload.kind"],
+                format!(
+                    "the {} workload needs `workload.fragment` (a server) or `workload.block` (in all), such as \"256 KiB\"",
+                    w.kind.word()
+                ),
+            );
+        }
+        (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => {
+            return wrong(&sizes, "an answer of 0 B: right would be at least 1 B".into());
+        }
+        (_, _, Some(block)) => {
+            if let Some(n) = s.sweep.fan_in.iter().find(|&&n| u64::from(n) > block.0) {
+                return wrong(&sizes, format!("a block of {block} leaves less than a byte for each of {n} servers"));
+            }
+        }
+        _ => {}
+    }
+    if w.fragment.0.or(w.block.0).is_some_and(|size| size.0 > 1 << 40) {
+        return wrong(&sizes, "an answer is at most 1 TiB".into());
+    }
+    if w.duration == Time::ZERO || w.duration > Time::from_secs(100_000) {
+        return wrong(
+            &["workload.duration"],
+            format!("a duration of {}: right would be above 0 and at most 100000 s", w.duration),
+        );
+    }
+    if w.kind == Kind::WebSearch && (w.queries == 0 || w.request.0 == 0) {
+        return wrong(
+            &["workload.queries", "workload.request"],
+            "a web search has at least one query, and its request at least 1 B".into(),
+        );
+    }
+    if w.in_flight.0 == Some(0) {
+        return wrong(
+            &["workload.in_flight"],
+            "no server may be asked: right would be at least 1, or \"none\" for no cap".into(),
+        );
+    }
+    if w.in_flight.0.is_some() && matches!(w.kind, Kind::Long | Kind::OneShot) {
+        return wrong(
+            &["workload.in_flight"],
+            format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
+        );
+    }
+    if w.request > Bytes(1 << 20) {
+        return wrong(&["workload.request"], format!("a request of {}: right would be at most 1 MiB", w.request));
+    }
+    for (path, span) in [
+        ("workload.start_jitter", w.start_jitter),
+        ("host.service_time", s.host.service_time),
+        ("host.service_jitter", s.host.service_jitter),
+    ] {
+        if span > Time::from_secs(1_000) {
+            return Err(Wrong {
+                paths: vec![path],
+                what: format!("`{path}` of {span}: right would be at most 1000 s"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A full data frame on the wire, without TCP options.
+fn full_frame(s: &Settings) -> u64 {
+    s.tcp.mss.0 + 40 + s.link.framing.0
+}

@@ -1,0 +1,24 @@
+//! What every driver takes and gives: the scenario file, the registry of schemes, [`RunSpec`], and the
+//! schemas of [`RunTables`].
+//!
+//! A scenario is read by [`Scenario::parse`], widened by `--set` and friends ([`Scenario::assign`]), and resolved, one
+//! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
+
+mod check;
+mod problem;
+mod registry;
+mod run;
+mod scenario;
+mod setting;
+mod settings;
+mod tables;
+
+pub use problem::{Origin, Problem};
+pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
+pub use run::RunSpec;
+pub use scenario::{Contender, Scenario};
+pub use setting::{KeyDoc, Literal, Optional, Setting, Share};
+pub use settings::{
+    Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, Red, Run, Settings, Sweep, Switch, Tcp, Workload,
+};
+pub use tables::{Cell, Column, ColumnType, Engine, FlowRow, PortRow, QueryRow, Row, RunTables, Totals};

@@ -1,0 +1,56 @@
+//! Bad input, told to the user: what was wrong, where, what would be right.
+
+use std::fmt;
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A line of the scenario file.
+    File {
+        /// The file's name as the user gave it.
+        name: String,
+        /// Counted from one.
+        line: usize,
+    },
+    /// An argument, such as `--set link.rate=10`.
+    Argument(String),
+    /// Not from the user: a default, or the whole.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::File { name, line } => write!(f, "{name}:{line}: "),
+            Origin::Argument(text) => write!(f, "{text}: "),
+            Origin::Default => Ok(()),
+        }
+    }
+}
+
+/// One thing that the user must mend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{origin}{what}")]
+pub struct Problem {
+    /// Where it stands.
+    pub origin: Origin,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub fn new(origin: &Origin, what: impl Into<String>) -> Problem {
+        Problem { origin: origin.clone(), what: what.into() }
+    }
+}
+
+/// The text "(did you mean `x`?)" for the nearest of `known`, or nothing where none is near.
+pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .min_by_key(|&(distance, _)| distance)
+        .filter(|&(distance, candidate)| distance <= 2 + candidate.len() / 4)
+        .map_or(String::new(), |(_, candidate)| format!(" (did you mean `{candidate}`?)"))
+}

@@ -1,0 +1,18 @@
+//! One run, as a plain value: what a driver is given.
+
+use crate::{Scheme, Settings};
+
+/// One run: a scheme at one point of the sweep under one seed. The same spec gives the same tables everywhere.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunSpec {
+    /// What the user calls the scheme.
+    pub label: String,
+    /// The scheme.
+    pub scheme: Scheme,
+    /// Every setting, resolved and checked.
+    pub settings: Settings,
+    /// The number of servers.
+    pub fan_in: u32,
+    /// The seed of every random stream.
+    pub seed: u64,
+}

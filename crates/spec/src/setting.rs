@@ -1,0 +1,332 @@
+//! One setting's value: how it is read from a scenario and how it prints.
+
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+
+/// A value as it stands in a scenario or behind `--set`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// A quoted text; behind `--set` the quotes may be left out.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a point.
+    Float(f64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// Values in brackets.
+    List(Vec<Literal>),
+}
+
+impl Literal {
+    fn show(&self) -> String {
+        match self {
+            Literal::Text(text) => format!("\"{text}\""),
+            Literal::Integer(n) => n.to_string(),
+            Literal::Float(x) => x.to_string(),
+            Literal::Bool(b) => b.to_string(),
+            Literal::List(items) => format!("[{}]", items.iter().map(Literal::show).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+/// What can be a setting's value.
+pub trait Setting: Sized {
+    /// What a right value looks like, for messages and the reference.
+    const FORM: &'static str;
+
+    /// Reads the value; `Err` says what is wrong with it, without the form.
+    fn read(literal: &Literal) -> Result<Self, String>;
+
+    /// Prints the value as a scenario would have it.
+    fn show(&self) -> String;
+}
+
+/// A key of the scenario, as the reference lists it.
+#[derive(Clone, Debug)]
+pub struct KeyDoc {
+    /// The full path, such as `link.rate`.
+    pub path: String,
+    /// What a right value looks like.
+    pub form: &'static str,
+    /// The default, printed as a scenario would have it.
+    pub default: String,
+    /// What it means.
+    pub doc: String,
+}
+
+fn unexpected(literal: &Literal) -> String {
+    format!("{} is not of that form", literal.show())
+}
+
+macro_rules! quantity {
+    ($type:ty, $form:literal) => {
+        impl Setting for $type {
+            const FORM: &'static str = $form;
+            fn read(literal: &Literal) -> Result<Self, String> {
+                match literal {
+                    Literal::Text(text) => text.parse().map_err(|why| format!("\"{text}\" is not a value here: {why}")),
+                    Literal::Integer(n) => Err(format!("{n} is not a value here: its unit is missing")),
+                    other => Err(unexpected(other)),
+                }
+            }
+            fn show(&self) -> String {
+                format!("\"{self}\"")
+            }
+        }
+    };
+}
+
+quantity!(Time, "a time with its unit, such as \"25 us\"");
+quantity!(Bytes, "bytes with their unit, such as \"64 KiB\" or \"1460 B\"");
+quantity!(QueueSize, "a size with its unit, such as \"64 KiB\" or \"250 packets\"");
+
+impl Setting for Rate {
+    const FORM: &'static str = "a rate above zero with its unit, such as \"10 Gbit/s\"";
+    fn read(literal: &Literal) -> Result<Rate, String> {
+        match literal {
+            Literal::Text(text) => match text.parse() {
+                Ok(Rate(0)) => Err("a rate of zero moves nothing".into()),
+                Ok(rate) => Ok(rate),
+                Err(why) => Err(format!("\"{text}\" is not a value here: {why}")),
+            },
+            Literal::Integer(n) => Err(format!("{n} is not a value here: its unit is missing")),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        format!("\"{self}\"")
+    }
+}
+
+impl Setting for bool {
+    const FORM: &'static str = "true or false";
+    fn read(literal: &Literal) -> Result<bool, String> {
+        match literal {
+            Literal::Bool(value) => Ok(*value),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for u32 {
+    const FORM: &'static str = "a whole number";
+    fn read(literal: &Literal) -> Result<u32, String> {
+        match literal {
+            Literal::Integer(n) => u32::try_from(*n).map_err(|_| format!("{n} is out of range")),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for u64 {
+    const FORM: &'static str = "a whole number";
+    fn read(literal: &Literal) -> Result<u64, String> {
+        match literal {
+            Literal::Integer(n) => u64::try_from(*n).map_err(|_| format!("{n} is out of range")),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for Vec<u32> {
+    const FORM: &'static str = "a list of whole numbers, such as [2, 4, 8]";
+    fn read(literal: &Literal) -> Result<Vec<u32>, String> {
+        match literal {
+            Literal::List(items) => items.iter().map(u32::read).collect(),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        format!("[{}]", self.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A share between 0 and 1, kept in units of 1/2^32: written as a number or as a fraction in quotes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    written: (u32, u32),
+}
+
+impl Share {
+    /// `numerator / denominator`, which is at most one.
+    pub const fn of(numerator: u32, denominator: u32) -> Share {
+        Share { written: (numerator, denominator) }
+    }
+
+    /// The share in units of 1/2^`bits`, rounded to the nearest.
+    pub const fn in_q(self, bits: u32) -> u32 {
+        let (n, d) = (self.written.0 as u64, self.written.1 as u64);
+        (((n << bits) + d / 2) / d) as u32
+    }
+
+    fn parse(text: &str) -> Option<Share> {
+        let (n, d) = match text.split_once('/') {
+            Some((n, d)) => (n.trim().parse().ok()?, d.trim().parse().ok()?),
+            None => {
+                let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+                let scale = 10u32.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+                let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u32>().ok()? };
+                (whole.parse::<u32>().ok()?.checked_mul(scale)?.checked_add(fraction)?, scale)
+            }
+        };
+        (d > 0 && n <= d).then_some(Share { written: (n, d) })
+    }
+}
+
+impl Setting for Share {
+    const FORM: &'static str = "a share from 0 to 1, such as 0.0625 or \"1/16\"";
+    fn read(literal: &Literal) -> Result<Share, String> {
+        let text = match literal {
+            Literal::Text(text) => text.clone(),
+            Literal::Integer(n) => n.to_string(),
+            Literal::Float(x) => x.to_string(),
+            other => return Err(unexpected(other)),
+        };
+        Share::parse(&text).ok_or_else(|| unexpected(literal))
+    }
+    fn show(&self) -> String {
+        match self.written {
+            (n, d) if n == d || n == 0 => (n / d).to_string(),
+            (n, d) => format!("\"{n}/{d}\""),
+        }
+    }
+}
+
+/// A value that may be absent, written `"none"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optional<T>(pub Option<T>);
+
+impl<T> Optional<T> {
+    /// No value.
+    pub const NONE: Optional<T> = Optional(None);
+}
+
+macro_rules! optional {
+    ($type:ty, $form:literal) => {
+        impl Setting for Optional<$type> {
+            const FORM: &'static str = $form;
+            fn read(literal: &Literal) -> Result<Self, String> {
+                match literal {
+                    Literal::Text(text) if text == "none" => Ok(Optional(None)),
+                    other => <$type>::read(other).map(|value| Optional(Some(value))),
+                }
+            }
+            fn show(&self) -> String {
+                self.0.as_ref().map_or("\"none\"".into(), Setting::show)
+            }
+        }
+    };
+}
+
+optional!(Bytes, "bytes with their unit, such as \"256 KiB\", or \"none\"");
+optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
+optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");
+optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
+optional!(u32, "a whole number, or \"none\"");
+
+/// Declares an enum whose values are words in a scenario.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident, $form:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl Setting for $name {
+            const FORM: &'static str = $form;
+            fn read(literal: &Literal) -> Result<$name, String> {
+                match literal {
+                    Literal::Text(text) => match text.as_str() {
+                        $($word => Ok($name::$variant),)*
+                        other => Err(format!("\"{other}\" is not one of these{}",
+                            crate::problem::did_you_mean(other, [$($word),*]))),
+                    },
+                    _ => Err("it is not a word".into()),
+                }
+            }
+            fn show(&self) -> String {
+                format!("\"{}\"", self.word())
+            }
+        }
+
+        impl $name {
+            /// The word that stands for it in a scenario.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+
+            /// Every value with what it means, in the order of their declaration.
+            pub fn all() -> Vec<($name, String)> {
+                vec![$(($name::$variant, crate::setting::doc_text(&[$(stringify!($vdoc)),*]))),*]
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text.
+macro_rules! section {
+    ($(#[doc = $doc:literal])* $name:ident in $section:literal {
+        $($(#[doc = $kdoc:literal])* $key:ident: $type:ty = $default:expr,)*
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[doc = $kdoc])* pub $key: $type,)* }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $($key: $default,)* }
+            }
+        }
+
+        impl crate::setting::Section for $name {
+            const NAME: &'static str = $section;
+            const DOC: &'static str = concat!($($doc),*);
+            const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+
+            fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String> {
+                match key {
+                    $(stringify!($key) => {
+                        self.$key = <$type>::read(literal)
+                            .map_err(|why| format!("{why}; right would be {}", <$type>::FORM))?;
+                    })*
+                    _ => unreachable!("keys are looked up before they are set"),
+                }
+                Ok(())
+            }
+
+            fn docs(&self) -> Vec<KeyDoc> {
+                vec![$(KeyDoc {
+                    path: format!("{}.{}", $section, stringify!($key)),
+                    form: <$type>::FORM,
+                    default: self.$key.show(),
+                    doc: concat!($($kdoc),*).trim().to_string(),
+                }),*]
+            }
+        }
+    };
+}
+pub(crate) use section;
+
+/// A section of the scenario, as [`section!`] declares it.
+pub(crate) trait Section: Default {
+    const NAME: &'static str;
+    const DOC: &'static str;
+    const KEYS: &'static [&'static str];
+    fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
+    fn docs(&self) -> Vec<KeyDoc>;
+}
+
+/// The text of documentation attributes that a macro has turned into strings.
+pub(crate) fn doc_text(attributes: &[&str]) -> String {
+    let strip = |a: &&str| a.trim_start_matches("doc = ").trim_matches('"').trim().to_string();
+    attributes.iter().map(strip).collect::<Vec<_>>().join(" ")
+}

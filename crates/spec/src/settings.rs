@@ -1,0 +1,264 @@
+//! Every key of a scenario, with its default: the one place where a setting is declared.
+
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+
+use crate::setting::{KeyDoc, Literal, Optional, Section, Setting, Share, section, words};
+
+section! {
+    /// Every link: both directions alike.
+    Link in "link" {
+        /// Rate of every link.
+        rate: Rate = Rate(1_000_000_000),
+        /// Rate of the client's link, where it differs.
+        client_rate: Optional<Rate> = Optional::NONE,
+        /// Propagation delay of each link, one way.
+        delay: Time = Time::from_micros(25),
+        /// Bytes that the link layer adds to each packet.
+        framing: Bytes = Bytes(2),
+    }
+}
+
+section! {
+    /// The switch: one queue a port.
+    Switch in "switch" {
+        /// What the queue of one port holds; the packet on the wire does not count.
+        buffer: QueueSize = QueueSize::Bytes(65_536),
+    }
+}
+
+section! {
+    /// The hosts.
+    Host in "host" {
+        /// What a host's transmit queue holds; the packet on the wire does not count.
+        buffer: Optional<QueueSize> = Optional::NONE,
+        /// Time that a server works on a request before it answers.
+        service_time: Time = Time::ZERO,
+        /// Uniform random addition to the service time, up to this.
+        service_jitter: Time = Time::ZERO,
+    }
+}
+
+words! {
+    /// Which packets are ECN-capable, once both ends agree on ECN.
+    Ect, "\"data\" (new data alone, RFC 3168) or \"all\" (every packet, as DCTCP has it)" {
+        /// New data segments (RFC 3168, section 6.1).
+        Data = "data",
+        /// Every packet: SYN, pure ACKs and retransmissions too.
+        All = "all",
+    }
+}
+
+section! {
+    /// TCP at every host.
+    Tcp in "tcp" {
+        /// Largest payload of a segment.
+        mss: Bytes = Bytes(1460),
+        /// Congestion window of a new connection, in segments.
+        initial_window: u32 = 10,
+        /// Least retransmission timeout.
+        rto_min: Time = Time::from_millis(200),
+        /// Largest retransmission timeout after backoff.
+        rto_max: Time = Time::from_secs(60),
+        /// Retransmission timeout before the first round-trip sample.
+        rto_initial: Time = Time::from_secs(1),
+        /// Granularity G of the timeout's clock (RFC 6298).
+        rto_clock: Time = Time::from_millis(1),
+        /// Timeout of the first SYN; "none" takes rto_initial.
+        syn_timeout: Optional<Time> = Optional::NONE,
+        /// Selective acknowledgements (RFC 2018, 6675) with proportional rate reduction (RFC 6937); off: NewReno recovery (RFC 6582).
+        sack: bool = true,
+        /// New data on the first two duplicate ACKs (RFC 3042).
+        limited_transmit: bool = true,
+        /// Timestamps (RFC 7323): twelve bytes a segment, a round-trip sample an ACK.
+        timestamps: bool = false,
+        /// Full segments that one ACK may cover; 1 acknowledges every packet.
+        delayed_ack: u32 = 2,
+        /// Longest time that an ACK waits.
+        delayed_ack_timeout: Time = Time::from_millis(40),
+        /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
+        idle_restart: bool = false,
+        /// Receive window.
+        receive_window: Bytes = Bytes(16 << 20),
+        /// Packets that are ECN-capable where the scheme uses ECN.
+        ect: Ect = Ect::Data,
+    }
+}
+
+words! {
+    /// What the client and the servers do.
+    Kind, "\"barrier\", \"one-shot\", \"web-search\" or \"long\"" {
+        /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
+        Barrier = "barrier",
+        /// Every sender opens a connection and sends one fragment.
+        OneShot = "one-shot",
+        /// An aggregator asks every worker over new connections, query after query; all answers make one response.
+        WebSearch = "web-search",
+        /// Every sender sends without end.
+        Long = "long",
+    }
+}
+
+section! {
+    /// What is sent.
+    Workload in "workload" {
+        /// The pattern of requests and answers.
+        kind: Kind = Kind::Barrier,
+        /// What each server sends, whatever their number; excludes block.
+        fragment: Optional<Bytes> = Optional::NONE,
+        /// What all servers together send, shared evenly; excludes fragment.
+        block: Optional<Bytes> = Optional::NONE,
+        /// Size of a request; 0 B: none is sent and the servers start by themselves.
+        request: Bytes = Bytes(64),
+        /// Each server's start is uniform in 0 up to this, every round.
+        start_jitter: Time = Time::ZERO,
+        /// Measured time of a barrier or long workload; the others end when they are done, at the latest then.
+        duration: Time = Time::from_secs(5),
+        /// Queries of a web search, one after another.
+        queries: u32 = 100,
+        /// Servers asked at once; "none" asks all.
+        in_flight: Optional<u32> = Optional::NONE,
+        /// Long flows into the client beside the workload, each from a host of its own.
+        background: u32 = 0,
+    }
+}
+
+section! {
+    /// DCTCP (RFC 8257).
+    Dctcp in "dctcp" {
+        /// Weight of a new sample in alpha.
+        g: Share = Share::of(1, 16),
+        /// Alpha of a new connection.
+        initial_alpha: Share = Share::of(1, 1),
+    }
+}
+
+section! {
+    /// CUBIC (RFC 9438).
+    Cubic in "cubic" {
+        /// What is left of the window after a loss.
+        beta: Share = Share::of(7, 10),
+        /// The constant C of the cubic function, in segments a cubed second.
+        c: Share = Share::of(4, 10),
+        /// Give up bandwidth to newer flows sooner (RFC 9438, section 4.7).
+        fast_convergence: bool = true,
+    }
+}
+
+section! {
+    /// Gentle slow start.
+    Gss in "gss" {
+        /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
+        initial_window: u32 = 2,
+    }
+}
+
+section! {
+    /// Marking above a threshold of the instantaneous queue, as DCTCP needs it.
+    EcnThreshold in "ecn_threshold" {
+        /// K: a packet that finds more than this in the queue is marked, or dropped where it is not ECN-capable.
+        k: QueueSize = QueueSize::Packets(20),
+    }
+}
+
+section! {
+    /// Random early detection.
+    Red in "red" {
+        /// Below this nothing is dropped or marked.
+        min_th: QueueSize = QueueSize::Packets(15),
+        /// Above this everything is, or with gentle from twice this.
+        max_th: QueueSize = QueueSize::Packets(25),
+        /// Probability at max_th.
+        max_p: Share = Share::of(1, 50),
+        /// Weight of a new sample in the average queue.
+        weight: Share = Share::of(1, 500),
+        /// Take the instantaneous queue in place of the average.
+        instantaneous: bool = false,
+        /// Rise from max_p to 1 between max_th and twice max_th.
+        gentle: bool = true,
+    }
+}
+
+section! {
+    /// What is swept.
+    Sweep in "sweep" {
+        /// Numbers of servers.
+        fan_in: Vec<u32> = vec![2, 4, 8, 16, 32, 64, 128],
+    }
+}
+
+section! {
+    /// How often each point is run.
+    Run in "run" {
+        /// Runs of every point, each with its own seed.
+        seeds: u32 = 3,
+        /// The first seed; the others follow it.
+        first_seed: u64 = 1,
+    }
+}
+
+macro_rules! settings {
+    ($($field:ident: $section:ty,)*) => {
+        /// Every setting, resolved for one scheme.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Settings { $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)* }
+
+        impl Settings {
+            /// The names of the sections with what they hold.
+            pub fn sections() -> Vec<(&'static str, &'static str)> {
+                vec![$((<$section>::NAME, <$section>::DOC.trim_ascii())),*]
+            }
+
+            /// The keys of a section, or `None` where there is no such section.
+            pub(crate) fn keys_of(section: &str) -> Option<&'static [&'static str]> {
+                match section {
+                    $(stringify!($field) => Some(<$section>::KEYS),)*
+                    _ => None,
+                }
+            }
+
+            /// Sets one key, which exists.
+            pub(crate) fn set(&mut self, section: &str, key: &str, literal: &Literal) -> Result<(), String> {
+                match section {
+                    $(stringify!($field) => self.$field.set(key, literal),)*
+                    _ => unreachable!("sections are looked up before they are set"),
+                }
+            }
+
+            /// Every key with its form, documentation and present value.
+            pub fn docs(&self) -> Vec<KeyDoc> {
+                let mut docs = Vec::new();
+                $(docs.extend(self.$field.docs());)*
+                docs
+            }
+        }
+    };
+}
+
+settings! {
+    link: Link,
+    switch: Switch,
+    host: Host,
+    tcp: Tcp,
+    workload: Workload,
+    sweep: Sweep,
+    run: Run,
+    dctcp: Dctcp,
+    cubic: Cubic,
+    gss: Gss,
+    ecn_threshold: EcnThreshold,
+    red: Red,
+}
+
+impl Settings {
+    /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.
+    pub fn answer(&self, fan_in: u32, server: u32) -> Bytes {
+        match (self.workload.fragment.0, self.workload.block.0) {
+            (Some(fragment), _) => fragment,
+            (None, Some(Bytes(block))) => {
+                let (share, rest) = (block / u64::from(fan_in), block % u64::from(fan_in));
+                Bytes(share + u64::from(u64::from(server) < rest))
+            }
+            (None, None) => Bytes(0),
+        }
+    }
+}

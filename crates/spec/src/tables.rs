@@ -1,0 +1,213 @@
+//! What a run gives back: typed rows whose columns carry their unit in their name.
+
+/// The type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// A whole number.
+    U64,
+    /// A whole number that may be absent.
+    OptionalU64,
+    /// A text.
+    Text,
+}
+
+/// A column of a table, as the schema page lists it.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The name; the unit comes last.
+    pub name: &'static str,
+    /// The type.
+    pub kind: ColumnType,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// One value of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// A whole number, or nothing.
+    U64(Option<u64>),
+    /// A text.
+    Text(String),
+}
+
+/// A row of a table: its schema and its values, in the same order.
+pub trait Row {
+    /// The table's name.
+    const TABLE: &'static str;
+    /// The columns.
+    const COLUMNS: &'static [Column];
+    /// The values, one a column.
+    fn cells(&self) -> Vec<Cell>;
+}
+
+trait Value {
+    const KIND: ColumnType;
+    fn cell(&self) -> Cell;
+}
+
+impl Value for u64 {
+    const KIND: ColumnType = ColumnType::U64;
+    fn cell(&self) -> Cell {
+        Cell::U64(Some(*self))
+    }
+}
+
+impl Value for u32 {
+    const KIND: ColumnType = ColumnType::U64;
+    fn cell(&self) -> Cell {
+        Cell::U64(Some((*self).into()))
+    }
+}
+
+impl Value for Option<u64> {
+    const KIND: ColumnType = ColumnType::OptionalU64;
+    fn cell(&self) -> Cell {
+        Cell::U64(*self)
+    }
+}
+
+impl Value for String {
+    const KIND: ColumnType = ColumnType::Text;
+    fn cell(&self) -> Cell {
+        Cell::Text(self.clone())
+    }
+}
+
+macro_rules! table {
+    ($(#[doc = $doc:literal])* $name:ident in $table:literal {
+        $($(#[doc = $cdoc:literal])* $column:ident: $type:ty,)*
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $name { $($(#[doc = $cdoc])* pub $column: $type,)* }
+
+        impl Row for $name {
+            const TABLE: &'static str = $table;
+            const COLUMNS: &'static [Column] = &[$(Column {
+                name: stringify!($column),
+                kind: <$type as Value>::KIND,
+                doc: concat!($($cdoc),*).trim_ascii(),
+            }),*];
+            fn cells(&self) -> Vec<Cell> {
+                vec![$(self.$column.cell()),*]
+            }
+        }
+    };
+}
+
+table! {
+    /// One server's answer.
+    FlowRow in "flows" {
+        /// The round or query it belongs to, counted from zero.
+        round: u32,
+        /// The server, counted from zero.
+        server: u32,
+        /// Payload.
+        payload_bytes: u64,
+        /// When the client asked, or the sender opened its connection.
+        start_ps: u64,
+        /// From the start to the last byte delivered in order; absent where the run ended first.
+        fct_ps: Option<u64>,
+    }
+}
+
+table! {
+    /// One round or query: all servers' answers.
+    QueryRow in "queries" {
+        /// Counted from zero.
+        round: u32,
+        /// When the client asked the first server.
+        start_ps: u64,
+        /// From the start to the last byte of the last answer; absent where the run ended first.
+        qct_ps: Option<u64>,
+        /// Retransmission timeouts that fired meanwhile.
+        timeouts: u64,
+    }
+}
+
+table! {
+    /// One port: the queue in front of one link.
+    PortRow in "ports" {
+        /// From where to where, such as `switch>client`.
+        port: String,
+        /// Packets that the port took.
+        packets: u64,
+        /// Their bytes on the wire.
+        wire_bytes: u64,
+        /// Packets that found no room.
+        drops_full: u64,
+        /// Packets that the law dropped early.
+        drops_early: u64,
+        /// Packets that would have been marked and were not ECN-capable.
+        drops_not_ect: u64,
+        /// Packets marked.
+        marks: u64,
+        /// The longest queue; the packet on the wire does not count.
+        queue_max_bytes: u64,
+    }
+}
+
+table! {
+    /// The sums of one run.
+    Totals in "totals" {
+        /// Payload delivered in order over the measured time.
+        payload_bytes: u64,
+        /// The measured time: the duration, or for one-shot and queries the sum of completion times.
+        measured_ps: u64,
+        /// Distinct data segments delivered.
+        data_packets: u64,
+        /// Retransmission timeouts fired, backoffs and SYN included.
+        timeouts: u64,
+        /// Entries into fast recovery.
+        fast_retransmits: u64,
+        /// Packets dropped at all ports, early drops included.
+        drops: u64,
+        /// Packets marked at all ports.
+        marks: u64,
+        /// Rounds or queries completed.
+        rounds: u64,
+        /// The longest queue at the port to the client.
+        queue_max_bytes: u64,
+        /// Packets that endpoints sent.
+        injected_packets: u64,
+        /// Packets that reached their endpoint.
+        delivered_packets: u64,
+        /// Packets still under way at the end.
+        in_flight_packets: u64,
+    }
+}
+
+/// What the run cost the driver; not part of the result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Engine {
+    /// Events taken from the queue.
+    pub events: u64,
+    /// Links that packets crossed.
+    pub packet_hops: u64,
+}
+
+/// Everything that one run gives back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunTables {
+    /// The sums.
+    pub totals: Totals,
+    /// One row an answer.
+    pub flows: Vec<FlowRow>,
+    /// One row a round or query.
+    pub queries: Vec<QueryRow>,
+    /// One row a port that took or dropped a packet.
+    pub ports: Vec<PortRow>,
+    /// What it cost.
+    pub engine: Engine,
+}
+
+impl RunTables {
+    /// Goodput in Mbit/s over the measured time.
+    pub fn goodput_mbps(&self) -> f64 {
+        match self.totals.measured_ps {
+            0 => 0.0,
+            measured => self.totals.payload_bytes as f64 * 8.0 / (measured as f64 / 1e6),
+        }
+    }
+}

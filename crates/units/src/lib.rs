@@ -1,0 +1,16 @@
+//! Quantities that carry their unit: [`Time`] in picoseconds, [`Bytes`], [`Rate`] in bits a second,
+//! and [`QueueSize`] in bytes or packets.
+//!
+//! All are integers, parse from text such as `"25 us"` or `"64 KiB"`, and print so that they parse
+//! back to the same value. KB and MB are decimal, KiB and MiB binary. What does not fit is an error,
+//! never a wrapped number.
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod parse;
+mod quantity;
+
+pub use parse::ParseError;
+pub use quantity::{Bytes, QueueSize, Rate, Time};

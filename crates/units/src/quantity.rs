@@ -1,0 +1,208 @@
+//! The quantities themselves.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+use core::str::FromStr;
+
+use crate::parse::{ParseError, Unit, digits, parse, print};
+
+/// A point in simulated time, or a span of it, in picoseconds: 213 days fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Time(pub u64);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Bytes(pub u64);
+
+/// A rate in bits a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Rate(pub u64);
+
+/// How much a queue holds: a number of bytes, or a number of packets whatever their size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum QueueSize {
+    /// Bytes as they are on the wire.
+    Bytes(u64),
+    /// Packets of any size.
+    Packets(u32),
+}
+
+const TIMES: [Unit; 5] = [
+    Unit { name: "s", scale: 1_000_000_000_000 },
+    Unit { name: "ms", scale: 1_000_000_000 },
+    Unit { name: "us", scale: 1_000_000 },
+    Unit { name: "ns", scale: 1_000 },
+    Unit { name: "ps", scale: 1 },
+];
+
+/// Decimal units, in which bytes print; the binary ones print where they are whole.
+const BYTES: [Unit; 7] = [
+    Unit { name: "GB", scale: 1_000_000_000 },
+    Unit { name: "MB", scale: 1_000_000 },
+    Unit { name: "KB", scale: 1_000 },
+    Unit { name: "B", scale: 1 },
+    Unit { name: "GiB", scale: 1 << 30 },
+    Unit { name: "MiB", scale: 1 << 20 },
+    Unit { name: "KiB", scale: 1 << 10 },
+];
+
+const RATES: [Unit; 5] = [
+    Unit { name: "Tbit/s", scale: 1_000_000_000_000 },
+    Unit { name: "Gbit/s", scale: 1_000_000_000 },
+    Unit { name: "Mbit/s", scale: 1_000_000 },
+    Unit { name: "kbit/s", scale: 1_000 },
+    Unit { name: "bit/s", scale: 1 },
+];
+
+impl Time {
+    /// The start of a run.
+    pub const ZERO: Time = Time(0);
+    /// Later than anything: a timer that is off.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    /// So many whole seconds.
+    pub const fn from_secs(s: u64) -> Time {
+        Time(s * 1_000_000_000_000)
+    }
+
+    /// So many whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Time {
+        Time(ms * 1_000_000_000)
+    }
+
+    /// So many whole microseconds.
+    pub const fn from_micros(us: u64) -> Time {
+        Time(us * 1_000_000)
+    }
+
+    /// In seconds, for people and statistics; not for simulated arithmetic.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+
+    /// The span since `earlier`, zero where that lies ahead.
+    pub const fn since(self, earlier: Time) -> Time {
+        Time(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The sum, or [`Time::NEVER`] where it does not fit.
+    pub const fn saturating_add(self, span: Time) -> Time {
+        Time(self.0.saturating_add(span.0))
+    }
+
+    /// The product, or [`Time::NEVER`] where it does not fit.
+    pub const fn saturating_mul(self, times: u64) -> Time {
+        Time(self.0.saturating_mul(times))
+    }
+}
+
+impl Add for Time {
+    type Output = Time;
+    fn add(self, span: Time) -> Time {
+        Time(self.0 + span.0)
+    }
+}
+
+impl AddAssign for Time {
+    fn add_assign(&mut self, span: Time) {
+        self.0 += span.0;
+    }
+}
+
+impl Sub for Time {
+    type Output = Time;
+    fn sub(self, earlier: Time) -> Time {
+        Time(self.0 - earlier.0)
+    }
+}
+
+impl Rate {
+    /// How long `bytes` take at this rate, rounded up to a whole picosecond.
+    ///
+    /// # Panics
+    /// Where the rate is zero; scenarios refuse it.
+    pub const fn time_for(self, bytes: u64) -> Time {
+        const PS_BITS: u64 = 8_000_000_000_000;
+        match bytes.checked_mul(PS_BITS) {
+            Some(product) => Time(product.div_ceil(self.0)),
+            None => Time((bytes as u128 * PS_BITS as u128).div_ceil(self.0 as u128) as u64),
+        }
+    }
+
+    /// How many whole bytes pass in `span`.
+    pub const fn bytes_in(self, span: Time) -> Bytes {
+        Bytes((self.0 as u128 * span.0 as u128 / 8_000_000_000_000) as u64)
+    }
+}
+
+impl FromStr for Time {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Time, ParseError> {
+        parse(text, &TIMES).map(Time)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.0, &TIMES)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Bytes, ParseError> {
+        parse(text, &BYTES).map(Bytes)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// In the largest unit that leaves a whole number; binary only where no decimal one above B does.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = |u: &&Unit| self.0 >= u.scale && self.0.is_multiple_of(u.scale);
+        let (decimal, binary) = BYTES.split_at(4);
+        let unit = decimal[..3].iter().find(whole).or_else(|| binary.iter().find(whole)).unwrap_or(&decimal[3]);
+        write!(f, "{} {}", self.0 / unit.scale, unit.name)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Rate, ParseError> {
+        parse(text, &RATES).map(Rate)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.0, &RATES)
+    }
+}
+
+impl FromStr for QueueSize {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<QueueSize, ParseError> {
+        let text = text.trim();
+        match text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
+            Some(number) if number.trim().starts_with('-') => Err(ParseError::Negative),
+            Some(number) if number.trim().is_empty() => Err(ParseError::NoNumber),
+            Some(number) => {
+                let packets = digits(number.trim())?;
+                u32::try_from(packets).map(QueueSize::Packets).map_err(|_| ParseError::TooLarge)
+            }
+            None => text.parse().map(|Bytes(bytes)| QueueSize::Bytes(bytes)),
+        }
+    }
+}
+
+impl fmt::Display for QueueSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            QueueSize::Bytes(bytes) => Bytes(*bytes).fmt(f),
+            QueueSize::Packets(1) => f.write_str("1 packet"),
+            QueueSize::Packets(packets) => write!(f, "{packets} packets"),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Quantities parse, print and refuse as their documentation says.
+
+use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};
+use proptest::prelude::*;
+
+#[test]
+fn quantities_parse_with_their_units() {
+    assert_eq!("25 us".parse(), Ok(Time::from_micros(25)));
+    assert_eq!("2.5ms".parse(), Ok(Time::from_micros(2500)));
+    assert_eq!("1_000 ps".parse(), Ok(Time(1000)));
+    assert_eq!("64 KB".parse(), Ok(Bytes(64_000)));
+    assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));
+    assert_eq!("0.5 MiB".parse(), Ok(Bytes(524_288)));
+    assert_eq!("10 Gbit/s".parse(), Ok(Rate(10_000_000_000)));
+    assert_eq!("250 packets".parse(), Ok(QueueSize::Packets(250)));
+    assert_eq!("64 KiB".parse(), Ok(QueueSize::Bytes(65_536)));
+}
+
+#[test]
+fn quantities_print_in_the_unit_that_people_would_use() {
+    assert_eq!(Time::from_micros(1500).to_string(), "1.5 ms");
+    assert_eq!(Time::ZERO.to_string(), "0 ps");
+    assert_eq!(Bytes(65_536).to_string(), "64 KiB");
+    assert_eq!(Bytes(1_000_000).to_string(), "1 MB");
+    assert_eq!(Bytes(1460).to_string(), "1460 B");
+    assert_eq!(Bytes(576).to_string(), "576 B");
+    assert_eq!(Rate(2_500_000_000).to_string(), "2.5 Gbit/s");
+    assert_eq!(QueueSize::Packets(1).to_string(), "1 packet");
+}
+
+#[test]
+fn what_is_not_a_quantity_says_why() {
+    assert_eq!("10".parse::<Rate>(), Err(ParseError::NoUnit));
+    assert_eq!("fast".parse::<Rate>(), Err(ParseError::NoNumber));
+    assert_eq!("10 Gb".parse::<Rate>(), Err(ParseError::UnknownUnit));
+    assert_eq!("-1 s".parse::<Time>(), Err(ParseError::Negative));
+    assert_eq!("0.1 ps".parse::<Time>(), Err(ParseError::TooFine));
+    assert_eq!("99999999 s".parse::<Time>(), Err(ParseError::TooLarge));
+    assert_eq!("99999999999999999999 B".parse::<Bytes>(), Err(ParseError::TooLarge));
+    assert_eq!("5000000000 packets".parse::<QueueSize>(), Err(ParseError::TooLarge));
+    assert_eq!("packets".parse::<QueueSize>(), Err(ParseError::NoNumber));
+    assert_eq!("-3 packets".parse::<QueueSize>(), Err(ParseError::Negative));
+    assert_eq!("".parse::<Time>(), Err(ParseError::NoNumber));
+}
+
+#[test]
+fn a_frame_takes_the_time_that_its_bits_take() {
+    assert_eq!(Rate(1_000_000_000).time_for(1502), Time(1502 * 8000));
+    assert_eq!(Rate(3).time_for(1), Time(2_666_666_666_667));
+    assert_eq!(Rate(8_000).time_for(u64::from(u32::MAX)), Time(u64::from(u32::MAX) * 1_000_000_000));
+    assert_eq!(Rate(10_000_000_000).bytes_in(Time::from_micros(100)), Bytes(125_000));
+}
+
+proptest! {
+    #[test]
+    fn every_quantity_parses_back_from_what_it_prints(value: u64, packets: u32) {
+        prop_assert_eq!(Time(value).to_string().parse(), Ok(Time(value)));
+        prop_assert_eq!(Bytes(value).to_string().parse(), Ok(Bytes(value)));
+        prop_assert_eq!(Rate(value).to_string().parse(), Ok(Rate(value)));
+        prop_assert_eq!(QueueSize::Packets(packets).to_string().parse(), Ok(QueueSize::Packets(packets)));
+    }
+
+    #[test]
+    fn no_text_makes_a_parser_panic(text: String) {
+        let _ = (text.parse::<Time>(), text.parse::<Bytes>(), text.parse::<Rate>(), text.parse::<QueueSize>());
+    }
+}
