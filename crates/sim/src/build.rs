@@ -28,7 +28,7 @@ pub(crate) fn world(spec: &RunSpec, departures: Departures) -> World {
     });
     let links = links.collect();
     let params = params(spec);
-    World::new(spec, Net::new(fabric, links), params, sender_law(spec, &params))
+    World::new(spec, Net::new(fabric, links, params.mss + 100), params, sender_law(spec, &params))
 }
 
 fn params(spec: &RunSpec) -> Params {

@@ -7,6 +7,7 @@
 
 mod app;
 mod build;
+mod calendar;
 mod heap;
 mod link;
 mod net;

@@ -118,6 +118,11 @@ impl Link {
         }
     }
 
+    /// How far ahead the head's arrival can lie.
+    pub fn head_span(&self, frame: u32) -> u64 {
+        self.time_for(frame) + self.delay
+    }
+
     /// Packets on the link and in its queue.
     pub fn len(&self) -> usize {
         self.slots.len()

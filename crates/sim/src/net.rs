@@ -4,7 +4,8 @@ use fanin_fabric::{Fabric, LinkId};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
-use crate::heap::{Heap, Key};
+use crate::calendar::Calendar;
+use crate::heap::Key;
 use crate::link::{Due, Link, Todo};
 
 /// A segment on its way to an endpoint.
@@ -106,7 +107,7 @@ const BUSY_MAX: u64 = (1 << 31) - 1;
 pub(crate) struct Net {
     pub fabric: Fabric,
     pub links: Vec<Link>,
-    pub events: Heap,
+    pub events: Calendar,
     sacks: Sacks,
     pub injected: u64,
     pub delivered: u64,
@@ -114,8 +115,10 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    pub fn new(fabric: Fabric, links: Vec<Link>) -> Net {
-        let (events, sacks) = (Heap::default(), Sacks::default());
+    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32) -> Net {
+        // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
+        let span = links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
+        let (events, sacks) = (Calendar::new(2 * span, 2 * links.len()), Sacks::default());
         Net { fabric, links, events, sacks, injected: 0, delivered: 0, hops: 0 }
     }
 
@@ -132,8 +135,8 @@ impl Net {
     #[inline]
     fn schedule(&mut self, link: LinkId, todo: Todo) {
         match todo {
-            Todo::Arrival(due) => self.events.push(Event::arrival(due, link)),
-            Todo::Departure(at) => self.events.push(Event::departure(at, link)),
+            Todo::Arrival(due) => self.events.push(link as usize, Event::arrival(due, link)),
+            Todo::Departure(at) => self.events.push(self.links.len() + link as usize, Event::departure(at, link)),
             Todo::Nothing | Todo::Dropped => {}
         }
     }
@@ -152,9 +155,9 @@ impl Net {
         self.hops += 1;
         let link = &mut self.links[id as usize];
         let (packet, next) = link.arrive(now);
-        match next {
-            Some(due) => self.events.replace_top(Event::arrival(due, id)),
-            None => self.events.pop(),
+        self.events.pop();
+        if let Some(due) = next {
+            self.events.push(id as usize, Event::arrival(due, id));
         }
         let node = self.links[id as usize].to;
         if self.fabric.is_host(node) {

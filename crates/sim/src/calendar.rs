@@ -1,0 +1,158 @@
+//! The queue of the network's events: a wheel of buckets for what happens soon, a heap for the rest.
+//!
+//! Only a link's head is in the queue, so that nearly all events lie within one transmission and one propagation of now.
+//! The wheel spans that; the bucket at hand is sorted, the others are lists.
+
+use crate::heap::{Heap, Key};
+
+/// Buckets of the wheel.
+const BUCKETS: usize = 1024;
+
+/// No node.
+const NIL: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    key: Key,
+    next: u32,
+}
+
+/// A queue of keys, at most one for each slot number.
+pub(crate) struct Calendar {
+    /// Time is shifted right by this to give the number of a bucket.
+    shift: u32,
+    /// The number of the bucket at hand; those up to `BUCKETS` ahead of it are on the wheel.
+    at: u64,
+    /// What is left of the bucket at hand, the earliest last.
+    hand: Vec<Key>,
+    heads: [u32; BUCKETS],
+    full: [u64; BUCKETS / 64],
+    nodes: Vec<Node>,
+    far: Heap,
+}
+
+impl Calendar {
+    /// A queue for events that mostly lie within `span` picoseconds of now, one for each of `slots`.
+    pub fn new(span: u64, slots: usize) -> Calendar {
+        let width = (span / (BUCKETS as u64 - 2)).max(1);
+        Calendar {
+            shift: width.next_power_of_two().trailing_zeros(),
+            at: 0,
+            hand: Vec::with_capacity(64),
+            heads: [NIL; BUCKETS],
+            full: [0; BUCKETS / 64],
+            nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
+            far: Heap::default(),
+        }
+    }
+
+    /// Puts in the key of a slot that has none.
+    #[inline]
+    pub fn push(&mut self, slot: usize, key: Key) {
+        let bucket = key.time() >> self.shift;
+        if bucket <= self.at {
+            self.push_at_hand(key);
+        } else if bucket - self.at < BUCKETS as u64 {
+            let place = bucket as usize % BUCKETS;
+            self.nodes[slot] = Node { key, next: self.heads[place] };
+            self.heads[place] = slot as u32;
+            self.full[place / 64] |= 1 << (place % 64);
+        } else {
+            self.far.push(key);
+        }
+    }
+
+    #[inline]
+    fn push_at_hand(&mut self, key: Key) {
+        let mut place = self.hand.len();
+        self.hand.push(key);
+        while place > 0 && self.hand[place - 1] < key {
+            self.hand[place] = self.hand[place - 1];
+            place -= 1;
+        }
+        self.hand[place] = key;
+    }
+
+    /// The least key, or `NEVER`. It is at hand, or far.
+    #[inline]
+    pub fn peek(&mut self) -> Key {
+        if self.hand.is_empty() {
+            self.advance();
+        }
+        let near = self.hand.last().copied().unwrap_or(Key::NEVER);
+        near.min(self.far.peek())
+    }
+
+    /// Takes off the key that `peek` gave.
+    #[inline]
+    pub fn pop(&mut self) {
+        let near = self.hand.last().copied().unwrap_or(Key::NEVER);
+        if near < self.far.peek() {
+            self.hand.pop();
+        } else {
+            self.far.pop();
+        }
+    }
+
+    /// Takes the next full bucket to hand, if there is one.
+    #[inline]
+    fn advance(&mut self) {
+        let Some(ahead) = self.next_full() else { return };
+        self.at += ahead;
+        let place = self.at as usize % BUCKETS;
+        self.full[place / 64] &= !(1 << (place % 64));
+        let mut slot = std::mem::replace(&mut self.heads[place], NIL);
+        while slot != NIL {
+            let node = self.nodes[slot as usize];
+            self.hand.push(node.key);
+            slot = node.next;
+        }
+        if self.hand.len() > 1 {
+            self.hand.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// How many buckets ahead the next full one is.
+    #[inline]
+    fn next_full(&self) -> Option<u64> {
+        let first = (self.at as usize + 1) % BUCKETS;
+        let (word, bit) = (first / 64, first % 64);
+        let rest = self.full[word] >> bit;
+        if rest != 0 {
+            return Some(1 + u64::from(rest.trailing_zeros()));
+        }
+        // On round the wheel, and back to the low bits of the first word.
+        (1..=BUCKETS / 64).find_map(|i| {
+            let bits = self.full[(word + i) % (BUCKETS / 64)];
+            (bits != 0).then(|| (1 + 64 * i - bit) as u64 + u64::from(bits.trailing_zeros()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_come_out_in_order_wherever_they_lie(pushes: Vec<(u16, u8)>, span in 1u64..5000) {
+            let mut calendar = Calendar::new(span, pushes.len());
+            let (mut model, mut now) = (Vec::<Key>::new(), 0);
+            for (slot, &(ahead, pops)) in pushes.iter().enumerate() {
+                let key = Key::new(now + u64::from(ahead), slot as u64);
+                calendar.push(slot, key);
+                model.push(key);
+                model.sort_by(|a, b| b.cmp(a));
+                for _ in 0..pops % 3 {
+                    let least = model.pop().unwrap_or(Key::NEVER);
+                    prop_assert_eq!(calendar.peek(), least);
+                    if least != Key::NEVER {
+                        calendar.pop();
+                        now = least.time();
+                    }
+                }
+            }
+        }
+    }
+}
