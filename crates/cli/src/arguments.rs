@@ -17,8 +17,8 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Compare schemes over a sweep of fan-ins: goodput, query times, what is behind them, and the onset of collapse
-    #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml --schemes newreno,newreno+m21 \
-        --fan-in 2,8,32 --set switch.buffer=\"128 KiB\"")]
+    #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml\n  \
+        fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB")]
     Compare(CompareArguments),
     /// Run one scheme once: totals, queries and ports
     #[command(after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7")]

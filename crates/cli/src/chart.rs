@@ -22,11 +22,15 @@ const NONE: Style = Style::new();
 /// Draws the table in `width` characters: schemes side by side where they fit, else one below the other.
 pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> String {
     let scale = Scale::of(contenders);
+    let note = match summary.rows.iter().any(|row| row.rounds == 0.0) {
+        true => format!("{GREY}none: no round ended; counts are those of the whole run{GREY:#}\n"),
+        false => String::new(),
+    };
     let labels_fit = contenders.iter().all(|c| c.label.chars().count() < COLUMN);
     if labels_fit && LEFT + (COLUMN + 1) * contenders.len() <= width {
-        side_by_side(contenders, summary, &scale)
+        side_by_side(contenders, summary, &scale) + &note
     } else {
-        contenders.iter().map(|c| block(c, summary, &scale)).collect::<Vec<_>>().join("\n")
+        contenders.iter().map(|c| block(c, summary, &scale)).collect::<Vec<_>>().join("\n") + &note
     }
 }
 

@@ -47,7 +47,9 @@ pub fn all_finished(outcome: &Outcome) -> Result<(), Failure> {
     if done == total {
         return Ok(());
     }
-    Err(Failure::Stopped(format!("stopped by Ctrl-C: {done} of {total} runs had finished, and count above")))
+    Err(Failure::Stopped(format!(
+        "stopped by Ctrl-C with {done} of {total} runs finished; the results are those alone"
+    )))
 }
 
 /// What it cost, in a line.
