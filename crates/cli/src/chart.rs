@@ -13,7 +13,7 @@ const COLUMN: usize = 22;
 /// The line between columns.
 const LINE: &str = "│";
 /// A bar in a scheme's column.
-const BAR: usize = 10;
+const BAR: usize = 9;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
@@ -96,7 +96,7 @@ impl Scale {
     pub fn of(contenders: &[Contender]) -> Scale {
         let rate = |c: &Contender| c.settings.link.client_rate.0.unwrap_or(c.settings.link.rate).0;
         let line_mbps = contenders.iter().map(rate).max().unwrap_or(1) as f64 / 1e6;
-        let (unit_mbps, unit) = if line_mbps >= 10_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
+        let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
         Scale { line_mbps, unit_mbps, unit }
     }
 
@@ -161,7 +161,7 @@ fn interval_note(summary: &Summary) -> String {
 fn block(contender: &Contender, summary: &Summary, scale: &Scale) -> String {
     let rows = rows_of(summary, &contender.label);
     let mut text = format!(
-        "{BOLD}{}{BOLD:#}\n{GREY}{:>LEFT$} {:<31}{:>9}{:>9}{:>5}{:>5}{:>5}{GREY:#}\n",
+        "{BOLD}{}{BOLD:#}\n{GREY}{:>LEFT$} {:<32}{:>9}{:>9}{:>5}{:>5}{:>5}{GREY:#}\n",
         clean(&contender.label),
         "senders",
         format!("goodput, {} (bar: of {})", scale.unit, scale.show(scale.line_mbps)),
@@ -184,7 +184,7 @@ fn collapsed(row: &SummaryRow, rows: &[&SummaryRow]) -> bool {
     before.map(|r| r.goodput_mbps.mean).any(|mean| row.goodput_mbps.mean < mean / 2.0)
 }
 
-/// Bar, mean, and half of the interval: `width + 11` characters.
+/// Bar, mean, and half of the interval: `width + 12` characters.
 fn goodput(row: &SummaryRow, rows: &[&SummaryRow], scale: &Scale, width: usize) -> String {
     let goodput = row.goodput_mbps;
     let colour = if collapsed(row, rows) { BAD } else { GOOD };
@@ -193,7 +193,7 @@ fn goodput(row: &SummaryRow, rows: &[&SummaryRow], scale: &Scale, width: usize) 
         1 => String::new(),
         _ => format!("±{}", two((goodput.hi - goodput.lo) / 2.0 / scale.unit_mbps)),
     };
-    format!("{colour}{bar} {:>5}{colour:#} {GREY}{half:<4}{GREY:#}", scale.show(goodput.mean))
+    format!("{colour}{bar} {:>5}{colour:#} {GREY}{half:<5}{GREY:#}", scale.show(goodput.mean))
 }
 
 /// The 99th percentile of query times, then timeouts, drops and marks a round: [`COLUMN`] characters.

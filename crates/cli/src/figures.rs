@@ -17,12 +17,12 @@ pub fn three(value: f64) -> String {
     }
 }
 
-/// Two digits, for what is known roughly: `18`, `2.3`.
+/// About two digits, for what is known roughly, in at most four characters: `18`, `2.3`, `1.2k`.
 pub fn two(value: f64) -> String {
     match value.abs() {
         v if v < 0.05 => "0".into(),
         v if v < 9.95 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
+        _ => count(value),
     }
 }
 
@@ -58,10 +58,11 @@ pub fn time(ms: f64) -> String {
     }
 }
 
-/// A bar of `share` of `width` characters, in eighths, padded with blanks.
+/// A bar of `share` of `width` characters, in eighths, padded with blanks; what is not zero shows.
 pub fn bar(share: f64, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
     let text = "█".repeat(eighths / 8) + PARTS[eighths % 8];
     format!("{text:<width$}")
 }
@@ -118,7 +119,7 @@ mod tests {
     fn figures_have_three_digits_and_a_unit_that_fits() {
         let shown = [0.0, 0.004, 9.314, 28.31, 99.96, 905.4, 9412.0].map(three);
         assert_eq!(shown, ["0", "0", "9.31", "28.3", "100", "905", "9412"]);
-        assert_eq!([0.01, 2.34, 18.1].map(two), ["0", "2.3", "18"]);
+        assert_eq!([0.01, 2.34, 18.1, 1_234.0].map(two), ["0", "2.3", "18", "1.2k"]);
         assert_eq!([0.8124, 203.4, 999.6, 12_345.0].map(time), ["812 us", "203 ms", "1.00 s", "12.3 s"]);
         assert_eq!([0.0, 0.01, 2.13, 340.2, 1_234.0, 12_345.0].map(count), ["0", "<0.1", "2.1", "340", "1.2k", "12k"]);
         assert_eq!([412.0, 6_900_000.0].map(large), ["412", "6.90 M"]);
@@ -127,6 +128,7 @@ mod tests {
     #[test]
     fn a_bar_has_its_width_and_counts_in_eighths() {
         assert_eq!(bar(0.0, 4), "    ");
+        assert_eq!(bar(1e-6, 4), "▏   ");
         assert_eq!(bar(0.5, 4), "██  ");
         assert_eq!(bar(1.0 / 32.0, 4), "▏   ");
         assert_eq!(bar(7.0, 4), "████");

@@ -61,12 +61,14 @@ fn hold(rows: &[&SummaryRow], scale: &Scale) -> (String, String) {
         );
     }
     let best = rows.iter().map(|row| row.goodput_mbps.mean).fold(0.0, f64::max);
+    let timeouts = last.timeouts / rounds(last);
     let of = if goodput < 0.9 * best { format!(", of {} at best", scale.show(best)) } else { String::new() };
+    let why = if timeouts >= 0.05 { format!(", with {} timeouts a round", count(timeouts)) } else { String::new() };
     let head = format!("holds to {fan_in}, the largest fan-in tried");
     // A scheme that waits for timeouts from the first point on has no better one to fall from.
     let waits = rows.iter().all(|row| row.timeouts / rounds(row) >= 0.5);
     let doubt = if waits { "; but every fan-in has timeouts: an onset may lie below the smallest" } else { "" };
-    (head, format!(": {} there{of}{doubt}", scale.show_with_unit(goodput)))
+    (head, format!(": {} there{of}{why}{doubt}", scale.show_with_unit(goodput)))
 }
 
 #[cfg(test)]
@@ -100,7 +102,7 @@ mod tests {
         let well: Curve = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (128, 900.0, 300.0, 0.0, 0.0, 0.0)];
         assert_eq!(verdict(None, well), "newreno holds to 128, the largest fan-in tried: 900 Mbit/s there\n");
         let worse: Curve = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (128, 500.0, 300.0, 0.1, 0.0, 0.0)];
-        assert!(verdict(None, worse).ends_with(": 500 Mbit/s there, of 905 at best\n"));
+        assert!(verdict(None, worse).ends_with(": 500 Mbit/s there, of 905 at best, with 0.1 timeouts a round\n"));
     }
 
     #[test]
