@@ -25,7 +25,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
 }
 
 fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f64, f64, f64)) -> SummaryRow {
-    let spread = Spread { p50: Some(p99 / 2.0), p99: Some(p99), ..Spread::default() };
+    let spread = Spread { mean: Some(p99 / 2.0), p50: Some(p99 / 2.0), p99: Some(p99), ..Spread::default() };
     SummaryRow {
         scheme: scheme.into(),
         point: Point { fan_in },

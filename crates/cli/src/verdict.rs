@@ -38,15 +38,15 @@ fn collapse(contender: &Contender, rows: &[&SummaryRow], fan_in: u32, scale: &Sc
     let best = before.fold(0.0, f64::max);
     let fall = format!(": goodput falls from {} to {}", scale.show(best), scale.show_with_unit(row.goodput_mbps.mean));
     let timeouts = row.timeouts / rounds(row);
-    let why = match row.qct_ms.p50 {
+    let why = match row.qct_ms.mean {
         None => format!("no round ended, after {} timeouts a run", count(row.timeouts)),
-        Some(p50) if timeouts >= 0.05 => format!(
-            "a round takes {} (median) and has {} retransmission timeouts of {} or more",
-            time(p50),
+        Some(mean) if timeouts >= 0.05 => format!(
+            "a round takes {} on average and has {} retransmission timeouts of {} or more",
+            time(mean),
             count(timeouts),
             contender.settings.tcp.rto_min
         ),
-        Some(p50) => format!("a round takes {} (median), with hardly a retransmission timeout", time(p50)),
+        Some(mean) => format!("a round takes {} on average, with hardly a retransmission timeout", time(mean)),
     };
     (head, format!("{fall}; {why}"))
 }
@@ -86,7 +86,7 @@ mod tests {
         let curve: Curve = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (16, 212.0, 406.0, 2.13, 50.0, 0.0)];
         assert_eq!(
             verdict(Some(16), curve),
-            "newreno collapses at 16 senders: goodput falls from 905 to 212 Mbit/s; a round takes 203 ms (median) \
+            "newreno collapses at 16 senders: goodput falls from 905 to 212 Mbit/s; a round takes 203 ms on average \
              and has 2.1 retransmission timeouts of 200 ms or more\n"
         );
     }
