@@ -19,6 +19,6 @@ pub use run::RunSpec;
 pub use scenario::{Contender, Scenario};
 pub use setting::{KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, Red, Run, Settings, Sweep, Switch, Tcp, Workload,
+    Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, NewReno, Red, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
 pub use tables::{Cell, Column, ColumnType, Engine, FlowRow, PortRow, QueryRow, Row, RunTables, Totals};

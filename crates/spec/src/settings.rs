@@ -48,6 +48,16 @@ words! {
     }
 }
 
+words! {
+    /// How NewReno's fast recovery counts duplicate ACKs.
+    NewReno, "\"inflate\" (RFC 6582) or \"pipe\" (ns-3)" {
+        /// They inflate the window.
+        Inflate = "inflate",
+        /// They leave the pipe; the window stays at ssthresh.
+        Pipe = "pipe",
+    }
+}
+
 section! {
     /// TCP at every host.
     Tcp in "tcp" {
@@ -63,10 +73,14 @@ section! {
         rto_initial: Time = Time::from_secs(1),
         /// Granularity G of the timeout's clock (RFC 6298).
         rto_clock: Time = Time::from_millis(1),
+        /// Keep a backed-off timeout until a segment sent once is acknowledged (Karn); off: until any new ACK, as deployed stacks do.
+        karn_backoff: bool = false,
         /// Timeout of the first SYN; "none" takes rto_initial.
         syn_timeout: Optional<Time> = Optional::NONE,
         /// Selective acknowledgements (RFC 2018, 6675) with proportional rate reduction (RFC 6937); off: NewReno recovery (RFC 6582).
         sack: bool = true,
+        /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
+        newreno: NewReno = NewReno::Inflate,
         /// New data on the first two duplicate ACKs (RFC 3042).
         limited_transmit: bool = true,
         /// Timestamps (RFC 7323): twelve bytes a segment, a round-trip sample an ACK.

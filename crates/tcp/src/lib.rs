@@ -1,1 +1,22 @@
+//! One TCP endpoint without I/O: segments and expired timers go in, segments and [`Progress`] come out.
+//!
+//! The endpoint carries lengths, not bytes. It owns the handshake and the close (RFC 9293), loss recovery (RFC 6582, or
+//! RFC 6675 with 6937), the retransmission timer (RFC 6298), acknowledgements (RFC 5681, section 4.2), and ECN
+//! (RFC 3168, RFC 8257); the window's law is [`fanin_laws::sender::Law`]. Sequence numbers are 64 bits wide inside (SYN
+//! is 0, data starts at 1) and 32 bits on the wire.
+//!
+//! A driver calls [`Endpoint::handle`] with every segment, [`Endpoint::expire`] when [`Endpoint::deadline`] has come,
+//! and gives each call a [`Wire`] that takes what is sent.
 
+mod endpoint;
+mod params;
+mod rcv;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod snd;
+
+pub use endpoint::{Endpoint, Progress, Stats};
+pub use params::{Echo, Ect, NewReno, Params};
+pub use segment::{Block, Flags, Segment, Wire};

@@ -1,0 +1,63 @@
+//! A star: every host has one link to the one switch.
+
+use fanin_units::{Rate, Time};
+
+use crate::{Fabric, Link, NodeId};
+
+/// What a star is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Star {
+    /// Hosts beside the client, which is host 0.
+    pub servers: u32,
+    /// Rate of the servers' links.
+    pub rate: Rate,
+    /// Rate of the client's link.
+    pub client_rate: Rate,
+    /// Delay of each link, one way.
+    pub delay: Time,
+}
+
+/// Builds a star: link `h` goes from the switch to host `h`, link `hosts + h` back.
+pub fn star(star: &Star) -> Fabric {
+    let hosts = star.servers + 1;
+    let switch: NodeId = hosts;
+    let rate = |host: NodeId| if host == 0 { star.client_rate } else { star.rate };
+    let down = (0..hosts).map(|host| Link { from: switch, to: host, rate: rate(host), delay: star.delay });
+    let up = (0..hosts).map(|host| Link { from: host, to: switch, rate: rate(host), delay: star.delay });
+    Fabric { hosts, links: down.chain(up).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GBIT: Rate = Rate(1_000_000_000);
+
+    proptest! {
+        #[test]
+        fn every_host_reaches_every_other_over_the_switch(servers in 1u32..200, a: u32, b: u32) {
+            let fabric = star(&Star { servers, rate: GBIT, client_rate: GBIT, delay: Time::from_micros(25) });
+            let (from, to) = (a % fabric.hosts(), b % fabric.hosts());
+            let up = fabric.links()[fabric.uplink(from) as usize];
+            prop_assert_eq!(up.from, from);
+            prop_assert!(!fabric.is_host(up.to));
+            let down = fabric.links()[fabric.next_hop(up.to, to) as usize];
+            prop_assert_eq!((down.from, down.to), (up.to, to));
+        }
+
+        #[test]
+        fn links_are_numbered_by_receiver_then_sender(servers in 1u32..200) {
+            let fabric = star(&Star { servers, rate: GBIT, client_rate: GBIT, delay: Time::ZERO });
+            prop_assert!(fabric.links().is_sorted_by_key(|link| (link.to, link.from)));
+        }
+    }
+
+    #[test]
+    fn only_the_clients_link_has_the_clients_rate() {
+        let fabric = star(&Star { servers: 2, rate: GBIT, client_rate: Rate(5), delay: Time::ZERO });
+        let slow: Vec<String> =
+            (0..6).filter(|&l| fabric.links()[l as usize].rate == Rate(5)).map(|l| fabric.link_name(l)).collect();
+        assert_eq!(slow, ["switch>client", "client>switch"]);
+    }
+}

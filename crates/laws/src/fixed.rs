@@ -1,0 +1,81 @@
+//! Fixed-point arithmetic as a kernel would have it: logarithm, power and cube root without floating point.
+
+/// `1.0` with sixteen bits of fraction.
+pub const ONE_Q16: u64 = 1 << 16;
+
+/// 2^(2^-k) for k = 1..=16, with 32 bits of fraction, rounded to the nearest.
+const ROOTS_OF_TWO_Q32: [u64; 16] = roots_of_two();
+
+const fn roots_of_two() -> [u64; 16] {
+    let mut roots = [0; 16];
+    // Each root is the square root of the one before it, kept with 62 bits of fraction on the way.
+    let mut last: u128 = 2 << 62;
+    let mut k = 0;
+    while k < 16 {
+        last = (last << 62).isqrt();
+        roots[k] = ((last + (1 << 29)) >> 30) as u64;
+        k += 1;
+    }
+    roots
+}
+
+/// The binary logarithm of `x_q16`, rounded down to 1/65536; zero for anything not above one.
+pub const fn log2_q16(x_q16: u64) -> u64 {
+    if x_q16 <= ONE_Q16 {
+        return 0;
+    }
+    let whole = 63 - x_q16.leading_zeros() as u64;
+    // The mantissa, in 1..2 with 31 bits of fraction: squaring it moves the next bit of the logarithm to the front.
+    let mut mantissa = if whole >= 31 { x_q16 >> (whole - 31) } else { x_q16 << (31 - whole) };
+    let mut log = (whole - 16) << 16;
+    let mut bit = 1 << 15;
+    while bit > 0 {
+        mantissa = (mantissa * mantissa) >> 31;
+        if mantissa >> 32 != 0 {
+            mantissa >>= 1;
+            log |= bit;
+        }
+        bit >>= 1;
+    }
+    log
+}
+
+/// Two to the power of `x_q16`, with sixteen bits of fraction; what does not fit is `u64::MAX`.
+pub const fn exp2_q16(x_q16: u64) -> u64 {
+    let whole = x_q16 >> 16;
+    if whole >= 47 {
+        return u64::MAX;
+    }
+    let mut product: u64 = 1 << 32;
+    let mut k = 0;
+    while k < 16 {
+        if x_q16 & (1 << (15 - k)) != 0 {
+            product = ((product as u128 * ROOTS_OF_TWO_Q32[k] as u128) >> 32) as u64;
+        }
+        k += 1;
+    }
+    ((product as u128) << whole >> 16) as u64
+}
+
+/// `x` to the power of `exponent`, both with sixteen bits of fraction; `x` is at least one.
+pub const fn pow_q16(x_q16: u64, exponent_q16: u64) -> u64 {
+    exp2_q16((log2_q16(x_q16) as u128 * exponent_q16 as u128 >> 16) as u64)
+}
+
+/// The cube root, rounded down.
+pub const fn cbrt(x: u64) -> u64 {
+    // Three bits of the radicand give one of the root.
+    let mut root: u64 = 0;
+    let mut shift = 63;
+    loop {
+        root <<= 1;
+        let next = root | 1;
+        if next * next * next <= x >> shift {
+            root = next;
+        }
+        if shift == 0 {
+            return root;
+        }
+        shift -= 3;
+    }
+}

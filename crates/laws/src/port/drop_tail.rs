@@ -1,0 +1,21 @@
+//! Drop tail: a packet that finds no room is dropped.
+//! Sources: RFC 7567, section 2 (what it is, and why it is not enough).
+//! Law:     admit while queue + packet <= limit.
+//! Units:   bytes on the wire, or packets of any size.
+//! Owns:    nothing.
+//! Departs: nowhere. The packet being sent is not in the queue.
+//! Checked: vectors/drop_tail.json; tests/trajectories/drop_tail.txt.
+
+use fanin_units::QueueSize;
+
+use super::{Header, Queue};
+
+/// Whether the packet fits.
+#[inline]
+pub fn has_room(limit: Option<QueueSize>, queue: &Queue, header: &Header) -> bool {
+    match limit {
+        None => true,
+        Some(QueueSize::Bytes(limit)) => queue.bytes + u64::from(header.bytes) <= limit,
+        Some(QueueSize::Packets(limit)) => queue.packets < limit,
+    }
+}

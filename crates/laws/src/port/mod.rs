@@ -1,0 +1,133 @@
+//! The port: what happens to a packet that comes to a queue.
+//!
+//! A driver asks [`Law::enqueue`] for a verdict and does as it says. A port has room for so much ([`drop_tail`]), may
+//! drop or mark earlier ([`red`], [`ecn_threshold`]), and may hand out windows ([`many_to_one`]) beside either.
+
+pub mod drop_tail;
+pub mod ecn_threshold;
+pub mod many_to_one;
+pub mod red;
+
+use fanin_units::{QueueSize, Time};
+use rand_core::Rng;
+
+use many_to_one::ManyToOne;
+use red::Red;
+
+/// What is in the queue as the packet comes; the packet on the wire does not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// Bytes as they are on the wire.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u32,
+    /// Since when the link has had nothing to send; `None` while it is sending.
+    pub idle_since: Option<Time>,
+}
+
+/// What a port reads of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// Size on the wire.
+    pub bytes: u32,
+    /// ECN-capable (ECT or CE).
+    pub ect: bool,
+    /// The flow: one direction of one connection.
+    pub flow: u32,
+    /// SYN is set: the flow opens.
+    pub opens: bool,
+    /// FIN or RST is set: the flow closes.
+    pub closes: bool,
+}
+
+/// Why a packet is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drop {
+    /// There was no room.
+    Full,
+    /// The law dropped it early.
+    Early,
+    /// The law would have marked it, and it was not ECN-capable.
+    NotEct,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is dropped.
+    Drop(Drop),
+    /// It is queued.
+    Admit {
+        /// Set CE.
+        mark: bool,
+        /// The window that the port hands out: the packet carries the least of these; `u32::MAX` where there is none.
+        offer: u32,
+    },
+}
+
+/// What a port does beyond dropping what finds no room.
+#[derive(Clone, Copy, Debug)]
+pub enum Discipline {
+    /// Nothing.
+    DropTail,
+    /// Random early detection.
+    Red(Red),
+    /// Marks above this.
+    EcnThreshold(QueueSize),
+}
+
+/// One port's law.
+#[derive(Clone, Debug)]
+pub struct Law {
+    /// What the queue holds; `None` holds everything.
+    pub limit: Option<QueueSize>,
+    /// What happens before it is full.
+    pub discipline: Discipline,
+    /// Hands out windows.
+    pub many_to_one: Option<ManyToOne>,
+}
+
+impl Law {
+    /// A queue that never fills.
+    pub const UNLIMITED: Law = Law { limit: None, discipline: Discipline::DropTail, many_to_one: None };
+
+    /// Whether no queue, however long, makes a difference to any packet.
+    pub fn admits_everything(&self) -> bool {
+        self.limit.is_none() && matches!(self.discipline, Discipline::DropTail) && self.many_to_one.is_none()
+    }
+
+    /// What becomes of a packet. Only RED draws from `rng`.
+    ///
+    /// The early verdict comes before the test for room, as a queue discipline over a device queue has it: a packet
+    /// that is both early and without room counts as early.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Verdict {
+        let congested = match &mut self.discipline {
+            Discipline::DropTail => Congested::No,
+            Discipline::Red(red) => red.enqueue(now, queue, header, rng),
+            Discipline::EcnThreshold(k) => ecn_threshold::enqueue(*k, queue),
+        };
+        let mark = match congested {
+            Congested::No => false,
+            Congested::Mark if header.ect => true,
+            Congested::Mark => return Verdict::Drop(Drop::NotEct),
+            Congested::Drop => return Verdict::Drop(Drop::Early),
+        };
+        if !drop_tail::has_room(self.limit, queue, header) {
+            return Verdict::Drop(Drop::Full);
+        }
+        let offer = self.many_to_one.as_mut().map_or(u32::MAX, |m21| m21.enqueue(header));
+        Verdict::Admit { mark, offer }
+    }
+}
+
+/// What a discipline says of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congested {
+    /// Let it pass.
+    No,
+    /// Mark it, or drop it where it is not ECN-capable.
+    Mark,
+    /// Drop it.
+    Drop,
+}

@@ -1,0 +1,108 @@
+//! CUBIC: grow along a cubic function of the time since the last loss.
+//! Sources: RFC 9438, sections 4.1 to 4.8.
+//! Law:     W(t) = C (t - K)^3 + W_max, K = cbrt((W_max - cwnd_epoch) / C); cwnd moves to W(t + RTT) within a round trip,
+//!          and is never under the window that Reno would have; on loss ssthresh <- beta flight.
+//! Units:   cwnd in bytes; t and K in 1/1024 s; windows of the cubic function in 1/1024 segment; C and beta in 1/1024.
+//! Owns:    the epoch, W_max, K, W_est. The endpoint owns loss recovery.
+//! Departs: time is counted in 1/1024 s (as Linux does), and (t - K) is held within 128 s.
+//! Checked: vectors/cubic.json; tests/trajectories/cubic.txt.
+
+use fanin_units::Time;
+
+use super::{Ack, Window};
+use crate::fixed::cbrt;
+
+/// Picoseconds in 1/1024 s.
+const TICK_PS: u64 = 1_000_000_000_000 / 1024;
+/// 128 s: past it the cube would not fit.
+const SPAN_MAX: u64 = 128 << 10;
+
+/// Settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    /// What is left of the window after a loss, in 1/1024.
+    pub beta_q10: u32,
+    /// C, segments a cubed second, in 1/1024; above zero.
+    pub c_q10: u32,
+    /// RFC 9438, section 4.7.
+    pub fast_convergence: bool,
+}
+
+/// One connection's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Cubic {
+    params: Params,
+    /// The window before the last reduction, bytes; zero before the first.
+    w_max: u32,
+    /// The start of the present stage of congestion avoidance; `NEVER` before its first ACK.
+    epoch: Time,
+    /// The time at which the function reaches its plateau, ticks.
+    k: u64,
+    /// The plateau, bytes.
+    origin: u32,
+    /// What Reno would have, in 1/1024 byte.
+    w_est_q10: u64,
+}
+
+impl Cubic {
+    /// The state of a new connection.
+    pub fn new(params: Params) -> Cubic {
+        Cubic { params, w_max: 0, epoch: Time::NEVER, k: 0, origin: 0, w_est_q10: 0 }
+    }
+
+    /// RFC 9438, sections 4.2 to 4.5.
+    pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        if self.epoch == Time::NEVER {
+            self.start_epoch(ack.now, mss, window);
+        }
+        let t = ack.now.since(self.epoch).saturating_add(ack.srtt).0 / TICK_PS;
+        let target = self.at(t, mss).clamp(u64::from(window.cwnd), u64::from(window.cwnd) * 3 / 2);
+        let step = (target - u64::from(window.cwnd)) * u64::from(ack.acked) / u64::from(window.cwnd);
+        let cubic = u64::from(window.cwnd) + step;
+        self.w_est_q10 += self.reno_step_q10(ack.acked, mss, window.cwnd);
+        window.cwnd = u32::try_from(cubic.max(self.w_est_q10 >> 10)).unwrap_or(u32::MAX);
+    }
+
+    /// RFC 9438, sections 4.6 and 4.7.
+    pub fn cut(&mut self, flight: u32, mss: u32, window: &Window) -> u32 {
+        let beta = u64::from(self.params.beta_q10);
+        self.w_max = if self.params.fast_convergence && window.cwnd < self.w_max {
+            (u64::from(window.cwnd) * (1024 + beta) / 2048) as u32
+        } else {
+            window.cwnd
+        };
+        self.epoch = Time::NEVER;
+        // beta is at most one, so the product over 1024 fits.
+        ((u64::from(flight) * beta / 1024) as u32).max(2 * mss)
+    }
+
+    fn start_epoch(&mut self, now: Time, mss: u32, window: &Window) {
+        self.epoch = now;
+        self.w_est_q10 = u64::from(window.cwnd) << 10;
+        self.origin = self.w_max.max(window.cwnd);
+        let below_q10 = (u64::from(self.origin - window.cwnd) << 10) / u64::from(mss);
+        // In ticks: K^3 = below / C, and a cubed second is 2^30 cubed ticks. A window is under 2^32 bytes of at least
+        // 64 a segment, so the product is under 2^66 only in 128 bits.
+        let cubed = (u128::from(below_q10) << 30) / u128::from(self.params.c_q10);
+        self.k = cbrt(u64::try_from(cubed).unwrap_or(u64::MAX));
+    }
+
+    /// The cubic function, bytes.
+    fn at(&self, t: u64, mss: u32) -> u64 {
+        let span = t.abs_diff(self.k).min(SPAN_MAX);
+        // 2^51 (cubed ticks) times 2^10 (C up to one) fits.
+        let segments_q10 = (span * span * span).saturating_mul(u64::from(self.params.c_q10)) >> 30;
+        let bytes = (u128::from(segments_q10) * u128::from(mss)) >> 10;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let origin = u64::from(self.origin);
+        if t < self.k { origin.saturating_sub(bytes) } else { origin.saturating_add(bytes) }
+    }
+
+    /// RFC 9438, equation 4: alpha = 3 (1 - beta) / (1 + beta) until Reno's window has regained W_max, then 1.
+    fn reno_step_q10(&self, acked: u32, mss: u32, cwnd: u32) -> u64 {
+        let beta = u64::from(self.params.beta_q10);
+        let regained = self.w_est_q10 >> 10 >= u64::from(self.w_max);
+        let alpha_q10 = if regained { 1024 } else { 3 * 1024 * (1024 - beta) / (1024 + beta) };
+        alpha_q10 * u64::from(acked) * u64::from(mss) / u64::from(cwnd)
+    }
+}

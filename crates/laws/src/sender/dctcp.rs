@@ -1,0 +1,66 @@
+//! DCTCP: cut the window by the share of marked bytes.
+//! Sources: RFC 8257, sections 3.3 to 3.5; Alizadeh et al., SIGCOMM 2010, section 3.
+//! Law:     alpha <- (1 - g) alpha + g F once a window, F the share of acknowledged bytes whose ACK echoed a mark;
+//!          on a mark, once a window, ssthresh = cwnd <- cwnd (1 - alpha / 2).
+//! Units:   cwnd in bytes; alpha and g in 1/65536, rounded down.
+//! Owns:    alpha, the window's acked and marked bytes. The endpoint owns loss recovery and the gate on ECE.
+//! Departs: a floor of two segments under a cut, which the RFC leaves open (Linux has it). Growth and loss are NewReno's.
+//! Checked: vectors/dctcp.json; tests/trajectories/dctcp.txt.
+
+use super::{Ack, Window};
+
+/// Settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    /// The weight of a new sample, above zero and at most 65536.
+    pub g_q16: u32,
+    /// Alpha of a new connection, at most 65536.
+    pub initial_alpha_q16: u32,
+}
+
+/// One connection's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Dctcp {
+    g_q16: u32,
+    alpha_q16: u32,
+    acked: u32,
+    marked: u32,
+    window_end: u64,
+}
+
+impl Dctcp {
+    /// The state of a new connection.
+    pub fn new(params: &Params) -> Dctcp {
+        Dctcp { g_q16: params.g_q16, alpha_q16: params.initial_alpha_q16, acked: 0, marked: 0, window_end: 0 }
+    }
+
+    /// Counts the ACK; at the end of a window, updates alpha (RFC 8257, section 3.3, steps 1 to 8).
+    #[inline]
+    pub fn observe(&mut self, ack: &Ack) {
+        self.acked = self.acked.saturating_add(ack.acked);
+        if ack.ece {
+            self.marked = self.marked.saturating_add(ack.acked);
+        }
+        if ack.una <= self.window_end {
+            return;
+        }
+        let share_q16 = if self.acked == 0 { 0 } else { (u64::from(self.marked) << 16) / u64::from(self.acked) };
+        let kept = (65_536 - u64::from(self.g_q16)) * u64::from(self.alpha_q16);
+        // Both terms are under 2^32, and together at most 65536 * 65536.
+        self.alpha_q16 = ((kept + u64::from(self.g_q16) * share_q16) >> 16) as u32;
+        (self.acked, self.marked) = (0, 0);
+        self.window_end = ack.nxt;
+    }
+
+    /// The window after a mark (RFC 8257, section 3.5).
+    pub fn cut(&self, mss: u32, window: &Window) -> u32 {
+        let off = (u64::from(window.cwnd) * u64::from(self.alpha_q16)) >> 17;
+        // alpha is at most one, so at most half the window goes.
+        (window.cwnd - off as u32).max(2 * mss)
+    }
+
+    /// The running estimate of the share of marked bytes, in 1/65536.
+    pub fn alpha_q16(&self) -> u32 {
+        self.alpha_q16
+    }
+}

@@ -1,0 +1,73 @@
+//! Gentle slow start: below ssthresh, grow the slower the fuller the path's queues.
+//! Sources: Memon, Huang and Saajid, "Gentle Slow Start to Alleviate TCP Incast in Data Center Networks" (2019),
+//!          section 3.2, equations 7 and 8, Algorithm 1.
+//! Law:     alpha = (RTT - RTTmin) / (RTTmax - RTTmin); once a window, cwnd <- cwnd + cwnd^(1 - alpha).
+//! Units:   the law's cwnd in segments with sixteen bits of fraction; alpha in 1/65536; times in picoseconds.
+//! Owns:    RTT, RTTmin, RTTmax of the connection, the window's end. A new connection starts at 2 segments, which the
+//!          driver sees to.
+//! Departs: alpha is 0 while RTTmax = RTTmin, which the paper leaves open.
+//! Checked: vectors/gentle_slow_start.json; tests/trajectories/gentle_slow_start.txt.
+
+use fanin_units::Time;
+
+use super::{Ack, Window};
+use crate::fixed::{ONE_Q16, pow_q16};
+
+/// One connection's state.
+#[derive(Clone, Copy, Debug)]
+pub struct GentleSlowStart {
+    rtt: Time,
+    rtt_min: Time,
+    rtt_max: Time,
+    window_end: u64,
+    window_done: bool,
+}
+
+impl Default for GentleSlowStart {
+    fn default() -> GentleSlowStart {
+        let (rtt, rtt_min, rtt_max) = (Time::ZERO, Time::NEVER, Time::ZERO);
+        GentleSlowStart { rtt, rtt_min, rtt_max, window_end: 0, window_done: false }
+    }
+}
+
+impl GentleSlowStart {
+    /// Takes a round-trip sample from elsewhere than an ACK of data: the handshake's.
+    pub fn sample(&mut self, rtt: Time) {
+        self.rtt = rtt;
+        self.rtt_min = self.rtt_min.min(rtt);
+        self.rtt_max = self.rtt_max.max(rtt);
+    }
+
+    /// Learns the round-trip time, and whether a whole window is acknowledged (Algorithm 1, line 7).
+    pub fn observe(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.sample(rtt);
+        }
+        self.window_done = false;
+        if ack.una >= self.window_end {
+            // The first window of all has no end yet: its first ACK only sets one.
+            self.window_done = self.window_end > 0;
+            self.window_end = ack.nxt;
+        }
+    }
+
+    /// Equation 8, once a window.
+    pub fn grow(&self, _ack: &Ack, mss: u32, window: &mut Window) {
+        if !self.window_done {
+            return;
+        }
+        let segments_q16 = ((u64::from(window.cwnd) << 16) / u64::from(mss)).max(ONE_Q16);
+        let step_q16 = pow_q16(segments_q16, ONE_Q16 - self.alpha_q16());
+        let step = (u128::from(step_q16) * u128::from(mss)) >> 16;
+        window.cwnd = window.cwnd.saturating_add(u32::try_from(step).unwrap_or(u32::MAX));
+    }
+
+    /// Equation 7: how full the path's queues are, from 0 to 65536.
+    pub fn alpha_q16(&self) -> u64 {
+        let range = self.rtt_max.since(self.rtt_min).0;
+        if range == 0 {
+            return 0;
+        }
+        ((u128::from(self.rtt.since(self.rtt_min).0) << 16) / u128::from(range)) as u64
+    }
+}

@@ -1,0 +1,201 @@
+//! Barrier-synchronised reads: over standing connections the client asks every server for its part, and asks again when
+//! the last part has come.
+
+use fanin_spec::{FlowRow, QueryRow, RunSpec};
+use fanin_units::Time;
+
+use super::{App, CLIENT, END, Record, host_of, start_background};
+use crate::streams::{Purpose, Stream};
+use crate::world::{Connection, World};
+
+/// One server, as the client and the server see it.
+struct Server {
+    connection: Connection,
+    /// Payload of its answer.
+    answer: u64,
+    start: Stream,
+    service: Stream,
+    /// When it was asked in this round.
+    asked: Time,
+    /// Requests and answers so far.
+    requests: u64,
+    answers: u64,
+}
+
+pub(crate) struct Barrier {
+    servers: Vec<Server>,
+    /// The first endpoint of the servers' connections, behind the background's.
+    first_endpoint: u32,
+    established: u32,
+    /// When the first request went out; `NEVER` while connections are being opened.
+    began: Time,
+    round: u32,
+    round_start: Time,
+    round_timeouts: u64,
+    /// The next server to ask in this round, and how many have not answered.
+    next: u32,
+    missing: u32,
+    flows: Vec<FlowRow>,
+    queries: Vec<QueryRow>,
+}
+
+impl Barrier {
+    pub fn new(_spec: &RunSpec) -> Barrier {
+        Barrier {
+            servers: Vec::new(),
+            first_endpoint: 0,
+            established: 0,
+            began: Time::NEVER,
+            round: 0,
+            round_start: Time::ZERO,
+            round_timeouts: 0,
+            next: 0,
+            missing: 0,
+            flows: Vec::new(),
+            queries: Vec::new(),
+        }
+    }
+
+    /// Connections are opened one after another, so that opening them is no incast of its own.
+    fn open_next(&mut self, world: &mut World) {
+        let server = self.servers.len() as u32;
+        let connection = world.connect(CLIENT, host_of(server));
+        if server == 0 {
+            self.first_endpoint = connection.opener;
+        }
+        let seed = world.spec.seed;
+        self.servers.push(Server {
+            connection,
+            answer: world.spec.settings.answer(world.spec.fan_in, server).0,
+            start: Stream::new(seed, Purpose::Start, server),
+            service: Stream::new(seed, Purpose::Service, server),
+            asked: Time::ZERO,
+            requests: 0,
+            answers: 0,
+        });
+    }
+
+    fn server_of(&self, endpoint: u32) -> Option<u32> {
+        endpoint.checked_sub(self.first_endpoint).map(|e| e / 2).filter(|&s| (s as usize) < self.servers.len())
+    }
+
+    fn begin_round(&mut self, world: &mut World) {
+        self.round_start = world.now;
+        self.round_timeouts = world.timeouts;
+        (self.next, self.missing) = (0, world.spec.fan_in);
+        let at_once = world.spec.settings.workload.in_flight.0.unwrap_or(world.spec.fan_in);
+        for _ in 0..at_once.min(world.spec.fan_in) {
+            self.ask_next(world);
+        }
+    }
+
+    fn ask_next(&mut self, world: &mut World) {
+        let (id, request) = (self.next, world.spec.settings.workload.request.0);
+        self.next += 1;
+        let server = &mut self.servers[id as usize];
+        server.asked = world.now;
+        server.answers += 1;
+        world.wake_at(server.connection.opener, server.answers * server.answer);
+        if request == 0 {
+            let jitter = server.start.up_to(world.spec.settings.workload.start_jitter);
+            world.after(jitter, id);
+        } else {
+            server.requests += 1;
+            world.wake_at(server.connection.answerer, server.requests * request);
+            world.write(server.connection.opener, request);
+        }
+    }
+
+    fn answered(&mut self, world: &mut World, id: u32) {
+        let server = &self.servers[id as usize];
+        self.flows.push(FlowRow {
+            round: self.round,
+            server: id,
+            payload_bytes: server.answer,
+            start_ps: server.asked.since(self.began).0,
+            fct_ps: Some(world.now.since(server.asked).0),
+        });
+        self.missing -= 1;
+        if self.next < world.spec.fan_in {
+            self.ask_next(world);
+        }
+        if self.missing == 0 {
+            let row = self.query(world, Some(world.now.since(self.round_start).0));
+            self.queries.push(row);
+            self.round += 1;
+            self.begin_round(world);
+        }
+    }
+
+    fn query(&self, world: &World, qct_ps: Option<u64>) -> QueryRow {
+        QueryRow {
+            round: self.round,
+            start_ps: self.round_start.since(self.began).0,
+            qct_ps,
+            timeouts: world.timeouts - self.round_timeouts,
+        }
+    }
+}
+
+impl App for Barrier {
+    fn start(&mut self, world: &mut World) {
+        start_background(world);
+        self.open_next(world);
+    }
+
+    fn established(&mut self, world: &mut World, endpoint: u32) {
+        if self.server_of(endpoint).is_none() {
+            return;
+        }
+        // Both ends count: a server that has not heard the client's ACK cannot answer.
+        self.established += 1;
+        if self.established < 2 * self.servers.len() as u32 {
+            return;
+        }
+        if (self.servers.len() as u32) < world.spec.fan_in {
+            self.open_next(world);
+        } else {
+            self.began = world.now;
+            world.after(world.spec.settings.workload.duration, END);
+            self.begin_round(world);
+        }
+    }
+
+    fn awake(&mut self, world: &mut World, endpoint: u32) {
+        let Some(id) = self.server_of(endpoint) else { return };
+        let server = &mut self.servers[id as usize];
+        if endpoint == server.connection.opener {
+            self.answered(world, id);
+            return;
+        }
+        let s = &world.spec.settings;
+        let wait = s.host.service_time
+            + server.service.up_to(s.host.service_jitter)
+            + server.start.up_to(s.workload.start_jitter);
+        world.after(wait, id);
+    }
+
+    fn closed(&mut self, _world: &mut World, _endpoint: u32) {}
+
+    fn due(&mut self, world: &mut World, token: u32) {
+        match token {
+            END => world.done = true,
+            id => {
+                let server = &self.servers[id as usize];
+                world.write(server.connection.answerer, server.answer);
+            }
+        }
+    }
+
+    fn record(&self, world: &World) -> Record {
+        let mut queries = self.queries.clone();
+        queries.push(self.query(world, None));
+        Record {
+            flows: self.flows.clone(),
+            queries,
+            payload_bytes: self.servers.iter().map(|s| world.delivered(s.connection.opener)).sum(),
+            measured: world.now.since(self.began),
+            rounds: self.round.into(),
+        }
+    }
+}

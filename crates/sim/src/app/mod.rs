@@ -1,0 +1,108 @@
+//! The applications: who asks whom for what, and what is measured of it.
+
+mod barrier;
+mod long;
+mod one_shot;
+mod web_search;
+
+use fanin_spec::{Engine, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, Totals};
+use fanin_units::Time;
+
+use crate::world::World;
+
+/// What the simulator tells the application. Endpoints are known by their number.
+pub(crate) trait App {
+    /// The run begins.
+    fn start(&mut self, world: &mut World);
+    /// A handshake is done at this end.
+    fn established(&mut self, world: &mut World, endpoint: u32);
+    /// As many bytes are delivered as was asked for.
+    fn awake(&mut self, world: &mut World, endpoint: u32);
+    /// The peer closed its side.
+    fn closed(&mut self, world: &mut World, endpoint: u32);
+    /// A timer of [`World::after`] is due.
+    fn due(&mut self, world: &mut World, token: u32);
+    /// What was measured, at the end of the run.
+    fn record(&self, world: &World) -> Record;
+}
+
+/// What an application measures.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Record {
+    pub flows: Vec<FlowRow>,
+    pub queries: Vec<QueryRow>,
+    pub payload_bytes: u64,
+    pub measured: Time,
+    /// Rounds or queries completed.
+    pub rounds: u64,
+}
+
+/// The application of a spec.
+pub(crate) fn new(spec: &RunSpec) -> Box<dyn App> {
+    match spec.settings.workload.kind {
+        Kind::Barrier => Box::new(barrier::Barrier::new(spec)),
+        Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
+        Kind::WebSearch => Box::new(web_search::WebSearch::new(spec)),
+        Kind::Long => Box::new(long::Long::new(spec)),
+    }
+}
+
+/// The token of the timer at the end of the measured time; servers' numbers lie below it.
+pub(crate) const END: u32 = u32::MAX;
+
+/// The client's host.
+pub(crate) const CLIENT: u32 = 0;
+
+/// The host of a server.
+pub(crate) fn host_of(server: u32) -> u32 {
+    server + 1
+}
+
+/// A length that no run reaches: a long flow's.
+const ENDLESS: u64 = 1 << 50;
+
+/// Starts the scenario's background flows: long ones into the client, each from a host behind the servers.
+pub(crate) fn start_background(world: &mut World) {
+    for i in 0..world.spec.settings.workload.background {
+        let connection = world.connect(host_of(world.spec.fan_in + i), CLIENT);
+        world.write(connection.opener, ENDLESS);
+    }
+}
+
+/// The tables of a run that has ended.
+pub(crate) fn tables(world: &World, app: &dyn App) -> RunTables {
+    let record = app.record(world);
+    let stats = || world.sockets.iter().map(|socket| socket.endpoint.stats());
+    let counts = || world.net.links.iter().map(|link| link.counts);
+    let to_client = world.net.fabric.next_hop(world.net.fabric.hosts(), CLIENT);
+    let totals = Totals {
+        payload_bytes: record.payload_bytes,
+        measured_ps: record.measured.0,
+        data_packets: stats().map(|s| s.data_segments).sum(),
+        timeouts: stats().map(|s| s.timeouts).sum(),
+        fast_retransmits: stats().map(|s| s.fast_retransmits).sum(),
+        drops: counts().map(|c| c.drops()).sum(),
+        marks: counts().map(|c| c.marks).sum(),
+        rounds: record.rounds,
+        queue_max_bytes: world.net.links[to_client as usize].counts.queue_max_bytes,
+        injected_packets: world.net.injected,
+        delivered_packets: world.net.delivered,
+        in_flight_packets: world.net.in_flight(),
+    };
+    let engine = Engine { events: world.events(), packet_hops: world.net.hops };
+    RunTables { totals, flows: record.flows, queries: record.queries, ports: ports(world), engine }
+}
+
+fn ports(world: &World) -> Vec<PortRow> {
+    let rows = world.net.links.iter().zip(0..).map(|(link, id)| PortRow {
+        port: world.net.fabric.link_name(id),
+        packets: link.counts.packets,
+        wire_bytes: link.counts.wire_bytes,
+        drops_full: link.counts.drops_full,
+        drops_early: link.counts.drops_early,
+        drops_not_ect: link.counts.drops_not_ect,
+        marks: link.counts.marks,
+        queue_max_bytes: link.counts.queue_max_bytes,
+    });
+    rows.filter(|row| row.packets + row.drops_full + row.drops_early + row.drops_not_ect > 0).collect()
+}

@@ -1,0 +1,165 @@
+//! Web search: an aggregator asks every worker over new connections, and starts the next query when all have answered.
+
+use fanin_spec::{FlowRow, QueryRow, RunSpec};
+use fanin_units::Time;
+
+use super::{App, CLIENT, END, Record, host_of, start_background};
+use crate::streams::{Purpose, Stream};
+use crate::world::{Connection, World};
+
+/// One worker.
+struct Worker {
+    /// Its connection in this query.
+    connection: Option<Connection>,
+    answer: u64,
+    start: Stream,
+    service: Stream,
+    asked: Time,
+}
+
+pub(crate) struct WebSearch {
+    workers: Vec<Worker>,
+    /// The worker that each connection belongs to, by half an endpoint's number; `END` for the background's.
+    worker_of: Vec<u32>,
+    query: u32,
+    query_start: Time,
+    query_timeouts: u64,
+    next: u32,
+    missing: u32,
+    /// Payload of completed queries.
+    payload: u64,
+    flows: Vec<FlowRow>,
+    queries: Vec<QueryRow>,
+}
+
+impl WebSearch {
+    pub fn new(spec: &RunSpec) -> WebSearch {
+        let worker = |id| Worker {
+            connection: None,
+            answer: spec.settings.answer(spec.fan_in, id).0,
+            start: Stream::new(spec.seed, Purpose::Start, id),
+            service: Stream::new(spec.seed, Purpose::Service, id),
+            asked: Time::ZERO,
+        };
+        WebSearch {
+            workers: (0..spec.fan_in).map(worker).collect(),
+            worker_of: Vec::new(),
+            query: 0,
+            query_start: Time::ZERO,
+            query_timeouts: 0,
+            next: 0,
+            missing: 0,
+            payload: 0,
+            flows: Vec::new(),
+            queries: Vec::new(),
+        }
+    }
+
+    fn begin_query(&mut self, world: &mut World) {
+        self.query_start = world.now;
+        self.query_timeouts = world.timeouts;
+        (self.next, self.missing) = (0, world.spec.fan_in);
+        let at_once = world.spec.settings.workload.in_flight.0.unwrap_or(world.spec.fan_in);
+        for _ in 0..at_once.min(world.spec.fan_in) {
+            self.ask_next(world);
+        }
+    }
+
+    fn ask_next(&mut self, world: &mut World) {
+        let (id, request) = (self.next, world.spec.settings.workload.request.0);
+        self.next += 1;
+        let connection = world.connect(CLIENT, host_of(id));
+        self.worker_of.resize(connection.opener as usize / 2 + 1, END);
+        self.worker_of[connection.opener as usize / 2] = id;
+        let worker = &mut self.workers[id as usize];
+        (worker.connection, worker.asked) = (Some(connection), world.now);
+        world.wake_at(connection.opener, worker.answer);
+        world.wake_at(connection.answerer, request);
+        world.write(connection.opener, request);
+    }
+
+    fn answered(&mut self, world: &mut World, id: u32) {
+        let worker = &self.workers[id as usize];
+        self.payload += worker.answer;
+        self.flows.push(FlowRow {
+            round: self.query,
+            server: id,
+            payload_bytes: worker.answer,
+            start_ps: worker.asked.0,
+            fct_ps: Some(world.now.since(worker.asked).0),
+        });
+        self.missing -= 1;
+        if self.next < world.spec.fan_in {
+            self.ask_next(world);
+        }
+        if self.missing == 0 {
+            let row = self.row(world, Some(world.now.since(self.query_start).0));
+            self.queries.push(row);
+            self.query += 1;
+            if self.query == world.spec.settings.workload.queries {
+                world.done = true;
+            } else {
+                self.begin_query(world);
+            }
+        }
+    }
+
+    fn row(&self, world: &World, qct_ps: Option<u64>) -> QueryRow {
+        let timeouts = world.timeouts - self.query_timeouts;
+        QueryRow { round: self.query, start_ps: self.query_start.0, qct_ps, timeouts }
+    }
+}
+
+impl App for WebSearch {
+    fn start(&mut self, world: &mut World) {
+        start_background(world);
+        world.after(world.spec.settings.workload.duration, END);
+        self.begin_query(world);
+    }
+
+    fn established(&mut self, _world: &mut World, _endpoint: u32) {}
+
+    fn awake(&mut self, world: &mut World, endpoint: u32) {
+        let id = self.worker_of[endpoint as usize / 2];
+        let worker = &mut self.workers[id as usize];
+        if endpoint.is_multiple_of(2) {
+            self.answered(world, id);
+            return;
+        }
+        let s = &world.spec.settings;
+        let wait = s.host.service_time
+            + worker.service.up_to(s.host.service_jitter)
+            + worker.start.up_to(s.workload.start_jitter);
+        world.after(wait, id);
+    }
+
+    fn closed(&mut self, world: &mut World, endpoint: u32) {
+        world.close(endpoint);
+    }
+
+    fn due(&mut self, world: &mut World, token: u32) {
+        if token == END {
+            world.done = true;
+            return;
+        }
+        let worker = &self.workers[token as usize];
+        if let Some(connection) = worker.connection {
+            world.write(connection.answerer, worker.answer);
+            world.close(connection.answerer);
+        }
+    }
+
+    fn record(&self, world: &World) -> Record {
+        let mut queries = self.queries.clone();
+        if self.missing > 0 {
+            queries.push(self.row(world, None));
+        }
+        Record {
+            flows: self.flows.clone(),
+            queries,
+            payload_bytes: self.payload,
+            measured: world.now,
+            rounds: self.query.into(),
+        }
+    }
+}

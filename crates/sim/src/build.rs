@@ -1,0 +1,120 @@
+//! From a spec to laws, parameters and a network.
+
+use fanin_fabric::{Star, star};
+use fanin_laws::port::{self, many_to_one::ManyToOne, red};
+use fanin_laws::sender::{self, cubic, dctcp, max_cwnd::MaxCwnd};
+use fanin_spec::{Base, Discipline, Ect, RunSpec};
+use fanin_tcp::{Echo, Params};
+use fanin_units::{QueueSize, Rate};
+
+use crate::link::{Departures, Link};
+use crate::net::Net;
+use crate::streams::{Purpose, Stream};
+use crate::world::World;
+
+/// The simulated world of a spec, before anything has happened.
+pub(crate) fn world(spec: &RunSpec, departures: Departures) -> World {
+    let s = &spec.settings;
+    let fabric = star(&Star {
+        servers: spec.fan_in + s.workload.background,
+        rate: s.link.rate,
+        client_rate: s.link.client_rate.0.unwrap_or(s.link.rate),
+        delay: s.link.delay,
+    });
+    let framing = s.link.framing.0 as u32;
+    let links = fabric.links().iter().zip(0..).map(|(link, id)| {
+        let law = if fabric.is_host(link.from) { host_port(spec) } else { switch_port(spec, link.rate) };
+        Link::new(link, framing, law, departures, Stream::new(spec.seed, Purpose::Port, id))
+    });
+    let links = links.collect();
+    let params = params(spec);
+    World::new(spec, Net::new(fabric, links), params, sender_law(spec, &params))
+}
+
+fn params(spec: &RunSpec) -> Params {
+    let t = &spec.settings.tcp;
+    let mss = t.mss.0 as u32;
+    let segments = if spec.scheme.gss { spec.settings.gss.initial_window } else { t.initial_window };
+    Params {
+        mss,
+        initial_cwnd: segments * mss,
+        rto_min: t.rto_min,
+        rto_max: t.rto_max,
+        rto_initial: t.rto_initial,
+        rto_clock: t.rto_clock,
+        syn_timeout: t.syn_timeout.0.unwrap_or(t.rto_initial),
+        karn_backoff: t.karn_backoff,
+        sack: t.sack,
+        newreno: match t.newreno {
+            fanin_spec::NewReno::Inflate => fanin_tcp::NewReno::Inflate,
+            fanin_spec::NewReno::Pipe => fanin_tcp::NewReno::Pipe,
+        },
+        limited_transmit: t.limited_transmit,
+        timestamps: t.timestamps,
+        delayed_ack: t.delayed_ack,
+        delayed_ack_timeout: t.delayed_ack_timeout,
+        idle_restart: t.idle_restart,
+        receive_window: t.receive_window.0 as u32,
+        ect: match (spec.scheme.ecn, t.ect) {
+            (false, _) => fanin_tcp::Ect::Off,
+            (true, Ect::Data) => fanin_tcp::Ect::Data,
+            (true, Ect::All) => fanin_tcp::Ect::All,
+        },
+        echo: if spec.scheme.base == Base::Dctcp { Echo::Exact } else { Echo::Latched },
+        mcw_option: spec.scheme.m21,
+    }
+}
+
+fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
+    let s = &spec.settings;
+    let base = match spec.scheme.base {
+        Base::NewReno => sender::Base::NewReno,
+        Base::Cubic => sender::Base::Cubic(cubic::Cubic::new(cubic::Params {
+            beta_q10: s.cubic.beta.in_q(10),
+            c_q10: s.cubic.c.in_q(10),
+            fast_convergence: s.cubic.fast_convergence,
+        })),
+        Base::Dctcp => sender::Base::Dctcp(dctcp::Dctcp::new(&dctcp::Params {
+            g_q16: s.dctcp.g.in_q(16),
+            initial_alpha_q16: s.dctcp.initial_alpha.in_q(16),
+        })),
+    };
+    sender::Law {
+        mss: params.mss,
+        base,
+        slow_start: spec.scheme.gss.then(Default::default),
+        cap: spec.scheme.m21.then(|| MaxCwnd::new(params.option_bytes())),
+    }
+}
+
+fn host_port(spec: &RunSpec) -> port::Law {
+    port::Law { limit: spec.settings.host.buffer.0, ..port::Law::UNLIMITED }
+}
+
+fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
+    let s = &spec.settings;
+    let discipline = match spec.scheme.discipline {
+        Discipline::DropTail => port::Discipline::DropTail,
+        Discipline::EcnThreshold => port::Discipline::EcnThreshold(s.ecn_threshold.k),
+        Discipline::Red => port::Discipline::Red(red::Red::new(red::Params {
+            min_th: s.red.min_th,
+            max_th: s.red.max_th,
+            max_p_q16: s.red.max_p.in_q(16),
+            weight_q32: s.red.weight.in_q(32),
+            instantaneous: s.red.instantaneous,
+            gentle: s.red.gentle,
+            ecn: spec.scheme.ecn,
+            rate,
+        })),
+    };
+    port::Law { limit: Some(s.switch.buffer), discipline, many_to_one: spec.scheme.m21.then(|| many_to_one(spec)) }
+}
+
+/// M21's B; a buffer in packets is that many full frames.
+fn many_to_one(spec: &RunSpec) -> ManyToOne {
+    let s = &spec.settings;
+    ManyToOne::new(match s.switch.buffer {
+        QueueSize::Bytes(bytes) => bytes,
+        QueueSize::Packets(packets) => u64::from(packets) * (s.tcp.mss.0 + 40 + s.link.framing.0),
+    })
+}

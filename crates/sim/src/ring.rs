@@ -1,0 +1,91 @@
+//! A FIFO in a power of two of slots: it grows when it is full, and never shrinks.
+
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<T> {
+    slots: Vec<T>,
+    head: usize,
+    len: usize,
+}
+
+impl<T: Copy + Default> Ring<T> {
+    pub fn new() -> Ring<T> {
+        Ring { slots: vec![T::default(); 8], head: 0, len: 0 }
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    fn at(&self, i: usize) -> usize {
+        self.head.wrapping_add(i) & (self.slots.len() - 1)
+    }
+
+    /// The `i`th from the head, which exists.
+    #[inline]
+    pub fn get(&self, i: usize) -> &T {
+        debug_assert!(i < self.len);
+        &self.slots[self.at(i)]
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, i: usize) -> &mut T {
+        debug_assert!(i < self.len);
+        let at = self.at(i);
+        &mut self.slots[at]
+    }
+
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let at = self.at(self.len);
+        self.slots[at] = value;
+        self.len += 1;
+    }
+
+    /// Takes the head off, which exists.
+    #[inline]
+    pub fn pop(&mut self) -> T {
+        debug_assert!(self.len > 0);
+        let value = self.slots[self.at(0)];
+        self.head = self.at(1);
+        self.len -= 1;
+        value
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut slots: Vec<T> = (0..self.len).map(|i| *self.get(i)).collect();
+        slots.resize(2 * self.slots.len(), T::default());
+        (self.slots, self.head) = (slots, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_ring_is_a_fifo(operations: Vec<Option<u8>>) {
+            let (mut ring, mut model) = (Ring::new(), VecDeque::new());
+            for operation in operations {
+                match operation {
+                    Some(value) => { ring.push(value); model.push_back(value); }
+                    None if !model.is_empty() => prop_assert_eq!(Some(ring.pop()), model.pop_front()),
+                    None => {}
+                }
+                prop_assert_eq!(ring.len(), model.len());
+                for (i, value) in model.iter().enumerate() {
+                    prop_assert_eq!(ring.get(i), value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Random streams keyed by seed, purpose and entity, so that adding a host or a probe moves no other draw.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use fanin_units::Time;
+
+/// What a stream is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// When each server starts.
+    Start = 1,
+    /// How long a server works on a request.
+    Service = 2,
+    /// A port's own draws.
+    Port = 3,
+}
+
+/// One stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream(Xoshiro256PlusPlus);
+
+impl Stream {
+    pub fn new(seed: u64, purpose: Purpose, entity: u32) -> Stream {
+        let key = mix(mix(seed) ^ (purpose as u64) << 32 ^ u64::from(entity));
+        Stream(Xoshiro256PlusPlus::seed_from_u64(key))
+    }
+
+    /// Uniform in zero up to `span`, `span` excluded where it is above zero.
+    pub fn up_to(&mut self, span: Time) -> Time {
+        Time(((u128::from(self.0.next_u64()) * u128::from(span.0)) >> 64) as u64)
+    }
+
+    /// The generator, for laws that draw.
+    pub fn rng(&mut self) -> &mut Xoshiro256PlusPlus {
+        &mut self.0
+    }
+}
+
+/// SplitMix64's finaliser: neighbouring keys give unrelated states.
+fn mix(key: u64) -> u64 {
+    let z = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_neighbours_differ_and_stay_within_their_span() {
+        let first: Vec<Time> =
+            (0..100).map(|e| Stream::new(1, Purpose::Start, e).up_to(Time::from_micros(100))).collect();
+        assert!(first.iter().all(|&t| t < Time::from_micros(100)));
+        let mean = first.iter().map(|t| t.0).sum::<u64>() / 100;
+        assert!((35_000_000..65_000_000).contains(&mean), "mean {mean} ps");
+        assert_ne!(
+            Stream::new(1, Purpose::Start, 0).rng().next_u64(),
+            Stream::new(2, Purpose::Start, 0).rng().next_u64()
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! Endpoints on a network under a clock, and the loop that serves one event after another.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fanin_laws::sender::Law;
+use fanin_spec::RunSpec;
+use fanin_tcp::{Block, Endpoint, Params, Progress};
+use fanin_units::Time;
+
+use crate::Failure;
+use crate::app::App;
+use crate::heap::{Heap, Key};
+use crate::net::{Event, Net, Uplink};
+
+/// An endpoint at its host.
+pub(crate) struct Socket {
+    pub endpoint: Endpoint,
+    /// When its entry in the queue of timers is due: at its deadline or before.
+    armed: Time,
+    host: u32,
+    peer: u32,
+}
+
+/// The two ends of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Connection {
+    /// Who opened it.
+    pub opener: u32,
+    /// Who answers.
+    pub answerer: u32,
+}
+
+/// Everything that is simulated, but for the application.
+pub(crate) struct World {
+    pub spec: RunSpec,
+    pub now: Time,
+    pub net: Net,
+    pub sockets: Vec<Socket>,
+    params: Params,
+    law: Law,
+    /// Timers of endpoints and of the application; ties: endpoints first, by number.
+    timers: Heap,
+    /// Segments' SACK blocks pass through here.
+    sack: Vec<Block>,
+    events: u64,
+    /// Retransmission timeouts so far.
+    pub timeouts: u64,
+    /// The application has what it wants.
+    pub done: bool,
+}
+
+/// The rank of the application's timers, above endpoints'.
+const APP: u64 = 1 << 32;
+
+/// So many events pass between two looks at the stop flag.
+const STOP_EVERY: u64 = 1 << 14;
+
+impl World {
+    pub fn new(spec: &RunSpec, net: Net, params: Params, law: Law) -> World {
+        World {
+            spec: spec.clone(),
+            now: Time::ZERO,
+            net,
+            sockets: Vec::new(),
+            params,
+            law,
+            timers: Heap::default(),
+            sack: Vec::with_capacity(4),
+            events: 0,
+            timeouts: 0,
+            done: false,
+        }
+    }
+
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Serves events until the application is done or nothing is left.
+    pub fn run(&mut self, app: &mut dyn App, stop: &AtomicBool) -> Result<(), Failure> {
+        app.start(self);
+        while !self.done {
+            let (packet, timer) = (self.net.events.peek(), self.timers.peek());
+            // Packets come before timers of the same instant.
+            let packets_turn = packet.time() <= timer.time();
+            let key = if packets_turn { packet } else { timer };
+            if key == Key::NEVER {
+                break;
+            }
+            self.now = Time(key.time());
+            self.events += 1;
+            match packets_turn {
+                true => self.serve_packet(packet, app),
+                false => self.serve_timer(timer, app),
+            }
+            if self.events.is_multiple_of(STOP_EVERY) && stop.load(Ordering::Relaxed) {
+                return Err(Failure::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn serve_packet(&mut self, key: Key, app: &mut dyn App) {
+        let link = match Event::of(key) {
+            Event::Arrival(link) => link,
+            Event::Departure(link) => return self.net.depart(key.time(), link),
+        };
+        let sockets = &self.sockets;
+        let Some(packet) = self.net.arrive(key.time(), link, |to| sockets[to as usize].host) else {
+            return;
+        };
+        self.net.take_sack(&packet, &mut self.sack);
+        let socket = &mut self.sockets[packet.to as usize];
+        let mut wire =
+            Uplink { link: self.net.fabric.uplink(socket.host), net: &mut self.net, now: self.now, peer: socket.peer };
+        let progress = socket.endpoint.handle(&self.params, self.now, &packet.segment, &self.sack, &mut wire);
+        self.arm(packet.to);
+        if progress != Progress::default() {
+            self.report(packet.to, progress, app);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, endpoint: u32, progress: Progress, app: &mut dyn App) {
+        if progress.established {
+            app.established(self, endpoint);
+        }
+        if progress.awake {
+            app.awake(self, endpoint);
+        }
+        if progress.closed {
+            app.closed(self, endpoint);
+        }
+    }
+
+    #[cold]
+    fn serve_timer(&mut self, key: Key, app: &mut dyn App) {
+        self.timers.pop();
+        if key.rank() >= APP {
+            app.due(self, (key.rank() - APP) as u32);
+            return;
+        }
+        let id = key.rank() as u32;
+        let socket = &mut self.sockets[id as usize];
+        if socket.armed != self.now {
+            return;
+        }
+        socket.armed = Time::NEVER;
+        if socket.endpoint.deadline() <= self.now {
+            let before = socket.endpoint.stats().timeouts;
+            self.with(id, |endpoint, params, now, wire| endpoint.expire(params, now, wire));
+            self.timeouts += self.sockets[id as usize].endpoint.stats().timeouts - before;
+        } else {
+            self.arm(id);
+        }
+    }
+
+    /// Keeps one entry a socket in the queue of timers, at its deadline or before.
+    #[inline]
+    fn arm(&mut self, id: u32) {
+        let socket = &mut self.sockets[id as usize];
+        let deadline = socket.endpoint.deadline();
+        if deadline < socket.armed {
+            socket.armed = deadline;
+            self.timers.push(Key::new(deadline.0, id.into()));
+        }
+    }
+
+    /// Calls an endpoint with what it needs, and arms its timer.
+    fn with(&mut self, id: u32, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink)) {
+        let socket = &mut self.sockets[id as usize];
+        let mut wire =
+            Uplink { link: self.net.fabric.uplink(socket.host), net: &mut self.net, now: self.now, peer: socket.peer };
+        call(&mut socket.endpoint, &self.params, self.now, &mut wire);
+        self.arm(id);
+    }
+
+    /// Opens a connection from one host to another.
+    pub fn connect(&mut self, from: u32, to: u32) -> Connection {
+        let opener = self.sockets.len() as u32;
+        let connection = Connection { opener, answerer: opener + 1 };
+        for (host, peer) in [(from, connection.answerer), (to, opener)] {
+            let endpoint = Endpoint::new(&self.params, self.law);
+            self.sockets.push(Socket { endpoint, armed: Time::NEVER, host, peer });
+        }
+        self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
+        connection
+    }
+
+    /// Gives an endpoint `bytes` to send.
+    pub fn write(&mut self, endpoint: u32, bytes: u64) {
+        self.with(endpoint, |endpoint, params, now, wire| endpoint.write(params, now, bytes, wire));
+    }
+
+    /// Closes an endpoint's sending side.
+    pub fn close(&mut self, endpoint: u32) {
+        self.with(endpoint, |endpoint, params, now, wire| endpoint.close(params, now, wire));
+    }
+
+    /// Tells the application when an endpoint has `bytes` in all.
+    pub fn wake_at(&mut self, endpoint: u32, bytes: u64) {
+        self.sockets[endpoint as usize].endpoint.wake_at(bytes);
+    }
+
+    /// Bytes delivered in order at an endpoint.
+    pub fn delivered(&self, endpoint: u32) -> u64 {
+        self.sockets[endpoint as usize].endpoint.delivered()
+    }
+
+    /// Tells the application after `span`.
+    pub fn after(&mut self, span: Time, token: u32) {
+        let at = self.now.saturating_add(span);
+        self.timers.push(Key::new(at.0, APP + u64::from(token)));
+    }
+}

@@ -1,0 +1,90 @@
+//! The settings of an endpoint; all endpoints of a run share them.
+
+use fanin_units::Time;
+
+/// Which packets are ECN-capable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ect {
+    /// None: ECN is not negotiated.
+    Off,
+    /// New data segments (RFC 3168, section 6.1).
+    Data,
+    /// Every packet.
+    All,
+}
+
+/// How a receiver echoes congestion marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// From the mark until the sender says CWR (RFC 3168, section 6.1.3).
+    Latched,
+    /// Exactly the marked packets (RFC 8257, section 3.2).
+    Exact,
+}
+
+/// How NewReno's fast recovery counts the segments that duplicate ACKs tell of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewReno {
+    /// They inflate the window (RFC 6582, section 3.2).
+    Inflate,
+    /// They leave the pipe, and the window stays at ssthresh, as ns-3 has it: the first two count from the third on, and
+    /// ssthresh is half of what is left without the lost segment.
+    Pipe,
+}
+
+/// Settings; sizes in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    /// Largest payload of a segment.
+    pub mss: u32,
+    /// Congestion window of a new connection.
+    pub initial_cwnd: u32,
+    /// Least retransmission timeout.
+    pub rto_min: Time,
+    /// Largest timeout after backoff.
+    pub rto_max: Time,
+    /// Timeout before the first round-trip sample.
+    pub rto_initial: Time,
+    /// Granularity of the timeout's clock.
+    pub rto_clock: Time,
+    /// Timeout of the first SYN.
+    pub syn_timeout: Time,
+    /// Keep a backed-off timeout until a segment that was sent once is acknowledged.
+    pub karn_backoff: bool,
+    /// Selective acknowledgements and proportional rate reduction; off: NewReno recovery.
+    pub sack: bool,
+    /// NewReno's way where there are no selective acknowledgements.
+    pub newreno: NewReno,
+    /// New data on the first two duplicate ACKs.
+    pub limited_transmit: bool,
+    /// A timestamp in every segment.
+    pub timestamps: bool,
+    /// Segments that one ACK may cover.
+    pub delayed_ack: u32,
+    /// Longest time that an ACK waits.
+    pub delayed_ack_timeout: Time,
+    /// Restart from the initial window after an idle time of one timeout.
+    pub idle_restart: bool,
+    /// Receive window.
+    pub receive_window: u32,
+    /// ECN-capable packets.
+    pub ect: Ect,
+    /// The receiver's echo of marks.
+    pub echo: Echo,
+    /// Every segment has the option in which switches hand out windows.
+    pub mcw_option: bool,
+}
+
+impl Params {
+    /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option
+    /// (RFC 6994's experimental form: kind, length, two bytes of identifier, four of value).
+    pub const fn option_bytes(&self) -> u32 {
+        (if self.timestamps { 12 } else { 0 }) + (if self.mcw_option { 8 } else { 0 })
+    }
+
+    /// Bytes of TCP options that only a SYN has: MSS and window scale (padded), and SACK permitted (padded) where there
+    /// are no timestamps to share its word with.
+    pub const fn syn_option_bytes(&self) -> u32 {
+        8 + if self.sack && !self.timestamps { 4 } else { 0 }
+    }
+}

@@ -1,0 +1,229 @@
+//! The receiving half: reassembly, delayed ACKs, the echo of congestion marks, SACK blocks.
+
+use fanin_units::Time;
+
+use crate::endpoint::{Endpoint, Progress};
+use crate::params::{Echo, Ect, Params};
+use crate::segment::{Block, Flags, Segment, Wire, blocks_that_fit, header_bytes, widen};
+
+/// The state of the receiving half.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    /// The next byte expected in order.
+    pub nxt: u64,
+    /// [`Progress::awake`] when `nxt` reaches this.
+    pub wake_at: u64,
+    /// When a delayed ACK is due.
+    pub ack_at: Time,
+    /// Segments that wait for an ACK.
+    pending: u32,
+    /// The echo of congestion marks is on.
+    ece: bool,
+    /// The peer's FIN is delivered.
+    pub closed: bool,
+    /// Where the peer's FIN stands, once seen.
+    fin_at: Option<u64>,
+    /// The latest window handed out on the way here.
+    pub mcw: u32,
+    /// The timestamp to echo.
+    pub ts_recent: u32,
+    /// Runs beyond a hole, most recent first (RFC 2018, section 4).
+    beyond: Vec<Block>,
+}
+
+impl Default for Receiver {
+    fn default() -> Receiver {
+        Receiver {
+            nxt: 0,
+            wake_at: u64::MAX,
+            ack_at: Time::NEVER,
+            pending: 0,
+            ece: false,
+            closed: false,
+            fin_at: None,
+            mcw: u32::MAX,
+            ts_recent: 0,
+            beyond: Vec::new(),
+        }
+    }
+}
+
+impl Receiver {
+    /// Bytes delivered in order.
+    #[inline]
+    pub fn delivered(&self) -> u64 {
+        self.nxt.saturating_sub(1 + u64::from(self.closed))
+    }
+
+    /// Remembers what the segment's options say.
+    #[inline]
+    pub fn note_options(&mut self, segment: &Segment) {
+        if segment.mcw_offer != u32::MAX {
+            self.mcw = segment.mcw_offer;
+        }
+    }
+
+    /// Adds a run beyond a hole, in front of the others.
+    fn keep(&mut self, block: Block) {
+        let mut merged = block;
+        self.beyond.retain(|run| {
+            let apart = run.end < merged.start || run.start > merged.end;
+            if !apart {
+                merged = Block { start: merged.start.min(run.start), end: merged.end.max(run.end) };
+            }
+            apart
+        });
+        self.beyond.insert(0, merged);
+    }
+
+    /// Moves past the runs that now follow in order.
+    fn close_gap(&mut self) {
+        while let Some(i) = self.beyond.iter().position(|run| run.start <= self.nxt) {
+            let run = self.beyond.swap_remove(i);
+            self.nxt = self.nxt.max(run.end);
+        }
+    }
+
+    /// Whether all of `start..end` is here already.
+    fn has(&self, start: u64, end: u64) -> bool {
+        end <= self.nxt || self.beyond.iter().any(|run| run.start <= start && end <= run.end)
+    }
+}
+
+impl Endpoint {
+    /// Takes the payload and the FIN of a segment; acknowledges now or later.
+    #[inline]
+    pub(crate) fn receive(&mut self, params: &Params, now: Time, segment: &Segment, wire: &mut impl Wire) -> Progress {
+        self.rcv.note_options(segment);
+        if segment.span() == 0 {
+            return Progress::default();
+        }
+        if self.ecn {
+            self.note_mark(params, now, segment, wire);
+        }
+        let start = widen(segment.seq, self.rcv.nxt);
+        let end = start + u64::from(segment.len);
+        let fin = segment.flags.any(Flags::FIN);
+        if start <= self.rcv.nxt && end >= self.rcv.nxt && self.rcv.beyond.is_empty() && !fin {
+            // In order, nothing missing: all but a few segments.
+            if end == self.rcv.nxt {
+                self.send_ack(params, now, wire);
+                return Progress::default();
+            }
+            self.stats.data_segments += 1;
+            self.rcv.nxt = end;
+            if params.timestamps {
+                self.rcv.ts_recent = segment.ts_val;
+            }
+            self.acknowledge(params, now, wire);
+            return Progress { awake: self.wakes(), ..Progress::default() };
+        }
+        self.receive_irregular(params, now, segment, Block { start, end }, wire)
+    }
+
+    /// Out of order, repeated, filling a hole, or with the FIN: acknowledged at once (RFC 5681, section 4.2).
+    #[cold]
+    fn receive_irregular(
+        &mut self,
+        params: &Params,
+        now: Time,
+        segment: &Segment,
+        block: Block,
+        wire: &mut impl Wire,
+    ) -> Progress {
+        let before = (self.rcv.nxt, self.rcv.closed);
+        if params.timestamps && block.start <= self.rcv.nxt {
+            self.rcv.ts_recent = segment.ts_val;
+        }
+        if segment.flags.any(Flags::FIN) {
+            self.rcv.fin_at = Some(block.end);
+        }
+        if block.end > block.start && !self.rcv.has(block.start, block.end) {
+            self.stats.data_segments += 1;
+            if block.start <= self.rcv.nxt {
+                self.rcv.nxt = block.end;
+            } else {
+                self.rcv.keep(block);
+            }
+            self.rcv.close_gap();
+        }
+        if self.rcv.fin_at == Some(self.rcv.nxt) && !self.rcv.closed {
+            self.rcv.closed = true;
+            self.rcv.nxt += 1;
+        }
+        self.send_ack(params, now, wire);
+        let moved = before != (self.rcv.nxt, self.rcv.closed);
+        Progress { awake: moved && self.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }
+    }
+
+    /// Whether as much is delivered as the application waits for; it is told once.
+    #[inline]
+    fn wakes(&mut self) -> bool {
+        if self.rcv.nxt < self.rcv.wake_at {
+            return false;
+        }
+        self.rcv.wake_at = u64::MAX;
+        true
+    }
+
+    /// The echo of congestion marks: RFC 3168, section 6.1.3, or RFC 8257, section 3.2.
+    #[inline]
+    fn note_mark(&mut self, params: &Params, now: Time, segment: &Segment, wire: &mut impl Wire) {
+        let marked = segment.flags.any(Flags::CE);
+        match params.echo {
+            Echo::Latched => {
+                if segment.flags.any(Flags::CWR) {
+                    self.rcv.ece = false;
+                }
+                self.rcv.ece |= marked;
+            }
+            Echo::Exact => {
+                if marked != self.rcv.ece && self.rcv.pending > 0 {
+                    // What waits is acknowledged as it was marked (RFC 8257, figure 1).
+                    self.send_ack(params, now, wire);
+                }
+                self.rcv.ece = marked;
+            }
+        }
+    }
+
+    /// An ACK for a segment in order: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
+    #[inline]
+    fn acknowledge(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        self.rcv.pending += 1;
+        if self.rcv.pending >= params.delayed_ack {
+            self.send_ack(params, now, wire);
+        } else if self.rcv.ack_at == Time::NEVER {
+            self.rcv.ack_at = now.saturating_add(params.delayed_ack_timeout);
+        }
+    }
+
+    /// Sends a pure ACK.
+    #[inline]
+    pub(crate) fn send_ack(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        self.acked_by_segment();
+        let flags = Flags::ACK | self.echo_flag() | Flags::ECT.when(self.ecn && params.ect == Ect::All);
+        let blocks: &[Block] = if params.sack && !self.rcv.beyond.is_empty() {
+            let fit = blocks_that_fit(params.option_bytes()).min(self.rcv.beyond.len());
+            &self.rcv.beyond[..fit]
+        } else {
+            &[]
+        };
+        let header = header_bytes(params.option_bytes(), blocks.len());
+        let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(params, now, flags) };
+        wire.send(segment, blocks);
+    }
+
+    /// ECE where the echo is on.
+    #[inline]
+    pub(crate) fn echo_flag(&self) -> Flags {
+        Flags::ECE.when(self.rcv.ece)
+    }
+
+    /// A segment that carries the acknowledgement leaves: nothing waits any more.
+    #[inline]
+    pub(crate) fn acked_by_segment(&mut self) {
+        self.rcv.pending = 0;
+        self.rcv.ack_at = Time::NEVER;
+    }
+}

@@ -1,0 +1,324 @@
+//! The sending half in bad times: fast retransmit and fast recovery, with and without SACK, and timeouts.
+
+use fanin_laws::sender::{Ack, Cause, Window};
+use fanin_units::Time;
+
+use crate::endpoint::{Endpoint, State};
+use crate::params::{NewReno, Params};
+use crate::segment::{Block, Wire};
+
+/// Duplicate ACKs that mean loss.
+const DUP_THRESH: u32 = 3;
+
+/// What is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recovery {
+    /// Nothing is known to be lost.
+    Open,
+    /// NewReno's fast recovery (RFC 6582).
+    Fast {
+        /// No partial ACK has come yet: the next one restarts the timer (section 4, "impatient").
+        first: bool,
+        /// Bytes that duplicates took out of the pipe; zero where they inflate the window instead.
+        gone: u64,
+    },
+    /// Recovery with the scoreboard (RFC 6675), paced by proportional rate reduction (RFC 6937).
+    Sack(Prr),
+    /// After a timeout, until everything sent before it is acknowledged.
+    Loss,
+}
+
+/// Proportional rate reduction's counts, bytes (RFC 6937, section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prr {
+    delivered: u64,
+    out: u64,
+    recover_fs: u64,
+    /// The highest byte sent again (HighRxt), one past it.
+    high_rxt: u64,
+    /// A rescue retransmission was made (RFC 6675, section 4, NextSeg rule 4).
+    rescued: bool,
+}
+
+impl Endpoint {
+    /// A duplicate ACK; `sacked` bytes are news.
+    #[cold]
+    pub(crate) fn on_duplicate(&mut self, params: &Params, now: Time, sacked: u64, wire: &mut impl Wire) {
+        self.snd.dup_acks += 1;
+        match self.snd.recovery {
+            Recovery::Open if self.snd.dup_acks < DUP_THRESH => {
+                self.look_for_loss(params, now, wire);
+                if self.snd.recovery == Recovery::Open && params.limited_transmit {
+                    self.limited_transmit(params, now, wire);
+                }
+            }
+            Recovery::Open => self.enter_recovery(params, now, wire),
+            Recovery::Fast { first, gone } => {
+                // Each duplicate says that a segment has left (RFC 6582, section 3.2, step 3).
+                match params.newreno {
+                    NewReno::Inflate => self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(params.mss),
+                    NewReno::Pipe => {
+                        self.snd.recovery =
+                            Recovery::Fast { first, gone: self.gone(gone + u64::from(params.mss), params) }
+                    }
+                }
+                self.transmit_within(params, now, self.snd.window.cwnd, wire);
+            }
+            Recovery::Sack(prr) => self.reduce_proportionally(params, now, prr, sacked, wire),
+            Recovery::Loss => self.transmit(params, now, wire),
+        }
+    }
+
+    /// RFC 3042: one new segment a duplicate ACK, two beyond the window in all.
+    fn limited_transmit(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        if self.snd.nxt < self.snd.end {
+            let beyond = self.snd.dup_acks.min(2) * params.mss;
+            let cwnd = self.law.usable(&self.snd.window).saturating_add(beyond);
+            self.transmit_within(params, now, cwnd, wire);
+        }
+    }
+
+    /// Recovery starts too when the scoreboard says that the first segment is lost (RFC 6675, section 5, step 2).
+    pub(crate) fn look_for_loss(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        if self.board.lost_below(params.mss) > self.snd.una {
+            self.enter_recovery(params, now, wire);
+        }
+    }
+
+    /// Fast retransmit (RFC 6582, section 3.2, step 2; RFC 6675, section 5, step 4).
+    ///
+    /// The guard lets an ACK of exactly `recover` through, as deployed stacks do: the RFC's "more than recover" would
+    /// leave the first loss after a timeout to another timeout.
+    fn enter_recovery(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        if self.snd.una < self.snd.recover {
+            return;
+        }
+        self.stats.fast_retransmits += 1;
+        let flight = self.snd.high - self.snd.una;
+        // A mark in the same window has cut already (RFC 3168, section 6.1.2).
+        if self.snd.una > self.snd.cwr_high || !self.ecn {
+            let lost = if params.sack || params.newreno == NewReno::Inflate { 0 } else { u64::from(params.mss) };
+            let flight = flight.saturating_sub(lost) as u32;
+            self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight, &self.snd.window);
+        }
+        self.snd.recover = self.snd.high;
+        self.snd.nxt = self.snd.high;
+        if params.sack {
+            let high_rxt = self.snd.una;
+            let delivered = self.board.bytes();
+            let prr = Prr { delivered: 0, out: 0, recover_fs: flight, high_rxt, rescued: false };
+            self.snd.recovery = Recovery::Sack(prr);
+            let sent = self.resend_first(params, now, wire);
+            let prr = Prr { out: sent, high_rxt: self.snd.una + sent, ..prr };
+            self.reduce_proportionally(params, now, prr, delivered, wire);
+        } else {
+            let inflation = match params.newreno {
+                NewReno::Inflate => DUP_THRESH * params.mss,
+                NewReno::Pipe => 0,
+            };
+            let gone = if inflation == 0 { self.gone(params.mss.into(), params) } else { 0 };
+            self.snd.recovery = Recovery::Fast { first: true, gone };
+            self.resend_first(params, now, wire);
+            self.snd.window.cwnd = self.snd.window.ssthresh.saturating_add(inflation);
+            self.transmit_within(params, now, self.snd.window.cwnd, wire);
+        }
+    }
+
+    /// An ACK of new data while something is being recovered.
+    #[cold]
+    pub(crate) fn on_ack_in_recovery(
+        &mut self,
+        params: &Params,
+        now: Time,
+        facts: &Ack,
+        delivered: u64,
+        wire: &mut impl Wire,
+    ) {
+        let full = self.snd.una >= self.snd.recover;
+        match self.snd.recovery {
+            Recovery::Loss => {
+                self.rearm(params, now);
+                self.law.grow(facts, &mut self.snd.window);
+                if full {
+                    self.leave_recovery();
+                }
+                self.transmit(params, now, wire);
+            }
+            Recovery::Fast { .. } if full => {
+                // RFC 6582, section 3.2, step 3, full acknowledgement: the first choice, which bursts least, or the second.
+                let flight = (self.snd.high - self.snd.una) as u32;
+                let most = match params.newreno {
+                    NewReno::Inflate => flight.max(params.mss).saturating_add(params.mss),
+                    NewReno::Pipe => u32::MAX,
+                };
+                self.snd.window.cwnd = self.snd.window.ssthresh.min(most);
+                self.leave_recovery();
+                self.rearm(params, now);
+                self.transmit(params, now, wire);
+            }
+            Recovery::Fast { first, gone } => {
+                // Partial acknowledgement: resend, deflate, and leave the timer alone after the first.
+                if first {
+                    self.rearm(params, now);
+                }
+                // What is acknowledged beyond the segment sent again had been taken out by duplicates.
+                let known = u64::from(facts.acked.saturating_sub(params.mss));
+                self.snd.recovery = Recovery::Fast { first: false, gone: gone.saturating_sub(known) };
+                self.resend_first(params, now, wire);
+                if params.newreno == NewReno::Inflate {
+                    let back = if facts.acked >= params.mss { params.mss } else { 0 };
+                    self.snd.window.cwnd = self.snd.window.cwnd.saturating_sub(facts.acked).max(params.mss) + back;
+                }
+                self.transmit_within(params, now, self.snd.window.cwnd, wire);
+            }
+            Recovery::Sack(_) if full => {
+                self.snd.window.cwnd = self.snd.window.ssthresh;
+                self.leave_recovery();
+                self.rearm(params, now);
+                self.transmit(params, now, wire);
+            }
+            Recovery::Sack(prr) => {
+                self.rearm(params, now);
+                self.reduce_proportionally(params, now, prr, delivered, wire);
+            }
+            Recovery::Open => {}
+        }
+    }
+
+    /// At most everything but the first segment can have left.
+    fn gone(&self, gone: u64, params: &Params) -> u64 {
+        gone.min((self.snd.high - self.snd.una).saturating_sub(params.mss.into()))
+    }
+
+    fn leave_recovery(&mut self) {
+        self.snd.recovery = Recovery::Open;
+        self.snd.dup_acks = 0;
+    }
+
+    /// Sends the first unacknowledged segment again, whatever the window; returns its length in sequence numbers.
+    fn resend_first(&mut self, params: &Params, now: Time, wire: &mut impl Wire) -> u64 {
+        let una = self.snd.una;
+        let hole = self.board.hole(una).map_or(self.snd.high, |hole| hole.end);
+        let len = hole.min(self.snd.end).saturating_sub(una).min(u64::from(params.mss));
+        self.send_data(params, now, una, len, wire);
+        len + u64::from(self.snd.fin && una + len == self.snd.end)
+    }
+
+    /// RFC 6937, section 3.1, with the slow-start reduction bound; then RFC 6675's choice of what to send.
+    fn reduce_proportionally(
+        &mut self,
+        params: &Params,
+        now: Time,
+        mut prr: Prr,
+        delivered: u64,
+        wire: &mut impl Wire,
+    ) {
+        let (mss, ssthresh) = (u64::from(params.mss), u64::from(self.snd.window.ssthresh));
+        prr.delivered += delivered;
+        let pipe = self.pipe(params, &prr);
+        let quota = if pipe > ssthresh {
+            (prr.delivered * ssthresh).div_ceil(prr.recover_fs.max(1)).saturating_sub(prr.out)
+        } else {
+            let limit = prr.delivered.saturating_sub(prr.out).max(delivered) + mss;
+            (ssthresh - pipe).min(limit)
+        };
+        self.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
+        let mut left = quota;
+        while left > 0
+            && let Some((next, fresh)) = self.next_segment(params, &mut prr)
+        {
+            let len = next.end - next.start;
+            // Whole segments only: a part would count as one at the peer.
+            if len > left && len >= mss {
+                break;
+            }
+            self.send_data(params, now, next.start, len, wire);
+            if fresh {
+                let fin = self.snd.fin && next.end == self.snd.end;
+                self.snd.nxt = next.end + u64::from(fin);
+                self.snd.high = self.snd.nxt;
+            } else {
+                prr.high_rxt = prr.high_rxt.max(next.end);
+            }
+            prr.out += len;
+            left = left.saturating_sub(len);
+        }
+        self.snd.recovery = Recovery::Sack(prr);
+    }
+
+    /// SetPipe() (RFC 6675, section 4): bytes thought to be on their way.
+    fn pipe(&self, params: &Params, prr: &Prr) -> u64 {
+        let una = self.snd.una;
+        let lost = self.board.missing(una, self.board.lost_below(params.mss));
+        let resent = self.board.missing(una, prr.high_rxt.max(una));
+        self.snd.high - una - self.board.bytes() - lost + resent
+    }
+
+    /// NextSeg() (RFC 6675, section 4): what to send next, and whether it is new.
+    fn next_segment(&self, params: &Params, prr: &mut Prr) -> Option<(Block, bool)> {
+        let mss = u64::from(params.mss);
+        let cut = |hole: Block| Block { end: hole.end.min(hole.start + mss), ..hole };
+        let from = prr.high_rxt.max(self.snd.una);
+        let hole = self.board.hole(from);
+        if let Some(hole) = hole
+            && hole.start < self.board.lost_below(params.mss)
+        {
+            return Some((cut(hole), false));
+        }
+        let room = (self.snd.una + u64::from(self.snd.rwnd)).saturating_sub(self.snd.high);
+        let left = self.snd.end.saturating_sub(self.snd.high).min(room);
+        if left > 0 {
+            let start = self.snd.high;
+            return Some((Block { start, end: start + left.min(mss) }, true));
+        }
+        if let Some(hole) = hole {
+            return Some((cut(hole), false));
+        }
+        // Rule 4: once, the last segment of all, where nothing above the cumulative ACK tells of its loss.
+        if !prr.rescued && self.board.end() < self.snd.recover && prr.high_rxt < self.snd.recover {
+            prr.rescued = true;
+            let end = self.snd.recover.min(self.snd.end);
+            let start = end.saturating_sub(mss).max(self.board.end()).max(self.snd.una);
+            return (start < end).then_some((Block { start, end }, false));
+        }
+        None
+    }
+
+    /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 6582, section 3.2, step 4).
+    #[cold]
+    pub(crate) fn time_out(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        let again = self.snd.timed_out == self.snd.una;
+        self.snd.timed_out = self.snd.una;
+        if !again {
+            // The same segment's next timeouts leave ssthresh as it is (RFC 5681, equation 4 and what follows it).
+            let flight = self.in_flight() as u32;
+            let window = match self.snd.recovery {
+                // Inflated by duplicates: ssthresh is what the flow had.
+                Recovery::Fast { .. } | Recovery::Sack(_) => {
+                    Window { cwnd: self.snd.window.ssthresh, ..self.snd.window }
+                }
+                _ => self.snd.window,
+            };
+            self.snd.window.ssthresh = self.law.cut(Cause::Timeout, flight, &window);
+        }
+        self.snd.rtt.back_off();
+        self.snd.window.cwnd = params.mss;
+        self.snd.recovery = Recovery::Loss;
+        self.snd.dup_acks = 0;
+        self.snd.recover = self.snd.high;
+        self.snd.nxt = self.snd.una;
+        self.snd.timed = None;
+        self.snd.rto_at = Time::NEVER;
+        self.transmit(params, now, wire);
+        if self.snd.rto_at == Time::NEVER {
+            // The windows let nothing out (a receive window of zero): ask again later.
+            self.rearm(params, now);
+        }
+    }
+
+    /// Whether data may flow.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == State::Established
+    }
+}
