@@ -8,13 +8,6 @@ use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, wrap};
 use crate::say;
 
-/// Stands in until the laws have landed with `fanin_laws::headers`.
-mod fanin_laws {
-    pub fn headers() -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-}
-
 /// Explains what was asked for.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.subject == "scenario" {
