@@ -40,9 +40,11 @@ fn laws(scheme: &Scheme) -> Vec<&'static str> {
     laws
 }
 
-/// A law's own header, as its file has it.
-fn header(law: &str) -> &'static str {
-    fanin_laws::headers().iter().find(|(name, _)| *name == law).map_or("", |(_, text)| text)
+/// A law's own header: the `//!` lines that its file begins with, without those marks.
+fn header(law: &str) -> String {
+    let file = fanin_laws::headers().iter().find(|(name, _)| *name == law).map_or("", |(_, text)| text);
+    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
 fn says(scheme: &Scheme) -> String {
@@ -61,7 +63,7 @@ fn own_keys(scheme: &Scheme) -> Vec<KeyDoc> {
 fn scheme_text(scheme: &Scheme) -> String {
     let mut text = format!("{BOLD}{scheme}{BOLD:#}: {}\n", says(scheme));
     for law in laws(scheme) {
-        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", indent(header(law)));
+        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", indent(&header(law)));
     }
     let keys = own_keys(scheme);
     if !keys.is_empty() {
