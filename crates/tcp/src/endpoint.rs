@@ -4,6 +4,7 @@ use fanin_laws::sender::{Law, Window};
 use fanin_units::Time;
 
 use crate::params::{Ect, Params};
+use crate::prr::Prr;
 use crate::rcv::Receiver;
 use crate::recovery::Recovery;
 use crate::rtt::Rtt;
@@ -79,6 +80,8 @@ pub(crate) struct Sender {
     pub recover: u64,
     /// A congestion mark was answered; the next one counts when an ACK lies above this.
     pub cwr_high: u64,
+    /// The reduction after a mark, until an ACK lies above `cwr_high`.
+    pub cwr: Option<Prr>,
     /// The next data segment says CWR.
     pub say_cwr: bool,
     pub rtt: Rtt,
@@ -107,6 +110,7 @@ impl Endpoint {
             dup_acks: 0,
             recover: 0,
             cwr_high: 0,
+            cwr: None,
             say_cwr: false,
             rtt: Rtt::new(params),
             timed: None,

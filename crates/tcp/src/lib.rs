@@ -10,6 +10,7 @@
 
 mod endpoint;
 mod params;
+mod prr;
 mod rcv;
 mod recovery;
 mod rtt;

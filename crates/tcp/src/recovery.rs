@@ -5,6 +5,7 @@ use fanin_units::Time;
 
 use crate::endpoint::{Endpoint, State};
 use crate::params::{NewReno, Params};
+use crate::prr::Prr;
 use crate::segment::{Block, Wire};
 
 /// Duplicate ACKs that mean loss.
@@ -23,17 +24,15 @@ pub(crate) enum Recovery {
         gone: u64,
     },
     /// Recovery with the scoreboard (RFC 6675), paced by proportional rate reduction (RFC 6937).
-    Sack(Prr),
+    Sack(Sack),
     /// After a timeout, until everything sent before it is acknowledged.
     Loss,
 }
 
-/// Proportional rate reduction's counts, bytes (RFC 6937, section 3.1).
+/// Recovery with the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Prr {
-    delivered: u64,
-    out: u64,
-    recover_fs: u64,
+pub(crate) struct Sack {
+    prr: Prr,
     /// The highest byte sent again (HighRxt), one past it.
     high_rxt: u64,
     /// A rescue retransmission was made (RFC 6675, section 4, NextSeg rule 4).
@@ -64,7 +63,7 @@ impl Endpoint {
                 }
                 self.transmit_within(params, now, self.snd.window.cwnd, wire);
             }
-            Recovery::Sack(prr) => self.reduce_proportionally(params, now, prr, sacked, wire),
+            Recovery::Sack(sack) => self.recover_from_holes(params, now, sack, sacked, wire),
             Recovery::Loss => self.transmit(params, now, wire),
         }
     }
@@ -101,16 +100,16 @@ impl Endpoint {
             let flight = flight.saturating_sub(lost) as u32;
             self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight, &self.snd.window);
         }
+        self.snd.cwr = None;
         self.snd.recover = self.snd.high;
         self.snd.nxt = self.snd.high;
         if params.sack {
-            let high_rxt = self.snd.una;
             let delivered = self.board.bytes();
-            let prr = Prr { delivered: 0, out: 0, recover_fs: flight, high_rxt, rescued: false };
-            self.snd.recovery = Recovery::Sack(prr);
             let sent = self.resend_first(params, now, wire);
-            let prr = Prr { out: sent, high_rxt: self.snd.una + sent, ..prr };
-            self.reduce_proportionally(params, now, prr, delivered, wire);
+            let mut prr = Prr::new(flight);
+            prr.sent(sent);
+            let sack = Sack { prr, high_rxt: self.snd.una + sent, rescued: false };
+            self.recover_from_holes(params, now, sack, delivered, wire);
         } else {
             let inflation = match params.newreno {
                 NewReno::Inflate => DUP_THRESH * params.mss,
@@ -177,9 +176,9 @@ impl Endpoint {
                 self.rearm(params, now);
                 self.transmit(params, now, wire);
             }
-            Recovery::Sack(prr) => {
+            Recovery::Sack(sack) => {
                 self.rearm(params, now);
-                self.reduce_proportionally(params, now, prr, delivered, wire);
+                self.recover_from_holes(params, now, sack, delivered, wire);
             }
             Recovery::Open => {}
         }
@@ -204,28 +203,15 @@ impl Endpoint {
         len + u64::from(self.snd.fin && una + len == self.snd.end)
     }
 
-    /// RFC 6937, section 3.1, with the slow-start reduction bound; then RFC 6675's choice of what to send.
-    fn reduce_proportionally(
-        &mut self,
-        params: &Params,
-        now: Time,
-        mut prr: Prr,
-        delivered: u64,
-        wire: &mut impl Wire,
-    ) {
-        let (mss, ssthresh) = (u64::from(params.mss), u64::from(self.snd.window.ssthresh));
-        prr.delivered += delivered;
-        let pipe = self.pipe(params, &prr);
-        let quota = if pipe > ssthresh {
-            (prr.delivered * ssthresh).div_ceil(prr.recover_fs.max(1)).saturating_sub(prr.out)
-        } else {
-            let limit = prr.delivered.saturating_sub(prr.out).max(delivered) + mss;
-            (ssthresh - pipe).min(limit)
-        };
+    /// As much as proportional rate reduction allows, of what RFC 6675 chooses.
+    fn recover_from_holes(&mut self, params: &Params, now: Time, mut sack: Sack, delivered: u64, wire: &mut impl Wire) {
+        let mss = u64::from(params.mss);
+        let pipe = self.pipe(params, &sack);
+        let quota = sack.prr.quota(delivered, pipe, self.snd.window.ssthresh, params.mss);
         self.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
         let mut left = quota;
         while left > 0
-            && let Some((next, fresh)) = self.next_segment(params, &mut prr)
+            && let Some((next, fresh)) = self.next_segment(params, &mut sack)
         {
             let len = next.end - next.start;
             // Whole segments only: a part would count as one at the peer.
@@ -238,27 +224,27 @@ impl Endpoint {
                 self.snd.nxt = next.end + u64::from(fin);
                 self.snd.high = self.snd.nxt;
             } else {
-                prr.high_rxt = prr.high_rxt.max(next.end);
+                sack.high_rxt = sack.high_rxt.max(next.end);
             }
-            prr.out += len;
+            sack.prr.sent(len);
             left = left.saturating_sub(len);
         }
-        self.snd.recovery = Recovery::Sack(prr);
+        self.snd.recovery = Recovery::Sack(sack);
     }
 
     /// SetPipe() (RFC 6675, section 4): bytes thought to be on their way.
-    fn pipe(&self, params: &Params, prr: &Prr) -> u64 {
+    fn pipe(&self, params: &Params, sack: &Sack) -> u64 {
         let una = self.snd.una;
         let lost = self.board.missing(una, self.board.lost_below(params.mss));
-        let resent = self.board.missing(una, prr.high_rxt.max(una));
+        let resent = self.board.missing(una, sack.high_rxt.max(una));
         self.snd.high - una - self.board.bytes() - lost + resent
     }
 
     /// NextSeg() (RFC 6675, section 4): what to send next, and whether it is new.
-    fn next_segment(&self, params: &Params, prr: &mut Prr) -> Option<(Block, bool)> {
+    fn next_segment(&self, params: &Params, sack: &mut Sack) -> Option<(Block, bool)> {
         let mss = u64::from(params.mss);
         let cut = |hole: Block| Block { end: hole.end.min(hole.start + mss), ..hole };
-        let from = prr.high_rxt.max(self.snd.una);
+        let from = sack.high_rxt.max(self.snd.una);
         let hole = self.board.hole(from);
         if let Some(hole) = hole
             && hole.start < self.board.lost_below(params.mss)
@@ -275,8 +261,8 @@ impl Endpoint {
             return Some((cut(hole), false));
         }
         // Rule 4: once, the last segment of all, where nothing above the cumulative ACK tells of its loss.
-        if !prr.rescued && self.board.end() < self.snd.recover && prr.high_rxt < self.snd.recover {
-            prr.rescued = true;
+        if !sack.rescued && self.board.end() < self.snd.recover && sack.high_rxt < self.snd.recover {
+            sack.rescued = true;
             let end = self.snd.recover.min(self.snd.end);
             let start = end.saturating_sub(mss).max(self.board.end()).max(self.snd.una);
             return (start < end).then_some((Block { start, end }, false));
@@ -303,6 +289,7 @@ impl Endpoint {
         }
         self.snd.rtt.back_off();
         self.snd.window.cwnd = params.mss;
+        self.snd.cwr = None;
         self.snd.recovery = Recovery::Loss;
         self.snd.dup_acks = 0;
         self.snd.recover = self.snd.high;

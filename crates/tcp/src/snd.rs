@@ -5,6 +5,7 @@ use fanin_units::Time;
 
 use crate::endpoint::{Endpoint, microseconds};
 use crate::params::{Ect, Params};
+use crate::prr::Prr;
 use crate::recovery::Recovery;
 use crate::segment::{Block, Flags, Segment, Wire, header_bytes, widen};
 
@@ -97,10 +98,16 @@ impl Endpoint {
         if self.snd.recovery == Recovery::Open {
             self.snd.dup_acks = 0;
             self.rearm(params, now);
-            if ece && ack > self.snd.cwr_high {
-                self.reduce_for_mark();
-            } else if ack > self.snd.cwr_high {
-                self.law.grow(&facts, &mut self.snd.window);
+            if ack > self.snd.cwr_high {
+                self.end_reduction();
+                if ece {
+                    self.reduce_for_mark(params);
+                } else {
+                    self.law.grow(&facts, &mut self.snd.window);
+                }
+            }
+            if self.snd.cwr.is_some() {
+                return self.transmit_reduced(params, now, acked, wire);
             }
             if !self.board.is_empty() {
                 self.look_for_loss(params, now, wire);
@@ -134,14 +141,38 @@ impl Endpoint {
         sample
     }
 
-    /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window.
-    fn reduce_for_mark(&mut self) {
-        let flight = (self.snd.high - self.snd.una) as u32;
-        let ssthresh = self.law.cut(Cause::Ecn, flight, &self.snd.window);
-        self.snd.window.ssthresh = ssthresh;
-        self.snd.window.cwnd = self.snd.window.cwnd.min(ssthresh);
+    /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window. With proportional rate reduction the window comes
+    /// down over a round trip, as deployed stacks have it, else at once.
+    fn reduce_for_mark(&mut self, params: &Params) {
+        let flight = self.snd.high - self.snd.una;
+        self.snd.window.ssthresh = self.law.cut(Cause::Ecn, flight as u32, &self.snd.window);
+        if params.sack {
+            self.snd.cwr = Some(Prr::new(flight));
+        } else {
+            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
+        }
         self.snd.cwr_high = self.snd.high;
         self.snd.say_cwr = true;
+    }
+
+    /// Sends as much as the reduction after a mark allows.
+    fn transmit_reduced(&mut self, params: &Params, now: Time, acked: u64, wire: &mut impl Wire) {
+        let Some(mut prr) = self.snd.cwr else { return };
+        let pipe = self.in_flight() - self.board.bytes();
+        let quota = prr.quota(acked, pipe, self.snd.window.ssthresh, params.mss);
+        self.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
+        let before = self.snd.nxt;
+        self.transmit(params, now, wire);
+        prr.sent(self.snd.nxt - before);
+        self.snd.cwr = Some(prr);
+    }
+
+    /// The window that was marked is acknowledged.
+    #[inline]
+    fn end_reduction(&mut self) {
+        if self.snd.cwr.take().is_some() {
+            self.snd.window.cwnd = self.snd.window.ssthresh;
+        }
     }
 
     /// RFC 6298, 5.2 and 5.3.

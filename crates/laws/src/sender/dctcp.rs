@@ -4,7 +4,9 @@
 //!          on a mark, once a window, ssthresh = cwnd <- cwnd (1 - alpha / 2).
 //! Units:   cwnd in bytes; alpha and g in 1/65536, rounded down.
 //! Owns:    alpha, the window's acked and marked bytes. The endpoint owns loss recovery and the gate on ECE.
-//! Departs: a floor of two segments under a cut, which the RFC leaves open (Linux has it). Growth and loss are NewReno's.
+//! Departs: a floor of two segments under a cut, which the RFC leaves open (Linux has it). Above ssthresh the window
+//!          grows by a segment for every window of whole segments acknowledged, as deployed stacks count: at DCTCP's few
+//!          segments, RFC 5681's MSS * MSS / cwnd would give a fifth less. Slow start and loss are NewReno's.
 //! Checked: vectors/dctcp.json; tests/trajectories/dctcp.txt.
 
 use super::{Ack, Window};
@@ -26,12 +28,21 @@ pub struct Dctcp {
     acked: u32,
     marked: u32,
     window_end: u64,
+    /// Bytes acknowledged since the last step of congestion avoidance.
+    towards_step: u32,
 }
 
 impl Dctcp {
     /// The state of a new connection.
     pub fn new(params: &Params) -> Dctcp {
-        Dctcp { g_q16: params.g_q16, alpha_q16: params.initial_alpha_q16, acked: 0, marked: 0, window_end: 0 }
+        Dctcp {
+            g_q16: params.g_q16,
+            alpha_q16: params.initial_alpha_q16,
+            acked: 0,
+            marked: 0,
+            window_end: 0,
+            towards_step: 0,
+        }
     }
 
     /// Counts the ACK; at the end of a window, updates alpha (RFC 8257, section 3.3, steps 1 to 8).
@@ -50,6 +61,16 @@ impl Dctcp {
         self.alpha_q16 = ((kept + u64::from(self.g_q16) * share_q16) >> 16) as u32;
         (self.acked, self.marked) = (0, 0);
         self.window_end = ack.nxt;
+    }
+
+    /// One segment for every window of whole segments acknowledged.
+    pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        self.towards_step = self.towards_step.saturating_add(ack.acked);
+        let whole = (window.cwnd - window.cwnd % mss).max(mss);
+        if self.towards_step >= whole {
+            self.towards_step -= whole;
+            window.cwnd = window.cwnd.saturating_add(mss);
+        }
     }
 
     /// The window after a mark (RFC 8257, section 3.5).

@@ -110,7 +110,8 @@ impl Law {
             }
         } else {
             match &mut self.base {
-                Base::NewReno | Base::Dctcp(_) => newreno::congestion_avoidance(self.mss, window),
+                Base::NewReno => newreno::congestion_avoidance(self.mss, window),
+                Base::Dctcp(dctcp) => dctcp.congestion_avoidance(ack, self.mss, window),
                 Base::Cubic(cubic) => cubic.congestion_avoidance(ack, self.mss, window),
             }
         }

@@ -1,0 +1,33 @@
+//! Proportional rate reduction: the window goes down evenly over a round trip (RFC 6937, section 3.1).
+
+/// One reduction's counts, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prr {
+    delivered: u64,
+    out: u64,
+    recover_fs: u64,
+}
+
+impl Prr {
+    /// A reduction begins with `flight` bytes outstanding (RecoverFS).
+    pub fn new(flight: u64) -> Prr {
+        Prr { delivered: 0, out: 0, recover_fs: flight.max(1) }
+    }
+
+    /// How much may be sent on an ACK that says of `delivered` bytes, with the slow-start reduction bound.
+    pub fn quota(&mut self, delivered: u64, pipe: u64, ssthresh: u32, mss: u32) -> u64 {
+        let ssthresh = u64::from(ssthresh);
+        self.delivered += delivered;
+        if pipe > ssthresh {
+            (self.delivered * ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
+        } else {
+            let limit = self.delivered.saturating_sub(self.out).max(delivered) + u64::from(mss);
+            (ssthresh - pipe).min(limit)
+        }
+    }
+
+    /// So many bytes were sent.
+    pub fn sent(&mut self, bytes: u64) {
+        self.out += bytes;
+    }
+}
