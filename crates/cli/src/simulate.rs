@@ -88,11 +88,11 @@ impl Bar {
             ProgressBar::new(progress.total as u64)
                 .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌ "))
         });
-        bar.set_position(progress.done as u64);
         bar.set_message(match progress.left {
             Some(left) => format!("about {:.0} s left", left.as_secs_f64().ceil()),
             None => "the first is under way".into(),
         });
+        bar.set_position(progress.done as u64);
     }
 
     fn clear(&self) {
