@@ -91,8 +91,12 @@ impl Calendar {
         match self.hand.pop() {
             Some(near) if near < far => near,
             near => {
-                // The far one is first; what was near goes back.
-                self.hand.extend(near);
+                match near {
+                    Some(near) => self.hand.push(near),
+                    // Nothing is near: the wheel goes on from the far one.
+                    None if far != Key::NEVER => self.at = far.time() >> self.shift,
+                    None => {}
+                }
                 self.far.pop();
                 far
             }

@@ -133,13 +133,16 @@ impl Link {
     }
 
     /// Takes a packet, or drops it.
-    #[inline]
-    pub fn enqueue(&mut self, now: u64, packet: &mut Packet) -> Todo {
+    ///
+    /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
+    /// wait for them.
+    #[inline(always)]
+    pub fn enqueue(&mut self, now: u64, mut packet: Packet) -> Todo {
         if self.departures == Departures::Eager {
             self.settle(now);
         }
         let idle = self.busy_until <= now;
-        if !self.open && !self.admit(now, packet, idle) {
+        if !self.open && !self.admit(now, &mut packet, idle) {
             return Todo::Dropped;
         }
         self.packets += 1;
@@ -148,7 +151,7 @@ impl Link {
     }
 
     /// Asks the law, and does to the packet as it says. Whether it stays.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: u64, packet: &mut Packet, idle: bool) -> bool {
         let Port { law, stream, counts, .. } = &mut *self.port;
         let flags = packet.segment.flags;
@@ -176,13 +179,13 @@ impl Link {
     }
 
     /// The link is free: the packet goes onto the wire.
-    #[inline]
-    fn start_at_once(&mut self, now: u64, packet: &Packet) -> Todo {
+    #[inline(always)]
+    fn start_at_once(&mut self, now: u64, packet: Packet) -> Todo {
         if self.busy_until < now {
             self.busy_from = now;
         }
         let due = self.start(now, packet.wire_bytes);
-        self.slots.push(Slot { due, packet: *packet });
+        self.slots.push(Slot { due, packet });
         if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
@@ -194,8 +197,8 @@ impl Link {
     }
 
     /// The packet waits behind others.
-    #[inline]
-    fn wait(&mut self, packet: &Packet) -> Todo {
+    #[inline(always)]
+    fn wait(&mut self, packet: Packet) -> Todo {
         let first = self.waiting == 0;
         self.waiting += 1;
         self.waiting_bytes += u64::from(packet.wire_bytes);
@@ -206,11 +209,11 @@ impl Link {
                     self.next_start = self.busy_until;
                 }
                 let due = self.start(self.busy_until, packet.wire_bytes);
-                self.slots.push(Slot { due, packet: *packet });
+                self.slots.push(Slot { due, packet });
                 Todo::Nothing
             }
             Departures::Lazy => {
-                self.slots.push(Slot { due: Due::default(), packet: *packet });
+                self.slots.push(Slot { due: Due::default(), packet });
                 if first { Todo::Departure(self.busy_until) } else { Todo::Nothing }
             }
         }

@@ -36,7 +36,7 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.len == self.slots.len() {
             self.grow();
