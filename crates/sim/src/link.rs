@@ -137,23 +137,36 @@ impl Link {
     /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
     /// wait for them.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, mut packet: Packet) -> Todo {
+    pub fn enqueue(&mut self, now: u64, packet: Packet) -> Todo {
         if self.departures == Departures::Eager {
             self.settle(now);
         }
         let idle = self.busy_until <= now;
-        if !self.open && !self.admit(now, &mut packet, idle) {
-            return Todo::Dropped;
+        if self.open {
+            return self.take(now, packet, idle);
         }
-        self.packets += 1;
-        self.wire_bytes += u64::from(packet.wire_bytes);
-        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
+        match self.verdict(now, &packet, idle) {
+            Verdict::Admit { mark, offer } => {
+                let todo = self.take(now, packet, idle);
+                let segment = &mut self.slots.last_mut().packet.segment;
+                segment.flags |= Flags::CE.when(mark);
+                if offer < segment.mcw_offer {
+                    segment.mcw_offer = offer;
+                }
+                self.port.counts.marks += u64::from(mark);
+                return todo;
+            }
+            Verdict::Drop(Drop::Full) => self.port.counts.drops_full += 1,
+            Verdict::Drop(Drop::Early) => self.port.counts.drops_early += 1,
+            Verdict::Drop(Drop::NotEct) => self.port.counts.drops_not_ect += 1,
+        }
+        Todo::Dropped
     }
 
-    /// Asks the law, and does to the packet as it says. Whether it stays.
+    /// Asks the law.
     #[inline(always)]
-    fn admit(&mut self, now: u64, packet: &mut Packet, idle: bool) -> bool {
-        let Port { law, stream, counts, .. } = &mut *self.port;
+    fn verdict(&mut self, now: u64, packet: &Packet, idle: bool) -> Verdict {
+        let Port { law, stream, .. } = &mut *self.port;
         let flags = packet.segment.flags;
         let header = Header {
             bytes: packet.wire_bytes,
@@ -164,18 +177,15 @@ impl Link {
         };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        match law.enqueue(Time(now), &queue, &header, stream.rng()) {
-            Verdict::Admit { mark, offer } => {
-                packet.segment.flags |= Flags::CE.when(mark);
-                counts.marks += u64::from(mark);
-                packet.segment.mcw_offer = packet.segment.mcw_offer.min(offer);
-                return true;
-            }
-            Verdict::Drop(Drop::Full) => counts.drops_full += 1,
-            Verdict::Drop(Drop::Early) => counts.drops_early += 1,
-            Verdict::Drop(Drop::NotEct) => counts.drops_not_ect += 1,
-        }
-        false
+        law.enqueue(Time(now), &queue, &header, stream.rng())
+    }
+
+    /// Puts a packet in.
+    #[inline(always)]
+    fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_bytes);
+        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
     }
 
     /// The link is free: the packet goes onto the wire.
