@@ -162,7 +162,8 @@ impl Endpoint {
                 }
                 // What is acknowledged beyond the segment sent again had been taken out by duplicates.
                 let known = u64::from(facts.acked.saturating_sub(params.mss));
-                self.snd.recovery = Recovery::Fast { first: false, gone: gone.saturating_sub(known) };
+                let gone = self.gone(gone.saturating_sub(known), params);
+                self.snd.recovery = Recovery::Fast { first: false, gone };
                 self.resend_first(params, now, wire);
                 if params.newreno == NewReno::Inflate {
                     let back = if facts.acked >= params.mss { params.mss } else { 0 };
