@@ -44,6 +44,9 @@ impl Endpoint {
     #[cold]
     pub(crate) fn on_duplicate(&mut self, params: &Params, now: Time, sacked: u64, wire: &mut impl Wire) {
         self.snd.dup_acks += 1;
+        if self.snd.dup_acks == 1 {
+            self.snd.limited = 0;
+        }
         match self.snd.recovery {
             Recovery::Open if self.snd.dup_acks < DUP_THRESH => {
                 self.look_for_loss(params, now, wire);
@@ -73,7 +76,9 @@ impl Endpoint {
         if self.snd.nxt < self.snd.end {
             let beyond = self.snd.dup_acks.min(2) * params.mss;
             let cwnd = self.law.usable(&self.snd.window).saturating_add(beyond);
+            let before = self.snd.nxt;
             self.transmit_within(params, now, cwnd, wire);
+            self.snd.limited += (self.snd.nxt - before) as u32;
         }
     }
 
@@ -96,8 +101,13 @@ impl Endpoint {
         let flight = self.snd.high - self.snd.una;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if self.snd.una > self.snd.cwr_high || !self.ecn {
-            let lost = if params.sack || params.newreno == NewReno::Inflate { 0 } else { u64::from(params.mss) };
-            let flight = flight.saturating_sub(lost) as u32;
+            let less = match params.newreno {
+                NewReno::Pipe if !params.sack => params.mss,
+                // What limited transmit sent does not count (RFC 5681, section 3.2, step 2; RFC 6675, section 5, step 4.2).
+                _ if self.snd.dup_acks > 0 => self.snd.limited,
+                _ => 0,
+            };
+            let flight = flight.saturating_sub(less.into()) as u32;
             self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight, &self.snd.window);
         }
         self.snd.cwr = None;
