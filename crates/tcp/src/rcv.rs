@@ -63,7 +63,7 @@ impl Receiver {
         }
     }
 
-    /// Adds a run beyond a hole, in front of the others.
+    /// Adds a run beyond a hole, in front of the others; one that is there already moves to the front (RFC 2018, section 4).
     fn keep(&mut self, block: Block) {
         let mut merged = block;
         self.beyond.retain(|run| {
@@ -79,7 +79,7 @@ impl Receiver {
     /// Moves past the runs that now follow in order.
     fn close_gap(&mut self) {
         while let Some(i) = self.beyond.iter().position(|run| run.start <= self.nxt) {
-            let run = self.beyond.swap_remove(i);
+            let run = self.beyond.remove(i);
             self.nxt = self.nxt.max(run.end);
         }
     }
@@ -138,10 +138,10 @@ impl Endpoint {
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = Some(block.end);
         }
-        if block.end > block.start && !self.rcv.has(block.start, block.end) {
-            self.stats.data_segments += 1;
+        if block.end > block.start {
+            self.stats.data_segments += u64::from(!self.rcv.has(block.start, block.end));
             if block.start <= self.rcv.nxt {
-                self.rcv.nxt = block.end;
+                self.rcv.nxt = self.rcv.nxt.max(block.end);
             } else {
                 self.rcv.keep(block);
             }
