@@ -1,1 +1,19 @@
+//! The laboratory: from resolved schemes to runs ([`plan`]), through local threads ([`execute`]), to rows with
+//! intervals over seeds ([`Summary`]) and tables on disk ([`Out`]).
+//!
+//! What runs a spec is a [`Runner`]; which one, the caller decides.
 
+mod estimate;
+mod executor;
+mod out;
+mod plan;
+mod runner;
+pub mod stats;
+mod summary;
+mod tables;
+
+pub use executor::{Broken, Done, Outcome, Progress, execute};
+pub use out::{Manifest, Out, Refusal};
+pub use plan::plan;
+pub use runner::{RunError, Runner};
+pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};

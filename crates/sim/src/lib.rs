@@ -7,6 +7,8 @@
 
 mod app;
 mod build;
+mod calendar;
+mod event;
 mod heap;
 mod link;
 mod net;

@@ -85,13 +85,14 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Sets a key by an argument such as `--set`: over the file, under a variant's own.
+    /// Sets a key by an argument, over the file and under a variant's own: `assignment` is `path.to.key=VALUE`,
+    /// `argument` what the user wrote, such as `--fan-in 2,4` for `sweep.fan_in=[2,4]`.
     ///
     /// # Errors
-    /// An argument that is not `path.to.key=VALUE`, or an unknown key.
-    pub fn assign(&mut self, flag: &str, argument: &str) -> Result<(), Problem> {
-        let origin = Origin::Argument(format!("{flag} {argument}"));
-        let Some((path, value)) = argument.split_once('=') else {
+    /// An assignment that is not `path.to.key=VALUE`, or an unknown key.
+    pub fn assign(&mut self, argument: &str, assignment: &str) -> Result<(), Problem> {
+        let origin = Origin::Argument(argument.into());
+        let Some((path, value)) = assignment.split_once('=') else {
             return Err(Problem::new(&origin, "write it as path.to.key=VALUE, such as link.rate=\"10 Gbit/s\""));
         };
         let path = path.trim();
@@ -295,6 +296,12 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
     variant.origin = origin.clone();
     for (key, item) in table.iter().filter(|(key, _)| !["scheme", "label"].contains(key)) {
         let origin = place.at(key_span(table, key));
+        if ["sweep", "run"].contains(&key) {
+            let what = format!(
+                "`{key}` is not a scheme's own: every scheme runs at the same points and seeds; write it under [{key}]"
+            );
+            return Err(Problem::new(&origin, what));
+        }
         if let (Some(section), Some(_)) = (item.as_table_like(), Settings::keys_of(key)) {
             variant.own.extend(assignments(place, key, section)?);
             continue;

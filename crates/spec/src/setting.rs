@@ -235,10 +235,12 @@ optional!(u32, "a whole number, or \"none\"");
 
 /// Declares an enum whose values are words in a scenario.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident, $form:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
+    ($(#[$doc:meta])* $name:ident, $form:literal {
+        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
+    }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[$vdoc])* $variant,)* }
+        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
 
         impl Setting for $name {
             const FORM: &'static str = $form;
@@ -264,8 +266,8 @@ macro_rules! words {
             }
 
             /// Every value with what it means, in the order of their declaration.
-            pub fn all() -> Vec<($name, String)> {
-                vec![$(($name::$variant, crate::setting::doc_text(&[$(stringify!($vdoc)),*]))),*]
+            pub fn all() -> Vec<($name, &'static str)> {
+                vec![$(($name::$variant, concat!($($vdoc),*).trim_ascii())),*]
             }
         }
     };
@@ -323,10 +325,4 @@ pub(crate) trait Section: Default {
     const KEYS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
     fn docs(&self) -> Vec<KeyDoc>;
-}
-
-/// The text of documentation attributes that a macro has turned into strings.
-pub(crate) fn doc_text(attributes: &[&str]) -> String {
-    let strip = |a: &&str| a.trim_start_matches("doc = ").trim_matches('"').trim().to_string();
-    attributes.iter().map(strip).collect::<Vec<_>>().join(" ")
 }

@@ -1,0 +1,119 @@
+//! The command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Predicts, compares and fixes incast: the collapse of a many-to-one exchange.
+#[derive(Parser)]
+#[command(name = "fanin", version, max_term_width = 100)]
+#[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin compare my.toml --schemes newreno,dctcp")]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Compare schemes over a sweep of fan-ins: goodput, query times, what is behind them, and the onset of collapse
+    #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml\n  \
+        fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB")]
+    Compare(CompareArguments),
+    /// Run one scheme once: totals, queries and ports
+    #[command(after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7")]
+    Run(RunArguments),
+    /// List schemes, workloads and fabrics
+    #[command(after_help = "Example:\n  fanin list --json")]
+    List(ListArguments),
+    /// Explain a scheme and its laws, or every key of a scenario
+    #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario")]
+    Explain(ExplainArguments),
+    /// Print a commented scenario to start from
+    #[command(after_help = "Example:\n  fanin new star > my.toml")]
+    New(NewArguments),
+}
+
+#[derive(Args)]
+pub struct CompareArguments {
+    /// The scenario (TOML)
+    #[arg(value_name = "FILE")]
+    pub scenario: String,
+    /// Schemes to compare, in this order: names of `fanin list`, or labels of the file's [[schemes]]
+    #[arg(long, value_name = "A,B")]
+    pub schemes: Option<String>,
+    /// Numbers of servers, in place of sweep.fan_in
+    #[arg(long, value_name = "2,4,8", allow_negative_numbers = true)]
+    pub fan_in: Option<String>,
+    /// Runs of every point, in place of run.seeds
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub seeds: Option<String>,
+    /// The first seed, in place of run.first_seed
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub first_seed: Option<String>,
+    /// Threads; all cores unless told
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Args)]
+pub struct RunArguments {
+    /// The scenario (TOML)
+    #[arg(value_name = "FILE")]
+    pub scenario: String,
+    /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
+    #[arg(long, value_name = "S")]
+    pub scheme: String,
+    /// The number of servers
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub fan_in: String,
+    /// The seed; run.first_seed unless told
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub seed: Option<String>,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+/// What both running commands take.
+#[derive(Args)]
+pub struct CommonArguments {
+    /// Set any key of the scenario, such as link.rate="10 Gbit/s"; may be given again
+    #[arg(long, value_name = "path.to.key=VALUE")]
+    pub set: Vec<String>,
+    /// A new or empty folder for the tables (CSV and Parquet) and the manifest
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ListArguments {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ExplainArguments {
+    /// A scheme's name, or `scenario`
+    #[arg(value_name = "SCHEME | scenario")]
+    pub subject: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct NewArguments {
+    /// The fabric
+    #[arg(value_name = "FABRIC", default_value = "star")]
+    pub fabric: String,
+}
+
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "right would be a whole number from 1".into())
+}

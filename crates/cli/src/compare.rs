@@ -1,0 +1,64 @@
+//! `fanin compare`: schemes over a sweep of fan-ins.
+
+use std::io::{IsTerminal, Write, stdout};
+use std::num::NonZeroUsize;
+use std::thread;
+
+use fanin_lab::{plan, summarise};
+
+use crate::arguments::CompareArguments;
+use crate::chart::{chart, header};
+use crate::failure::Failure;
+use crate::figures::GREY;
+use crate::load::{Wishes, fan_ins, load};
+use crate::say;
+use crate::simulate::{all_finished, cost, simulate};
+use crate::verdict::verdicts;
+
+/// Runs the comparison and shows it.
+pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
+    let loaded = load(&arguments.scenario, &arguments.common, &wishes(arguments)?)?;
+    let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let specs = plan(&loaded.contenders);
+    let outcome = simulate(&specs, jobs)?;
+    let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
+    if let Some(out) = loaded.out {
+        out.fill(&loaded.manifest, &summary, &specs, &outcome).map_err(Failure::unwritten)?;
+    }
+    if arguments.common.json {
+        let text = serde_json::to_string(&summary).map_err(|error| Failure::Check(error.to_string()))?;
+        say(&(text + "\n"))?;
+    } else {
+        let width = width();
+        say(&format!(
+            "{}\n{}\n{}",
+            header(&loaded.name, loaded.title.as_deref(), &loaded.contenders),
+            chart(&loaded.contenders, &summary, width),
+            verdicts(&loaded.contenders, &summary, width)
+        ))?;
+        // The cost is beside the point: where it cannot be told, it is not.
+        let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
+    }
+    all_finished(&outcome)
+}
+
+fn wishes(arguments: &CompareArguments) -> Result<Wishes<'_>, Failure> {
+    let mut keys = Vec::new();
+    if let Some(text) = &arguments.fan_in {
+        keys.push((format!("--fan-in {text}"), "sweep.fan_in", fan_ins(text)?));
+    }
+    if let Some(text) = &arguments.seeds {
+        keys.push((format!("--seeds {text}"), "run.seeds", text.clone()));
+    }
+    if let Some(text) = &arguments.first_seed {
+        keys.push((format!("--first-seed {text}"), "run.first_seed", text.clone()));
+    }
+    let schemes = arguments.schemes.as_ref().map(|names| names.split(',').map(str::trim).collect());
+    Ok(Wishes { schemes, keys })
+}
+
+/// The terminal's width; 100 where there is none.
+fn width() -> usize {
+    let terminal = if stdout().is_terminal() { terminal_size::terminal_size() } else { None };
+    terminal.map_or(100, |(width, _)| usize::from(width.0))
+}

@@ -1,0 +1,120 @@
+//! `fanin explain`: a scheme and its laws, or every key of a scenario.
+
+use fanin_spec::{Base, Discipline, KeyDoc, REGISTRY, Scheme, Settings};
+use serde_json::{Value, json};
+
+use crate::arguments::ExplainArguments;
+use crate::failure::Failure;
+use crate::figures::{BOLD, GREY, wrap};
+use crate::say;
+
+/// Explains what was asked for.
+pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
+    if arguments.subject == "scenario" {
+        let docs = Settings::default().docs();
+        return say(&if arguments.json { format!("{}\n", json!({"keys": json_keys(&docs)})) } else { scenario(&docs) });
+    }
+    let scheme = Scheme::parse(&arguments.subject)
+        .map_err(|what| Failure::Input(format!("{what}; `fanin explain scenario` explains the file")))?;
+    say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { scheme_text(&scheme) })
+}
+
+/// The names of the laws that a scheme is made of, as their crate calls them.
+fn laws(scheme: &Scheme) -> Vec<&'static str> {
+    let mut laws = vec![match scheme.base {
+        Base::NewReno => "newreno",
+        Base::Cubic => "cubic",
+        Base::Dctcp => "dctcp",
+    }];
+    if scheme.gss {
+        laws.push("gentle_slow_start");
+    }
+    if scheme.m21 {
+        laws.extend(["max_cwnd", "many_to_one"]);
+    }
+    laws.push(match scheme.discipline {
+        Discipline::DropTail => "drop_tail",
+        Discipline::Red => "red",
+        Discipline::EcnThreshold => "ecn_threshold",
+    });
+    laws
+}
+
+/// A law's own header: the `//!` lines that its file begins with, without those marks.
+fn header(law: &str) -> String {
+    let file = fanin_laws::headers().iter().find(|(name, _)| *name == law).map_or("", |(_, text)| text);
+    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn says(scheme: &Scheme) -> String {
+    let name = scheme.to_string();
+    let entry = REGISTRY.iter().find(|e| e.name == name);
+    entry.map_or("a combination that the registry does not name".into(), |e| e.says.to_string())
+}
+
+/// The keys of the scheme's own sections; `dctcp` brings `ect = "all"`.
+fn own_keys(scheme: &Scheme) -> Vec<KeyDoc> {
+    let sections = scheme.sections();
+    let own = |doc: &KeyDoc| doc.path.split_once('.').is_some_and(|(section, _)| sections.contains(&section));
+    Settings::default().docs().into_iter().filter(own).collect()
+}
+
+fn scheme_text(scheme: &Scheme) -> String {
+    let mut text = format!("{BOLD}{scheme}{BOLD:#}: {}\n", says(scheme));
+    for law in laws(scheme) {
+        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", indent(&header(law)));
+    }
+    let keys = own_keys(scheme);
+    if !keys.is_empty() {
+        text += &format!("\n{BOLD}settings{BOLD:#} of its own, beside those of [tcp]\n{}", key_lines(&keys));
+    }
+    if scheme.base == Base::Dctcp {
+        text += &format!("  tcp.ect = \"all\"\n    {GREY}what dctcp brings where the scenario says nothing{GREY:#}\n");
+    }
+    text
+}
+
+fn scheme_object(scheme: &Scheme) -> Value {
+    let laws: Vec<Value> = laws(scheme).into_iter().map(|law| json!({"name": law, "header": header(law)})).collect();
+    json!({
+        "scheme": scheme.to_string(),
+        "says": says(scheme),
+        "laws": laws,
+        "keys": json_keys(&own_keys(scheme)),
+    })
+}
+
+fn json_keys(docs: &[KeyDoc]) -> Vec<Value> {
+    let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "default": doc.default, "says": doc.doc});
+    docs.iter().map(key).collect()
+}
+
+fn scenario(docs: &[KeyDoc]) -> String {
+    let mut text = wrap(
+        "A scenario is a TOML file: a title, the schemes, and the sections below. What is left out has its default. \
+         `schemes` is a list of names of `fanin list`, or of tables [[schemes]] with `scheme`, a `label`, and any key \
+         of [tcp] and of the scheme's own sections, or a key of another section such as switch.buffer. \
+         Precedence: a scheme's own key over --set over the file over the scheme's own default.",
+        100,
+        "",
+    ) + "\n";
+    for (section, says) in Settings::sections() {
+        let keys: Vec<KeyDoc> =
+            docs.iter().filter(|d| d.path.split_once('.').is_some_and(|(s, _)| s == section)).cloned().collect();
+        text += &format!("\n{BOLD}[{section}]{BOLD:#} {says}\n{}", key_lines(&keys));
+    }
+    text
+}
+
+fn key_lines(keys: &[KeyDoc]) -> String {
+    let line = |doc: &KeyDoc| {
+        let says = wrap(&format!("    {}", doc.doc), 100, "    ");
+        format!("  {} = {}  {GREY}{}{GREY:#}\n    {}\n", doc.path, doc.default, doc.form, says.trim_start())
+    };
+    keys.iter().map(line).collect()
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

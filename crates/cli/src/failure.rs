@@ -1,0 +1,77 @@
+//! Why a command did not do all of its work, and its exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use fanin_lab::{Broken, Refusal};
+use fanin_spec::Problem;
+
+/// What ends a command early.
+#[derive(Debug)]
+pub enum Failure {
+    /// A check failed: a run broke an invariant of its own. Exit 1.
+    Check(String),
+    /// Bad input. Exit 2.
+    Input(String),
+    /// The environment lacks something. Exit 3.
+    Environment(String),
+    /// Ctrl-C; what was finished is written. Exit 130.
+    Stopped(String),
+    /// Nobody reads standard output any more; that is no fault. Exit 0.
+    Unread,
+}
+
+impl Failure {
+    /// What the user is told, if anything.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Failure::Check(text) | Failure::Input(text) | Failure::Environment(text) | Failure::Stopped(text) => {
+                Some(text)
+            }
+            Failure::Unread => None,
+        }
+    }
+
+    /// The exit code of the house.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Failure::Unread => 0,
+            Failure::Check(_) => 1,
+            Failure::Input(_) => 2,
+            Failure::Environment(_) => 3,
+            Failure::Stopped(_) => 130,
+        })
+    }
+
+    /// What a failed write to standard output means.
+    pub fn from_stdout(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Unread,
+            _ => Failure::Environment(format!("standard output cannot be written to: {error}")),
+        }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Input(problem.to_string())
+    }
+}
+
+impl From<Broken> for Failure {
+    fn from(broken: Broken) -> Failure {
+        Failure::Check(format!("a fault of the simulator, please report it with the scenario: {broken}"))
+    }
+}
+
+impl Failure {
+    /// An output folder that cannot be claimed: bad input.
+    pub fn unclaimed(refusal: Refusal) -> Failure {
+        Failure::Input(format!("--out {refusal}"))
+    }
+
+    /// An output folder that could be written to before the runs and cannot after: the environment's fault.
+    pub fn unwritten(refusal: Refusal) -> Failure {
+        Failure::Environment(format!("--out {refusal}"))
+    }
+}

@@ -1,0 +1,141 @@
+//! Figures for people: few digits, units that fit, bars, tables.
+
+use anstyle::Style;
+
+/// What stands aside.
+pub const GREY: Style = Style::new().dimmed();
+/// What stands out.
+pub const BOLD: Style = Style::new().bold();
+
+/// Three digits: `905`, `28.3`, `9.31`.
+pub fn three(value: f64) -> String {
+    match value.abs() {
+        v if v < 0.005 => "0".into(),
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+/// About two digits, for what is known roughly, in at most four characters: `18`, `2.3`, `1.2k`.
+pub fn two(value: f64) -> String {
+    match value.abs() {
+        v if v < 0.05 => "0".into(),
+        v if v < 9.95 => format!("{value:.1}"),
+        _ => count(value),
+    }
+}
+
+/// A mean count in at most four characters: `0`, `<0.1`, `2.1`, `340`, `12k`.
+pub fn count(value: f64) -> String {
+    match value {
+        v if v <= 0.0 => "0".into(),
+        v if v < 0.05 => "<0.1".into(),
+        v if v < 9.95 => format!("{v:.1}"),
+        v if v < 999.5 => format!("{v:.0}"),
+        v if v < 9_950.0 => format!("{:.1}k", v / 1e3),
+        v if v < 999_500.0 => format!("{:.0}k", v / 1e3),
+        v => format!("{:.0}M", v / 1e6),
+    }
+}
+
+/// A large number in words of three digits: `412 M`.
+pub fn large(value: f64) -> String {
+    match value {
+        v if v < 1e3 => format!("{v:.0}"),
+        v if v < 1e6 => format!("{} k", three(v / 1e3)),
+        v if v < 1e9 => format!("{} M", three(v / 1e6)),
+        v => format!("{} G", three(v / 1e9)),
+    }
+}
+
+/// A time given in ms, in the unit that suits it: `812 us`, `203 ms`, `1.23 s`.
+pub fn time(ms: f64) -> String {
+    match ms {
+        v if v < 0.9995 => format!("{} us", three(v * 1e3)),
+        v if v < 999.5 => format!("{} ms", three(v)),
+        v => format!("{} s", three(v / 1e3)),
+    }
+}
+
+/// A bar of `share` of `width` characters, in eighths, padded with blanks; what is not zero shows.
+pub fn bar(share: f64, width: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    let text = "█".repeat(eighths / 8) + PARTS[eighths % 8];
+    format!("{text:<width$}")
+}
+
+/// Lines of aligned columns, two blanks between: the first to the left, the others to the right; the head is grey.
+pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+    let widths: Vec<usize> = (0..head.len())
+        .map(|i| rows.iter().map(|r| r[i].chars().count()).chain([head[i].chars().count()]).max().unwrap_or(0))
+        .collect();
+    let line = |cells: Vec<&str>| {
+        let cells: Vec<String> = cells
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(i, (cell, &width))| if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .collect();
+        cells.join("  ").trim_end().to_string()
+    };
+    let mut text = format!("{GREY}{}{GREY:#}\n", line(head.to_vec()));
+    for row in rows {
+        text += &line(row.iter().map(String::as_str).collect());
+        text.push('\n');
+    }
+    text
+}
+
+/// Words in lines of at most `width` characters; every line but the first begins with `indent`.
+pub fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        let long = lines[last].chars().count();
+        let empty = long == 0 || lines[last] == indent;
+        if !empty && long + 1 + word.chars().count() > width {
+            lines.push(format!("{indent}{word}"));
+        } else {
+            lines[last] += if empty { "" } else { " " };
+            lines[last] += word;
+        }
+    }
+    lines.join("\n")
+}
+
+/// A text of the user's, without control characters that would disturb a terminal.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_and_a_unit_that_fits() {
+        let shown = [0.0, 0.004, 9.314, 28.31, 99.96, 905.4, 9412.0].map(three);
+        assert_eq!(shown, ["0", "0", "9.31", "28.3", "100", "905", "9412"]);
+        assert_eq!([0.01, 2.34, 18.1, 1_234.0].map(two), ["0", "2.3", "18", "1.2k"]);
+        assert_eq!([0.8124, 203.4, 999.6, 12_345.0].map(time), ["812 us", "203 ms", "1.00 s", "12.3 s"]);
+        assert_eq!([0.0, 0.01, 2.13, 340.2, 1_234.0, 12_345.0].map(count), ["0", "<0.1", "2.1", "340", "1.2k", "12k"]);
+        assert_eq!([412.0, 6_900_000.0].map(large), ["412", "6.90 M"]);
+    }
+
+    #[test]
+    fn a_bar_has_its_width_and_counts_in_eighths() {
+        assert_eq!(bar(0.0, 4), "    ");
+        assert_eq!(bar(1e-6, 4), "▏   ");
+        assert_eq!(bar(0.5, 4), "██  ");
+        assert_eq!(bar(1.0 / 32.0, 4), "▏   ");
+        assert_eq!(bar(7.0, 4), "████");
+    }
+
+    #[test]
+    fn text_is_wrapped_at_words() {
+        assert_eq!(wrap("one two three four", 9, "  "), "one two\n  three\n  four");
+    }
+}

@@ -1,0 +1,49 @@
+//! `fanin list`: what there is.
+
+use fanin_spec::{Kind, REGISTRY};
+use serde_json::{Value, json};
+
+use crate::arguments::ListArguments;
+use crate::failure::Failure;
+use crate::figures::{BOLD, GREY};
+use crate::say;
+
+/// The fabrics, each with what it is.
+pub const FABRICS: [(&str, &str); 1] = [("star", "one switch, each host on a link of its own")];
+
+/// Lists schemes, workloads and fabrics.
+pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
+    if arguments.json {
+        return say(&format!("{}\n", object()));
+    }
+    let schemes = REGISTRY.iter().map(|e| (e.name, e.aliases.join(", "), e.says)).collect();
+    let workloads = Kind::all().into_iter().map(|(kind, says)| (kind.word(), String::new(), says)).collect();
+    let fabrics = FABRICS.iter().map(|(name, says)| (*name, String::new(), *says)).collect();
+    let parts = "other combinations of a base with gss, m21, red, drop_tail, ecn_threshold and ecn are understood too";
+    say(&format!(
+        "{}{GREY}{parts}{GREY:#}\n\n{}\n{}",
+        section("schemes", schemes),
+        section("workloads", workloads),
+        section("fabrics", fabrics)
+    ))
+}
+
+fn object() -> Value {
+    let said = |name: &str, says: &str| json!({"name": name, "says": says});
+    json!({
+        "schemes": REGISTRY.iter()
+            .map(|e| json!({"name": e.name, "aliases": e.aliases, "says": e.says}))
+            .collect::<Vec<_>>(),
+        "workloads": Kind::all().iter().map(|(kind, says)| said(kind.word(), says)).collect::<Vec<_>>(),
+        "fabrics": FABRICS.iter().map(|(name, says)| said(name, says)).collect::<Vec<_>>(),
+    })
+}
+
+fn section(title: &str, rows: Vec<(&str, String, &str)>) -> String {
+    let mut text = format!("{BOLD}{title}{BOLD:#}\n");
+    for (name, aliases, says) in rows {
+        let aliases = if aliases.is_empty() { aliases } else { format!(" {GREY}(also {aliases}){GREY:#}") };
+        text += &format!("  {name:<16} {says}{aliases}\n");
+    }
+    text
+}

@@ -1,0 +1,82 @@
+//! A scenario from its file and the command's arguments.
+
+use std::fs;
+
+use fanin_lab::{Manifest, Out};
+use fanin_spec::{Contender, Scenario};
+
+use crate::arguments::CommonArguments;
+use crate::failure::Failure;
+
+/// A scenario ready to be run.
+pub struct Loaded {
+    /// The file's own name.
+    pub name: String,
+    /// What it says of itself.
+    pub title: Option<String>,
+    /// The schemes, resolved.
+    pub contenders: Vec<Contender>,
+    /// Where the results go, if anywhere.
+    pub out: Option<Out>,
+    /// What the results' folder says of the command.
+    pub manifest: Manifest,
+}
+
+/// What a command asks of the scenario besides `--set`.
+pub struct Wishes<'a> {
+    /// Names or labels with the flag's text.
+    pub schemes: Option<Vec<&'a str>>,
+    /// A flag as the user wrote it, the key that it sets, and the value.
+    pub keys: Vec<(String, &'static str, String)>,
+}
+
+/// Reads the file, applies `--set` and then the command's own flags, resolves, and claims the output folder.
+pub fn load(path: &str, common: &CommonArguments, wishes: &Wishes) -> Result<Loaded, Failure> {
+    let text = read(path)?;
+    let mut scenario = Scenario::parse(path, &text)?;
+    for assignment in &common.set {
+        scenario.assign(&format!("--set {assignment}"), assignment)?;
+    }
+    for (flag, key, value) in &wishes.keys {
+        scenario.assign(flag, &format!("{key}={value}"))?;
+    }
+    if let Some(names) = &wishes.schemes {
+        scenario.select(names)?;
+    }
+    let contenders = scenario.contenders()?;
+    let out = common.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
+    let manifest = Manifest {
+        version: env!("CARGO_PKG_VERSION").into(),
+        arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
+        scenario_text: text,
+    };
+    Ok(Loaded { name: scenario.name, title: scenario.title, contenders, out, manifest })
+}
+
+/// Turns `--fan-in 2,4,8` into the list that `sweep.fan_in` takes.
+///
+/// # Errors
+/// What is not a number; whether the numbers make sense, the scenario knows.
+pub fn fan_ins(text: &str) -> Result<String, Failure> {
+    match text.split(',').map(str::trim).find(|n| n.parse::<i64>().is_err()) {
+        None => Ok(format!("[{text}]")),
+        Some(word) => Err(Failure::Input(format!(
+            "--fan-in {text}: `{word}` is not a number of servers; right would be rising numbers, such as 2,4,8"
+        ))),
+    }
+}
+
+fn read(path: &str) -> Result<String, Failure> {
+    if path == "-" {
+        let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results";
+        return Err(Failure::Input(what.into()));
+    }
+    let bytes = fs::read(path).map_err(|error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::NotFound => "; `fanin new star > my.toml` writes one to start from",
+            _ => "",
+        };
+        Failure::Input(format!("{path}: the scenario cannot be read: {error}{hint}"))
+    })?;
+    String::from_utf8(bytes).map_err(|_| Failure::Input(format!("{path}: not a text in UTF-8, as TOML is")))
+}

@@ -1,0 +1,52 @@
+//! `fanin`: predicts, compares and fixes incast.
+
+mod arguments;
+mod chart;
+mod compare;
+mod explain;
+mod failure;
+mod figures;
+mod list;
+mod load;
+mod run;
+#[cfg(test)]
+mod sample;
+mod simulate;
+mod starter;
+mod verdict;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::New(arguments) => starter::new(&arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(text) = failure.text() {
+                let red: Style = AnsiColor::Red.on_default().bold();
+                // Nobody is left to be told where this fails.
+                let _ = writeln!(anstream::stderr(), "{red}error{red:#}: {text}");
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+/// Prints to standard output, whose colours go where it is not a terminal.
+fn say(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
+}

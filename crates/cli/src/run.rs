@@ -1,0 +1,144 @@
+//! `fanin run`: one scheme, once.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+
+use fanin_lab::{plan, summarise};
+use fanin_spec::{Cell, PortRow, Row, RunSpec, RunTables};
+use serde_json::{Map, Value, json};
+
+use crate::arguments::RunArguments;
+use crate::chart::header;
+use crate::failure::Failure;
+use crate::figures::{BOLD, GREY, clean, columns, three, time};
+use crate::load::{Loaded, Wishes, fan_ins, load};
+use crate::say;
+use crate::simulate::{all_finished, cost, simulate};
+
+/// How many rows of a table are shown; `--json` and `--out` have them all.
+const SHOWN: usize = 12;
+
+/// Runs it and shows totals, queries and ports.
+pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let mut loaded = load(&arguments.scenario, &arguments.common, &wishes(arguments)?)?;
+    let specs = plan(&loaded.contenders);
+    let outcome = simulate(&specs, NonZeroUsize::MIN)?;
+    let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
+    if let Some(out) = loaded.out.take() {
+        out.fill(&loaded.manifest, &summary, &specs, &outcome).map_err(Failure::unwritten)?;
+    }
+    if let (Some(spec), Some(Some(done))) = (specs.first(), outcome.runs.first()) {
+        if arguments.common.json {
+            let mut object = object(spec, &done.tables);
+            object["schema"] = summary.schema.into();
+            object["scenario"] = summary.scenario.into();
+            object["hash"] = summary.hash.into();
+            object["engine"] = json!(summary.engine);
+            say(&format!("{object}\n"))?;
+        } else {
+            say(&text(&loaded, spec, &done.tables))?;
+            // The cost is beside the point: where it cannot be told, it is not.
+            let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
+        }
+    }
+    all_finished(&outcome)
+}
+
+fn wishes(arguments: &RunArguments) -> Result<Wishes<'_>, Failure> {
+    let fan_in = &arguments.fan_in;
+    if fan_in.contains(',') {
+        let what = format!("--fan-in {fan_in}: one run has one number of servers; `fanin compare` takes several");
+        return Err(Failure::Input(what));
+    }
+    let mut keys = vec![
+        (format!("--fan-in {fan_in}"), "sweep.fan_in", fan_ins(fan_in)?),
+        ("one run".into(), "run.seeds", "1".into()),
+    ];
+    if let Some(seed) = &arguments.seed {
+        keys.push((format!("--seed {seed}"), "run.first_seed", seed.clone()));
+    }
+    Ok(Wishes { schemes: Some(vec![arguments.scheme.as_str()]), keys })
+}
+
+fn object(spec: &RunSpec, tables: &RunTables) -> Value {
+    json!({
+        "scheme": spec.label,
+        "fan_in": spec.fan_in,
+        "seed": spec.seed,
+        "goodput_mbps": fanin_lab::stats::six_digits(tables.goodput_mbps()),
+        "totals": row(&tables.totals),
+        "queries": tables.queries.iter().map(row).collect::<Vec<_>>(),
+        "ports": tables.ports.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn row<R: Row>(row: &R) -> Value {
+    let value = |cell| match cell {
+        Cell::U64(number) => number.into(),
+        Cell::Text(text) => text.into(),
+    };
+    let pairs = R::COLUMNS.iter().zip(row.cells());
+    Value::Object(pairs.map(|(column, cell)| (column.name.to_string(), value(cell))).collect::<Map<_, _>>())
+}
+
+fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables) -> String {
+    let title = |text: &str| format!("\n{BOLD}{text}{BOLD:#}\n");
+    header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)
+        + &title(&format!("{}, {} senders: {} Mbit/s", clean(&spec.label), spec.fan_in, three(tables.goodput_mbps())))
+        + &totals(tables)
+        + &title("queries")
+        + &queries(tables)
+        + &title("ports")
+        + &ports(tables)
+}
+
+fn totals(tables: &RunTables) -> String {
+    use fanin_spec::Totals;
+    let width = Totals::COLUMNS.iter().map(|c| c.name.len()).max().unwrap_or(0);
+    let lines = Totals::COLUMNS.iter().zip(tables.totals.cells()).map(|(column, cell)| {
+        let shown = match cell {
+            Cell::U64(number) => number.map_or(String::new(), |n| n.to_string()),
+            Cell::Text(text) => text,
+        };
+        format!("{:<width$}  {shown:>16}  {GREY}{}{GREY:#}\n", column.name, column.doc)
+    });
+    lines.collect()
+}
+
+fn queries(tables: &RunTables) -> String {
+    let ms = |ps: u64| ps as f64 / 1e9;
+    let rows: Vec<Vec<String>> = tables
+        .queries
+        .iter()
+        .take(SHOWN)
+        .map(|q| {
+            let took = q.qct_ps.map_or("unfinished".into(), |ps| time(ms(ps)));
+            vec![q.round.to_string(), time(ms(q.start_ps)), took, q.timeouts.to_string()]
+        })
+        .collect();
+    columns(&["round", "start", "time", "timeouts"], &rows) + &more(tables.queries.len())
+}
+
+/// The ports with the most losses, marks and queue first: where the trouble is.
+fn ports(tables: &RunTables) -> String {
+    let lost = |p: &PortRow| p.drops_full + p.drops_early + p.drops_not_ect;
+    let mut order: Vec<&PortRow> = tables.ports.iter().collect();
+    order.sort_by_key(|p| std::cmp::Reverse((lost(p), p.marks, p.queue_max_bytes)));
+    let rows: Vec<Vec<String>> = order
+        .iter()
+        .take(SHOWN)
+        .map(|p| {
+            let numbers = [p.packets, p.drops_full, p.drops_early, p.drops_not_ect, p.marks, p.queue_max_bytes];
+            [p.port.clone()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
+        })
+        .collect();
+    let head = ["port", "packets", "drops: full", "early", "not ECT", "marks", "longest queue, B"];
+    columns(&head, &rows) + &more(tables.ports.len())
+}
+
+fn more(total: usize) -> String {
+    match total.saturating_sub(SHOWN) {
+        0 => String::new(),
+        rest => format!("{GREY}and {rest} more; --json and --out have them all{GREY:#}\n"),
+    }
+}

@@ -1,0 +1,45 @@
+//! A comparison made up for the tests of what is drawn.
+
+use fanin_lab::stats::Interval;
+use fanin_lab::{Cost, Onsets, Point, Spread, Summary, SummaryRow};
+use fanin_spec::{Contender, Scenario};
+
+/// A scheme's curve: fan-in, goodput in Mbit/s, 99th percentile in ms, timeouts, drops and marks a round.
+pub type Curve<'a> = &'a [(u32, f64, f64, f64, f64, f64)];
+
+/// The contenders of a scenario with these schemes, and their summary over three seeds of ten rounds each.
+pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Summary) {
+    let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
+    let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n");
+    let contenders = Scenario::parse("sample.toml", &text).and_then(|s| s.contenders()).unwrap();
+    let rows = schemes.iter().flat_map(|(name, _, curve)| curve.iter().map(|point| row(name, *point)));
+    let summary = Summary {
+        schema: 1,
+        scenario: "sample.toml".into(),
+        hash: Scenario::hash(&contenders),
+        rows: rows.collect(),
+        onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
+        engine: Cost::default(),
+    };
+    (contenders, summary)
+}
+
+fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f64, f64, f64)) -> SummaryRow {
+    let spread = Spread { mean: Some(p99 / 2.0), p50: Some(p99 / 2.0), p99: Some(p99), ..Spread::default() };
+    SummaryRow {
+        scheme: scheme.into(),
+        point: Point { fan_in },
+        seeds: 3,
+        goodput_mbps: Interval { mean: goodput, lo: goodput * 0.98, hi: goodput * 1.02 },
+        qct_ms: if p99 > 0.0 { spread } else { Spread::default() },
+        fct_ms: spread,
+        timeouts: rto * 10.0,
+        fast_retransmits: 0.0,
+        drops: drop * 10.0,
+        marks: mark * 10.0,
+        data_packets: 1e5,
+        rounds: if p99 > 0.0 { 10.0 } else { 0.0 },
+        queue_max_bytes: 65_000,
+        jain: Some(1.0),
+    }
+}

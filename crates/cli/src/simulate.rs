@@ -1,0 +1,103 @@
+//! Runs a plan on the simulator, with progress on the terminal and an ear for Ctrl-C.
+
+use std::io::{IsTerminal, stderr};
+use std::num::NonZeroUsize;
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fanin_lab::{Outcome, Progress, RunError, Runner, execute};
+use fanin_spec::{RunSpec, RunTables};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::Failure;
+use crate::figures;
+
+struct Simulator;
+
+impl Runner for Simulator {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        fanin_sim::run(spec, stop).map_err(|failure| match failure {
+            fanin_sim::Failure::Stopped => RunError::Stopped,
+            fanin_sim::Failure::Broken(what) => RunError::Broken(what),
+        })
+    }
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Runs every spec; the first Ctrl-C ends it with what has finished, the second kills.
+pub fn simulate(specs: &[RunSpec], jobs: NonZeroUsize) -> Result<Outcome, Failure> {
+    let listen = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            process::exit(130);
+        }
+    });
+    listen.map_err(|error| Failure::Environment(format!("Ctrl-C cannot be listened for: {error}")))?;
+    let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
+    let outcome = execute(&Simulator, specs, jobs, &STOP, &mut |progress| bar.update(progress));
+    bar.clear();
+    Ok(outcome?)
+}
+
+/// What a stopped outcome is told as, or `Ok` where everything has finished.
+pub fn all_finished(outcome: &Outcome) -> Result<(), Failure> {
+    let done = outcome.runs.iter().flatten().count();
+    let total = outcome.runs.len();
+    if done == total {
+        return Ok(());
+    }
+    Err(Failure::Stopped(format!(
+        "stopped by Ctrl-C with {done} of {total} runs finished; the results are those alone"
+    )))
+}
+
+/// What it cost, in a line.
+pub fn cost(outcome: &Outcome) -> String {
+    let done = || outcome.runs.iter().flatten();
+    let runs = done().count();
+    let events: u64 = done().map(|d| d.tables.engine.events).sum();
+    let packets: u64 = done().map(|d| d.tables.totals.data_packets).sum();
+    let cpu = done().map(|d| d.cpu).sum::<Duration>().as_secs_f64();
+    let speed = match cpu > 0.0 {
+        true => format!("; {} packets per core-second", figures::large(packets as f64 / cpu)),
+        false => String::new(),
+    };
+    format!(
+        "{runs} {}, {} events, {} data packets; {cpu:.2} s CPU, {:.2} s wall{speed}",
+        if runs == 1 { "run" } else { "runs" },
+        figures::large(events as f64),
+        figures::large(packets as f64),
+        outcome.wall.as_secs_f64(),
+    )
+}
+
+/// The bar, shown once the job has lasted a second.
+struct Bar {
+    shown: Option<ProgressBar>,
+    wanted: bool,
+}
+
+impl Bar {
+    fn update(&mut self, progress: Progress) {
+        if !self.wanted || progress.elapsed < Duration::from_secs(1) {
+            return;
+        }
+        let bar = self.shown.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {msg}");
+            ProgressBar::new(progress.total as u64)
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌ "))
+        });
+        bar.set_message(match progress.left {
+            Some(left) => format!("about {:.0} s left", left.as_secs_f64().ceil()),
+            None => "the first is under way".into(),
+        });
+        bar.set_position(progress.done as u64);
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.shown {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Every kind of bad input: exit 2, and one message that says where and what would be right.
+
+use std::fs;
+
+use crate::common::{Place, SMALL};
+
+#[test]
+fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
+    let cases: &[(&str, &str)] = &[
+        ("[link]\nrte = \"1 Gbit/s\"\n", "my.toml:2: unknown key `link.rte` (did you mean `link.rate`?)"),
+        ("[lnk]\n", "my.toml:1: unknown section or key `lnk` (did you mean `link`?)"),
+        ("[link]\nrate = 10\n", "my.toml:2: `link.rate`: 10 is not a value here: its unit is missing; right would be"),
+        ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
+        ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`: \"-1 Gbit/s\" is not a value here"),
+        ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer` does not hold one packet: right would be"),
+        ("[sweep]\nfan_in = [0]\n", "my.toml:2: a fan-in of 0: right would be"),
+        ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
+        ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),
+        ("schemes = [\"newreno+ecn\"]\n", "my.toml:1: scheme `newreno+ecn` cannot work"),
+        ("[run]\nseeds = 0\n", "my.toml:2: no seeds"),
+        ("[link\n", "my.toml:1: not TOML"),
+        ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
+    ];
+    for (text, told) in cases {
+        let place = Place::with(text);
+        let arguments = ["compare", "my.toml", "--schemes", "newreno", "--set", "workload.fragment=4 KiB"];
+        let message = place.refuses(&arguments);
+        assert!(message.contains(told), "{text:?} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn a_wrong_argument_is_told_as_it_was_written() {
+    let place = Place::with(SMALL);
+    let cases: &[(&[&str], &str)] = &[
+        (&["--schemes", "nonsense"], "--schemes nonsense: unknown scheme `nonsense`"),
+        (&["--schemes", "dctcp,dctcp"], "`dctcp` stands there twice"),
+        (&["--fan-in", "0"], "--fan-in 0: a fan-in of 0: right would be a number from 1"),
+        (&["--fan-in", "-1"], "--fan-in -1: `sweep.fan_in`: -1 is out of range"),
+        (&["--fan-in", "2,x"], "--fan-in 2,x: `x` is not a number of servers; right would be rising numbers"),
+        (&["--fan-in", ""], "is not a number of servers"),
+        (&["--seeds", "0"], "--seeds 0: no seeds"),
+        (&["--seeds", "many"], "--seeds many: `run.seeds`"),
+        (&["--first-seed", "-3"], "--first-seed -3: `run.first_seed`: -3 is out of range"),
+        (&["--set", "link.rate=0 Gbit/s"], "--set link.rate=0 Gbit/s: `link.rate`: a rate of zero"),
+        (&["--set", "link.rate=10"], "--set link.rate=10: `link.rate`: 10 is not a value here: its unit is missing"),
+        (&["--set", "lnk.rate=1 Gbit/s"], "unknown key `lnk.rate` (did you mean `link.rate`?)"),
+        (&["--set", "switch.buffer=10 B"], "--set switch.buffer=10 B: `switch.buffer` does not hold one packet"),
+        (&["--set", "link.rate"], "--set link.rate: write it as path.to.key=VALUE"),
+        (&["--out", "/proc/nowhere"], "--out /proc/nowhere: cannot be written to"),
+    ];
+    for (extra, told) in cases {
+        let message = place.refuses(&[&["compare", "my.toml"], *extra].concat());
+        assert!(message.contains(told), "{extra:?} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+    let message = place.refuses(&["compare", "my.toml", "--jobs", "0"]);
+    assert!(message.contains("'0' for '--jobs <N>': right would be a whole number from 1"), "{message}");
+}
+
+#[test]
+fn a_scenario_that_cannot_be_read_is_told() {
+    let place = Place::with(SMALL);
+    fs::write(place.path("latin.toml"), b"title = \"caf\xe9\"\n").unwrap();
+    for (file, told) in [
+        ("gone.toml", "gone.toml: the scenario cannot be read"),
+        ("-", "`-` is not a file"),
+        (".", ".: the scenario cannot be read"),
+        ("latin.toml", "latin.toml: not a text in UTF-8"),
+    ] {
+        let message = place.refuses(&["compare", file]);
+        assert!(message.contains(told), "{file} says {message}");
+    }
+    assert!(place.refuses(&["compare", "gone.toml"]).contains("fanin new star"));
+}
+
+#[test]
+fn a_folder_that_holds_something_is_refused_and_left_as_it_was() {
+    let place = Place::with(SMALL);
+    let message = place.refuses(&["compare", "my.toml", "--out", "."]);
+    assert!(message.contains("--out .: holds `my.toml` already"), "{message}");
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn bad_input_leaves_no_folder_behind() {
+    let place = Place::with(SMALL);
+    place.refuses(&["compare", "my.toml", "--out", "results", "--fan-in", "0"]);
+    assert!(!place.path("results").exists());
+}
+
+#[test]
+fn one_run_takes_one_scheme_and_one_fan_in() {
+    let place = Place::with(SMALL);
+    let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2,4"]);
+    assert!(message.contains("one run has one number of servers"), "{message}");
+    let message = place.refuses(&["run", "my.toml", "--scheme", "a,b", "--fan-in", "2"]);
+    assert!(message.contains("unknown scheme `a,b`"), "{message}");
+}
+
+#[test]
+fn explain_and_new_name_what_there_is() {
+    let place = Place::with("");
+    assert!(place.refuses(&["explain", "dctpc"]).contains("did you mean `dctcp`?"));
+    assert!(place.refuses(&["new", "ring"]).contains("unknown fabric `ring`; right would be star"));
+}

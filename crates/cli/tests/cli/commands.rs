@@ -1,0 +1,282 @@
+//! What the commands do with good input.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use fanin_spec::{REGISTRY, Scenario, Settings};
+use serde_json::Value;
+
+use crate::common::{Place, SMALL, err};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn a_new_scenario_parses_back_with_every_key_and_runs() {
+    let place = Place::with("");
+    let text = place.says(&["new", "star"]);
+    assert_eq!(text, place.says(&["new"]));
+    fs::write(place.path("new.toml"), &text).unwrap();
+    for doc in Settings::default().docs() {
+        let key = doc.path.split_once('.').unwrap().1;
+        assert!(text.lines().any(|l| l.trim_start_matches('#').starts_with(&format!("{key} = "))), "{}", doc.path);
+    }
+    let arguments = ["--fan-in", "2,4", "--seeds", "1", "--set", "workload.duration=2 ms", "--json"];
+    let object = json(&place.says(&[&["compare", "new.toml"], arguments.as_slice()].concat()));
+    assert_eq!(object["rows"].as_array().unwrap().len(), 8);
+}
+
+#[test]
+fn a_new_scenarios_hidden_lines_are_the_defaults() {
+    let text = Place::with("").says(&["new"]);
+    // Fragment and block exclude one another.
+    let shown: String = text
+        .lines()
+        .filter(|line| !line.starts_with("#block"))
+        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with([' ', '#'])).unwrap_or(line))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let resolve = |text: &str| Scenario::parse("new.toml", text).and_then(|s| s.contenders()).unwrap();
+    let (hidden, shown) = (resolve(&text), resolve(&shown));
+    assert_eq!(hidden[0], shown[0]);
+}
+
+#[test]
+fn set_reaches_every_key() {
+    let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\n");
+    for doc in Settings::default().docs() {
+        let set = format!("{}={}", doc.path, doc.default);
+        let unquoted = set.replace('"', "");
+        // What follows keeps the run small, whatever was set.
+        let small = ["--fan-in", "2", "--seeds", "1", "--set", "workload.duration=1 ms", "--set", "workload.kind=long"];
+        for set in [set, unquoted] {
+            place.says(&[&["compare", "my.toml", "--set", &set], small.as_slice()].concat());
+        }
+    }
+}
+
+#[test]
+fn a_variants_own_keys_stand_over_set_and_set_over_the_file() {
+    let text = "\
+[tcp]
+rto_min = \"100 ms\"
+[workload]
+fragment = \"4 KiB\"
+duration = \"1 ms\"
+[[schemes]]
+scheme = \"newreno\"
+[[schemes]]
+label = \"reno-1ms\"
+scheme = \"newreno\"
+rto_min = \"1 ms\"
+switch.buffer = \"128 KiB\"
+";
+    let place = Place::with(text);
+    let base = ["--fan-in", "2", "--seeds", "1", "--json"];
+    let compare = |extra: &[&str]| json(&place.says(&[&["compare", "my.toml"], &base[..], extra].concat()));
+    let labels: Vec<String> =
+        compare(&[])["rows"].as_array().unwrap().iter().map(|r| r["scheme"].as_str().unwrap().into()).collect();
+    assert_eq!(labels, ["newreno", "reno-1ms"]);
+    // The hash tells whether a setting has changed anything.
+    let hash = |extra: &[&str]| compare(extra)["hash"].clone();
+    let variant = ["--schemes", "reno-1ms"];
+    assert_eq!(hash(&variant), hash(&[&variant[..], &["--set", "tcp.rto_min=50 ms"]].concat()));
+    assert_eq!(hash(&variant), hash(&[&variant[..], &["--set", "switch.buffer=32 KiB"]].concat()));
+    let plain = ["--schemes", "newreno"];
+    assert_ne!(hash(&plain), hash(&[&plain[..], &["--set", "tcp.rto_min=50 ms"]].concat()));
+    assert_eq!(hash(&plain), hash(&[&plain[..], &["--set", "tcp.rto_min=100 ms"]].concat()));
+}
+
+#[test]
+fn the_number_of_jobs_and_a_second_run_change_nothing_but_the_cost() {
+    let place = Place::with(SMALL);
+    let result = |jobs: &str| {
+        let mut object = json(&place.says(&["compare", "my.toml", "--json", "--jobs", jobs]));
+        object.as_object_mut().unwrap().remove("engine");
+        object.to_string()
+    };
+    let one = result("1");
+    assert_eq!(one, result("2"));
+    assert_eq!(one, result("1"));
+}
+
+#[test]
+fn the_json_object_has_the_form_of_the_contract() {
+    let place = Place::with(SMALL);
+    let object = json(&place.says(&["compare", "my.toml", "--json", "--schemes", "dctcp", "--fan-in", "2"]));
+    assert_eq!((&object["schema"], &object["scenario"]), (&1.into(), &"my.toml".into()));
+    assert!(object["onset"].get("dctcp").is_some_and(Value::is_null));
+    for key in ["events", "packet_hops", "cpu_s"] {
+        assert!(object["engine"][key].is_number(), "{key}");
+    }
+    let row = &object["rows"][0];
+    assert_eq!((&row["scheme"], &row["point"]["fan_in"], &row["seeds"]), (&"dctcp".into(), &2.into(), &2.into()));
+    for key in ["mean", "lo", "hi"] {
+        assert!(row["goodput_mbps"][key].is_number(), "{key}");
+    }
+    for time in ["qct_ms", "fct_ms"] {
+        for key in ["mean", "p50", "p95", "p99", "p999", "max"] {
+            assert!(row[time].get(key).is_some(), "{time} {key}");
+        }
+    }
+    for key in ["timeouts", "fast_retransmits", "drops", "marks", "data_packets", "rounds", "queue_max_bytes"] {
+        assert!(row[key].is_number(), "{key}");
+    }
+}
+
+#[test]
+fn one_run_is_the_same_run_as_in_a_comparison() {
+    let place = Place::with(SMALL);
+    let one = json(&place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "4", "--seed", "9", "--json"]));
+    let arguments = ["--schemes", "dctcp", "--fan-in", "4", "--seeds", "1", "--first-seed", "9", "--json"];
+    let all = json(&place.says(&[&["compare", "my.toml"], &arguments[..]].concat()));
+    assert_eq!(one["goodput_mbps"], all["rows"][0]["goodput_mbps"]["mean"]);
+    assert_eq!(one["totals"]["drops"].as_f64(), all["rows"][0]["drops"].as_f64());
+    assert_eq!((&one["seed"], &one["fan_in"], &one["hash"]), (&9.into(), &4.into(), &all["hash"]));
+}
+
+#[test]
+fn out_holds_tables_and_what_made_them() {
+    let place = Place::with(SMALL);
+    place.says(&["compare", "my.toml", "--out", "a/b"]);
+    let manifest = json(&fs::read_to_string(place.path("a/b/manifest.json")).unwrap());
+    assert_eq!(manifest["arguments"], serde_json::json!(["compare", "my.toml", "--out", "a/b"]));
+    let summary = fs::read_to_string(place.path("a/b/summary.csv")).unwrap();
+    assert_eq!(summary.lines().count(), 5);
+    place.refuses(&["compare", "my.toml", "--out", "a/b"]);
+    place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2", "--out", "c"]);
+    assert!(place.path("c/ports.parquet").exists());
+}
+
+#[test]
+fn without_out_nothing_is_written() {
+    let place = Place::with(SMALL);
+    place.says(&["compare", "my.toml"]);
+    assert_eq!(fs::read_dir(place.folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn the_table_fits_in_100_columns_and_has_no_colour_where_nobody_sees_it() {
+    let schemes: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
+    let place = Place::with(SMALL);
+    for n in [1, 2, 4, 5, schemes.len()] {
+        let text = place.says(&["compare", "my.toml", "--seeds", "2", "--schemes", &schemes[..n].join(",")]);
+        assert!(!text.contains('\u{1b}'));
+        for line in text.lines() {
+            assert!(line.chars().count() <= 100, "{n} schemes: {line}");
+        }
+        for scheme in &schemes[..n] {
+            assert!(text.lines().any(|line| line.starts_with(&format!("{scheme} "))), "a verdict for {scheme}");
+        }
+    }
+}
+
+#[test]
+fn list_names_every_scheme_workload_and_fabric() {
+    let place = Place::with("");
+    let object = json(&place.says(&["list", "--json"]));
+    assert_eq!(object["schemes"].as_array().unwrap().len(), REGISTRY.len());
+    assert_eq!(object["schemes"][0]["aliases"], serde_json::json!(["reno"]));
+    assert_eq!(object["workloads"][1]["name"], "one-shot");
+    assert_eq!(object["fabrics"][0]["name"], "star");
+    assert!(object["workloads"][0]["says"].as_str().unwrap().starts_with("Barrier-synchronised reads"));
+    let text = place.says(&["list"]);
+    assert!(REGISTRY.iter().all(|e| text.contains(e.name) && text.contains(e.says)));
+}
+
+#[test]
+fn explain_shows_every_key_and_every_scheme() {
+    let place = Place::with("");
+    let text = place.says(&["explain", "scenario"]);
+    for doc in Settings::default().docs() {
+        assert!(text.contains(&format!("{} = {}", doc.path, doc.default)), "{}", doc.path);
+    }
+    for entry in REGISTRY {
+        let object = json(&place.says(&["explain", entry.name, "--json"]));
+        assert_eq!(object["says"], entry.says);
+        for law in object["laws"].as_array().unwrap() {
+            let header = law["header"].as_str().unwrap();
+            assert!(header.contains("\nLaw: ") && !header.contains("//!") && !header.contains("fn "), "{law}");
+        }
+    }
+    let gss = place.says(&["explain", "dctcp+gss"]);
+    assert!(gss.contains("gentle_slow_start") && gss.contains("dctcp.g = \"1/16\""), "{gss}");
+}
+
+#[test]
+fn every_command_helps_with_an_example() {
+    let place = Place::with("");
+    for command in ["compare", "run", "list", "explain", "new"] {
+        let text = place.says(&[command, "--help"]);
+        assert!(text.contains("Example:\n  fanin "), "{command}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_fault() {
+    let place = Place::with("");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fanin"))
+        .args(["explain", "scenario"])
+        .current_dir(place.folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty(), "{}", err(&output));
+}
+
+#[test]
+fn ctrl_c_ends_with_what_has_finished() {
+    let text = "\
+[workload]
+fragment = \"4 KiB\"
+duration = \"100000 s\"
+[sweep]
+fan_in = [2]
+[[schemes]]
+label = \"short\"
+scheme = \"newreno\"
+workload.duration = \"1 ms\"
+[[schemes]]
+label = \"endless\"
+scheme = \"newreno\"
+";
+    let place = Place::with(text);
+    let child = Command::new(env!("CARGO_BIN_EXE_fanin"))
+        .args(["compare", "my.toml", "--seeds", "1", "--jobs", "1", "--json", "--out", "results"])
+        .current_dir(place.folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    thread::sleep(Duration::from_secs(1));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", err(&output));
+    assert!(err(&output).contains("stopped by Ctrl-C with 1 of 2 runs finished"), "{}", err(&output));
+    let object = json(&String::from_utf8(output.stdout).unwrap());
+    let schemes: Vec<&str> = object["rows"].as_array().unwrap().iter().map(|r| r["scheme"].as_str().unwrap()).collect();
+    assert_eq!(schemes, ["short"]);
+    assert!(place.path("results/manifest.json").exists());
+}
+
+#[test]
+fn every_scenario_of_the_project_resolves() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = fs::read_to_string(&path).unwrap();
+        let scenario = Scenario::parse(&path.to_string_lossy(), &text).unwrap();
+        assert!(scenario.title.is_some());
+        scenario.contenders().unwrap();
+        seen += 1;
+    }
+    assert!(seen >= 5);
+}

@@ -1,0 +1,63 @@
+//! Runs `fanin` as a process.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A run of half a millisecond of simulated time.
+pub const SMALL: &str = "\
+schemes = [\"newreno\", \"dctcp\"]
+[workload]
+fragment = \"4 KiB\"
+duration = \"2 ms\"
+[sweep]
+fan_in = [2, 4]
+[run]
+seeds = 2
+";
+
+/// A folder with a scenario in it.
+pub struct Place {
+    pub folder: TempDir,
+}
+
+impl Place {
+    pub fn with(text: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("my.toml"), text).unwrap();
+        Place { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs `fanin` in the folder.
+    pub fn fanin(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(self.folder.path()).output().unwrap()
+    }
+
+    /// Runs `fanin`, which must exit 0, and gives its standard output.
+    pub fn says(&self, arguments: &[&str]) -> String {
+        let output = self.fanin(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs `fanin`, which must refuse bad input with exit 2 and one message, and gives the message.
+    pub fn refuses(&self, arguments: &[&str]) -> String {
+        let output = self.fanin(arguments);
+        let message = err(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.starts_with("error: ") && !message.contains("panicked"), "{arguments:?}: {message}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        message
+    }
+}
+
+/// Standard error as text.
+pub fn err(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}

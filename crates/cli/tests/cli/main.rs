@@ -1,0 +1,5 @@
+//! `fanin` as a process.
+
+mod bad_input;
+mod commands;
+mod common;

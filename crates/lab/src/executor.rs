@@ -1,0 +1,209 @@
+//! Runs specs on local threads. The outcome is ordered by the plan and does not depend on the number of threads.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fanin_spec::{RunSpec, RunTables};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+use crate::estimate::{Costs, spread};
+use crate::{RunError, Runner};
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Its tables.
+    pub tables: RunTables,
+    /// The user CPU time of the run alone.
+    pub cpu: Duration,
+}
+
+/// What became of a plan.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One entry a spec of the plan, in its order; `None` where a stop came first.
+    pub runs: Vec<Option<Done>>,
+    /// Wall time of it all.
+    pub wall: Duration,
+}
+
+/// A run that broke an invariant.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{label} with {fan_in} senders under seed {seed}: {what}")]
+pub struct Broken {
+    /// The scheme's label.
+    pub label: String,
+    /// The number of servers.
+    pub fan_in: u32,
+    /// The seed.
+    pub seed: u64,
+    /// What the runner says.
+    pub what: String,
+}
+
+/// How far the work is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Runs finished.
+    pub done: usize,
+    /// Runs planned.
+    pub total: usize,
+    /// Wall time since the start.
+    pub elapsed: Duration,
+    /// Wall time that is left, as the finished runs have it; `None` before the first has finished.
+    pub left: Option<Duration>,
+}
+
+/// How often progress is told, finished runs apart.
+const TICK: Duration = Duration::from_millis(200);
+
+/// What a worker tells.
+enum News {
+    Started(usize),
+    Ended(usize, Result<Done, RunError>),
+}
+
+/// Runs every spec on `jobs` threads and tells `progress` on the calling thread, several times a second.
+///
+/// A `stop` ends it with what has finished by then.
+///
+/// # Errors
+/// A run that broke an invariant; it stops the others.
+pub fn execute(
+    runner: &dyn Runner,
+    specs: &[RunSpec],
+    jobs: NonZeroUsize,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Broken> {
+    let order = schedule(specs);
+    let next = AtomicUsize::new(0);
+    let jobs = jobs.get().min(specs.len());
+    let mut watch = Watch::new(specs, jobs);
+    let mut broken: Option<(usize, String)> = None;
+    thread::scope(|scope| {
+        let (tell, news) = mpsc::channel();
+        for _ in 0..jobs {
+            let (tell, order, next) = (tell.clone(), &order, &next);
+            scope.spawn(move || work(runner, specs, order, next, stop, &tell));
+        }
+        drop(tell);
+        loop {
+            match news.recv_timeout(TICK) {
+                Ok(News::Started(index)) => watch.started(index),
+                Ok(News::Ended(index, Err(RunError::Broken(what)))) => {
+                    stop.store(true, Ordering::Relaxed);
+                    if broken.as_ref().is_none_or(|(first, _)| index < *first) {
+                        broken = Some((index, what));
+                    }
+                }
+                Ok(News::Ended(index, result)) => watch.ended(index, result.ok()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            progress(watch.progress());
+        }
+    });
+    match broken {
+        Some((index, what)) => {
+            let RunSpec { label, fan_in, seed, .. } = &specs[index];
+            Err(Broken { label: label.clone(), fan_in: *fan_in, seed: *seed, what })
+        }
+        None => Ok(Outcome { wall: watch.start.elapsed(), runs: watch.runs }),
+    }
+}
+
+/// The order of work: the first seed of every point, then the second, so that a stop leaves something everywhere and
+/// costs are known early; the largest fan-ins first, since they may take longest.
+fn schedule(specs: &[RunSpec]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..specs.len()).collect();
+    order.sort_by_key(|&i| (specs[i].seed, std::cmp::Reverse(specs[i].fan_in), i));
+    order
+}
+
+fn work(
+    runner: &dyn Runner,
+    specs: &[RunSpec],
+    order: &[usize],
+    next: &AtomicUsize,
+    stop: &AtomicBool,
+    tell: &mpsc::Sender<News>,
+) {
+    while !stop.load(Ordering::Relaxed)
+        && let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed))
+    {
+        // The receiver outlives the workers; a failed send would have nobody to hear of it.
+        let _ = tell.send(News::Started(index));
+        let before = thread_user_time();
+        let result = runner.run(&specs[index], stop);
+        let cpu = thread_user_time().saturating_sub(before);
+        let _ = tell.send(News::Ended(index, result.map(|tables| Done { tables, cpu })));
+    }
+}
+
+/// User CPU time of the calling thread.
+fn thread_user_time() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD);
+    usage.map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
+}
+
+/// What the calling thread knows of the work.
+struct Watch<'a> {
+    specs: &'a [RunSpec],
+    jobs: usize,
+    start: Instant,
+    runs: Vec<Option<Done>>,
+    done: usize,
+    waiting: Vec<bool>,
+    running: BTreeMap<usize, Instant>,
+    costs: Costs,
+}
+
+impl<'a> Watch<'a> {
+    fn new(specs: &'a [RunSpec], jobs: usize) -> Watch<'a> {
+        Watch {
+            specs,
+            jobs,
+            start: Instant::now(),
+            runs: specs.iter().map(|_| None).collect(),
+            done: 0,
+            waiting: vec![true; specs.len()],
+            running: BTreeMap::new(),
+            costs: Costs::default(),
+        }
+    }
+
+    fn started(&mut self, index: usize) {
+        self.waiting[index] = false;
+        self.running.insert(index, Instant::now());
+    }
+
+    fn ended(&mut self, index: usize, done: Option<Done>) {
+        let since = self.running.remove(&index);
+        if let (Some(since), true) = (since, done.is_some()) {
+            self.costs.learn(&self.specs[index], since.elapsed());
+            self.done += 1;
+        }
+        self.runs[index] = done;
+    }
+
+    fn progress(&self) -> Progress {
+        let waiting = (0..self.specs.len()).filter(|&i| self.waiting[i]).map(|i| (i, Duration::ZERO));
+        let running = self.running.iter().map(|(&i, since)| (i, since.elapsed()));
+        let left: Option<Vec<Duration>> = waiting
+            .chain(running)
+            .map(|(i, spent)| self.costs.expect(&self.specs[i]).map(|whole| whole.saturating_sub(spent)))
+            .collect();
+        Progress {
+            done: self.done,
+            total: self.specs.len(),
+            elapsed: self.start.elapsed(),
+            left: left.map(|left| spread(left.into_iter(), self.jobs as u32)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Statistics: plain functions of ordered values. Every sum goes from the first value to the last, so that the
+//! same values give the same bits on every machine.
+
+/// A mean with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Interval {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The lower end.
+    pub lo: f64,
+    /// The upper end.
+    pub hi: f64,
+}
+
+impl Interval {
+    /// The interval as it is reported.
+    pub fn six_digits(self) -> Interval {
+        Interval { mean: six_digits(self.mean), lo: six_digits(self.lo), hi: six_digits(self.hi) }
+    }
+}
+
+/// What pooled values look like: their mean and exact percentiles, in the values' own unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentiles {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The median.
+    pub p50: u64,
+    /// The 95th percentile.
+    pub p95: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    pub p999: u64,
+    /// The largest value.
+    pub max: u64,
+}
+
+/// The arithmetic mean, or `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The mean with its 95 % t interval over independent values; with one value, that value thrice. `None` of nothing.
+pub fn mean_interval(values: &[f64]) -> Option<Interval> {
+    let mean = mean(values)?;
+    let n = values.len();
+    if n == 1 {
+        return Some(Interval { mean, lo: mean, hi: mean });
+    }
+    let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
+    let standard_error = libm::sqrt(squares / (n - 1) as f64 / n as f64);
+    let half = t_quantile_975(n - 1) * standard_error;
+    Some(Interval { mean, lo: mean - half, hi: mean + half })
+}
+
+/// The 0.975 quantile of Student's t with 1 to 30 degrees of freedom.
+const T_975: [f64; 30] = [
+    12.706_204_736_2,
+    4.302_652_729_7,
+    3.182_446_305_3,
+    2.776_445_105_2,
+    2.570_581_835_6,
+    2.446_911_851_1,
+    2.364_624_251_6,
+    2.306_004_135_2,
+    2.262_157_162_8,
+    2.228_138_852,
+    2.200_985_160_1,
+    2.178_812_829_7,
+    2.160_368_656_5,
+    2.144_786_687_9,
+    2.131_449_545_6,
+    2.119_905_299_2,
+    2.109_815_577_8,
+    2.100_922_040_2,
+    2.093_024_054_4,
+    2.085_963_447_3,
+    2.079_613_844_7,
+    2.073_873_067_9,
+    2.068_657_610_4,
+    2.063_898_561_6,
+    2.059_538_552_8,
+    2.055_529_438_6,
+    2.051_830_516_5,
+    2.048_407_141_8,
+    2.045_229_642_1,
+    2.042_272_456_3,
+];
+
+/// The 0.975 quantile of Student's t distribution with `df` degrees of freedom, at least 1.
+fn t_quantile_975(df: usize) -> f64 {
+    let row = df.checked_sub(1).and_then(|row| T_975.get(row));
+    row.copied().unwrap_or_else(|| t_expansion_975(df as f64))
+}
+
+/// The quantile as an expansion about the normal one (Abramowitz and Stegun, 26.7.5): right to 1e-6 from 30 degrees.
+fn t_expansion_975(df: f64) -> f64 {
+    const Z: f64 = 1.959_963_984_540_054;
+    let square = Z * Z;
+    let terms = [
+        Z * (square + 1.0) / 4.0,
+        Z * ((5.0 * square + 16.0) * square + 3.0) / 96.0,
+        Z * (((3.0 * square + 19.0) * square + 17.0) * square - 15.0) / 384.0,
+        Z * ((((79.0 * square + 776.0) * square + 1482.0) * square - 1920.0) * square - 945.0) / 92_160.0,
+    ];
+    Z + (terms[0] + (terms[1] + (terms[2] + terms[3] / df) / df) / df) / df
+}
+
+/// Mean and percentiles by the nearest rank: the p-th percentile is the least value that at least p % of the values
+/// do not exceed. Sorts the values; `None` of nothing.
+pub fn percentiles(values: &mut [u64]) -> Option<Percentiles> {
+    values.sort_unstable();
+    let max = *values.last()?;
+    let sum: u128 = values.iter().map(|&v| u128::from(v)).sum();
+    let rank = |per_mille: usize| values[(values.len() * per_mille).div_ceil(1000) - 1];
+    Some(Percentiles {
+        mean: sum as f64 / values.len() as f64,
+        p50: rank(500),
+        p95: rank(950),
+        p99: rank(990),
+        p999: rank(999),
+        max,
+    })
+}
+
+/// Jain's index of fairness, (Σx)² / (n Σx²): 1 where all have the same, 1/n where one has all. `None` of nothing,
+/// or where nobody has anything.
+pub fn jain(shares: &[f64]) -> Option<f64> {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+}
+
+/// The index of the onset in a curve of mean goodputs by rising fan-in: the first point that is under half of the
+/// largest before it, as the point after it is too, if there is one.
+pub fn onset(goodputs: &[f64]) -> Option<usize> {
+    let mut largest = f64::NEG_INFINITY;
+    let collapsed: Vec<bool> = goodputs
+        .iter()
+        .map(|&goodput| {
+            let collapsed = goodput < largest / 2.0;
+            largest = largest.max(goodput);
+            collapsed
+        })
+        .collect();
+    (0..collapsed.len()).find(|&i| collapsed[i] && collapsed.get(i + 1).copied().unwrap_or(true))
+}
+
+/// The value to six significant digits: what is reported, so that a last bit never shows.
+pub fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_t_quantile_agrees_with_printed_tables() {
+        let printed = [
+            (1, 12.7062),
+            (2, 4.3027),
+            (3, 3.1824),
+            (4, 2.7764),
+            (9, 2.2622),
+            (29, 2.0452),
+            (30, 2.0423),
+            (31, 2.0395),
+            (40, 2.0211),
+            (60, 2.0003),
+            (120, 1.9799),
+            (1000, 1.9623),
+        ];
+        for (df, t) in printed {
+            assert!((t_quantile_975(df) - t).abs() < 6e-5, "df {df}: {} for {t}", t_quantile_975(df));
+        }
+    }
+
+    #[test]
+    fn the_expansion_meets_the_table() {
+        assert!((t_expansion_975(30.0) - T_975[29]).abs() < 1e-6, "{}", t_expansion_975(30.0));
+    }
+}

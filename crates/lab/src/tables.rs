@@ -1,0 +1,210 @@
+//! Tables as columns, and how they are written: as CSV and as Parquet, from the same columns.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use fanin_spec::{Cell, ColumnType, Row, RunSpec, RunTables};
+use parquet::basic::{LogicalType, Repetition, Type as Physical};
+use parquet::column::writer::ColumnWriter;
+use parquet::data_type::ByteArray;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use crate::stats::Interval;
+use crate::{Spread, SummaryRow};
+
+/// A table, column by column; all columns are of one length.
+pub(crate) struct Table {
+    /// Its name, and its files' names without their endings.
+    pub name: &'static str,
+    columns: Vec<Column>,
+}
+
+struct Column {
+    name: String,
+    values: Values,
+}
+
+/// A column's values; numbers may be absent.
+enum Values {
+    Whole(Vec<Option<u64>>),
+    Real(Vec<Option<f64>>),
+    Text(Vec<String>),
+}
+
+/// A figure's name and how to take it from a `T`.
+type Named<T, V> = (&'static str, fn(&T) -> V);
+
+impl Table {
+    /// One table of many runs: each row led by its run's scheme, fan-in and seed.
+    pub(crate) fn of_runs<'a, R: Row + 'a>(
+        runs: &[(&'a RunSpec, &'a RunTables)],
+        rows: fn(&RunTables) -> &[R],
+    ) -> Table {
+        let led = || runs.iter().flat_map(|(spec, tables)| rows(tables).iter().map(move |row| (*spec, row)));
+        let mut columns = vec![
+            Column { name: "scheme".into(), values: Values::Text(led().map(|(s, _)| s.label.clone()).collect()) },
+            Column { name: "fan_in".into(), values: whole(led().map(|(s, _)| s.fan_in.into())) },
+            Column { name: "seed".into(), values: whole(led().map(|(s, _)| s.seed)) },
+        ];
+        let own = columns.len();
+        columns.extend(R::COLUMNS.iter().map(|column| Column {
+            name: column.name.into(),
+            values: match column.kind {
+                ColumnType::U64 | ColumnType::OptionalU64 => Values::Whole(Vec::new()),
+                ColumnType::Text => Values::Text(Vec::new()),
+            },
+        }));
+        for (_, row) in led() {
+            for (column, cell) in columns[own..].iter_mut().zip(row.cells()) {
+                match (&mut column.values, cell) {
+                    (Values::Whole(values), Cell::U64(value)) => values.push(value),
+                    (Values::Text(values), Cell::Text(value)) => values.push(value),
+                    _ => unreachable!("a row's cells have the types of its columns"),
+                }
+            }
+        }
+        Table { name: R::TABLE, columns }
+    }
+
+    /// The summary's rows, nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.
+    pub(crate) fn of_summary(rows: &[SummaryRow]) -> Table {
+        let mut columns = vec![
+            Column { name: "scheme".into(), values: Values::Text(rows.iter().map(|r| r.scheme.clone()).collect()) },
+            Column { name: "fan_in".into(), values: whole(rows.iter().map(|r| r.point.fan_in.into())) },
+            Column { name: "seeds".into(), values: whole(rows.iter().map(|r| r.seeds as u64)) },
+        ];
+        let mut real = |name: String, pick: &dyn Fn(&SummaryRow) -> Option<f64>| {
+            columns.push(Column { name, values: Values::Real(rows.iter().map(pick).collect()) });
+        };
+        let ends: [Named<Interval, f64>; 3] = [("mean", |i| i.mean), ("lo", |i| i.lo), ("hi", |i| i.hi)];
+        for (end, pick) in ends {
+            real(format!("goodput_mbps_{end}"), &|r| Some(pick(&r.goodput_mbps)));
+        }
+        let times: [Named<SummaryRow, Spread>; 2] = [("qct_ms", |r| r.qct_ms), ("fct_ms", |r| r.fct_ms)];
+        let marks: [Named<Spread, Option<f64>>; 6] = [
+            ("mean", |s| s.mean),
+            ("p50", |s| s.p50),
+            ("p95", |s| s.p95),
+            ("p99", |s| s.p99),
+            ("p999", |s| s.p999),
+            ("max", |s| s.max),
+        ];
+        for (time, spread) in times {
+            for (mark, pick) in marks {
+                real(format!("{time}_{mark}"), &|r| pick(&spread(r)));
+            }
+        }
+        let means: [Named<SummaryRow, f64>; 6] = [
+            ("timeouts", |r| r.timeouts),
+            ("fast_retransmits", |r| r.fast_retransmits),
+            ("drops", |r| r.drops),
+            ("marks", |r| r.marks),
+            ("data_packets", |r| r.data_packets),
+            ("rounds", |r| r.rounds),
+        ];
+        for (name, pick) in means {
+            real(name.into(), &|r| Some(pick(r)));
+        }
+        real("jain".into(), &|r| r.jain);
+        let longest = whole(rows.iter().map(|r| r.queue_max_bytes));
+        columns.push(Column { name: "queue_max_bytes".into(), values: longest });
+        Table { name: "summary", columns }
+    }
+
+    /// Writes the table as CSV: a header line, absent values empty.
+    pub(crate) fn write_csv(&self, path: &Path) -> io::Result<()> {
+        let mut writer = csv::Writer::from_path(path)?;
+        writer.write_record(self.columns.iter().map(|c| &c.name))?;
+        for row in 0..self.columns.first().map_or(0, |c| c.values.len()) {
+            writer.write_record(self.columns.iter().map(|c| c.values.show(row)))?;
+        }
+        writer.flush()
+    }
+
+    /// Writes the table as Parquet, in one row group.
+    pub(crate) fn write_parquet(&self, path: &Path) -> io::Result<()> {
+        self.write_parquet_to(File::create(path)?).map_err(io::Error::other)
+    }
+
+    fn write_parquet_to(&self, file: File) -> Result<(), ParquetError> {
+        let fields = self.columns.iter().map(|c| c.parquet_type().map(Arc::new)).collect::<Result<_, _>>()?;
+        let schema = Type::group_type_builder(self.name).with_fields(fields).build()?;
+        let by = concat!("fanin ", env!("CARGO_PKG_VERSION"));
+        let properties = WriterProperties::builder().set_created_by(by.into()).build();
+        let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
+        let mut group = writer.next_row_group()?;
+        for column in &self.columns {
+            let Some(mut out) = group.next_column()? else { break };
+            column.values.write(out.untyped())?;
+            out.close()?;
+        }
+        group.close()?;
+        writer.close().map(drop)
+    }
+}
+
+fn whole(values: impl Iterator<Item = u64>) -> Values {
+    Values::Whole(values.map(Some).collect())
+}
+
+impl Column {
+    fn parquet_type(&self) -> Result<Type, ParquetError> {
+        let (physical, logical, repetition) = match &self.values {
+            Values::Whole(_) => (Physical::INT64, Some(LogicalType::integer(64, false)), Repetition::OPTIONAL),
+            Values::Real(_) => (Physical::DOUBLE, None, Repetition::OPTIONAL),
+            Values::Text(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+        };
+        Type::primitive_type_builder(&self.name, physical)
+            .with_logical_type(logical)
+            .with_repetition(repetition)
+            .build()
+    }
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Values::Whole(values) => values.len(),
+            Values::Real(values) => values.len(),
+            Values::Text(values) => values.len(),
+        }
+    }
+
+    fn show(&self, row: usize) -> String {
+        match self {
+            Values::Whole(values) => values[row].map_or(String::new(), |v| v.to_string()),
+            Values::Real(values) => values[row].map_or(String::new(), |v| v.to_string()),
+            Values::Text(values) => values[row].clone(),
+        }
+    }
+
+    fn write(&self, out: &mut ColumnWriter<'_>) -> Result<(), ParquetError> {
+        let written = match (self, out) {
+            (Values::Whole(values), ColumnWriter::Int64ColumnWriter(out)) => {
+                // Parquet keeps unsigned numbers in the bits of signed ones.
+                let present: Vec<i64> = values.iter().flatten().map(|v| v.cast_signed()).collect();
+                out.write_batch(&present, Some(&levels(values)), None)
+            }
+            (Values::Real(values), ColumnWriter::DoubleColumnWriter(out)) => {
+                let present: Vec<f64> = values.iter().flatten().copied().collect();
+                out.write_batch(&present, Some(&levels(values)), None)
+            }
+            (Values::Text(values), ColumnWriter::ByteArrayColumnWriter(out)) => {
+                let texts: Vec<ByteArray> = values.iter().map(|v| v.as_str().into()).collect();
+                out.write_batch(&texts, None, None)
+            }
+            _ => unreachable!("the writer's type is the column's"),
+        };
+        written.map(drop)
+    }
+}
+
+/// Definition levels: 1 where a value is present.
+fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
+    values.iter().map(|v| i16::from(v.is_some())).collect()
+}

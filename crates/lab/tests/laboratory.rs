@@ -1,0 +1,238 @@
+//! From a scenario to rows and files, with a runner whose results are known beforehand.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use fanin_lab::{Manifest, Out, Outcome, RunError, Runner, Summary, execute, plan, summarise};
+use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunSpec, RunTables, Scenario, Totals};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+/// Collapses at 8 senders; figures differ by seed; runs end out of order.
+struct Toy;
+
+impl Runner for Toy {
+    fn run(&self, spec: &RunSpec, _stop: &AtomicBool) -> Result<RunTables, RunError> {
+        thread::sleep(Duration::from_millis(u64::from(spec.fan_in) * 7 % 5));
+        let mbit = if spec.fan_in >= 8 { 100 } else { 900 } + spec.seed;
+        let flow = |server| FlowRow {
+            round: 0,
+            server,
+            payload_bytes: 1_000,
+            start_ps: 0,
+            fct_ps: (server != 3).then_some(1_000_000_000 * spec.seed),
+        };
+        Ok(RunTables {
+            totals: Totals {
+                payload_bytes: mbit * 125_000,
+                measured_ps: 1_000_000_000_000,
+                timeouts: spec.seed,
+                rounds: 1,
+                queue_max_bytes: 1_000 * spec.seed,
+                ..Totals::default()
+            },
+            flows: (0..spec.fan_in).map(flow).collect(),
+            queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: None, timeouts: 0 }],
+            ports: vec![PortRow { port: "switch>client".into(), ..PortRow::default() }],
+            engine: Engine { events: 10, packet_hops: 4 },
+        })
+    }
+}
+
+/// Works until it is told to stop; the third run does not end by itself.
+struct Endless;
+
+impl Runner for Endless {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        if spec.seed < 3 {
+            return Toy.run(spec, stop);
+        }
+        while !stop.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        Err(RunError::Stopped)
+    }
+}
+
+struct Faulty;
+
+impl Runner for Faulty {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        if spec.seed == 2 && spec.fan_in == 4 {
+            Err(RunError::Broken("lost a packet".into()))
+        } else {
+            Toy.run(spec, stop)
+        }
+    }
+}
+
+fn contenders(seeds: u32) -> Vec<Contender> {
+    let text = format!(
+        "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n\
+         [sweep]\nfan_in = [2, 4, 8]\n[run]\nseeds = {seeds}\n"
+    );
+    Scenario::parse("toy.toml", &text).and_then(|s| s.contenders()).unwrap()
+}
+
+fn run(runner: &dyn Runner, seeds: u32, jobs: usize) -> (Vec<RunSpec>, Outcome, Summary) {
+    let contenders = contenders(seeds);
+    let specs = plan(&contenders);
+    let jobs = NonZeroUsize::new(jobs).unwrap();
+    let outcome = execute(runner, &specs, jobs, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+    (specs, outcome, summary)
+}
+
+fn without_cost(mut summary: Summary) -> String {
+    summary.engine = fanin_lab::Cost::default();
+    serde_json::to_string(&summary).unwrap()
+}
+
+#[test]
+fn rows_hold_means_pooled_times_and_the_onset() {
+    let (_, _, summary) = run(&Toy, 3, 1);
+    let row = &summary.rows[0];
+    assert_eq!((row.scheme.as_str(), row.point.fan_in, row.seeds), ("newreno", 2, 3));
+    assert_eq!(row.goodput_mbps.mean, 902.0);
+    // Standard deviation 1 over three seeds: 4.30265 / sqrt(3).
+    assert_eq!(row.goodput_mbps.hi, 904.484);
+    assert_eq!((row.timeouts, row.queue_max_bytes), (2.0, 3_000));
+    assert_eq!((row.qct_ms.mean, row.qct_ms.max), (None, None));
+    assert_eq!((row.fct_ms.mean, row.fct_ms.p50, row.fct_ms.max), (Some(2.0), Some(2.0), Some(3.0)));
+    assert_eq!((summary.rows[0].jain, summary.rows[1].jain), (Some(1.0), Some(0.75)));
+    assert_eq!(summary.onset.0, [("newreno".to_string(), Some(8)), ("dctcp".to_string(), Some(8))]);
+    assert_eq!((summary.engine.events, summary.engine.packet_hops), (180, 72));
+}
+
+#[test]
+fn the_number_of_jobs_changes_nothing() {
+    let one = without_cost(run(&Toy, 3, 1).2);
+    for jobs in [2, 5, 64] {
+        assert_eq!(without_cost(run(&Toy, 3, jobs).2), one, "with {jobs} jobs");
+    }
+}
+
+#[test]
+fn a_stop_keeps_what_has_finished() {
+    let contenders = contenders(3);
+    let specs = plan(&contenders);
+    let stop = AtomicBool::new(false);
+    let two = NonZeroUsize::new(2).unwrap();
+    let outcome = execute(&Endless, &specs, two, &stop, &mut |p| {
+        assert_eq!(p.total, 18);
+        assert_eq!(p.left.is_none(), p.done == 0);
+        if p.done == 12 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let summary = summarise("toy.toml", &contenders, &specs, &outcome.unwrap());
+    assert_eq!(summary.rows.len(), 6);
+    assert!(summary.rows.iter().all(|row| row.seeds == 2));
+}
+
+#[test]
+fn a_point_without_a_finished_run_has_no_row() {
+    let contenders = contenders(1);
+    let specs = plan(&contenders);
+    let stop = AtomicBool::new(true);
+    let outcome = execute(&Toy, &specs, NonZeroUsize::MIN, &stop, &mut |_| {}).unwrap();
+    let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+    assert!(summary.rows.is_empty());
+    assert_eq!(summary.onset.0[0].1, None);
+}
+
+#[test]
+fn a_broken_run_says_what_replays_it() {
+    let specs = plan(&contenders(3));
+    let two = NonZeroUsize::new(2).unwrap();
+    let broken = execute(&Faulty, &specs, two, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    assert!(broken.to_string().contains("with 4 senders under seed 2: lost a packet"), "{broken}");
+}
+
+fn manifest() -> Manifest {
+    Manifest {
+        version: "0.1.0".into(),
+        arguments: vec!["compare".into(), "toy.toml".into()],
+        scenario_text: "x".into(),
+    }
+}
+
+#[test]
+fn the_folder_holds_every_table_twice_and_the_manifest() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("deep/er");
+    let out = Out::claim(&folder).unwrap();
+    let (specs, outcome, summary) = run(&Toy, 2, 1);
+    out.fill(&manifest(), &summary, &specs, &outcome).unwrap();
+    let mut names: Vec<String> =
+        fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    let mut expected: Vec<String> = ["flows", "ports", "queries", "summary"]
+        .iter()
+        .flat_map(|name| [format!("{name}.csv"), format!("{name}.parquet")])
+        .chain(["manifest.json".to_string()])
+        .collect();
+    expected.sort();
+    assert_eq!(names, expected);
+    let flows = fs::read_to_string(folder.join("flows.csv")).unwrap();
+    assert!(
+        flows.starts_with("scheme,fan_in,seed,round,server,payload_bytes,start_ps,fct_ps\nnewreno,2,1,0,0,1000,0,")
+    );
+    let said: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!((&said["runs_finished"], &said["runs_planned"]), (&12.into(), &12.into()));
+}
+
+#[test]
+fn parquet_and_csv_hold_the_same_cells() {
+    let top = tempfile::tempdir().unwrap();
+    let (specs, outcome, summary) = run(&Toy, 2, 1);
+    let folder = top.path().join("out");
+    Out::claim(&folder).unwrap().fill(&manifest(), &summary, &specs, &outcome).unwrap();
+    for name in ["summary", "flows", "queries", "ports"] {
+        let mut text = csv::Reader::from_path(folder.join(format!("{name}.csv"))).unwrap();
+        let header: Vec<String> = text.headers().unwrap().iter().map(String::from).collect();
+        let lines: Vec<Vec<String>> = text.records().map(|r| r.unwrap().iter().map(String::from).collect()).collect();
+        let file = fs::File::open(folder.join(format!("{name}.parquet"))).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let rows: Vec<parquet::record::Row> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert!(!lines.is_empty() && rows.len() == lines.len());
+        for (row, line) in rows.iter().zip(&lines) {
+            for (((column, field), name), cell) in row.get_column_iter().zip(&header).zip(line) {
+                assert_eq!(column, name);
+                let shown = match field {
+                    parquet::record::Field::Null => String::new(),
+                    parquet::record::Field::Str(text) => text.clone(),
+                    parquet::record::Field::Double(x) => x.to_string(),
+                    other => other.to_string(),
+                };
+                assert_eq!(&shown, cell, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_holds_something_is_refused() {
+    let top = tempfile::tempdir().unwrap();
+    fs::write(top.path().join("notes.txt"), "mine").unwrap();
+    let refusal = Out::claim(top.path()).unwrap_err().to_string();
+    assert!(refusal.contains("holds `notes.txt` already"), "{refusal}");
+    let refusal = Out::claim(&top.path().join("notes.txt")).unwrap_err().to_string();
+    assert!(refusal.contains("is not a folder"), "{refusal}");
+}
+
+#[test]
+fn a_folder_that_was_claimed_in_vain_is_gone() {
+    let top = tempfile::tempdir().unwrap();
+    drop(Out::claim(&top.path().join("a/b")).unwrap());
+    assert!(!top.path().join("a").exists() && top.path().exists());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_to_is_refused() {
+    let refusal = Out::claim("/proc/nowhere".as_ref()).unwrap_err().to_string();
+    assert!(refusal.starts_with("/proc/nowhere: cannot be written to"), "{refusal}");
+}

@@ -1,0 +1,118 @@
+//! Statistics against hand-worked values, and what must hold for any.
+
+use fanin_lab::stats::{jain, mean_interval, onset, percentiles, six_digits};
+use proptest::prelude::*;
+
+#[test]
+fn the_interval_of_three_values_is_worked_by_hand() {
+    // Mean 4, variance (4 + 1 + 9) / 2 = 7, standard error sqrt(7 / 3), t = 4.302653 with two degrees of freedom.
+    let i = mean_interval(&[2.0, 3.0, 7.0]).unwrap();
+    assert_eq!(i.mean, 4.0);
+    assert!((i.hi - (4.0 + 4.302_653 * 1.527_525)).abs() < 1e-4, "{i:?}");
+    assert!((i.lo - (4.0 - 4.302_653 * 1.527_525)).abs() < 1e-4, "{i:?}");
+}
+
+#[test]
+fn one_value_is_its_own_interval() {
+    let i = mean_interval(&[905.3]).unwrap();
+    assert_eq!((i.mean, i.lo, i.hi), (905.3, 905.3, 905.3));
+}
+
+#[test]
+fn nothing_has_no_statistics() {
+    assert_eq!(mean_interval(&[]), None);
+    assert_eq!(percentiles(&mut []), None);
+    assert_eq!(jain(&[]), None);
+    assert_eq!(onset(&[]), None);
+}
+
+#[test]
+fn percentiles_are_by_nearest_rank() {
+    let p = percentiles(&mut (1..=1000).rev().collect::<Vec<u64>>()).unwrap();
+    assert_eq!((p.p50, p.p95, p.p99, p.p999, p.max), (500, 950, 990, 999, 1000));
+    assert_eq!(p.mean, 500.5);
+    let p = percentiles(&mut [15, 20, 35, 40, 50]).unwrap();
+    assert_eq!((p.p50, p.p95, p.p999), (35, 50, 50));
+    let p = percentiles(&mut [7]).unwrap();
+    assert_eq!((p.p50, p.p99, p.max), (7, 7, 7));
+}
+
+#[test]
+fn jain_is_one_where_all_share_alike_and_one_nth_where_one_has_all() {
+    assert_eq!(jain(&[3.0, 3.0, 3.0, 3.0]), Some(1.0));
+    assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
+    // (1 + 3)² / (2 (1 + 9)) = 16 / 20.
+    assert_eq!(jain(&[1.0, 3.0]), Some(0.8));
+    assert_eq!(jain(&[0.0, 0.0]), None);
+}
+
+#[test]
+fn the_onset_is_the_first_point_that_stays_under_half_of_the_best_before_it() {
+    assert_eq!(onset(&[900.0, 905.0, 212.0, 180.0]), Some(2));
+    assert_eq!(onset(&[900.0, 905.0, 452.5, 460.0]), None, "half is not under half");
+    assert_eq!(onset(&[900.0, 300.0, 800.0, 300.0, 200.0]), Some(3), "a dip that is over at the next point is none");
+    assert_eq!(onset(&[900.0, 905.0, 212.0]), Some(2), "the last point has no next");
+    assert_eq!(onset(&[212.0]), None);
+    assert_eq!(onset(&[100.0, 900.0]), None, "a rise is none");
+}
+
+#[test]
+fn figures_keep_six_digits() {
+    assert_eq!(six_digits(905.123_456_789), 905.123);
+    assert_eq!(six_digits(1_234_567.0), 1_234_570.0);
+    assert_eq!(six_digits(0.000_012_345_678), 0.000_012_345_7);
+    assert_eq!(six_digits(0.0), 0.0);
+}
+
+proptest! {
+    #[test]
+    fn the_interval_holds_its_mean_and_the_mean_lies_among_the_values(
+        values in proptest::collection::vec(0.0..1e6f64, 1..50),
+    ) {
+        let i = mean_interval(&values).unwrap().six_digits();
+        prop_assert!(i.lo <= i.mean && i.mean <= i.hi, "{:?}", i);
+        let (min, max) = values.iter().fold((f64::MAX, f64::MIN), |(a, b), &x| (a.min(x), b.max(x)));
+        prop_assert!(six_digits(min) <= i.mean && i.mean <= six_digits(max) * 1.000_01);
+    }
+
+    #[test]
+    fn more_seeds_alike_narrow_the_interval(a in 0.0..1e3f64, b in 0.0..1e3f64, n in 1usize..40) {
+        let width = |n: usize| {
+            let i = mean_interval(&[a, b].repeat(n)).unwrap();
+            i.hi - i.lo
+        };
+        prop_assert!(width(n + 1) <= width(n));
+    }
+
+    #[test]
+    fn percentiles_rise_are_values_and_leave_at_most_their_share_above(
+        mut values in proptest::collection::vec(0..10_000u64, 1..2_000),
+    ) {
+        let p = percentiles(&mut values).unwrap();
+        let rising = [p.p50, p.p95, p.p99, p.p999, p.max];
+        prop_assert!(rising.is_sorted());
+        for (value, per_mille) in rising.into_iter().zip([500, 950, 990, 999, 1000]) {
+            prop_assert!(values.contains(&value));
+            let up_to = values.iter().filter(|&&v| v <= value).count();
+            let below = values.iter().filter(|&&v| v < value).count();
+            prop_assert!(up_to * 1000 >= values.len() * per_mille && below * 1000 < values.len() * per_mille);
+        }
+    }
+
+    #[test]
+    fn jain_lies_between_one_nth_and_one_and_has_no_unit(
+        shares in proptest::collection::vec(0.001..1e3f64, 1..40), scale in 0.001..1e3f64,
+    ) {
+        let index = jain(&shares).unwrap();
+        prop_assert!(index <= 1.0 + 1e-9 && index * shares.len() as f64 >= 1.0 - 1e-9);
+        let scaled: Vec<f64> = shares.iter().map(|x| x * scale).collect();
+        prop_assert!((jain(&scaled).unwrap() - index).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_onset_is_as_defined(curve in proptest::collection::vec(1.0..1e3f64, 0..12)) {
+        let under = |i: usize| curve[..i].iter().any(|&before| curve[i] < before / 2.0);
+        let expected = (0..curve.len()).find(|&i| under(i) && (i + 1 == curve.len() || under(i + 1)));
+        prop_assert_eq!(onset(&curve), expected);
+    }
+}
