@@ -110,7 +110,8 @@ impl Endpoint {
                 return self.transmit_reduced(params, now, acked, wire);
             }
             if !self.board.is_empty() {
-                self.look_for_loss(params, now, wire);
+                let delivered = (acked as i64 + sacked).max(0) as u64;
+                self.look_for_loss(params, now, delivered, wire);
             }
             self.transmit(params, now, wire);
         } else {

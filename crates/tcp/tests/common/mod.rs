@@ -133,9 +133,6 @@ impl Script {
                 panic!("\n{}  ^ {problem}\n", self.told);
             }
         }
-        if let Some((time, segment, sack)) = self.outbox.0.front() {
-            panic!("\n{}  ^ not expected: {} {}\n", self.told, millis(*time), segment::show(segment, sack));
-        }
         self
     }
 
@@ -151,8 +148,8 @@ impl Script {
         if !["<", "connect", "write", "close"].contains(&verb) {
             return self.check(verb, value.trim());
         }
-        if let Some((time, segment, sack)) = self.outbox.0.front() {
-            return Err(format!("not expected: {} {}", millis(*time), segment::show(segment, sack)));
+        if let Some(problem) = self.unexpected() {
+            return Err(problem);
         }
         let (params, now) = (&self.params, self.now);
         match verb {
@@ -211,9 +208,25 @@ impl Script {
         if found == wanted { Ok(()) } else { Err(format!("{what} is {found}")) }
     }
 
+    fn unexpected(&self) -> Option<String> {
+        let (time, segment, sack) = self.outbox.0.front()?;
+        Some(format!("not expected: {} {}", millis(*time), segment::show(segment, sack)))
+    }
+
     /// The endpoint, for what a script cannot say.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+}
+
+/// The end of a test: everything that was sent has been expected.
+impl Drop for Script {
+    fn drop(&mut self) {
+        if !std::thread::panicking()
+            && let Some(problem) = self.unexpected()
+        {
+            panic!("\n{}  ^ {problem}\n", self.told);
+        }
     }
 }
 
