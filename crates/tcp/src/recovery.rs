@@ -120,6 +120,8 @@ impl Endpoint {
             };
             let flight = flight.saturating_sub(less.into()) as u32;
             self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight, &self.snd.window);
+            // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
+            self.snd.say_cwr = self.ecn;
         }
         self.snd.cwr = None;
         self.snd.recover = self.snd.high;
@@ -310,6 +312,7 @@ impl Endpoint {
         }
         self.snd.rtt.back_off();
         self.snd.window.cwnd = params.mss;
+        self.snd.say_cwr = self.ecn;
         self.snd.cwr = None;
         self.snd.recovery = Recovery::Loss;
         self.snd.dup_acks = 0;
