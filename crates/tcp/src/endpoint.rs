@@ -296,6 +296,9 @@ impl Endpoint {
         // RFC 3168, section 6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
         self.ecn = params.ect != Ect::Off && segment.flags.any(Flags::ECE);
         self.rcv.nxt = 1;
+        if params.timestamps {
+            self.rcv.ts_recent = segment.ts_val;
+        }
         self.rcv.note_options(segment);
     }
 

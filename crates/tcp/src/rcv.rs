@@ -63,6 +63,15 @@ impl Receiver {
         }
     }
 
+    /// Remembers the time of a segment at the left edge, to echo it: of those that one ACK covers, the earliest's, and never
+    /// an older one (RFC 7323, section 4.3; the last ACK was of `nxt` where nothing waits).
+    #[inline]
+    fn note_time(&mut self, segment: &Segment) {
+        if self.pending == 0 && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = segment.ts_val;
+        }
+    }
+
     /// Adds a run beyond a hole, in front of the others; one that is there already moves to the front (RFC 2018, section 4).
     fn keep(&mut self, block: Block) {
         let mut merged = block;
@@ -113,7 +122,7 @@ impl Endpoint {
             self.stats.data_segments += 1;
             self.rcv.nxt = end;
             if params.timestamps {
-                self.rcv.ts_recent = segment.ts_val;
+                self.rcv.note_time(segment);
             }
             self.acknowledge(params, now, wire);
             return Progress { awake: self.wakes(), ..Progress::default() };
@@ -133,7 +142,7 @@ impl Endpoint {
     ) -> Progress {
         let before = (self.rcv.nxt, self.rcv.closed);
         if params.timestamps && block.start <= self.rcv.nxt {
-            self.rcv.ts_recent = segment.ts_val;
+            self.rcv.note_time(segment);
         }
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = Some(block.end);
