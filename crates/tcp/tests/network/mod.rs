@@ -270,7 +270,7 @@ impl Run<'_> {
         }
         let mut delay = ONE_WAY;
         if self.random.chance(faults.delay) {
-            delay = delay + Time(self.random.below(3 * ONE_WAY.0));
+            delay += Time(self.random.below(3 * ONE_WAY.0));
         }
         if self.random.chance(faults.repeat) {
             self.arrive(1 - from, delay + ONE_WAY, segment, sack.clone());
