@@ -43,10 +43,13 @@ impl GentleSlowStart {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
-        self.window_done = false;
-        if ack.una >= self.window_end {
-            // The first window of all has no end yet: its first ACK only sets one.
-            self.window_done = self.window_end > 0;
+        let all = ack.una >= ack.nxt;
+        let passed = ack.una >= self.window_end;
+        // An end that was reached before this ACK belongs to data sent earlier: after an idle time, the first ACK only sets
+        // the next end, as the first ACK of all does.
+        self.window_done = all || (passed && self.window_end > ack.una.saturating_sub(ack.acked.into()));
+        // An end beyond what is sent was set before a timeout; the window is a new one.
+        if all || passed || self.window_end > ack.nxt {
             self.window_end = ack.nxt;
         }
     }
