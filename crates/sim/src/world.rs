@@ -57,7 +57,7 @@ impl World {
             spec: spec.clone(),
             now: Time::ZERO,
             net,
-            sockets: Vec::new(),
+            sockets: Vec::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
             law,
             sack: Vec::with_capacity(4),
