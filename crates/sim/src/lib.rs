@@ -19,11 +19,10 @@ mod world;
 
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::{RunSpec, RunTables, Watch};
 
 pub use link::Departures;
 pub use net::Packet;
-pub use probe::Watch;
 
 use app::{App, CLIENT};
 use probe::{Off, Probe, Recorder};

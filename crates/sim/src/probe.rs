@@ -2,7 +2,7 @@
 
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::sender::Window;
-use fanin_spec::{EventRow, SampleRow};
+use fanin_spec::{EventRow, SampleRow, Watch};
 use fanin_units::Time;
 
 /// Something that happens seldom enough to be kept each time.
@@ -35,19 +35,6 @@ pub(crate) struct Off;
 
 impl Probe for Off {
     const ON: bool = false;
-}
-
-/// What to watch, and how closely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch {
-    /// A series has at most one sample a step: the largest queue, the last window.
-    pub step: Time,
-    /// From when on.
-    pub from: Time,
-    /// Until when.
-    pub to: Time,
-    /// Windows of this many servers, the first ones.
-    pub servers: u32,
 }
 
 /// A series under way: the step at hand and what it holds.

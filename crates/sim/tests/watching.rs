@@ -5,8 +5,8 @@ mod common;
 use std::sync::atomic::AtomicBool;
 
 use common::{run, spec};
-use fanin_sim::{Watch, watch};
-use fanin_spec::RunTables;
+use fanin_sim::watch;
+use fanin_spec::{RunTables, Watch};
 use fanin_units::Time;
 
 const COLLAPSE: &str = r#"

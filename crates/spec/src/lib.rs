@@ -15,7 +15,7 @@ mod tables;
 
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
-pub use run::RunSpec;
+pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Scenario};
 pub use setting::{KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
