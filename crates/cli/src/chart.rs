@@ -1,8 +1,8 @@
 //! The table of a comparison: goodput against fan-in, query times, and what is behind them.
 
 use anstyle::{AnsiColor, Style};
-use fanin_lab::{Summary, SummaryRow};
-use fanin_spec::{Contender, Kind, Settings};
+use fanin_lab::{Summary, SummaryRow, setting};
+use fanin_spec::Contender;
 
 use crate::figures::{BOLD, GREY, bar, clean, count, three, time, two};
 
@@ -36,52 +36,9 @@ pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> Strin
 
 /// What was run: title, cluster, workload, seeds.
 pub fn header(name: &str, title: Option<&str>, contenders: &[Contender]) -> String {
-    let same = |show: &dyn Fn(&Settings) -> String, what: &str| {
-        let mut shown = contenders.iter().map(|c| show(&c.settings));
-        match shown.next() {
-            Some(first) if shown.all(|other| other == first) => first,
-            _ => format!("{what} by scheme"),
-        }
-    };
-    let cluster = [
-        same(&|s| format!("{}, {} a link", s.link.rate, s.link.delay), "links"),
-        same(&|s| format!("{} a switch port", s.switch.buffer), "switch buffer"),
-        same(&|s| format!("MSS {}", s.tcp.mss), "MSS"),
-        same(&|s| format!("RTOmin {}", s.tcp.rto_min), "RTOmin"),
-        same(&|s| format!("initial window {}", s.tcp.initial_window), "initial window"),
-    ];
-    let workload = same(&workload, "workload");
-    let seeds = same(
-        &|s| match (s.run.seeds, s.run.first_seed) {
-            (1, first) => format!("seed {first}"),
-            (n, first) => format!("means over {n} seeds ({first} to {})", first + u64::from(n) - 1),
-        },
-        "seeds",
-    );
+    let [cluster, workload] = setting(contenders);
     let title = clean(title.unwrap_or(name));
-    format!("{BOLD}{title}{BOLD:#}\n{GREY}star: {}\n{workload}; {seeds}{GREY:#}\n", cluster.join("; "))
-}
-
-fn workload(s: &Settings) -> String {
-    let w = &s.workload;
-    let size = match (w.fragment.0, w.block.0) {
-        (Some(fragment), _) => format!("{fragment} from each server"),
-        (None, Some(block)) => format!("{block} from all servers together"),
-        (None, None) => "no end".into(),
-    };
-    let mut text = match w.kind {
-        Kind::Barrier => format!("barrier reads for {}: {size}", w.duration),
-        Kind::OneShot => format!("one shot: {size}"),
-        Kind::WebSearch => format!("web search, {} queries: {size}", w.queries),
-        Kind::Long => format!("long flows for {}", w.duration),
-    };
-    if let Some(cap) = w.in_flight.0 {
-        text += &format!(", {cap} asked at once");
-    }
-    if w.background > 0 {
-        text += &format!(", {} long flows beside", w.background);
-    }
-    text
+    format!("{BOLD}{title}{BOLD:#}\n{GREY}{cluster}\n{workload}{GREY:#}\n")
 }
 
 /// The unit of goodput and what a full bar stands for.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load};
 use crate::say;
-use crate::simulate::{all_finished, cost, simulate};
+use crate::simulate::{all_finished, cost, simulate, tell};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
@@ -23,7 +23,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let outcome = simulate(&specs, jobs)?;
     let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
     if let Some(out) = loaded.out {
-        out.fill(&loaded.manifest, &summary, &specs, &outcome).map_err(Failure::unwritten)?;
+        let title = loaded.title.as_deref();
+        let report = tell(title, &loaded.contenders, &loaded.manifest, &summary, (&specs, &outcome))?;
+        out.fill(&loaded.manifest, &summary, &specs, &outcome, Some(&report)).map_err(Failure::unwritten)?;
     }
     if arguments.common.json {
         let text = serde_json::to_string(&summary).map_err(|error| Failure::Check(error.to_string()))?;

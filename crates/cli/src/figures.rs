@@ -1,21 +1,12 @@
 //! Figures for people: few digits, units that fit, bars, tables.
 
 use anstyle::Style;
+pub use fanin_lab::figures::{count, three, time};
 
 /// What stands aside.
 pub const GREY: Style = Style::new().dimmed();
 /// What stands out.
 pub const BOLD: Style = Style::new().bold();
-
-/// Three digits: `905`, `28.3`, `9.31`.
-pub fn three(value: f64) -> String {
-    match value.abs() {
-        v if v < 0.005 => "0".into(),
-        v if v < 9.995 => format!("{value:.2}"),
-        v if v < 99.95 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    }
-}
 
 /// About two digits, for what is known roughly, in at most four characters: `18`, `2.3`, `1.2k`.
 pub fn two(value: f64) -> String {
@@ -26,19 +17,6 @@ pub fn two(value: f64) -> String {
     }
 }
 
-/// A mean count in at most four characters: `0`, `<0.1`, `2.1`, `340`, `12k`.
-pub fn count(value: f64) -> String {
-    match value {
-        v if v <= 0.0 => "0".into(),
-        v if v < 0.05 => "<0.1".into(),
-        v if v < 9.95 => format!("{v:.1}"),
-        v if v < 999.5 => format!("{v:.0}"),
-        v if v < 9_950.0 => format!("{:.1}k", v / 1e3),
-        v if v < 999_500.0 => format!("{:.0}k", v / 1e3),
-        v => format!("{:.0}M", v / 1e6),
-    }
-}
-
 /// A large number in words of three digits: `412 M`.
 pub fn large(value: f64) -> String {
     match value {
@@ -46,15 +24,6 @@ pub fn large(value: f64) -> String {
         v if v < 1e6 => format!("{} k", three(v / 1e3)),
         v if v < 1e9 => format!("{} M", three(v / 1e6)),
         v => format!("{} G", three(v / 1e9)),
-    }
-}
-
-/// A time given in ms, in the unit that suits it: `812 us`, `203 ms`, `1.23 s`.
-pub fn time(ms: f64) -> String {
-    match ms {
-        v if v < 0.9995 => format!("{} us", three(v * 1e3)),
-        v if v < 999.5 => format!("{} ms", three(v)),
-        v => format!("{} s", three(v / 1e3)),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let outcome = simulate(&specs, NonZeroUsize::MIN)?;
     let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
     if let Some(out) = loaded.out.take() {
-        out.fill(&loaded.manifest, &summary, &specs, &outcome).map_err(Failure::unwritten)?;
+        out.fill(&loaded.manifest, &summary, &specs, &outcome, None).map_err(Failure::unwritten)?;
     }
     if let (Some(spec), Some(Some(done))) = (specs.first(), outcome.runs.first()) {
         if arguments.common.json {

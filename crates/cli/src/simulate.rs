@@ -6,8 +6,8 @@ use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fanin_lab::{Outcome, Progress, RunError, Runner, execute};
-use fanin_spec::{RunSpec, RunTables};
+use fanin_lab::{Manifest, Outcome, Progress, Report, RunError, Runner, Summary, execute, report};
+use fanin_spec::{Contender, RunSpec, RunTables, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
@@ -17,10 +17,18 @@ struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        fanin_sim::run(spec, stop).map_err(|failure| match failure {
-            fanin_sim::Failure::Stopped => RunError::Stopped,
-            fanin_sim::Failure::Broken(what) => RunError::Broken(what),
-        })
+        fanin_sim::run(spec, stop).map_err(no_tables)
+    }
+
+    fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        fanin_sim::watch(spec, watch, stop).map_err(no_tables)
+    }
+}
+
+fn no_tables(failure: fanin_sim::Failure) -> RunError {
+    match failure {
+        fanin_sim::Failure::Stopped => RunError::Stopped,
+        fanin_sim::Failure::Broken(what) => RunError::Broken(what),
     }
 }
 
@@ -38,6 +46,17 @@ pub fn simulate(specs: &[RunSpec], jobs: NonZeroUsize) -> Result<Outcome, Failur
     let outcome = execute(&Simulator, specs, jobs, &STOP, &mut |progress| bar.update(progress));
     bar.clear();
     Ok(outcome?)
+}
+
+/// The report of a comparison; a Ctrl-C, by now or while it is made, leaves out what is not told yet.
+pub fn tell(
+    title: Option<&str>,
+    contenders: &[Contender],
+    manifest: &Manifest,
+    summary: &Summary,
+    done: (&[RunSpec], &Outcome),
+) -> Result<Report, Failure> {
+    Ok(report(&Simulator, title, contenders, manifest, summary, done, &STOP)?)
 }
 
 /// What a stopped outcome is told as, or `Ok` where everything has finished.

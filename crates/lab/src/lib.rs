@@ -5,9 +5,12 @@
 
 mod estimate;
 mod executor;
+pub mod figures;
 mod out;
 mod plan;
+mod report;
 mod runner;
+mod setting;
 pub mod stats;
 mod summary;
 mod tables;
@@ -15,5 +18,7 @@ mod tables;
 pub use executor::{Broken, Done, Outcome, Progress, execute};
 pub use out::{Manifest, Out, Refusal};
 pub use plan::plan;
+pub use report::{Report, report};
 pub use runner::{RunError, Runner};
+pub use setting::setting;
 pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};

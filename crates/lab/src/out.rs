@@ -8,7 +8,7 @@ use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 
 use crate::tables::Table;
-use crate::{Outcome, Summary};
+use crate::{Outcome, Report, Summary};
 
 /// Why a folder cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +74,7 @@ impl Out {
         Ok(out)
     }
 
-    /// Writes the summary, every table of the finished runs, and `manifest.json`; the manifest comes last, so that
+    /// Writes the summary, every table of the finished runs, the report if there is one, and `manifest.json`; the manifest comes last, so that
     /// its presence says that the rest is whole.
     ///
     /// # Errors
@@ -85,9 +85,10 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
+        report: Option<&Report>,
     ) -> Result<(), Refusal> {
         let mut names = Vec::new();
-        self.write(manifest, summary, specs, outcome, &mut names)
+        self.write(manifest, summary, specs, outcome, report, &mut names)
             .and_then(|()| names.iter().try_for_each(|n| fs::rename(self.draft.join(n), self.folder.join(n))))
             .map_err(|error| {
                 for name in &names {
@@ -104,6 +105,7 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
+        report: Option<&Report>,
         names: &mut Vec<String>,
     ) -> io::Result<()> {
         let runs: Vec<(&RunSpec, &RunTables)> = specs
@@ -125,6 +127,10 @@ impl Out {
                 write(table, &self.draft.join(&name))?;
                 names.push(name);
             }
+        }
+        if let Some(report) = report {
+            fs::write(self.draft.join("report.html"), report.html())?;
+            names.push("report.html".into());
         }
         let digest = Sha256::digest(&manifest.scenario_text);
         let text = serde_json::json!({

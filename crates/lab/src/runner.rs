@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::{RunSpec, RunTables, Watch};
 
 /// Why a run gave no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,4 +20,13 @@ pub trait Runner: Sync {
     /// # Errors
     /// [`RunError`]; never on account of the spec, which is checked where scenarios are read.
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError>;
+
+    /// Runs one spec as [`Runner::run`] does, and keeps the samples and events that `watch` asks for beside the tables.
+    /// A runner that cannot look inside gives the tables alone.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    fn watch(&self, spec: &RunSpec, _watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        self.run(spec, stop)
+    }
 }

@@ -165,7 +165,7 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     let folder = top.path().join("deep/er");
     let out = Out::claim(&folder).unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
-    out.fill(&manifest(), &summary, &specs, &outcome).unwrap();
+    out.fill(&manifest(), &summary, &specs, &outcome, None).unwrap();
     let mut names: Vec<String> =
         fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -190,7 +190,7 @@ fn parquet_and_csv_hold_the_same_cells() {
     let top = tempfile::tempdir().unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let folder = top.path().join("out");
-    Out::claim(&folder).unwrap().fill(&manifest(), &summary, &specs, &outcome).unwrap();
+    Out::claim(&folder).unwrap().fill(&manifest(), &summary, &specs, &outcome, None).unwrap();
     for name in ["summary", "flows", "queries", "ports"] {
         let mut text = csv::Reader::from_path(folder.join(format!("{name}.csv"))).unwrap();
         let header: Vec<String> = text.headers().unwrap().iter().map(String::from).collect();

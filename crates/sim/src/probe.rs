@@ -1,5 +1,7 @@
 //! What can be watched inside a run. A run that is not watched pays nothing: its probe is empty and compiled away.
 
+use std::collections::BTreeSet;
+
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
@@ -26,6 +28,8 @@ pub(crate) trait Probe {
     fn window(&mut self, _now: Time, _endpoint: u32, _window: Window) {}
     /// Something else.
     fn happening(&mut self, _now: Time, _happening: Happening) {}
+    /// Connections stand and the first round begins: times of rounds are counted from here.
+    fn rounds_begin(&mut self, _now: Time) {}
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
     const ON: bool;
 }
@@ -49,6 +53,8 @@ struct Series {
 /// Keeps what is watched.
 pub(crate) struct Recorder {
     watch: Watch,
+    /// When the first round began: the clock of the tables starts there.
+    began: Time,
     client_port: LinkId,
     queue: Series,
     /// By endpoint.
@@ -67,10 +73,12 @@ enum Sample {
 impl Recorder {
     pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
         let queue = Series::default();
-        Recorder { watch, client_port, queue, windows: Vec::new(), samples: Vec::new(), happenings: Vec::new() }
+        let (windows, samples, happenings) = (Vec::new(), Vec::new(), Vec::new());
+        Recorder { watch, began: Time::ZERO, client_port, queue, windows, samples, happenings }
     }
 
     fn step_of(&self, now: Time) -> Option<u64> {
+        let now = now.since(self.began);
         (self.watch.from <= now && now < self.watch.to).then(|| now.0 / self.watch.step.0.max(1))
     }
 
@@ -82,7 +90,10 @@ impl Recorder {
     pub fn rows(mut self, fabric: &Fabric, host_of: &[u32]) -> (Vec<SampleRow>, Vec<EventRow>) {
         self.finish();
         let host = |endpoint: u32| fabric.name(host_of[endpoint as usize]);
-        let watched = |endpoint: u32| (1..=self.watch.servers).contains(&host_of[endpoint as usize]);
+        let servers: BTreeSet<u32> = self.watch.servers.iter().copied().collect();
+        // Host 0 is the client; servers come after it.
+        let watched =
+            |endpoint: u32| host_of[endpoint as usize].checked_sub(1).is_some_and(|server| servers.contains(&server));
         let mut samples = Vec::new();
         for sample in &self.samples {
             let mut row = |time: Time, series: &str, of: String, value_bytes: u64| {
@@ -154,7 +165,16 @@ impl Probe for Recorder {
 
     fn happening(&mut self, now: Time, happening: Happening) {
         if self.step_of(now).is_some() {
-            self.happenings.push((now, happening));
+            self.happenings.push((now.since(self.began), happening));
         }
+    }
+
+    fn rounds_begin(&mut self, now: Time) {
+        self.began = now;
+        // What was seen of the opening of connections stands at the start.
+        self.queue.any = false;
+        self.windows.clear();
+        self.samples.clear();
+        self.happenings.iter_mut().for_each(|(time, _)| *time = Time::ZERO);
     }
 }

@@ -208,6 +208,11 @@ impl<P: Probe> World<P> {
         self.sockets[endpoint as usize].endpoint.delivered()
     }
 
+    /// All connections stand and the first round begins: for whoever watches.
+    pub fn rounds_begin(&mut self) {
+        self.net.probe.rounds_begin(self.now);
+    }
+
     /// A round or query has ended: for whoever watches.
     pub fn round_ended(&mut self, round: u32) {
         self.net.probe.happening(self.now, Happening::RoundEnd(round));

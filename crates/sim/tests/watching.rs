@@ -20,7 +20,7 @@ const COLLAPSE: &str = r#"
 "#;
 
 fn watched(step: Time) -> RunTables {
-    let all = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: 4 };
+    let all = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: vec![0, 1, 2, 23] };
     watch(&spec(COLLAPSE, 24, 1), all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
 }
 
@@ -49,7 +49,7 @@ fn the_samples_hold_the_longest_queue_and_the_asked_servers() {
     let mut of: Vec<&str> = seen.samples.iter().filter(|s| s.series == "cwnd").map(|s| s.of.as_str()).collect();
     of.sort_unstable();
     of.dedup();
-    assert_eq!(of, ["server1", "server2", "server3", "server4"]);
+    assert_eq!(of, ["server1", "server2", "server24", "server3"]);
     assert!(seen.samples.is_sorted_by_key(|s| s.time_ps));
 }
 
@@ -59,4 +59,13 @@ fn a_series_has_at_most_one_sample_a_step() {
     let seen = watched(step);
     let queue: Vec<u64> = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.time_ps / step.0).collect();
     assert!(queue.is_sorted_by(|a, b| a < b));
+}
+
+#[test]
+fn rounds_end_on_the_clock_of_the_queries() {
+    let seen = watched(Time::from_micros(100));
+    let ends: Vec<u64> = seen.events.iter().filter(|e| e.what == "round_end").map(|e| e.time_ps).collect();
+    let queries: Vec<u64> = seen.queries.iter().filter_map(|q| q.qct_ps.map(|ps| q.start_ps + ps)).collect();
+    assert!(!ends.is_empty());
+    assert_eq!(ends, queries);
 }

@@ -20,14 +20,14 @@ pub struct RunSpec {
 }
 
 /// What to watch, and how closely.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// A series has at most one sample a step: the largest queue, the last window.
     pub step: Time,
-    /// From when on.
+    /// From when on, since the first request.
     pub from: Time,
     /// Until when.
     pub to: Time,
-    /// Windows of this many servers, the first ones.
-    pub servers: u32,
+    /// The servers whose windows are kept, counted from zero.
+    pub servers: Vec<u32>,
 }

@@ -151,7 +151,7 @@ table! {
 table! {
     /// One sample of a series that was watched.
     SampleRow in "samples" {
-        /// Since the start of the run.
+        /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
         time_ps: u64,
         /// `queue`, `cwnd` or `ssthresh`.
         series: String,
@@ -165,7 +165,7 @@ table! {
 table! {
     /// One thing that happened while a run was watched.
     EventRow in "events" {
-        /// Since the start of the run.
+        /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
         time_ps: u64,
         /// `drop`, `timeout`, `fast_retransmit` or `round_end`.
         what: String,

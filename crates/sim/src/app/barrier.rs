@@ -158,6 +158,7 @@ impl<P: Probe> App<P> for Barrier {
             self.open_next(world);
         } else {
             self.began = world.now;
+            world.rounds_begin();
             world.after(world.spec.settings.workload.duration, END);
             self.begin_round(world);
         }

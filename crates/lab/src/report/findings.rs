@@ -1,0 +1,218 @@
+//! What was found, in plain words, from the numbers alone.
+
+use fanin_spec::Contender;
+
+use super::story::Story;
+use crate::figures::{count, three, time};
+use crate::{Summary, SummaryRow};
+
+/// A sentence or two.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub(super) struct Finding {
+    /// The scheme; none where several are spoken of.
+    pub scheme: Option<String>,
+    pub verdict: Verdict,
+    /// In a few words.
+    pub head: String,
+    /// What is behind it.
+    pub says: String,
+}
+
+/// How a scheme fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Verdict {
+    /// Its goodput stays up.
+    Holds,
+    /// Its goodput falls by a quarter or more; it has no onset in the strict sense.
+    Falls,
+    /// It has an onset.
+    Collapses,
+    /// The sweep does not tell.
+    Open,
+    /// Not one scheme, but all.
+    Overall,
+}
+
+/// The first row whose goodput is under three quarters of the best before it.
+pub(super) fn fall<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
+    let mut best = 0.0_f64;
+    rows.iter().copied().find(|row| {
+        let falls = row.goodput_mbps.mean < 0.75 * best;
+        best = best.max(row.goodput_mbps.mean);
+        falls
+    })
+}
+
+/// Every finding: of all schemes, then one a scheme.
+pub(super) fn findings(contenders: &[Contender], summary: &Summary, stories: &[Story], line_mbps: f64) -> Vec<Finding> {
+    let schemes: Vec<Finding> = contenders
+        .iter()
+        .map(|contender| {
+            let label = &contender.label;
+            let rows: Vec<&SummaryRow> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
+            let onset = summary.onset.0.iter().find(|(l, _)| l == label).and_then(|(_, onset)| *onset);
+            let story = stories.iter().find(|story| story.scheme == *label);
+            Subject { contender, rows, onset, story, line_mbps }.finding()
+        })
+        .collect();
+    comparison(summary, &schemes, line_mbps).into_iter().chain(schemes).collect()
+}
+
+struct Subject<'a> {
+    contender: &'a Contender,
+    rows: Vec<&'a SummaryRow>,
+    onset: Option<u32>,
+    story: Option<&'a Story>,
+    line_mbps: f64,
+}
+
+impl Subject<'_> {
+    fn finding(&self) -> Finding {
+        let (verdict, head, says) = self.words();
+        Finding { scheme: Some(self.contender.label.clone()), verdict, head, says }
+    }
+
+    fn words(&self) -> (Verdict, String, String) {
+        let Some(last) = self.rows.last() else {
+            return (Verdict::Open, "has no finished run".into(), String::new());
+        };
+        if self.rows.len() == 1 {
+            let says = format!("{}{} One fan-in shows no onset.", self.level(last), self.why(last));
+            return (Verdict::Open, format!("tried with {} senders alone", last.point.fan_in), says);
+        }
+        let fall = fall(&self.rows);
+        let held = fall.and_then(|fall| self.rows.iter().rfind(|row| row.point.fan_in < fall.point.fan_in));
+        if let Some(row) = self.onset.and_then(|n| self.rows.iter().find(|row| row.point.fan_in == n)) {
+            let held = held.map_or(String::new(), |held| format!("holds to {}, ", held.point.fan_in));
+            return (Verdict::Collapses, format!("{held}collapses at {}", row.point.fan_in), self.fallen(row));
+        }
+        let waits = self.rows.iter().all(|row| timeouts_a_round(row) >= 0.5);
+        if waits {
+            let says = format!(
+                "{}{} It is so at every fan-in tried: an onset may lie below the smallest.",
+                self.level(last),
+                self.why(last)
+            );
+            return (Verdict::Collapses, "waits for timeouts at every fan-in".into(), says);
+        }
+        match (fall, held) {
+            (Some(row), Some(held)) => {
+                (Verdict::Falls, format!("holds to {}, then falls", held.point.fan_in), self.fallen(row))
+            }
+            _ => {
+                let head = format!("holds to {}, the largest fan-in tried", last.point.fan_in);
+                (Verdict::Holds, head, format!("{}{}", self.level(last), self.why(last)))
+            }
+        }
+    }
+
+    /// From where to where, and why.
+    fn fallen(&self, row: &SummaryRow) -> String {
+        let before = self.rows.iter().filter(|r| r.point.fan_in < row.point.fan_in);
+        let best = before.reduce(|a, b| if b.goodput_mbps.mean > a.goodput_mbps.mean { b } else { a });
+        let from = best.map_or(String::new(), |best| {
+            format!(" from {} with {} senders", self.rate(best.goodput_mbps.mean), best.point.fan_in)
+        });
+        let to = self.rate(row.goodput_mbps.mean);
+        format!("Goodput falls{from} to {to} with {}.{}", row.point.fan_in, self.why(row))
+    }
+
+    /// How much it moves at a point.
+    fn level(&self, row: &SummaryRow) -> String {
+        let share = row.goodput_mbps.mean / self.line_mbps * 100.0;
+        let level = self.rate(row.goodput_mbps.mean);
+        format!("{level} with {} senders, {} % of line rate.", row.point.fan_in, three(share))
+    }
+
+    /// What a round is like at a point, and what the story shows of one.
+    fn why(&self, row: &SummaryRow) -> String {
+        let Some(mean) = row.qct_ms.mean else {
+            return match row.timeouts {
+                0.0 => String::new(),
+                timeouts => format!(" No round ended, after {} timeouts a run.", count(timeouts)),
+            };
+        };
+        let timeouts = timeouts_a_round(row);
+        if timeouts < 0.05 {
+            let (drops, marks) = (row.drops / rounds(row), row.marks / rounds(row));
+            let signs = match (drops >= 0.05, marks >= 0.05) {
+                (false, false) => "no drops and no marks".into(),
+                (true, false) => format!("{} drops", count(drops)),
+                (false, true) => format!("no drops and {} marks", count(marks)),
+                (true, true) => format!("{} drops and {} marks", count(drops), count(marks)),
+            };
+            let rare = if timeouts > 0.0 { "hardly a timeout" } else { "no timeout" };
+            return format!(" A round takes {} on average, with {signs} and {rare}.", time(mean));
+        }
+        let rto_min = self.contender.settings.tcp.rto_min;
+        let number =
+            if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
+        let mut text = format!(" A round takes {} on average and has {number} of {rto_min} or more.", time(mean));
+        let story = self.story.filter(|story| story.fan_in == row.point.fan_in);
+        if let Some(stall) = story.and_then(Story::longest_stall) {
+            let waits = time((stall.to_us - stall.from_us) / 1e3);
+            let cause = stall.cause.map(|cause| cause.clause());
+            text += &match (stall.others, cause) {
+                (0, Some(cause)) => {
+                    format!(" In the round shown below everyone waits {waits} for one flow that {cause}.")
+                }
+                (0, None) => format!(" In the round shown below everyone waits {waits} for one flow."),
+                (n, Some(cause)) => {
+                    format!(" In the round shown below everyone waits {waits} for {} flows; the first {cause}.", n + 1)
+                }
+                (n, None) => format!(" In the round shown below everyone waits {waits} for {} flows.", n + 1),
+            };
+        }
+        text
+    }
+
+    fn rate(&self, mbps: f64) -> String {
+        rate(mbps, self.line_mbps)
+    }
+}
+
+/// Best against worst, at the largest fan-in that all schemes have finished.
+fn comparison(summary: &Summary, schemes: &[Finding], line_mbps: f64) -> Option<Finding> {
+    let of = |row: &SummaryRow| row.point.fan_in;
+    let complete = |n: u32| summary.rows.iter().filter(|row| of(row) == n).count() == schemes.len();
+    let fan_in = summary.rows.iter().map(of).filter(|&n| complete(n)).max().filter(|_| schemes.len() > 1)?;
+    let there = || summary.rows.iter().filter(|row| of(row) == fan_in);
+    let better = |a: &SummaryRow, b: &SummaryRow| a.goodput_mbps.mean > b.goodput_mbps.mean;
+    let best = there().reduce(|a, b| if better(b, a) { b } else { a })?;
+    let worst = there().reduce(|a, b| if better(a, b) { b } else { a })?;
+    let held = schemes.iter().filter(|f| f.verdict == Verdict::Holds).count();
+    let head = match (held, schemes.len()) {
+        (0, _) => "no scheme holds over the whole sweep".into(),
+        (held, all) if held == all => "every scheme holds over the whole sweep".into(),
+        (1, all) => format!("one scheme of {all} holds over the whole sweep"),
+        (held, all) => format!("{held} schemes of {all} hold over the whole sweep"),
+    };
+    let mut says = format!("With {fan_in} senders {} moves {}", best.scheme, rate(best.goodput_mbps.mean, line_mbps));
+    let factor = best.goodput_mbps.mean / worst.goodput_mbps.mean;
+    says += &match factor {
+        f if f < 1.05 => "; the others move about as much".into(),
+        f if f.is_finite() => format!(", {} times as much as {}", three(f), worst.scheme),
+        _ => format!("; {} moves nothing", worst.scheme),
+    };
+    if let (Some(best_p99), Some(worst_p99)) = (best.qct_ms.p99, worst.qct_ms.p99)
+        && factor >= 1.05
+    {
+        says += &format!("; 99 % of its rounds end within {}, against {}", time(best_p99), time(worst_p99));
+    }
+    Some(Finding { scheme: None, verdict: Verdict::Overall, head, says: says + "." })
+}
+
+/// A goodput with its unit; the unit follows from line rate, so that figures can be compared.
+fn rate(mbps: f64, line_mbps: f64) -> String {
+    if line_mbps >= 100_000.0 { format!("{} Gbit/s", three(mbps / 1e3)) } else { format!("{} Mbit/s", three(mbps)) }
+}
+
+/// Rounds to share by; where none ended, the whole run counts as one.
+fn rounds(row: &SummaryRow) -> f64 {
+    if row.rounds > 0.0 { row.rounds } else { 1.0 }
+}
+
+fn timeouts_a_round(row: &SummaryRow) -> f64 {
+    row.timeouts / rounds(row)
+}

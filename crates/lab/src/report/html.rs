@@ -1,0 +1,107 @@
+//! The page: the report's words as plain HTML, its data as JSON, and the charts' code, in one file that asks for no other.
+
+use super::Report;
+use super::findings::Verdict;
+
+const SCRIPT: &str = include_str!("../../../../web/dist/report.js");
+const STYLE: &str = include_str!("../../../../web/dist/report.css");
+
+impl Report {
+    /// The page.
+    pub fn html(&self) -> String {
+        // A report is numbers and texts: there is nothing in it that JSON lacks.
+        let data = serde_json::to_string(self).unwrap_or_default();
+        let mut page = String::with_capacity(data.len() + SCRIPT.len() + STYLE.len() + 20_000);
+        page += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+        page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+        page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+        // Nothing may be fetched, whatever a scenario's text says.
+        page += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
+                 script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n";
+        page += &format!("<title>{}: fanin</title>\n", text(&self.title));
+        page += &format!("<style>\n{STYLE}</style>\n</head>\n<body>\n");
+        page += &self.head();
+        page += "<main>\n";
+        page += &self.findings();
+        page += "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
+        page += &self.origin();
+        page += "</main>\n";
+        page += &format!("<script type=\"application/json\" id=\"data\">{}</script>\n", data.replace('<', "\\u003c"));
+        page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+        page
+    }
+
+    fn head(&self) -> String {
+        let [cluster, workload] = &self.setting;
+        format!(
+            "<header>\n<p class=\"kicker\">fanin compare · {}</p>\n<h1>{}</h1>\n<p class=\"setting\">{}<br>{}</p>\n\
+             </header>\n",
+            text(&self.scenario),
+            text(&self.title),
+            text(cluster),
+            text(workload)
+        )
+    }
+
+    fn findings(&self) -> String {
+        let mut html = String::from("<section aria-labelledby=\"findings\">\n<h2 id=\"findings\">Findings</h2>\n");
+        for finding in &self.findings {
+            let (class, chip) = match finding.verdict {
+                Verdict::Holds => ("holds", "holds"),
+                Verdict::Falls => ("falls", "falls"),
+                Verdict::Collapses => ("collapses", "collapses"),
+                Verdict::Open => ("open", "open"),
+                Verdict::Overall => ("overall", ""),
+            };
+            let head = match &finding.scheme {
+                Some(scheme) => format!(
+                    "<span class=\"chip {class}\">{chip}</span> <b class=\"scheme\">{}</b> {}",
+                    text(scheme),
+                    text(&finding.head)
+                ),
+                None => format!("<b>{}</b>", text(&capital(&finding.head))),
+            };
+            html += &format!(
+                "<div class=\"finding {class}\"><p class=\"head\">{head}</p><p>{}</p></div>\n",
+                text(&finding.says)
+            );
+        }
+        html + "</section>\n"
+    }
+
+    fn origin(&self) -> String {
+        format!(
+            "<section aria-labelledby=\"origin\">\n<h2 id=\"origin\">How to make it again</h2>\n\
+             <p>This command makes the same results, to the byte, on any machine and with any number of threads:</p>\n\
+             <pre tabindex=\"0\" class=\"command\">{}</pre>\n\
+             <p>fanin {}; resolved scenario <code>{}</code>. Tables of every run lie beside this page.</p>\n\
+             <h3>The scenario, {}</h3>\n<pre tabindex=\"0\">{}</pre>\n</section>\n",
+            text(&self.command),
+            text(&self.fanin),
+            text(&self.hash),
+            text(&self.scenario),
+            text(&self.scenario_text)
+        )
+    }
+}
+
+fn capital(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// A text as HTML shows it.
+fn text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        match c {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            c if c.is_control() && c != '\n' && c != '\t' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}

@@ -1,0 +1,166 @@
+//! The report: one HTML file that tells what a comparison found, and shows what happened inside.
+//!
+//! [`report`] gathers the data from finished runs and watches one run a scheme again; [`Report::html`] writes the page.
+//! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
+
+mod cdf;
+mod findings;
+mod html;
+mod rows;
+mod stall;
+mod story;
+mod window;
+
+use std::sync::atomic::AtomicBool;
+
+use fanin_spec::{Contender, RunSpec, RunTables};
+
+use crate::{Broken, Manifest, Outcome, Runner, Summary, setting};
+
+use cdf::Cdf;
+use findings::Finding;
+use rows::ReportRow;
+use story::Story;
+
+/// Everything that the page shows; the JSON in it has this form.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Report {
+    /// The version of this form: 1.
+    schema: u32,
+    /// The version of the program.
+    fanin: String,
+    /// What the scenario says of itself, else its file's name.
+    title: String,
+    /// The scenario file's own name.
+    scenario: String,
+    /// The name of the resolved scenario: equal for equal settings.
+    hash: String,
+    /// The command, without what changes no result: threads, and where results go.
+    command: String,
+    /// The scenario's text as it was read.
+    scenario_text: String,
+    /// The cluster; the workload and its seeds.
+    setting: [String; 2],
+    /// The rate of the client's link.
+    line_mbps: f64,
+    /// What was found, in words: of all schemes first, then scheme by scheme.
+    findings: Vec<Finding>,
+    /// The schemes, in the order of the command.
+    schemes: Vec<SchemeFacts>,
+    /// By scheme, then fan-in.
+    rows: Vec<ReportRow>,
+    /// Distributions of times: by scheme, then fan-in.
+    cdfs: Vec<Cdf>,
+    /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
+    stories: Vec<Story>,
+}
+
+/// A scheme and where it collapses.
+#[derive(Clone, Debug, serde::Serialize)]
+struct SchemeFacts {
+    label: String,
+    onset: Option<u32>,
+}
+
+/// Gathers the report of a comparison, with one more run a scheme, which is watched. A `stop` leaves out the stories
+/// that are not told by then.
+///
+/// # Errors
+/// A watched run that broke an invariant.
+pub fn report(
+    runner: &dyn Runner,
+    title: Option<&str>,
+    contenders: &[Contender],
+    manifest: &Manifest,
+    summary: &Summary,
+    (specs, outcome): (&[RunSpec], &Outcome),
+    stop: &AtomicBool,
+) -> Result<Report, Broken> {
+    let runs: Vec<(&RunSpec, &RunTables)> = specs
+        .iter()
+        .zip(&outcome.runs)
+        .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
+        .collect();
+    let mut stories = Vec::new();
+    for (label, onset) in &summary.onset.0 {
+        let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
+        if let Some((spec, tables)) = story::choose(&runs, label, &rows, *onset) {
+            stories.extend(story::tell(runner, spec, tables, stop)?);
+        }
+    }
+    let line_mbps = contenders.iter().map(|c| line_rate(c).0).max().unwrap_or(0) as f64 / 1e6;
+    Ok(Report {
+        schema: 1,
+        fanin: manifest.version.clone(),
+        title: title.unwrap_or(&summary.scenario).into(),
+        scenario: summary.scenario.clone(),
+        hash: summary.hash.clone(),
+        command: command(&manifest.arguments),
+        scenario_text: manifest.scenario_text.clone(),
+        setting: setting(contenders),
+        line_mbps,
+        findings: findings::findings(contenders, summary, &stories, line_mbps),
+        schemes: summary
+            .onset
+            .0
+            .iter()
+            .map(|(label, onset)| SchemeFacts { label: label.clone(), onset: *onset })
+            .collect(),
+        rows: summary.rows.iter().map(|row| ReportRow::new(row, &runs)).collect(),
+        cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.point.fan_in, &runs)).collect(),
+        stories,
+    })
+}
+
+fn line_rate(contender: &Contender) -> fanin_units::Rate {
+    let link = &contender.settings.link;
+    link.client_rate.0.unwrap_or(link.rate)
+}
+
+/// The command for a shell, without what changes no result.
+fn command(arguments: &[String]) -> String {
+    const WITH_VALUE: [&str; 2] = ["--jobs", "--out"];
+    const ALONE: [&str; 2] = ["--json", "--no-cache"];
+    let mut text = String::from("fanin");
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let name = argument.split('=').next().unwrap_or_default();
+        if WITH_VALUE.contains(&name) {
+            if name == argument {
+                arguments.next();
+            }
+        } else if !ALONE.contains(&argument.as_str()) {
+            text.push(' ');
+            text += &quoted(argument);
+        }
+    }
+    text
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./,:=@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(arguments: &[&str]) -> String {
+        command(&arguments.iter().map(|a| a.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_command_leaves_out_what_changes_no_result() {
+        let command = said(&["compare", "a.toml", "--jobs", "2", "--out=d", "--seeds", "3", "--out", "e", "--json"]);
+        assert_eq!(command, "fanin compare a.toml --seeds 3");
+    }
+
+    #[test]
+    fn the_command_can_be_given_to_a_shell() {
+        assert_eq!(
+            said(&["compare", "my file.toml", "--set", "link.rate='1 Gbit/s'", ""]),
+            r#"fanin compare 'my file.toml' --set 'link.rate='\''1 Gbit/s'\''' ''"#
+        );
+    }
+}

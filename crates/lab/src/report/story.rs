@@ -1,0 +1,376 @@
+//! What happened inside one run of a scheme: the run is watched again, and its round that tells most is kept.
+
+use std::sync::atomic::AtomicBool;
+
+use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
+use fanin_units::QueueSize;
+
+use super::stall::{Stall, stalls};
+use super::window::Window;
+use crate::figures::time;
+use crate::{Broken, RunError, Runner, SummaryRow};
+
+/// One run, watched for some rounds.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(super) struct Story {
+    pub scheme: String,
+    pub fan_in: u32,
+    pub seed: u64,
+    /// When it begins in the run; every other time is since then.
+    start_ms: f64,
+    length_us: f64,
+    /// Whether a round waits for a timeout.
+    pub stalled: bool,
+    /// How long the first round of the story takes, if it ends.
+    pub round_ms: Option<f64>,
+    /// What the client's port holds, as the scenario says it and in bytes.
+    buffer: String,
+    buffer_bytes: u64,
+    /// What a packet carries.
+    mss_bytes: u64,
+    queue: Series,
+    /// Windows of some servers, in the order in which they time out; the last one is for comparison.
+    windows: Vec<ServerWindow>,
+    drops: Happenings,
+    fast_retransmits: Happenings,
+    timeouts: Happenings,
+    round_ends_us: Vec<f64>,
+    pub stalls: Vec<Stall>,
+    /// The story in words.
+    says: String,
+}
+
+/// A value that stands from each time to the next.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+struct Series {
+    us: Vec<f64>,
+    bytes: Vec<u64>,
+}
+
+#[derive(Clone, Debug, serde::Serialize)]
+struct ServerWindow {
+    server: String,
+    cwnd: Series,
+}
+
+/// Things that happened: `servers` names each one's server.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+struct Happenings {
+    /// How many there were; some may be left out below.
+    total: usize,
+    us: Vec<f64>,
+    servers: Vec<String>,
+}
+
+/// Servers whose windows are watched, and those of them that are shown.
+const WATCHED: usize = 256;
+const SHOWN: usize = 8;
+/// Points of a series, and happenings of a kind.
+const QUEUE_POINTS: usize = 2_000;
+const WINDOW_POINTS: usize = 600;
+const HAPPENINGS: usize = 3_000;
+
+/// The run that is told: of the median seed by goodput, where the scheme collapses or falls, else at the largest fan-in.
+pub(super) fn choose<'a>(
+    runs: &[(&'a RunSpec, &'a RunTables)],
+    label: &str,
+    rows: &[&SummaryRow],
+    onset: Option<u32>,
+) -> Option<(&'a RunSpec, &'a RunTables)> {
+    let fall = super::findings::fall(rows).map(|row| row.point.fan_in);
+    let fan_in = onset.or(fall).or_else(|| rows.last().map(|row| row.point.fan_in))?;
+    let mut of_point: Vec<_> =
+        runs.iter().filter(|(spec, _)| spec.label == label && spec.fan_in == fan_in).copied().collect();
+    of_point.sort_by(|(a, x), (b, y)| x.goodput_mbps().total_cmp(&y.goodput_mbps()).then(a.seed.cmp(&b.seed)));
+    of_point.get(of_point.len().checked_sub(1)? / 2).copied()
+}
+
+/// Watches the run again and tells it; `None` where a stop came first, or the runner cannot look inside.
+pub(super) fn tell(
+    runner: &dyn Runner,
+    spec: &RunSpec,
+    tables: &RunTables,
+    stop: &AtomicBool,
+) -> Result<Option<Story>, Broken> {
+    let window = Window::of(spec, tables);
+    let servers = slowest(tables, window.round, spec.fan_in);
+    let watch = Watch { step: window.step(), from: window.from, to: window.to, servers };
+    match runner.watch(spec, watch, stop) {
+        Ok(seen) if seen.samples.is_empty() => Ok(None),
+        Ok(seen) => Ok(Some(Story::new(spec, tables, window, &seen.samples, &seen.events))),
+        Err(RunError::Stopped) => Ok(None),
+        Err(RunError::Broken(what)) => {
+            Err(Broken { label: spec.label.clone(), fan_in: spec.fan_in, seed: spec.seed, what })
+        }
+    }
+}
+
+/// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
+fn slowest(tables: &RunTables, round: u32, fan_in: u32) -> Vec<u32> {
+    let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == round).collect();
+    flows.sort_by_key(|f| (std::cmp::Reverse(f.fct_ps.unwrap_or(u64::MAX)), f.server));
+    let mut servers: Vec<u32> = flows.iter().map(|f| f.server).collect();
+    if servers.is_empty() {
+        servers = (0..fan_in).collect();
+    }
+    shortened(servers, WATCHED)
+}
+
+/// The first of a list and the last one, `most` in all.
+fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
+    if list.len() > most {
+        let last = list.len() - 1;
+        list.swap(most - 1, last);
+        list.truncate(most);
+    }
+    list
+}
+
+impl Story {
+    fn new(spec: &RunSpec, tables: &RunTables, window: Window, samples: &[SampleRow], events: &[EventRow]) -> Story {
+        let settings = &spec.settings;
+        let from = window.from.0;
+        let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
+        let length_us = us(window.to.0);
+        let frame = settings.tcp.mss.0 + 40 + settings.link.framing.0;
+        let buffer_bytes = match settings.switch.buffer {
+            QueueSize::Bytes(bytes) => bytes,
+            QueueSize::Packets(packets) => u64::from(packets).saturating_mul(frame),
+        };
+        // A queue that holds something moves at least once in the time of a packet.
+        let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
+        let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame).0.saturating_mul(2));
+        let series = |kind: &str, of: Option<&str>| {
+            let rows = samples.iter().filter(move |s| s.series == kind && of.is_none_or(|of| s.of == of));
+            rows.map(|s| (s.time_ps, s.value_bytes)).collect::<Vec<_>>()
+        };
+        let queue = thinned(&with_empty_times(&series("queue", None), busy), busy, QUEUE_POINTS);
+        let mut names: Vec<&str> = samples.iter().filter(|s| s.series == "cwnd").map(|s| s.of.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let first_timeout = |name: &str| {
+            let fired = events.iter().find(|e| e.what == "timeout" && e.at == name);
+            (fired.map_or(u64::MAX, |e| e.time_ps), number(name))
+        };
+        names.sort_by_key(|name| first_timeout(name));
+        let windows = shortened(names, SHOWN)
+            .into_iter()
+            .map(|name| {
+                let cwnd = thinned(&changes(&series("cwnd", Some(name))), window.step().0 * 1_000, WINDOW_POINTS);
+                ServerWindow { server: name.to_string(), cwnd: Series::new(&cwnd, us) }
+            })
+            .collect();
+        let happenings = |what: &str, most: usize| {
+            let rows: Vec<&EventRow> = events.iter().filter(|e| e.what == what).collect();
+            let every = rows.len().div_ceil(most.max(1)).max(1);
+            let kept = || rows.iter().step_by(every);
+            Happenings {
+                total: rows.len(),
+                us: kept().map(|e| us(e.time_ps)).collect(),
+                servers: kept().map(|e| if what == "drop" { e.of.clone() } else { e.at.clone() }).collect(),
+            }
+        };
+        let first = tables.queries.iter().find(|q| q.start_ps >= from);
+        // The end of the round before falls on the story's start.
+        let ends = events.iter().filter(|e| e.what == "round_end" && e.time_ps > from);
+        let mut story = Story {
+            scheme: spec.label.clone(),
+            fan_in: spec.fan_in,
+            seed: spec.seed,
+            start_ms: round_to(from as f64 / 1e9, 1e-4),
+            length_us,
+            stalled: window.stalls,
+            round_ms: first.and_then(|q| q.qct_ps).map(|ps| round_to(ps as f64 / 1e9, 1e-4)),
+            buffer: settings.switch.buffer.to_string(),
+            buffer_bytes,
+            mss_bytes: settings.tcp.mss.0,
+            queue: Series::new(&queue, us),
+            windows,
+            drops: happenings("drop", HAPPENINGS),
+            fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
+            timeouts: happenings("timeout", usize::MAX),
+            round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
+            stalls: stalls(spec, from, samples, events),
+            says: String::new(),
+        };
+        story.says = story.in_words();
+        story
+    }
+
+    /// The stall that takes longest.
+    pub fn longest_stall(&self) -> Option<&Stall> {
+        let length = |s: &Stall| s.to_us - s.from_us;
+        self.stalls.iter().reduce(|a, b| if length(b) > length(a) { b } else { a })
+    }
+
+    fn in_words(&self) -> String {
+        // Of a round that stalls, what comes after it is only shown.
+        let end = if self.stalled { self.round_ends_us.first().copied().unwrap_or(f64::MAX) } else { f64::MAX };
+        let many = |of: &Happenings, what: &str| match of.until(end) {
+            0 => format!("no {what}"),
+            1 => format!("1 {what}"),
+            n => format!("{n} {what}s"),
+        };
+        let rounds = match (self.stalled, self.round_ends_us.len()) {
+            (true, _) => "The first round that waits for a timeout".into(),
+            (false, 0) => format!("The first {}", time(self.length_us / 1e3)),
+            (false, 1) => "The first round".into(),
+            (false, n) => format!("The first {n} rounds"),
+        };
+        let mut text = format!(
+            "{rounds}, with {} senders under seed {}: {}, {}, {}.",
+            self.fan_in,
+            self.seed,
+            many(&self.drops, "dropped packet"),
+            many(&self.fast_retransmits, "fast retransmit"),
+            many(&self.timeouts, "timeout"),
+        );
+        text += &match self.longest_stall() {
+            Some(stall) => self.wait_in_words(stall),
+            None if self.stalled => " The link to the client is busy while the timeouts run.".into(),
+            None => {
+                let most = self.queue.bytes.iter().max().copied().unwrap_or(0);
+                let share = most as f64 / self.buffer_bytes.max(1) as f64 * 100.0;
+                format!(" The queue at the client's port takes at most {share:.0} % of its buffer of {}.", self.buffer)
+            }
+        };
+        text
+    }
+
+    fn wait_in_words(&self, stall: &Stall) -> String {
+        let mut text = format!(
+            " From {} to {} nothing reaches the client: everyone waits for {}",
+            time(stall.from_us / 1e3),
+            time(stall.to_us / 1e3),
+            stall.server
+        );
+        text += &stall.cause.map_or(String::new(), |cause| format!(", which {}", cause.clause()));
+        text += &match stall.others {
+            0 => ".".into(),
+            1 => "; 1 more server times out in this round.".into(),
+            n => format!("; {n} more servers time out in this round."),
+        };
+        if let Some(round) = self.round_ms {
+            let lasts = (stall.to_us - stall.from_us) / 1e3;
+            let share = lasts / round * 100.0;
+            text += &format!(" The round takes {}; {} of it, {share:.0} %, is this wait.", time(round), time(lasts));
+        }
+        text
+    }
+}
+
+impl Happenings {
+    /// How many there were until then.
+    fn until(&self, end_us: f64) -> usize {
+        match self.us.iter().rposition(|&us| us <= end_us) {
+            _ if end_us == f64::MAX => self.total,
+            Some(last) => (last + 1) * self.total / self.us.len(),
+            None => 0,
+        }
+    }
+}
+
+impl Series {
+    fn new(points: &[(u64, u64)], us: impl Fn(u64) -> f64) -> Series {
+        Series { us: points.iter().map(|p| us(p.0)).collect(), bytes: points.iter().map(|p| p.1).collect() }
+    }
+}
+
+/// The number in `server12`, so that names sort as people count.
+fn number(name: &str) -> u64 {
+    name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
+}
+
+/// The value to a multiple of `unit`, printed without digits beyond it.
+pub(super) fn round_to(value: f64, unit: f64) -> f64 {
+    let scale = (1.0 / unit).round();
+    (value * scale).round() / scale
+}
+
+/// A queue's samples with an empty queue wherever none was taken for longer than `busy`.
+fn with_empty_times(points: &[(u64, u64)], busy: u64) -> Vec<(u64, u64)> {
+    let mut all = Vec::with_capacity(points.len());
+    for (i, &(time, value)) in points.iter().enumerate() {
+        all.push((time, value));
+        if value > 0 && points.get(i + 1).is_none_or(|next| next.0 - time > busy) {
+            all.push((time.saturating_add(busy), 0));
+        }
+    }
+    all
+}
+
+/// The points at which the value changes, and the last one.
+fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let keep = |i: usize| i == 0 || i + 1 == points.len() || points[i].1 != points[i - 1].1;
+    (0..points.len()).filter(|&i| keep(i)).map(|i| points[i]).collect()
+}
+
+/// At most about `most` points: of neighbours no further apart than `apart` the first, the least, the largest and the
+/// last are kept, so that no peak and no fall is lost.
+fn thinned(points: &[(u64, u64)], apart: u64, most: usize) -> Vec<(u64, u64)> {
+    if points.len() <= most {
+        return points.to_vec();
+    }
+    let group = points.len().div_ceil(most / 4);
+    let mut kept = Vec::new();
+    let mut rest = points;
+    while !rest.is_empty() {
+        let near = rest.windows(2).take(group - 1).take_while(|pair| pair[1].0 - pair[0].0 <= apart).count();
+        let (these, others) = rest.split_at(near + 1);
+        let by_value = |i: &usize| these[*i].1;
+        let least = (0..=near).min_by_key(by_value).unwrap_or(0);
+        let largest = (0..=near).max_by_key(by_value).unwrap_or(0);
+        let mut indices = [0, least, largest, near];
+        indices.sort_unstable();
+        for (i, &index) in indices.iter().enumerate() {
+            if i == 0 || indices[i - 1] != index {
+                kept.push(these[index]);
+            }
+        }
+        rest = others;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::FlowRow;
+
+    use super::*;
+
+    #[test]
+    fn an_empty_queue_is_put_where_nothing_was_seen() {
+        let points = [(0, 5), (10, 9), (100, 3), (110, 0)];
+        assert_eq!(with_empty_times(&points, 10), [(0, 5), (10, 9), (20, 0), (100, 3), (110, 0)]);
+        assert_eq!(with_empty_times(&[(0, 5)], 10), [(0, 5), (10, 0)]);
+    }
+
+    #[test]
+    fn only_changes_and_the_last_point_are_kept() {
+        assert_eq!(changes(&[(0, 1), (1, 1), (2, 2), (3, 2), (4, 2)]), [(0, 1), (2, 2), (4, 2)]);
+        assert_eq!(changes(&[]), []);
+    }
+
+    #[test]
+    fn thinning_keeps_peaks_and_falls_and_what_stands_apart() {
+        let mut points: Vec<(u64, u64)> = (0..10_000).map(|i| (i, 50 + i % 7)).collect();
+        points[1_234].1 = 900;
+        points[7_000].1 = 0;
+        points.push((1_000_000, 55));
+        let thin = thinned(&points, 100, 400);
+        assert!(thin.len() <= 440, "{}", thin.len());
+        assert!(thin.contains(&(1_234, 900)) && thin.contains(&(7_000, 0)));
+        assert_eq!(thin[thin.len() - 2..], [(9_999, points[9_999].1), (1_000_000, 55)]);
+        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn the_servers_that_answer_last_come_first_and_the_first_to_answer_last() {
+        let flow = |server, fct_ps| FlowRow { round: 2, server, payload_bytes: 1, start_ps: 0, fct_ps };
+        let mut flows = vec![flow(0, Some(5)), flow(1, None), flow(2, Some(9)), flow(3, Some(1))];
+        flows.push(FlowRow { round: 1, ..flow(4, None) });
+        let tables = RunTables { flows, ..RunTables::default() };
+        assert_eq!(slowest(&tables, 2, 5), [1, 2, 0, 3]);
+        assert_eq!(slowest(&tables, 7, 3), [0, 1, 2]);
+    }
+}

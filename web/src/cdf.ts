@@ -1,0 +1,87 @@
+// Distributions of query and flow times at one fan-in.
+
+import uPlot from "uplot";
+import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip } from "./chart";
+import { type Curve, fanIns, type Report } from "./data";
+import { choice, el, section } from "./dom";
+import { three, tick, time } from "./format";
+import type { Schemes } from "./schemes";
+
+export function distributions(report: Report, schemes: Schemes): HTMLElement {
+  const all = fanIns(report);
+  const onsets = report.schemes.map((s) => s.onset).filter((n) => n !== null);
+  let fanIn = onsets.length > 0 ? Math.min(...onsets) : (all[all.length - 1] ?? 0);
+  let which: "qct" | "fct" = "qct";
+  const says = "Cumulative distributions of completion times, a curve a scheme; percentiles are in the table below.";
+  const chart = new Chart(says, 300, () => curves(report, schemes, fanIn, which));
+  schemes.onChange(() => chart.draw());
+  const select = el("select", { id: "fan-in" }, ...all.map((n) => el("option", { value: String(n) }, String(n))));
+  select.value = String(fanIn);
+  select.addEventListener("change", () => {
+    fanIn = Number(select.value);
+    chart.draw();
+  });
+  const options = [
+    { value: "qct", label: "queries" },
+    { value: "fct", label: "flows" },
+  ] as const;
+  const switcher = choice("Times of", options, (value) => {
+    which = value;
+    chart.draw();
+  });
+  const controls = el("div", { class: "title" }, el("label", { for: "fan-in" }, "Senders ", select), switcher);
+  const caption = "Share of all queries, or of all single answers, that took no longer; all seeds together.";
+  return section("cdf", "Completion times", el("figure", {}, controls, chart.frame, el("figcaption", {}, caption)));
+}
+
+function curves(report: Report, schemes: Schemes, fanIn: number, which: "qct" | "fct") {
+  const empty: Curve = { ms: [], share: [] };
+  const found = schemes.labels.map((label) => report.cdfs.find((c) => c.scheme === label && c.fan_in === fanIn)?.[which] ?? empty);
+  // Every curve begins at zero, just before its first time.
+  const tables = found.map(({ ms, share }): uPlot.AlignedData => {
+    const first = ms[0];
+    return first === undefined ? [[1], [null]] : [[first * (1 - 1e-9), ...ms], [0, ...share.map((s) => s * 100)]];
+  });
+  const times = found.flatMap((curve) => curve.ms);
+  const low = times.length > 0 ? Math.min(...times) / 1.15 : 1;
+  const high = times.length > 0 ? Math.max(...times) * 1.15 : 10;
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const series: uPlot.Series[] = [{}];
+  for (const label of schemes.labels) {
+    series.push({
+      label,
+      show: schemes.shows(label),
+      stroke: schemes.colour(label),
+      dash: schemes.dash(label),
+      width: 2,
+      spanGaps: true,
+      points: { show: false },
+      ...(stepped ? { paths: stepped } : {}),
+    });
+  }
+  const hover: Hover = (u) => {
+    const ms = u.posToVal(u.cursor.left ?? 0, "x");
+    const lines = schemes.labels
+      .map((label, i) => ({ label, curve: found[i] ?? empty }))
+      .filter(({ label, curve }) => schemes.shows(label) && curve.ms.length > 0)
+      .map(({ label, curve }) => ({
+        name: label,
+        value: `${three((curve.share[at(curve.ms, ms)] ?? 0) * 100)} %`,
+        colour: schemes.colour(label),
+      }));
+    return { title: `within ${time(ms)}`, lines };
+  };
+  const options: Omit<uPlot.Options, "width" | "height"> = {
+    legend: { show: false },
+    padding: [8, 14, 0, 0],
+    scales: { x: { time: false, distr: 3, log: 10, range: () => [low, high] }, y: { range: () => [0, 104] } },
+    axes: [
+      axis({ label: "completion time", size: 34, splits: () => logTicks(low, high), filter: (_, s) => s, values: (_, s) => s.map(tick) }),
+      axis({ size: LEFT - 18, label: "share, %" }),
+    ],
+    series,
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+    plugins: [tooltip(hover)],
+  };
+  return { options, data: uPlot.join(tables) };
+}

@@ -1,0 +1,142 @@
+// What all charts share: a frame that fits its width, colours, hover, and drawing on the canvas.
+
+import uPlot from "uplot";
+import { el } from "./dom";
+import { colours, onTheme } from "./theme";
+
+export interface Line {
+  name: string;
+  value: string;
+  colour: string;
+}
+
+/** What stands beside the cursor: a title and its lines; none hides it. */
+export type Hover = (u: uPlot) => { title: string; lines: Line[] } | undefined;
+
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
+
+/** A chart that is made anew when colours change and keeps the width of its frame. */
+export class Chart {
+  readonly frame: HTMLElement;
+  private plot: uPlot | undefined;
+
+  constructor(
+    readonly says: string,
+    private readonly height: number,
+    private readonly make: () => { options: Omit<uPlot.Options, "width" | "height">; data: uPlot.AlignedData },
+  ) {
+    this.frame = el("div", { class: "chart", role: "img", "aria-label": says });
+    new ResizeObserver(() => this.fit()).observe(this.frame);
+    onTheme(() => this.draw());
+  }
+
+  get u(): uPlot | undefined {
+    return this.plot;
+  }
+
+  /** Draws it from the start. */
+  draw(): void {
+    this.plot?.destroy();
+    this.plot = undefined;
+    this.fit();
+  }
+
+  private fit(): void {
+    const width = Math.floor(this.frame.clientWidth);
+    if (width === 0) return;
+    if (this.plot) {
+      if (this.plot.width !== width) this.plot.setSize({ width, height: this.height });
+      return;
+    }
+    const { options, data } = this.make();
+    this.plot = new uPlot({ ...options, width, height: this.height }, data, this.frame);
+  }
+}
+
+/** An axis in the theme's colours. */
+export function axis(more: uPlot.Axis): uPlot.Axis {
+  const { faint, grid } = colours();
+  const line = { stroke: grid, width: 1 };
+  return { stroke: faint, font: FONT, labelFont: FONT, labelSize: 18, grid: line, ticks: { ...line, size: 4 }, ...more };
+}
+
+/** Width of the axis on the left: the same everywhere, so that charts with one time axis stand under each other. */
+export const LEFT = 58;
+
+/** The text beside the cursor. */
+export function tooltip(hover: Hover): uPlot.Plugin {
+  const box = el("div", { class: "tip", hidden: "" });
+  return {
+    hooks: {
+      init: (u) => void u.over.append(box),
+      setCursor: (u) => {
+        const left = u.cursor.left ?? -1;
+        const shown = left < 0 ? undefined : hover(u);
+        box.hidden = !shown;
+        if (!shown) return;
+        const lines = shown.lines.map(({ name, value, colour }) => {
+          const dot = el("i");
+          dot.style.background = colour;
+          return el("div", {}, dot, el("span", {}, name), el("b", {}, value));
+        });
+        box.replaceChildren(el("strong", {}, shown.title), ...lines);
+        const right = left > u.over.clientWidth / 2;
+        box.style.left = right ? "" : `${left + 14}px`;
+        box.style.right = right ? `${u.over.clientWidth - left + 14}px` : "";
+      },
+    },
+  };
+}
+
+/** Draws in the chart's pixels, kept within the plot; `under` the series or over them. */
+export function drawing(under: boolean, draw: (u: uPlot, c: CanvasRenderingContext2D, ratio: number) => void): uPlot.Plugin {
+  const hook = (u: uPlot) => {
+    const c = u.ctx;
+    c.save();
+    c.beginPath();
+    c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    c.clip();
+    draw(u, c, devicePixelRatio);
+    c.restore();
+  };
+  return { hooks: under ? { drawClear: hook } : { draw: hook } };
+}
+
+/** Sets the canvas's font, as large as in axes. */
+export function font(c: CanvasRenderingContext2D, ratio: number, weight = ""): void {
+  c.font = `${weight} ${FONT.replace("12px", `${12 * ratio}px`)}`.trim();
+}
+
+/** A vertical line through the plot. */
+export function upright(u: uPlot, c: CanvasRenderingContext2D, value: number): void {
+  const x = Math.round(u.valToPos(value, "x", true));
+  c.beginPath();
+  c.moveTo(x, u.bbox.top);
+  c.lineTo(x, u.bbox.top + u.bbox.height);
+  c.stroke();
+}
+
+/** The least index whose value is over `x`, less one: where a value that stands until the next was set. */
+export function at(values: ArrayLike<number>, x: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((values[middle] ?? Infinity) <= x) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Round values between two ends of a logarithmic axis. */
+export function logTicks(low: number, high: number): number[] {
+  const ticks: number[] = [];
+  const wide = high / low > 300;
+  for (let decade = 10 ** Math.floor(Math.log10(low)); decade <= high; decade *= 10) {
+    for (const step of wide ? [1] : [1, 2, 5]) {
+      const value = Number((decade * step).toPrecision(1));
+      if (value >= low * 0.999 && value <= high * 1.001) ticks.push(value);
+    }
+  }
+  return ticks;
+}

@@ -1,0 +1,99 @@
+// The report's data, as crates/lab/src/report writes it.
+
+export interface Spread {
+  mean: number | null;
+  p50: number | null;
+  p95: number | null;
+  p99: number | null;
+  p999: number | null;
+  max: number | null;
+}
+
+export interface Row {
+  scheme: string;
+  point: { fan_in: number };
+  seeds: number;
+  goodput_mbps: { mean: number; lo: number; hi: number };
+  qct_ms: Spread;
+  fct_ms: Spread;
+  timeouts: number;
+  fast_retransmits: number;
+  drops: number;
+  marks: number;
+  data_packets: number;
+  rounds: number;
+  queue_max_bytes: number;
+  jain: number | null;
+  qct_ms_over_seeds: { p50: [number, number] | null; p99: [number, number] | null };
+}
+
+export interface Curve {
+  ms: number[];
+  share: number[];
+}
+
+export interface Cdf {
+  scheme: string;
+  fan_in: number;
+  qct: Curve;
+  fct: Curve;
+}
+
+export interface Series {
+  us: number[];
+  bytes: number[];
+}
+
+export interface Happenings {
+  total: number;
+  us: number[];
+  servers: string[];
+}
+
+export interface Stall {
+  from_us: number;
+  to_us: number;
+  server: string;
+  others: number;
+}
+
+export interface Story {
+  scheme: string;
+  fan_in: number;
+  seed: number;
+  start_ms: number;
+  length_us: number;
+  buffer: string;
+  buffer_bytes: number;
+  mss_bytes: number;
+  queue: Series;
+  windows: { server: string; cwnd: Series }[];
+  drops: Happenings;
+  fast_retransmits: Happenings;
+  timeouts: Happenings;
+  round_ends_us: number[];
+  stalls: Stall[];
+  says: string;
+}
+
+export interface Report {
+  schema: number;
+  line_mbps: number;
+  schemes: { label: string; onset: number | null }[];
+  rows: Row[];
+  cdfs: Cdf[];
+  stories: Story[];
+}
+
+/** The data that stands in the page. */
+export function read(): Report {
+  const text = document.getElementById("data")?.textContent ?? "";
+  const report = JSON.parse(text) as Report;
+  if (report.schema !== 1) throw new Error(`the report's data have schema ${report.schema}; this page reads 1`);
+  return report;
+}
+
+/** The numbers of senders that were tried, rising. */
+export function fanIns(report: Report): number[] {
+  return [...new Set(report.rows.map((row) => row.point.fan_in))].sort((a, b) => a - b);
+}

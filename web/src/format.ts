@@ -1,0 +1,51 @@
+// Figures for people: three digits, and the unit that fits.
+
+export function three(value: number): string {
+  const size = Math.abs(value);
+  if (size < 0.005) return "0";
+  if (size < 9.995) return value.toFixed(2);
+  if (size < 99.95) return value.toFixed(1);
+  return value.toFixed(0);
+}
+
+/** A time given in ms. */
+export function time(ms: number): string {
+  if (ms < 0.9995) return `${three(ms * 1e3)} µs`;
+  if (ms < 999.5) return `${three(ms)} ms`;
+  return `${three(ms / 1e3)} s`;
+}
+
+/** A round value for an axis: no digits that say nothing. */
+export function tick(ms: number): string {
+  const clean = (value: number) => String(Number(value.toPrecision(6)));
+  if (ms === 0) return "0";
+  if (ms < 1) return `${clean(ms * 1e3)} µs`;
+  if (ms < 1000) return `${clean(ms)} ms`;
+  return `${clean(ms / 1e3)} s`;
+}
+
+export function bytes(value: number): string {
+  if (value < 1e3) return `${value} B`;
+  if (value < 1e6) return `${three(value / 1e3)} KB`;
+  return `${three(value / 1e6)} MB`;
+}
+
+/** A mean count. */
+export function count(value: number): string {
+  if (value === 0) return "0";
+  if (value < 0.05) return "<0.1";
+  if (value < 9.95) return String(Number(value.toFixed(1)));
+  if (value < 1e4) return value.toFixed(0);
+  if (value < 1e6) return `${three(value / 1e3)}k`;
+  return `${three(value / 1e6)}M`;
+}
+
+export interface RateUnit {
+  name: string;
+  mbps: number;
+}
+
+/** The unit that suits a line rate. */
+export function rateUnit(lineMbps: number): RateUnit {
+  return lineMbps >= 100_000 ? { name: "Gbit/s", mbps: 1000 } : { name: "Mbit/s", mbps: 1 };
+}

@@ -1,0 +1,59 @@
+// The schemes that are shown, chosen once for every chart, story and table.
+
+import { el } from "./dom";
+import { colours } from "./theme";
+
+const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]] as const;
+
+export class Schemes {
+  private readonly hidden = new Set<string>();
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(readonly labels: readonly string[]) {}
+
+  shows(label: string): boolean {
+    return !this.hidden.has(label);
+  }
+
+  /** Its colour: by place, so that it is the same in every chart. */
+  colour(label: string): string {
+    const { series } = colours();
+    return series[this.labels.indexOf(label) % series.length] ?? "#888";
+  }
+
+  /** Its dashes, so that colour is not all that tells lines apart. */
+  dash(label: string): number[] {
+    return [...(DASHES[this.labels.indexOf(label) % DASHES.length] ?? [])];
+  }
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** A button a scheme. */
+  buttons(): HTMLElement {
+    const buttons = this.labels.map((label) => {
+      const button = el("button", { type: "button", "aria-pressed": "true" }, swatch(this, label), label);
+      button.addEventListener("click", () => {
+        if (!this.hidden.delete(label)) this.hidden.add(label);
+        button.setAttribute("aria-pressed", String(this.shows(label)));
+        for (const listener of this.listeners) listener();
+      });
+      return button;
+    });
+    return el("div", { class: "schemes", role: "group", "aria-label": "Schemes shown" }, ...buttons);
+  }
+}
+
+/** The scheme's line, small; its colour follows the theme. */
+export function swatch(schemes: Schemes, label: string): Element {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "line");
+  const place = schemes.labels.indexOf(label);
+  for (const [name, value] of Object.entries({ width: "22", height: "10", "aria-hidden": "true" })) svg.setAttribute(name, value);
+  const attributes = { x1: "1", x2: "21", y1: "5", y2: "5", "stroke-width": "2.5", "stroke-dasharray": schemes.dash(label).join(" ") };
+  for (const [name, value] of Object.entries(attributes)) line.setAttribute(name, value);
+  line.style.stroke = `var(--series-${place % colours().series.length})`;
+  svg.append(line);
+  return svg;
+}

@@ -1,0 +1,320 @@
+// What happened inside one run: queue, windows and events over one time axis.
+
+import uPlot from "uplot";
+import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, tooltip, upright } from "./chart";
+import type { Happenings, Report, Series, Story } from "./data";
+import { el, section } from "./dom";
+import { bytes, three, time } from "./format";
+import { type Schemes, swatch } from "./schemes";
+import { colours } from "./theme";
+
+/** A story a scheme; nothing where none was told. */
+export function stories(report: Report, schemes: Schemes): HTMLElement[] {
+  if (report.stories.length === 0) return [];
+  const guide =
+    "One run of each scheme, watched: where it collapses or falls, else at the largest fan-in. Drag over a chart to zoom, double-click to see it whole.";
+  const articles = report.stories.map((story) => article(story, schemes));
+  return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
+}
+
+function article(story: Story, schemes: Schemes): HTMLElement {
+  const panels = new Panels(story);
+  const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.fan_in} senders`);
+  const figure = el(
+    "figure",
+    {},
+    el("div", { class: "title" }, el("h4", {}, "Queue at the client’s port"), panels.zooms()),
+    panels.queue.frame,
+    el("div", { class: "title" }, el("h4", {}, "Congestion windows, packets"), panels.legend()),
+    panels.windows.frame,
+    el("h4", {}, "Timeouts, fast retransmits, drops"),
+    panels.events.frame,
+    el("figcaption", {}, `Time is since the start of the first round shown, ${time(story.start_ms)} into the run. Dotted: a round ends. Red: a timeout.`),
+  );
+  const whole = el("article", {}, title, el("p", {}, story.says), figure);
+  schemes.onChange(() => (whole.hidden = !schemes.shows(story.scheme)));
+  return whole;
+}
+
+const ms = (us: number) => us / 1e3;
+
+class Panels {
+  readonly queue: Chart;
+  readonly windows: Chart;
+  readonly events: Chart;
+  private readonly hidden = new Set<string>();
+  private readonly cursor: uPlot.SyncPubSub;
+  /** What is zoomed to, so that charts made anew show it too. */
+  private view: [number, number];
+
+  constructor(private readonly story: Story) {
+    const where = `${story.scheme} with ${story.fan_in} senders`;
+    this.cursor = uPlot.sync(where);
+    this.view = [0, ms(story.length_us)];
+    this.queue = new Chart(`Queue at the client's port, ${where}. ${story.says}`, 170, () => this.queueChart());
+    this.windows = new Chart(
+      `Congestion windows of ${story.windows.map((w) => w.server).join(", ")}, ${where}.`,
+      190,
+      () => this.windowChart(),
+    );
+    const totals = `${story.timeouts.total} timeouts, ${story.fast_retransmits.total} fast retransmits, ${story.drops.total} drops`;
+    this.events = new Chart(`When it happened: ${totals}, ${where}.`, 138, () => this.eventChart());
+  }
+
+  /** Buttons that zoom, for who has no mouse. */
+  zooms(): HTMLElement {
+    const { length_us, stalls } = this.story;
+    const longest = [...stalls].sort((a, b) => b.to_us - b.from_us - (a.to_us - a.from_us))[0];
+    const views: [string, number, number][] = [["whole", 0, length_us]];
+    if (longest) {
+      const margin = (length_us - (longest.to_us - longest.from_us)) * 0.04;
+      views.push(["before the wait", 0, longest.from_us + margin], ["after the wait", longest.to_us - margin, length_us]);
+    }
+    const buttons = views.map(([label, from, to]) => {
+      const button = el("button", { type: "button" }, label);
+      button.addEventListener("click", () => this.zoom(ms(from), ms(to)));
+      return button;
+    });
+    return el("div", { class: "choice", role: "group", "aria-label": "Zoom" }, ...buttons);
+  }
+
+  /** A button a server, which shows or hides its window. */
+  legend(): HTMLElement {
+    const buttons = this.story.windows.map(({ server }, i) => {
+      const dot = el("i");
+      dot.style.background = `var(--series-${i})`;
+      const button = el("button", { type: "button", "aria-pressed": "true" }, dot, server);
+      button.addEventListener("click", () => {
+        if (!this.hidden.delete(server)) this.hidden.add(server);
+        button.setAttribute("aria-pressed", String(!this.hidden.has(server)));
+        this.windows.draw();
+      });
+      return button;
+    });
+    return el("div", { class: "legend", role: "group", "aria-label": "Servers shown" }, ...buttons);
+  }
+
+  private zoom(min: number, max: number): void {
+    this.view = [min, max];
+    for (const chart of [this.queue, this.windows, this.events]) {
+      const { min: low, max: high } = chart.u?.scales["x"] ?? {};
+      if (low !== min || high !== max) chart.u?.setScale("x", { min, max });
+    }
+  }
+
+  private common(hover: Hover, last: boolean): Omit<uPlot.Options, "width" | "height" | "series"> {
+    const [min, max] = this.view;
+    const follow = (u: uPlot, key: string) => {
+      const { min: low, max: high } = u.scales["x"] ?? {};
+      if (key === "x" && low !== undefined && high !== undefined) this.zoom(low, high);
+    };
+    return {
+      legend: { show: false },
+      padding: [8, 14, 0, 0],
+      scales: { x: { time: false, min, max } },
+      axes: [
+        axis(
+          last
+            ? { label: "time, ms", size: 30 }
+            : { size: 8, values: (_, splits) => splits.map(() => "") },
+        ),
+      ],
+      cursor: { y: false, drag: { x: true, y: false, dist: 5 }, points: { show: false }, sync: { key: this.cursor.key, scales: ["x", null] } },
+      hooks: { setScale: [follow], ready: [(u) => u.setScale("x", { min, max })] },
+      plugins: [tooltip(hover), drawing(true, (u, c, ratio) => this.background(u, c, ratio))],
+    };
+  }
+
+  /** Gaps, ends of rounds and timeouts, under the series of every chart. */
+  private background(u: uPlot, c: CanvasRenderingContext2D, ratio: number): void {
+    const { gap, bad, faint } = colours();
+    c.fillStyle = gap;
+    for (const stall of this.story.stalls) {
+      const left = u.valToPos(ms(stall.from_us), "x", true);
+      c.fillRect(left, u.bbox.top, u.valToPos(ms(stall.to_us), "x", true) - left, u.bbox.height);
+    }
+    c.lineWidth = ratio;
+    c.strokeStyle = faint;
+    c.setLineDash([2 * ratio, 3 * ratio]);
+    for (const end of this.story.round_ends_us) upright(u, c, ms(end));
+    c.strokeStyle = bad;
+    c.globalAlpha = 0.6;
+    c.setLineDash([]);
+    for (const timeout of this.story.timeouts.us) upright(u, c, ms(timeout));
+  }
+
+  /** What each gap is, in as many words as there is room for. */
+  private gapLabels(u: uPlot, c: CanvasRenderingContext2D, ratio: number): void {
+    const { text } = colours();
+    font(c, ratio, "600");
+    c.fillStyle = text;
+    c.textAlign = "center";
+    for (const { from_us, to_us, server, others } of this.story.stalls) {
+      const left = Math.max(u.valToPos(ms(from_us), "x", true), u.bbox.left);
+      const right = Math.min(u.valToPos(ms(to_us), "x", true), u.bbox.left + u.bbox.width);
+      const lasts = time(ms(to_us - from_us));
+      const more = others > 0 ? ` and ${others} more` : "";
+      const words = [`${lasts}: everyone waits for ${server}’s timeout${more}`, `${lasts}: waiting for ${server}`, lasts];
+      const fits = words.find((word) => c.measureText(word).width < right - left - 8 * ratio);
+      if (fits) c.fillText(fits, (left + right) / 2, u.bbox.top + u.bbox.height / 2);
+    }
+  }
+
+  private queueChart() {
+    const { queue, buffer, buffer_bytes, length_us } = this.story;
+    const { series, faint } = colours();
+    const [colour = faint] = series;
+    const most = Math.max(buffer_bytes, ...queue.bytes);
+    const hover: Hover = (u) => {
+      const x = u.posToVal(u.cursor.left ?? 0, "x");
+      const value = queue.bytes[at(queue.us, x * 1e3)] ?? 0;
+      return { title: moment(x), lines: [{ name: "queue", value: bytes(value), colour }] };
+    };
+    const base = this.common(hover, false);
+    const limit = drawing(false, (u, c, ratio) => {
+      const y = Math.round(u.valToPos(buffer_bytes, "y", true));
+      c.strokeStyle = c.fillStyle = faint;
+      c.lineWidth = ratio;
+      c.setLineDash([6 * ratio, 4 * ratio]);
+      c.beginPath();
+      c.moveTo(u.bbox.left, y);
+      c.lineTo(u.bbox.left + u.bbox.width, y);
+      c.stroke();
+      font(c, ratio);
+      c.textAlign = "right";
+      c.fillText(`buffer, ${buffer}`, u.bbox.left + u.bbox.width - 6 * ratio, y - 5 * ratio);
+      c.setLineDash([]);
+      this.gapLabels(u, c, ratio);
+    });
+    const options = {
+      ...base,
+      scales: { ...base.scales, y: { range: () => [0, most * 1.2] as [number, number] } },
+      axes: [
+        ...(base.axes ?? []),
+        axis({ size: LEFT, values: (_, splits) => splits.map((v) => (v === 0 ? "0" : `${Number((v / 1e3).toPrecision(3))} KB`)) }),
+      ],
+      series: [{}, stepped(colour, 1.25, `${colour}33`)],
+      plugins: [...(base.plugins ?? []), limit],
+    };
+    return { options, data: framed([queue.us, queue.bytes], length_us) };
+  }
+
+  private windowChart() {
+    const { windows, mss_bytes, length_us } = this.story;
+    const { series: palette } = colours();
+    const colour = (i: number) => palette[i % palette.length] ?? "#888";
+    const packets = (cwnd: Series) => cwnd.bytes.map((b) => b / mss_bytes);
+    const hover: Hover = (u) => {
+      const x = u.posToVal(u.cursor.left ?? 0, "x");
+      const lines: Line[] = [];
+      for (const [i, { server, cwnd }] of windows.entries()) {
+        const value = cwnd.bytes[at(cwnd.us, x * 1e3)];
+        if (value === undefined || this.hidden.has(server)) continue;
+        lines.push({ name: server, value: `${three(value / mss_bytes)} packets`, colour: colour(i) });
+      }
+      return { title: moment(x), lines };
+    };
+    const base = this.common(hover, false);
+    const options = {
+      ...base,
+      scales: { ...base.scales, y: { range: (_: uPlot, __: number, max: number) => [0, Math.max(4, max * 1.08)] as [number, number] } },
+      axes: [...(base.axes ?? []), axis({ size: LEFT })],
+      series: [{}, ...windows.map(({ server }, i) => ({ ...stepped(colour(i), 1.5), show: !this.hidden.has(server) }))],
+    };
+    const tables = windows.map(({ cwnd }) => framed([cwnd.us, packets(cwnd)], length_us));
+    const nothing: uPlot.AlignedData = [[0, ms(length_us)]];
+    return { options, data: tables.length > 0 ? uPlot.join(tables) : nothing };
+  }
+
+  private eventChart() {
+    const { timeouts, fast_retransmits, drops, length_us } = this.story;
+    const lanes = () => {
+      const { bad, warn, faint } = colours();
+      return [
+        { name: "timeout", of: timeouts, y: 2.5, colour: bad, draw: diamond },
+        { name: "fast rtx", of: fast_retransmits, y: 1.5, colour: warn, draw: triangle },
+        { name: "drop", of: drops, y: 0.5, colour: faint, draw: bar },
+      ];
+    };
+    const hover: Hover = (u) => {
+      const left = u.cursor.left ?? 0;
+      const near = [u.posToVal(left - 6, "x") * 1e3, u.posToVal(left + 6, "x") * 1e3] as const;
+      const lines = lanes().flatMap(({ name, of, colour }) => {
+        const from = at(of.us, near[0]) + 1;
+        const to = at(of.us, near[1]) + 1;
+        return from < to ? [{ name, value: who(of, from, to), colour }] : [];
+      });
+      return { title: moment(u.posToVal(left, "x")), lines };
+    };
+    const base = this.common(hover, true);
+    const marks = drawing(false, (u, c, ratio) => {
+      for (const { of, y, colour, draw } of lanes()) {
+        c.fillStyle = colour;
+        const height = u.valToPos(y, "y", true);
+        for (const us of of.us) draw(c, u.valToPos(ms(us), "x", true), height, ratio);
+      }
+    });
+    const names = lanes();
+    const options = {
+      ...base,
+      scales: { ...base.scales, y: { range: () => [0, 3] as [number, number] } },
+      axes: [
+        ...(base.axes ?? []),
+        axis({ size: LEFT, splits: () => [0.5, 1.5, 2.5], values: (_, splits) => splits.map((v) => names.find((l) => l.y === v)?.name ?? "") }),
+      ],
+      series: [{}, { width: 0, points: { show: false } }],
+      plugins: [...(base.plugins ?? []), marks],
+    };
+    return { options, data: framed([[], []], length_us) };
+  }
+}
+
+function moment(x: number): string {
+  return `${x.toFixed(x < 10 ? 3 : 2)} ms`;
+}
+
+function who(of: Happenings, from: number, to: number): string {
+  const servers = [...new Set(of.servers.slice(from, to))];
+  const names = servers.length > 3 ? `${servers.slice(0, 2).join(", ")} and ${servers.length - 2} more` : servers.join(", ");
+  return to - from > 1 ? `${to - from}: ${names}` : names;
+}
+
+/** A value that stands until the next. */
+function stepped(colour: string, width: number, fill?: string): uPlot.Series {
+  const paths = uPlot.paths.stepped?.({ align: 1 });
+  return { stroke: colour, width, spanGaps: true, points: { show: false }, ...(fill ? { fill } : {}), ...(paths ? { paths } : {}) };
+}
+
+/** Times in ms, with both ends of the story, so that to reset the zoom shows it whole. */
+function framed([us, values]: [number[], number[]], length_us: number): uPlot.AlignedData {
+  const inside = us.filter((t) => t > 0 && t < length_us).length;
+  const first = us[0] === 0 ? (values[0] ?? null) : null;
+  const before = us[0] === 0 ? 1 : 0;
+  const x = [0, ...us.slice(before, before + inside).map(ms), ms(length_us)];
+  const kept = values.slice(before, before + inside);
+  const y = [first, ...kept, kept[kept.length - 1] ?? first];
+  return [x, y];
+}
+
+function diamond(c: CanvasRenderingContext2D, x: number, y: number, ratio: number): void {
+  const r = 6 * ratio;
+  c.beginPath();
+  c.moveTo(x, y - r);
+  c.lineTo(x + r, y);
+  c.lineTo(x, y + r);
+  c.lineTo(x - r, y);
+  c.fill();
+}
+
+function triangle(c: CanvasRenderingContext2D, x: number, y: number, ratio: number): void {
+  const r = 4.5 * ratio;
+  c.beginPath();
+  c.moveTo(x, y - r);
+  c.lineTo(x + r, y + r);
+  c.lineTo(x - r, y + r);
+  c.fill();
+}
+
+function bar(c: CanvasRenderingContext2D, x: number, y: number, ratio: number): void {
+  c.fillRect(x - 0.5 * ratio, y - 7 * ratio, ratio, 14 * ratio);
+}

@@ -1,0 +1,179 @@
+// Goodput and query time against fan-in.
+
+import uPlot from "uplot";
+import { axis, Chart, drawing, font, type Hover, LEFT, logTicks, tooltip } from "./chart";
+import { fanIns, type Report, type Row } from "./data";
+import { choice, el, section } from "./dom";
+import { rateUnit, three, tick, time } from "./format";
+import type { Schemes } from "./schemes";
+import { colours } from "./theme";
+
+interface Point {
+  value: number | null;
+  lo: number | null;
+  hi: number | null;
+}
+
+type Pick = (row: Row) => Point;
+
+const NONE: Point = { value: null, lo: null, hi: null };
+
+/** Both charts. */
+export function sweep(report: Report, schemes: Schemes): HTMLElement {
+  return section("sweep", "Over the sweep", el("div", { class: "pair" }, goodput(report, schemes), queryTime(report, schemes)));
+}
+
+function goodput(report: Report, schemes: Schemes): HTMLElement {
+  const unit = rateUnit(report.line_mbps);
+  const line = report.line_mbps / unit.mbps;
+  const pick: Pick = ({ goodput_mbps: g }) => ({
+    value: g.mean / unit.mbps,
+    lo: Math.max(0, g.lo / unit.mbps),
+    hi: Math.min(line, g.hi / unit.mbps),
+  });
+  const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} ${unit.name}`);
+  const ends = report.schemes.map(({ label, onset }) => `${label} ${onset === null ? "does not collapse" : `collapses at ${onset}`}`);
+  const says = `Goodput against the number of senders, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
+  const extras = drawing(true, (u, c, ratio) => {
+    const { faint } = colours();
+    const y = Math.round(u.valToPos(line, "y", true));
+    c.strokeStyle = c.fillStyle = faint;
+    c.lineWidth = ratio;
+    c.setLineDash([6 * ratio, 4 * ratio]);
+    c.beginPath();
+    c.moveTo(u.bbox.left, y);
+    c.lineTo(u.bbox.left + u.bbox.width, y);
+    c.stroke();
+    font(c, ratio);
+    c.textAlign = "right";
+    c.fillText(`line rate, ${three(line)} ${unit.name}`, u.bbox.left + u.bbox.width - 6 * ratio, y - 6 * ratio);
+  });
+  const chart = new Chart(says, 300, () =>
+    curves(report, schemes, pick, show, {
+      scale: { range: () => [0, line * 1.12] },
+      axis: { label: `goodput, ${unit.name}`, values: (_, splits) => splits.map(String) },
+      plugins: [extras, rings(report, schemes, unit.mbps)],
+    }),
+  );
+  schemes.onChange(() => chart.draw());
+  const caption = "Mean over seeds, with its 95 % interval as a band. A ring marks where a scheme collapses.";
+  return el("figure", {}, el("h3", {}, "Goodput"), chart.frame, el("figcaption", {}, caption));
+}
+
+function queryTime(report: Report, schemes: Schemes): HTMLElement {
+  let which: "p99" | "p50" = "p99";
+  const pick: Pick = (row) => {
+    const [lo, hi] = row.qct_ms_over_seeds[which] ?? [null, null];
+    return { value: row.qct_ms[which], lo, hi };
+  };
+  const all = report.rows.flatMap((row) => [row.qct_ms.p50, row.qct_ms.p99]).filter((v) => v !== null);
+  const low = Math.min(...all) / 1.4;
+  const high = Math.max(...all) * 1.4;
+  const says =
+    all.length === 0
+      ? "No query time: no round ended."
+      : `Query time against the number of senders, from ${time(Math.min(...all))} to ${time(Math.max(...all))}; the table below has every value.`;
+  const show = (p: Point) => (p.value === null ? "none" : time(p.value));
+  const chart = new Chart(says, 300, () =>
+    curves(report, schemes, pick, show, {
+      scale: { distr: 3, log: 10, range: () => (all.length === 0 ? [1, 10] : [low, high]) },
+      axis: { label: "query time", splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(tick) },
+      plugins: [],
+    }),
+  );
+  schemes.onChange(() => chart.draw());
+  const options = [
+    { value: "p99", label: "99th percentile" },
+    { value: "p50", label: "median" },
+  ] as const;
+  const switcher = choice("Percentile of query time", options, (value) => {
+    which = value;
+    chart.draw();
+  });
+  const caption = "From the question to the last byte of the last answer, all seeds together; the band spans the seeds’ own values.";
+  return el("figure", {}, el("div", { class: "title" }, el("h3", {}, "Query time"), switcher), chart.frame, el("figcaption", {}, caption));
+}
+
+interface Vertical {
+  scale: uPlot.Scale;
+  axis: uPlot.Axis;
+  plugins: uPlot.Plugin[];
+}
+
+/** A curve and a band a scheme over a doubling axis. */
+function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) => string, y: Vertical) {
+  const x = fanIns(report);
+  const columns = schemes.labels.map((label) =>
+    x.map((n) => {
+      const row = report.rows.find((r) => r.scheme === label && r.point.fan_in === n);
+      return row ? pick(row) : NONE;
+    }),
+  );
+  const series: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  const values: (number | null)[][] = [];
+  for (const [i, label] of schemes.labels.entries()) {
+    const common = { show: schemes.shows(label), spanGaps: true };
+    const colour = schemes.colour(label);
+    const first = series.length;
+    series.push({ ...common, width: 0, points: { show: false } }, { ...common, width: 0, points: { show: false } });
+    series.push({ ...common, label, stroke: colour, dash: schemes.dash(label), width: 2, points: { show: true, size: 6, fill: colour } });
+    bands.push({ series: [first + 1, first], fill: `${colour}26` });
+    const column = columns[i] ?? [];
+    values.push(column.map((p) => p.lo), column.map((p) => p.hi), column.map((p) => p.value));
+  }
+  const hover: Hover = (u) => {
+    const i = u.cursor.idx;
+    if (i === null || i === undefined) return undefined;
+    const lines = schemes.labels
+      .map((label, s) => ({ label, point: columns[s]?.[i] ?? NONE }))
+      .filter(({ label }) => schemes.shows(label))
+      .map(({ label, point }) => ({ name: label, value: show(point), colour: schemes.colour(label) }));
+    return { title: `${x[i]} senders`, lines };
+  };
+  const options: Omit<uPlot.Options, "width" | "height"> = {
+    legend: { show: false },
+    padding: [8, 14, 0, 0],
+    scales: {
+      x: { time: false, distr: 3, log: 2, range: () => [(x[0] ?? 1) / 1.2, (x[x.length - 1] ?? 2) * 1.2] },
+      y: y.scale,
+    },
+    axes: [
+      axis({ label: "senders", size: 34, splits: (u) => apart(u, x), filter: (_, splits) => splits, values: (_, splits) => splits.map(String) }),
+      axis({ size: LEFT - 10, ...y.axis }),
+    ],
+    series,
+    bands,
+    cursor: { drag: { x: false, y: false }, y: false, points: { size: 9 } },
+    plugins: [tooltip(hover), ...y.plugins],
+  };
+  return { options, data: [x, ...values] as uPlot.AlignedData };
+}
+
+/** The ticks that leave room for each other. */
+function apart(u: uPlot, ticks: number[]): number[] {
+  let last = -Infinity;
+  return ticks.filter((value) => {
+    const x = u.valToPos(value, "x");
+    if (x - last < 24) return false;
+    last = x;
+    return true;
+  });
+}
+
+/** A ring around each onset, with its number. */
+function rings(report: Report, schemes: Schemes, mbps: number): uPlot.Plugin {
+  return drawing(false, (u, c, ratio) => {
+    for (const { label, onset } of report.schemes) {
+      const row = report.rows.find((r) => r.scheme === label && r.point.fan_in === onset);
+      if (!row || !schemes.shows(label)) continue;
+      const x = u.valToPos(row.point.fan_in, "x", true);
+      const y = u.valToPos(row.goodput_mbps.mean / mbps, "y", true);
+      c.strokeStyle = schemes.colour(label);
+      c.lineWidth = 2 * ratio;
+      c.beginPath();
+      c.arc(x, y, 8 * ratio, 0, 2 * Math.PI);
+      c.stroke();
+    }
+  });
+}
