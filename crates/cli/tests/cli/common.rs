@@ -34,9 +34,16 @@ impl Place {
         self.folder.path().join(name)
     }
 
+    /// `fanin` in the folder, with a cache of its own.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
+        command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.path("cache"));
+        command
+    }
+
     /// Runs `fanin` in the folder.
     pub fn fanin(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(self.folder.path()).output().unwrap()
+        self.command(arguments).output().unwrap()
     }
 
     /// Runs `fanin`, which must exit 0, and gives its standard output.
