@@ -21,23 +21,29 @@ seeds = 2
 /// A folder with a scenario in it.
 pub struct Place {
     pub folder: TempDir,
+    cache: TempDir,
 }
 
 impl Place {
     pub fn with(text: &str) -> Place {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("my.toml"), text).unwrap();
-        Place { folder }
+        Place { folder, cache: tempfile::tempdir().unwrap() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
+    /// Where its cache lies once there is one.
+    pub fn cache(&self) -> PathBuf {
+        self.cache.path().join("fanin")
+    }
+
     /// `fanin` in the folder, with a cache of its own.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
-        command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.path("cache"));
+        command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.cache.path());
         command
     }
 

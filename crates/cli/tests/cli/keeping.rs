@@ -62,7 +62,7 @@ fn kept_runs_give_the_same_answer_and_no_cache_keeps_none() {
     let place = Place::with(SWEEP);
     let arguments = ["compare", "my.toml", "--json"];
     let uncached = place.says(&["compare", "my.toml", "--json", "--no-cache"]);
-    assert!(!place.path("cache").exists());
+    assert!(!place.cache().exists());
     let (first, second) = (place.says(&arguments), place.says(&arguments));
     assert_eq!(first, second, "even the cost is that of the runs");
     let without_cost = |text: &str| {
@@ -81,7 +81,7 @@ fn a_damaged_run_is_discarded_with_a_notice_and_run_again() {
     let place = Place::with(SWEEP);
     let arguments = ["compare", "my.toml", "--json", "--fan-in", "2", "--seeds", "1", "--schemes", "dctcp"];
     let before: Value = serde_json::from_str(&place.says(&arguments)).unwrap();
-    let engine = fs::read_dir(place.path("cache/fanin")).unwrap().next().unwrap().unwrap().path();
+    let engine = fs::read_dir(place.cache()).unwrap().next().unwrap().unwrap().path();
     let entry = fs::read_dir(engine).unwrap().next().unwrap().unwrap().path();
     let whole = fs::read(&entry).unwrap();
     fs::write(&entry, &whole[..whole.len() / 2]).unwrap();
