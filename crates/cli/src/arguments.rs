@@ -23,12 +23,21 @@ pub enum Command {
     /// Run one scheme once: totals, queries and ports
     #[command(after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7")]
     Run(RunArguments),
+    /// Write the packets of one run as pcapng, for tshark and Wireshark
+    #[command(
+        after_help = "Example:\n  fanin trace scenarios/fixed-fragment.toml --scheme newreno --fan-in 8 \\\n    \
+        --set workload.duration=\"50 ms\" --at client --out client.pcapng"
+    )]
+    Trace(TraceArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
     /// Explain a scheme and its laws, or every key of a scenario
     #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario")]
     Explain(ExplainArguments),
+    /// Show or prune the cache of finished runs
+    #[command(after_help = "Example:\n  fanin cache\n  fanin cache prune --all")]
+    Cache(CacheArguments),
     /// Print a commented scenario to start from
     #[command(after_help = "Example:\n  fanin new star > my.toml")]
     New(NewArguments),
@@ -51,6 +60,12 @@ pub struct CompareArguments {
     /// The first seed, in place of run.first_seed
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub first_seed: Option<String>,
+    /// Look for the onset with few points, by bisection of the sweep, in place of all of it
+    #[arg(long)]
+    pub onset: bool,
+    /// Add seeds at every point until its goodput is known within so much: half of the 95 % interval over the mean
+    #[arg(long, value_name = "2%", value_parser = percentage)]
+    pub precision: Option<f64>,
     /// Threads; all cores unless told
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -76,6 +91,31 @@ pub struct RunArguments {
     pub common: CommonArguments,
 }
 
+#[derive(Args)]
+pub struct TraceArguments {
+    /// The scenario (TOML)
+    #[arg(value_name = "FILE")]
+    pub scenario: String,
+    /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
+    #[arg(long, value_name = "S")]
+    pub scheme: String,
+    /// The number of servers
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub fan_in: String,
+    /// The seed; run.first_seed unless told
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub seed: Option<String>,
+    /// Where: a host (client, server3) or a port (switch>client)
+    #[arg(long, value_name = "HOST | PORT", default_value = "client")]
+    pub at: String,
+    /// Set any key of the scenario, such as workload.duration="50 ms"; may be given again
+    #[arg(long, value_name = "path.to.key=VALUE")]
+    pub set: Vec<String>,
+    /// The file to write
+    #[arg(long, value_name = "FILE.pcapng")]
+    pub out: PathBuf,
+}
+
 /// What both running commands take.
 #[derive(Args)]
 pub struct CommonArguments {
@@ -88,6 +128,28 @@ pub struct CommonArguments {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Neither take finished runs from the cache nor keep them there
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+#[derive(Args)]
+pub struct CacheArguments {
+    #[command(subcommand)]
+    pub command: Option<CacheCommand>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+pub enum CacheCommand {
+    /// Remove runs of other versions of fanin, which are of no use to this one
+    Prune {
+        /// Remove this version's runs too
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 #[derive(Args)]
@@ -112,6 +174,14 @@ pub struct NewArguments {
     /// The fabric
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+    match number {
+        Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err("right would be a percentage above 0 and under 100, such as 2%".into()),
+    }
 }
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {

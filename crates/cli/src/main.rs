@@ -1,11 +1,13 @@
 //! `fanin`: predicts, compares and fixes incast.
 
 mod arguments;
+mod cache;
 mod chart;
 mod compare;
 mod explain;
 mod failure;
 mod figures;
+mod frame;
 mod list;
 mod load;
 mod run;
@@ -13,6 +15,7 @@ mod run;
 mod sample;
 mod simulate;
 mod starter;
+mod trace;
 mod verdict;
 
 use std::io::Write;
@@ -28,8 +31,10 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Trace(arguments) => trace::trace(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Cache(arguments) => cache::cache(&arguments),
         Command::New(arguments) => starter::new(&arguments),
     };
     match done {

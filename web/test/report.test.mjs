@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { missing, open, report, show } from "./browser.mjs";
+
+const axe = missing ? "" : readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+if (missing) console.log(`skipped: ${missing}`);
+
+describe("the report", { skip: missing ?? false }, () => {
+  let browser;
+  before(async () => (browser = await open()));
+  after(() => browser?.close());
+
+  /** Opens the report, and closes it after the test. */
+  const opened = async (t, options) => {
+    const shown = await show(browser, options);
+    t.after(() => shown.page.context().close());
+    return shown;
+  };
+
+  /** The middle of an element, once it is in view. */
+  const middle = async (locator) => {
+    await locator.scrollIntoViewIfNeeded();
+    const box = await locator.boundingBox();
+    return { ...box, cx: box.x + box.width / 2, cy: box.y + box.height / 2 };
+  };
+
+  /** The text beside the cursor with the mouse there. */
+  const hovered = async (page, over, share = 0.5) => {
+    const box = await middle(over);
+    await page.mouse.move(box.x + 2, box.cy);
+    await page.mouse.move(box.x + box.width * share, box.cy);
+    return over.locator(".tip").innerText();
+  };
+
+  const moment = (tip) => Number.parseFloat(tip);
+
+  it("renders every chart without a console error and asks for nothing but itself", async (t) => {
+    const { page, heard } = await opened(t);
+    const schemes = await page.locator(".schemes button").count();
+    const stories = await page.locator("article").count();
+    assert.ok(schemes >= 2 && stories === schemes);
+    assert.equal(await page.locator(".chart canvas").count(), 3 + 3 * stories);
+    assert.deepEqual(heard.errors, []);
+    assert.deepEqual(heard.requests, [pathToFileURL(report).href]);
+  });
+
+  it("is under 3 MB", () => assert.ok(statSync(report).size < 3_000_000));
+
+  it("opens in under a second", async (t) => {
+    const { page } = await opened(t);
+    const took = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
+    assert.ok(took > 0 && took < 1000, `${took} ms`);
+  });
+
+  it("says values where the mouse is", async (t) => {
+    const { page } = await opened(t);
+    const over = page.locator(".u-over");
+    assert.match(await hovered(page, over.nth(0)), /^\d+ senders[^]*Mbit\/s/);
+    assert.match(await hovered(page, over.nth(1)), /^\d+ senders[^]* m?s/);
+    assert.match(await hovered(page, over.nth(2)), /^within [^]* %/);
+    assert.match(await hovered(page, over.nth(3)), /ms[^]*queue/);
+    assert.match(await hovered(page, over.nth(4), 0.05), /ms[^]*server\d+[^]*packets/);
+  });
+
+  it("zooms all charts of a story by dragging and resets them by a double click", async (t) => {
+    const { page } = await opened(t);
+    const [queue, windows] = [page.locator("article .u-over").nth(0), page.locator("article .u-over").nth(1)];
+    const whole = moment(await hovered(page, windows));
+    const box = await middle(queue);
+    await page.mouse.move(box.x + box.width * 0.05, box.cy);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.15, box.cy, { steps: 5 });
+    await page.mouse.up();
+    const zoomed = moment(await hovered(page, windows));
+    assert.ok(Math.abs(zoomed - whole / 5) < whole / 50, `${zoomed} of ${whole}`);
+    await queue.dblclick();
+    assert.ok(Math.abs(moment(await hovered(page, windows)) - whole) < whole / 50);
+  });
+
+  it("zooms by buttons too, from the keyboard", async (t) => {
+    const { page } = await opened(t);
+    const story = page.locator("article", { has: page.getByRole("button", { name: "before the wait" }) }).first();
+    const windows = story.locator(".u-over").nth(1);
+    const whole = moment(await hovered(page, windows));
+    await story.getByRole("button", { name: "before the wait" }).press("Enter");
+    assert.ok(moment(await hovered(page, windows)) < whole * 0.9);
+    await story.getByRole("button", { name: "whole" }).press("Enter");
+    assert.ok(Math.abs(moment(await hovered(page, windows)) - whole) < whole / 50);
+  });
+
+  it("keeps the zoom when colours change", async (t) => {
+    const { page } = await opened(t);
+    const story = page.locator("article", { has: page.getByRole("button", { name: "before the wait" }) }).first();
+    await story.getByRole("button", { name: "before the wait" }).click();
+    const before = moment(await hovered(page, story.locator(".u-over").nth(1)));
+    await page.locator(".theme").click();
+    assert.ok(Math.abs(moment(await hovered(page, story.locator(".u-over").nth(1))) - before) < before / 20);
+  });
+
+  it("is dark where the system is, and the button turns it", async (t) => {
+    const { page } = await opened(t, { colorScheme: "dark" });
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    await page.getByRole("button", { name: "Show in light colours" }).click();
+    const light = await ground();
+    assert.notEqual(dark, light);
+    await page.getByRole("button", { name: "Show in dark colours" }).click();
+    assert.equal(await ground(), dark);
+  });
+
+  it("does not scroll sideways on a phone 390 pixels wide", async (t) => {
+    const { page, heard } = await opened(t, { viewport: { width: 390, height: 844 } });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    const wide = await page.locator(".chart canvas").evaluateAll((all) => all.filter((c) => c.getBoundingClientRect().right > 390).length);
+    assert.equal(wide, 0);
+    assert.deepEqual(heard.errors, []);
+  });
+
+  it("prints light, without what only a screen can use", async (t) => {
+    const { page } = await opened(t, { colorScheme: "dark" });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
+    assert.equal(await page.locator(".theme").isVisible(), false);
+    assert.equal(await page.locator(".choice").first().isVisible(), false);
+    assert.equal(await page.locator(".chart canvas").first().isVisible(), true);
+    assert.ok((await page.pdf({ format: "A4" })).length > 50_000);
+  });
+
+  it("sorts its table by any column, from the keyboard too", async (t) => {
+    const { page } = await opened(t);
+    const column = (n) => page.locator(`tbody tr > :nth-child(${n})`).allInnerTexts();
+    const rising = (values) => values.every((value, i) => i === 0 || values[i - 1] <= value);
+    const head = page.locator("thead th").nth(2);
+    await head.getByRole("button").click();
+    assert.equal(await head.getAttribute("aria-sort"), "ascending");
+    assert.ok(rising((await column(3)).map(Number)));
+    await head.getByRole("button").press("Enter");
+    assert.equal(await head.getAttribute("aria-sort"), "descending");
+    assert.ok(rising((await column(3)).map(Number).reverse()));
+    await page.locator("thead th").first().getByRole("button").press("Space");
+    assert.ok(rising(await column(1)));
+    assert.equal(await head.getAttribute("aria-sort"), null);
+  });
+
+  it("hides a scheme everywhere with one button", async (t) => {
+    const { page } = await opened(t);
+    const button = page.locator(".schemes button").first();
+    const label = await button.innerText();
+    await button.click();
+    assert.equal(await page.locator("article").first().isVisible(), false);
+    assert.equal(await page.locator("tbody tr:visible", { hasText: new RegExp(`^${label.replace(/\+/g, "\\+")}\\s`) }).count(), 0);
+    assert.ok(!(await hovered(page, page.locator(".u-over").first())).split("\n").includes(label));
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    it(`has no serious finding of axe in ${colorScheme} colours`, async (t) => {
+      const { page } = await opened(t, { colorScheme, bypassCSP: true });
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+      const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+      assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(" ")}`), []);
+    });
+  }
+});
