@@ -274,3 +274,16 @@ fn every_scenario_of_the_project_resolves() {
     }
     assert!(seen >= 5);
 }
+
+#[test]
+fn compare_writes_the_same_report_with_any_number_of_jobs() {
+    let place = Place::with(SMALL);
+    let report = |jobs: &str, out: &str| {
+        place.says(&["compare", "my.toml", "--no-cache", "--jobs", jobs, "--out", out]);
+        fs::read_to_string(place.path(out).join("report.html")).unwrap()
+    };
+    let (one, two) = (report("1", "one"), report("2", "two"));
+    assert!(one == two, "the reports differ");
+    assert!(one.contains("<pre tabindex=\"0\" class=\"command\">fanin compare my.toml</pre>"));
+    assert!(one.contains("\"stories\":[{\"scheme\":\"newreno\",\"fan_in\":4,"));
+}

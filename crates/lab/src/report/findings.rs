@@ -216,3 +216,132 @@ fn rounds(row: &SummaryRow) -> f64 {
 fn timeouts_a_round(row: &SummaryRow) -> f64 {
     row.timeouts / rounds(row)
 }
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::Scenario;
+
+    use super::super::sample::{Point, rows, stalled};
+    use super::*;
+    use crate::{Cost, Onsets};
+
+    /// The findings of schemes with these curves and onsets.
+    fn found(schemes: &[(&str, Option<u32>, &[Point])], stories: &[Story]) -> Vec<Finding> {
+        let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
+        let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n");
+        let contenders = Scenario::parse("sample.toml", &text).and_then(|s| s.contenders()).unwrap();
+        let summary = Summary {
+            schema: 1,
+            scenario: "sample.toml".into(),
+            hash: Scenario::hash(&contenders),
+            rows: schemes.iter().flat_map(|(name, _, points)| rows(name, points)).collect(),
+            onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
+            engine: Cost::default(),
+        };
+        findings(&contenders, &summary, stories, 1000.0)
+    }
+
+    fn one(onset: Option<u32>, points: &[Point], stories: &[Story]) -> (Verdict, String) {
+        let all = found(&[("newreno", onset, points)], stories);
+        assert_eq!(all.len(), 1, "one scheme is compared with nothing");
+        (all[0].verdict, format!("{}: {}", all[0].head, all[0].says))
+    }
+
+    const COLLAPSE: &[Point] =
+        &[(4, 900.0, 10.0, 0.0, 3.0, 0.0), (8, 905.0, 20.0, 0.0, 9.0, 0.0), (16, 212.0, 203.0, 2.1, 50.0, 0.0)];
+
+    #[test]
+    fn a_collapse_says_how_far_it_holds_how_it_falls_and_what_a_round_waits_for() {
+        let expected = "holds to 8, collapses at 16: Goodput falls from 905 Mbit/s with 8 senders to 212 Mbit/s with 16. \
+                        A round takes 203 ms on average and has 2.1 timeouts of 200 ms or more.";
+        assert_eq!(one(Some(16), COLLAPSE, &[]), (Verdict::Collapses, expected.into()));
+        let says = one(Some(16), COLLAPSE, &[stalled("newreno", 16, 0)]).1;
+        let wait =
+            " In the round shown below everyone waits 200 ms for one flow that lost its whole window of 2 packets.";
+        assert_eq!(says, expected.to_string() + wait);
+    }
+
+    #[test]
+    fn a_wait_for_several_flows_counts_them() {
+        let says = one(Some(16), COLLAPSE, &[stalled("newreno", 16, 4)]).1;
+        assert!(says.ends_with("waits 200 ms for 5 flows; the first lost its whole window of 2 packets."), "{says}");
+    }
+
+    #[test]
+    fn a_story_of_another_point_explains_nothing() {
+        assert!(!one(Some(16), COLLAPSE, &[stalled("newreno", 64, 0)]).1.contains("shown below"));
+    }
+
+    #[test]
+    fn a_collapse_in_which_no_round_ends_says_so() {
+        let points = [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 12.0, 0.0, 4.1, 50.0, 0.0)];
+        assert!(one(Some(16), &points, &[]).1.ends_with(" No round ended, after 41 timeouts a run."));
+    }
+
+    #[test]
+    fn a_fall_by_a_quarter_that_is_no_collapse_is_a_fall() {
+        let points =
+            [(32, 930.0, 70.0, 0.0, 0.0, 9.0), (48, 600.0, 220.0, 1.0, 9.0, 9.0), (64, 700.0, 240.0, 1.0, 9.0, 9.0)];
+        let (verdict, says) = one(None, &points, &[]);
+        assert_eq!(verdict, Verdict::Falls);
+        assert_eq!(
+            says,
+            "holds to 32, then falls: Goodput falls from 930 Mbit/s with 32 senders to 600 Mbit/s with 48. \
+             A round takes 220 ms on average and has one timeout of 200 ms or more."
+        );
+    }
+
+    #[test]
+    fn what_holds_says_how_far_how_well_and_at_what_cost() {
+        let points = [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (128, 900.0, 300.0, 0.0, 0.0, 0.0)];
+        let (verdict, says) = one(None, &points, &[]);
+        assert_eq!(verdict, Verdict::Holds);
+        assert_eq!(
+            says,
+            "holds to 128, the largest fan-in tried: 900 Mbit/s with 128 senders, 90.0 % of line rate. \
+             A round takes 300 ms on average, with no drops and no marks and no timeout."
+        );
+        let marked = [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (128, 900.0, 300.0, 0.01, 3.0, 61.0)];
+        assert!(one(None, &marked, &[]).1.ends_with(", with 3.0 drops and 61 marks and hardly a timeout."));
+    }
+
+    #[test]
+    fn what_waits_for_timeouts_everywhere_is_not_said_to_hold() {
+        let points = [(32, 200.0, 400.0, 3.0, 0.0, 0.0), (64, 190.0, 800.0, 5.0, 0.0, 0.0)];
+        let (verdict, says) = one(None, &points, &[]);
+        assert_eq!(verdict, Verdict::Collapses);
+        assert!(
+            says.starts_with("waits for timeouts at every fan-in: 190 Mbit/s with 64 senders, 19.0 % of line rate.")
+        );
+        assert!(says.ends_with(" It is so at every fan-in tried: an onset may lie below the smallest."));
+    }
+
+    #[test]
+    fn one_fan_in_shows_no_onset_and_none_shows_nothing() {
+        let (verdict, says) = one(None, &[(32, 200.0, 400.0, 0.0, 0.0, 0.0)], &[]);
+        assert_eq!(verdict, Verdict::Open);
+        assert!(
+            says.starts_with("tried with 32 senders alone: 200 Mbit/s") && says.ends_with("One fan-in shows no onset.")
+        );
+        assert_eq!(one(None, &[], &[]), (Verdict::Open, "has no finished run: ".into()));
+    }
+
+    #[test]
+    fn schemes_are_compared_where_all_have_finished() {
+        let well: &[Point] =
+            &[(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 901.0, 40.0, 0.0, 0.0, 0.0), (32, 900.0, 80.0, 0.0, 0.0, 0.0)];
+        let all = found(&[("newreno", Some(16), COLLAPSE), ("dctcp", None, well)], &[]);
+        assert_eq!(
+            (all[0].verdict, all[0].head.as_str()),
+            (Verdict::Overall, "one scheme of 2 holds over the whole sweep")
+        );
+        assert_eq!(
+            all[0].says,
+            "With 16 senders dctcp moves 901 Mbit/s, 4.25 times as much as newreno; 99 % of its rounds end within \
+             80.0 ms, against 406 ms."
+        );
+        let alike = found(&[("newreno", None, well), ("dctcp", None, well)], &[]);
+        assert_eq!(alike[0].head, "every scheme holds over the whole sweep");
+        assert!(alike[0].says.ends_with("; the others move about as much."), "{}", alike[0].says);
+    }
+}

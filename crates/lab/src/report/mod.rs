@@ -7,6 +7,8 @@ mod cdf;
 mod findings;
 mod html;
 mod rows;
+#[cfg(test)]
+mod sample;
 mod stall;
 mod story;
 mod window;

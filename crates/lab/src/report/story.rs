@@ -11,51 +11,51 @@ use crate::figures::time;
 use crate::{Broken, RunError, Runner, SummaryRow};
 
 /// One run, watched for some rounds.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 pub(super) struct Story {
     pub scheme: String,
     pub fan_in: u32,
     pub seed: u64,
     /// When it begins in the run; every other time is since then.
-    start_ms: f64,
-    length_us: f64,
+    pub start_ms: f64,
+    pub length_us: f64,
     /// Whether a round waits for a timeout.
     pub stalled: bool,
     /// How long the first round of the story takes, if it ends.
     pub round_ms: Option<f64>,
     /// What the client's port holds, as the scenario says it and in bytes.
-    buffer: String,
-    buffer_bytes: u64,
+    pub buffer: String,
+    pub buffer_bytes: u64,
     /// What a packet carries.
-    mss_bytes: u64,
-    queue: Series,
+    pub mss_bytes: u64,
+    pub queue: Series,
     /// Windows of some servers, in the order in which they time out; the last one is for comparison.
-    windows: Vec<ServerWindow>,
-    drops: Happenings,
-    fast_retransmits: Happenings,
-    timeouts: Happenings,
-    round_ends_us: Vec<f64>,
+    pub windows: Vec<ServerWindow>,
+    pub drops: Happenings,
+    pub fast_retransmits: Happenings,
+    pub timeouts: Happenings,
+    pub round_ends_us: Vec<f64>,
     pub stalls: Vec<Stall>,
     /// The story in words.
-    says: String,
+    pub says: String,
 }
 
 /// A value that stands from each time to the next.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-struct Series {
+pub(super) struct Series {
     us: Vec<f64>,
     bytes: Vec<u64>,
 }
 
 #[derive(Clone, Debug, serde::Serialize)]
-struct ServerWindow {
+pub(super) struct ServerWindow {
     server: String,
     cwnd: Series,
 }
 
 /// Things that happened: `servers` names each one's server.
 #[derive(Clone, Debug, Default, serde::Serialize)]
-struct Happenings {
+pub(super) struct Happenings {
     /// How many there were; some may be left out below.
     total: usize,
     us: Vec<f64>,
@@ -334,9 +334,49 @@ fn thinned(points: &[(u64, u64)], apart: u64, most: usize) -> Vec<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::FlowRow;
+    use fanin_spec::{FlowRow, Scheme, Settings, Totals};
 
+    use super::super::sample::{Point, rows};
     use super::*;
+
+    /// Runs of newreno at 8 and 16 senders under seeds 1 to 3; the goodput of seed 2 is the least.
+    fn chosen(points: &[Point], onset: Option<u32>) -> Option<(u32, u64)> {
+        let scheme = Scheme::parse("newreno").unwrap();
+        let runs: Vec<(RunSpec, RunTables)> = [8, 16]
+            .iter()
+            .flat_map(|&fan_in| [1, 2, 3].map(|seed| (fan_in, seed)))
+            .map(|(fan_in, seed)| {
+                let spec = RunSpec { label: "newreno".into(), scheme, settings: Settings::default(), fan_in, seed };
+                let payload_bytes = [30, 10, 20][seed as usize - 1];
+                let totals = Totals { payload_bytes, measured_ps: 1_000_000, ..Totals::default() };
+                (spec, RunTables { totals, ..RunTables::default() })
+            })
+            .collect();
+        let runs: Vec<_> = runs.iter().map(|(spec, tables)| (spec, tables)).collect();
+        let rows = rows("newreno", points);
+        let chosen = choose(&runs, "newreno", &rows.iter().collect::<Vec<_>>(), onset);
+        chosen.map(|(spec, _)| (spec.fan_in, spec.seed))
+    }
+
+    #[test]
+    fn the_median_seed_is_told_where_the_scheme_collapses() {
+        let points = [(8, 900.0, 9.0, 0.0, 0.0, 0.0), (16, 900.0, 9.0, 0.0, 0.0, 0.0)];
+        assert_eq!(chosen(&points, Some(8)), Some((8, 3)));
+    }
+
+    #[test]
+    fn what_does_not_collapse_is_told_where_it_falls_else_at_the_largest_fan_in() {
+        let falls = [(4, 900.0, 9.0, 0.0, 0.0, 0.0), (8, 600.0, 9.0, 0.0, 0.0, 0.0), (16, 700.0, 9.0, 0.0, 0.0, 0.0)];
+        assert_eq!(chosen(&falls, None), Some((8, 3)));
+        let holds = [(8, 900.0, 9.0, 0.0, 0.0, 0.0), (16, 900.0, 9.0, 0.0, 0.0, 0.0)];
+        assert_eq!(chosen(&holds, None), Some((16, 3)));
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_scheme_without_finished_runs() {
+        assert_eq!(chosen(&[], None), None);
+        assert_eq!(chosen(&[(99, 900.0, 9.0, 0.0, 0.0, 0.0)], None), None);
+    }
 
     #[test]
     fn an_empty_queue_is_put_where_nothing_was_seen() {

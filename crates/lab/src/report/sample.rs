@@ -1,0 +1,41 @@
+//! Rows and stories made up for the tests of what is said.
+
+use super::stall::{Cause, Stall};
+use super::story::Story;
+use crate::stats::Interval;
+use crate::{Point as At, Spread, SummaryRow};
+
+/// Fan-in, goodput in Mbit/s, mean query time in ms (0: no round ended); timeouts, drops and marks a round.
+pub(super) type Point = (u32, f64, f64, f64, f64, f64);
+
+/// The rows of a scheme, over three seeds of ten rounds each.
+pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
+    let row = |&(fan_in, goodput, mean, rto, drop, mark): &Point| {
+        let spread = Spread { mean: Some(mean), p50: Some(mean), p99: Some(mean * 2.0), ..Spread::default() };
+        let ended = mean > 0.0;
+        SummaryRow {
+            scheme: scheme.into(),
+            point: At { fan_in },
+            seeds: 3,
+            goodput_mbps: Interval { mean: goodput, lo: goodput * 0.98, hi: goodput * 1.02 },
+            qct_ms: if ended { spread } else { Spread::default() },
+            fct_ms: if ended { spread } else { Spread::default() },
+            timeouts: rto * 10.0,
+            fast_retransmits: 0.0,
+            drops: drop * 10.0,
+            marks: mark * 10.0,
+            data_packets: 1e5,
+            rounds: if ended { 10.0 } else { 0.0 },
+            queue_max_bytes: 65_000,
+            jain: Some(1.0),
+        }
+    };
+    points.iter().map(row).collect()
+}
+
+/// A story in which everyone waits 200 ms for server7 and `others` more.
+pub(super) fn stalled(scheme: &str, fan_in: u32, others: usize) -> Story {
+    let cause = Some(Cause::WholeWindow { packets: 2 });
+    let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server: "server7".into(), others, cause };
+    Story { scheme: scheme.into(), fan_in, stalled: true, stalls: vec![stall], ..Story::default() }
+}

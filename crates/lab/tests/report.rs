@@ -1,0 +1,155 @@
+//! The report of a comparison whose runs are known beforehand.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use fanin_lab::{Lab, Manifest, Report, RunError, Runner, execute, plan, report, summarise};
+use fanin_spec::{EventRow, FlowRow, QueryRow, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
+
+/// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.
+struct Toy;
+
+const MS: u64 = 1_000_000_000;
+
+fn collapses(spec: &RunSpec) -> bool {
+    spec.label == "newreno" && spec.fan_in >= 4
+}
+
+impl Runner for Toy {
+    fn run(&self, spec: &RunSpec, _stop: &AtomicBool) -> Result<RunTables, RunError> {
+        let timeouts = u64::from(collapses(spec));
+        let qct_ms = if collapses(spec) { 220 } else { 10 } + spec.seed;
+        let flow = |server| FlowRow {
+            round: 0,
+            server,
+            payload_bytes: 1_000,
+            start_ps: 0,
+            fct_ps: Some(if server == 1 { qct_ms } else { 9 } * MS),
+        };
+        Ok(RunTables {
+            totals: Totals {
+                payload_bytes: if collapses(spec) { 10_000 } else { 110_000 } + spec.seed,
+                measured_ps: MS,
+                timeouts,
+                drops: 2 * timeouts,
+                rounds: 1,
+                queue_max_bytes: 3_000,
+                ..Totals::default()
+            },
+            flows: (0..spec.fan_in).map(flow).collect(),
+            queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: Some(qct_ms * MS), timeouts }],
+            ..RunTables::default()
+        })
+    }
+
+    fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        assert!(watch.servers.contains(&1) && watch.from.0 == 0, "{watch:?}");
+        let sample = |ms: u64, series: &str, of: &str, value_bytes| SampleRow {
+            time_ps: ms * MS,
+            series: series.into(),
+            of: of.into(),
+            value_bytes,
+        };
+        let event = |ms: u64, what: &str, at: &str, of: &str| EventRow {
+            time_ps: ms * MS,
+            what: what.into(),
+            at: at.into(),
+            of: of.into(),
+        };
+        let mut samples: Vec<SampleRow> = (0..10).map(|i| sample(i, "queue", "switch>client", i * 300)).collect();
+        samples.insert(5, sample(4, "cwnd", "server2", 2_920));
+        samples.insert(6, sample(4, "cwnd", "server1", 4_380));
+        let mut events = Vec::new();
+        if collapses(spec) {
+            samples.push(sample(210, "queue", "switch>client", 1_500));
+            events.extend([5, 6].map(|ms| event(ms, "drop", "switch>client", "server2")));
+            events.extend([event(209, "timeout", "server2", ""), event(222, "round_end", "client", "0")]);
+        }
+        Ok(RunTables { samples, events, ..self.run(spec, stop)? })
+    }
+}
+
+/// Runs `plan`s alone: it cannot look inside.
+struct Blind;
+
+impl Runner for Blind {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        Toy.run(spec, stop)
+    }
+}
+
+const SCENARIO: &str = "title = \"A </script><b> title & more\"\nschemes = [\"newreno\", \"dctcp\"]\n\
+                        [workload]\nfragment = \"1 KB\"\n[sweep]\nfan_in = [2, 4]\n[run]\nseeds = 2\n";
+
+fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
+    let scenario = Scenario::parse("toy.toml", SCENARIO).unwrap();
+    let title = scenario.title.clone();
+    let contenders = scenario.contenders().unwrap();
+    let specs = plan(&contenders);
+    let lab = Lab { runner, cache: None, jobs: NonZeroUsize::new(jobs).unwrap(), stop: &AtomicBool::new(false) };
+    let outcome = execute(&lab, &specs, &mut |_| {}).unwrap();
+    let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+    let manifest = Manifest {
+        version: "0.1.0".into(),
+        arguments: ["compare", "toy.toml", "--jobs", &jobs.to_string()].map(String::from).to_vec(),
+        scenario_text: SCENARIO.into(),
+    };
+    report(&Watcher(runner, stop), title.as_deref(), &contenders, &manifest, &summary, (&specs, &outcome), lab.stop)
+        .unwrap()
+}
+
+/// A runner that may be stopped before it watches.
+struct Watcher<'a>(&'a dyn Runner, bool);
+
+impl Runner for Watcher<'_> {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        self.0.run(spec, stop)
+    }
+
+    fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        if self.1 { Err(RunError::Stopped) } else { self.0.watch(spec, watch, stop) }
+    }
+}
+
+fn data(report: &Report) -> serde_json::Value {
+    let html = report.html();
+    let (_, rest) = html.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn the_data_of_a_small_report_are_reviewed() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&data(&made(&Toy, 1, false))).unwrap());
+}
+
+#[test]
+fn the_number_of_jobs_changes_no_byte_of_the_page() {
+    assert!(made(&Toy, 1, false).html() == made(&Toy, 2, false).html());
+}
+
+#[test]
+fn the_page_asks_for_nothing_and_says_so() {
+    let html = made(&Toy, 1, false).html();
+    for word in ["src=\"", "<link", "@import", "url(http"] {
+        assert!(!html.contains(word), "{word}");
+    }
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn a_text_of_the_scenario_stays_a_text() {
+    let html = made(&Toy, 1, false).html();
+    assert!(!html.contains("</script><b>"));
+    assert!(html.contains("<h1>A &lt;/script&gt;&lt;b&gt; title &amp; more</h1>"));
+    assert_eq!(html.matches("</script>").count(), 2);
+    assert_eq!(data(&made(&Toy, 1, false))["scenario_text"], SCENARIO);
+}
+
+#[test]
+fn a_report_without_stories_still_has_the_rest() {
+    for report in [made(&Toy, 1, true), made(&Blind, 1, false)] {
+        let data = data(&report);
+        assert_eq!(data["stories"].as_array().unwrap().len(), 0);
+        assert_eq!((data["rows"].as_array().unwrap().len(), data["findings"].as_array().unwrap().len()), (4, 3));
+    }
+}
