@@ -20,6 +20,7 @@ export function stories(report: Report, schemes: Schemes): HTMLElement[] {
 function article(story: Story, schemes: Schemes): HTMLElement {
   const panels = new Panels(story);
   const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.fan_in} senders`);
+  const into = story.start_ms > 0 ? `, ${time(story.start_ms)} into the run` : "";
   const figure = el(
     "figure",
     {},
@@ -29,7 +30,7 @@ function article(story: Story, schemes: Schemes): HTMLElement {
     panels.windows.frame,
     el("h4", {}, "Timeouts, fast retransmits, drops"),
     panels.events.frame,
-    el("figcaption", {}, `Time is since the start of the first round shown, ${time(story.start_ms)} into the run. Dotted: a round ends. Red: a timeout.`),
+    el("figcaption", {}, `Time is since the start of the first round shown${into}. Dotted line: a round ends. Red line: a timeout.`),
   );
   const whole = el("article", {}, title, el("p", {}, story.says), figure);
   schemes.onChange(() => (whole.hidden = !schemes.shows(story.scheme)));

@@ -77,7 +77,7 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
   const chart = new Chart(says, 300, () =>
     curves(report, schemes, pick, show, {
       scale: { distr: 3, log: 10, range: () => (all.length === 0 ? [1, 10] : [low, high]) },
-      axis: { label: "query time", splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(tick) },
+      axis: { size: LEFT, splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(tick) },
       plugins: [],
     }),
   );

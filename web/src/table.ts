@@ -24,29 +24,28 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     },
   });
   const each = (head: string, pick: (row: Row) => number): Column => ({
-    head: `${head} a round`,
+    head,
     key: (row) => pick(row) / round(row),
     show: (row) => count(pick(row) / round(row)),
   });
+  const goodput = ({ goodput_mbps: g, seeds }: Row) => {
+    const half = seeds > 1 ? ` ± ${three((g.hi - g.lo) / 2 / unit.mbps)}` : "";
+    return three(g.mean / unit.mbps) + half;
+  };
   const columns: Column[] = [
     { head: "senders", key: (row) => row.point.fan_in, show: (row) => String(row.point.fan_in) },
-    { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: (row) => three(row.goodput_mbps.mean / unit.mbps) },
-    {
-      head: "±",
-      key: (row) => row.goodput_mbps.hi - row.goodput_mbps.lo,
-      show: (row) => (row.seeds > 1 ? three((row.goodput_mbps.hi - row.goodput_mbps.lo) / 2 / unit.mbps) : ""),
-    },
+    { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
     ms("query p50", (row) => row.qct_ms.p50),
     ms("query p99", (row) => row.qct_ms.p99),
     ms("query p99.9", (row) => row.qct_ms.p999),
     ms("flow p50", (row) => row.fct_ms.p50),
     ms("flow p99", (row) => row.fct_ms.p99),
     each("timeouts", (row) => row.timeouts),
-    each("fast retransmits", (row) => row.fast_retransmits),
+    each("fast rtx", (row) => row.fast_retransmits),
     each("drops", (row) => row.drops),
     each("marks", (row) => row.marks),
-    { head: "rounds a run", key: (row) => row.rounds, show: (row) => count(row.rounds) },
-    { head: "longest queue", key: (row) => row.queue_max_bytes, show: (row) => bytes(row.queue_max_bytes) },
+    { head: "rounds", key: (row) => row.rounds, show: (row) => count(row.rounds) },
+    { head: "max queue", key: (row) => row.queue_max_bytes, show: (row) => bytes(row.queue_max_bytes) },
     { head: "Jain", key: (row) => row.jain, show: (row) => (row.jain === null ? "none" : row.jain.toFixed(3)) },
   ];
   const scheme: Column = { head: "scheme", key: (row) => row.scheme, show: (row) => row.scheme };
@@ -73,7 +72,11 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
   schemes.onChange(() => {
     for (const { row, line } of rows) line.hidden = !schemes.shows(row.scheme);
   });
-  const caption = el("caption", {}, "Click a column’s head to sort by it, and again to turn the order. A row where a scheme collapses is marked.");
+  const caption = el(
+    "caption",
+    {},
+    "Timeouts, fast retransmits, drops and marks are those of a round on average, rounds those of a run. Click a column’s head to sort by it, and again to turn the order. A row where a scheme collapses is red.",
+  );
   const whole = el("table", {}, caption, el("thead", {}, el("tr", {}, ...heads)), body);
   const frame = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "rows" }, whole);
   return section("rows", "Every point", frame);

@@ -122,7 +122,7 @@ pub struct CommonArguments {
     /// Set any key of the scenario, such as link.rate="10 Gbit/s"; may be given again
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// A new or empty folder for the tables (CSV and Parquet) and the manifest
+    /// A new or empty folder for the tables (CSV and Parquet), the manifest, and the report of a comparison
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON object
