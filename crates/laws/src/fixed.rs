@@ -59,7 +59,7 @@ pub const fn exp2_q16(x_q16: u64) -> u64 {
 
 /// `x` to the power of `exponent`, both with sixteen bits of fraction; `x` is at least one.
 pub const fn pow_q16(x_q16: u64, exponent_q16: u64) -> u64 {
-    exp2_q16((log2_q16(x_q16) as u128 * exponent_q16 as u128 >> 16) as u64)
+    exp2_q16(((log2_q16(x_q16) as u128 * exponent_q16 as u128) >> 16) as u64)
 }
 
 /// The cube root, rounded down.
