@@ -24,11 +24,11 @@ pub(crate) fn world(spec: &RunSpec, departures: Departures) -> World {
     let framing = s.link.framing.0 as u32;
     let links = fabric.links().iter().zip(0..).map(|(link, id)| {
         let law = if fabric.is_host(link.from) { host_port(spec) } else { switch_port(spec, link.rate) };
-        Link::new(link, framing, law, departures, Stream::new(spec.seed, Purpose::Port, id))
+        Link::new(link, law, departures, Stream::new(spec.seed, Purpose::Port, id))
     });
     let links = links.collect();
     let params = params(spec);
-    World::new(spec, Net::new(fabric, links, params.mss + 100), params, sender_law(spec, &params))
+    World::new(spec, Net::new(fabric, links, params.mss + 100, framing), params, sender_law(spec, &params))
 }
 
 fn params(spec: &RunSpec) -> Params {

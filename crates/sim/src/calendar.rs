@@ -1,9 +1,10 @@
-//! The queue of the network's events: a wheel of buckets for what happens soon, a heap for the rest.
+//! The queue of events: a wheel of buckets for what happens soon, a heap for the rest.
 //!
 //! Only a link's head is in the queue, so that nearly all events lie within one transmission and one propagation of now.
 //! The wheel spans that; the bucket at hand is sorted, the others are lists.
 
-use crate::heap::{Heap, Key};
+use crate::event::Key;
+use crate::heap::Heap;
 
 /// Buckets of the wheel.
 const BUCKETS: usize = 1024;
@@ -46,20 +47,27 @@ impl Calendar {
         }
     }
 
-    /// Puts in the key of a slot that has none.
+    /// Puts in what is likely to be near: the key of a slot that has none.
     #[inline]
     pub fn push(&mut self, slot: usize, key: Key) {
         let bucket = key.time() >> self.shift;
-        if bucket <= self.at {
-            self.push_at_hand(key);
-        } else if bucket - self.at < BUCKETS as u64 {
+        let ahead = bucket.wrapping_sub(self.at);
+        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
             let place = bucket as usize % BUCKETS;
             self.nodes[slot] = Node { key, next: self.heads[place] };
             self.heads[place] = slot as u32;
             self.full[place / 64] |= 1 << (place % 64);
+        } else if bucket <= self.at {
+            self.push_at_hand(key);
         } else {
             self.far.push(key);
         }
+    }
+
+    /// Puts in what is likely to be far: a timer.
+    #[inline]
+    pub fn push_far(&mut self, key: Key) {
+        self.far.push(key);
     }
 
     #[inline]
@@ -73,24 +81,21 @@ impl Calendar {
         self.hand[place] = key;
     }
 
-    /// The least key, or `NEVER`. It is at hand, or far.
+    /// Takes the least key off; `NEVER` where there is none.
     #[inline]
-    pub fn peek(&mut self) -> Key {
+    pub fn pop(&mut self) -> Key {
         if self.hand.is_empty() {
             self.advance();
         }
-        let near = self.hand.last().copied().unwrap_or(Key::NEVER);
-        near.min(self.far.peek())
-    }
-
-    /// Takes off the key that `peek` gave.
-    #[inline]
-    pub fn pop(&mut self) {
-        let near = self.hand.last().copied().unwrap_or(Key::NEVER);
-        if near < self.far.peek() {
-            self.hand.pop();
-        } else {
-            self.far.pop();
+        let far = self.far.peek();
+        match self.hand.pop() {
+            Some(near) if near < far => near,
+            near => {
+                // The far one is first; what was near goes back.
+                self.hand.extend(near);
+                self.far.pop();
+                far
+            }
         }
     }
 
@@ -146,9 +151,8 @@ mod tests {
                 model.sort_by(|a, b| b.cmp(a));
                 for _ in 0..pops % 3 {
                     let least = model.pop().unwrap_or(Key::NEVER);
-                    prop_assert_eq!(calendar.peek(), least);
+                    prop_assert_eq!(calendar.pop(), least);
                     if least != Key::NEVER {
-                        calendar.pop();
                         now = least.time();
                     }
                 }

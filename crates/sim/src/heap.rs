@@ -1,28 +1,6 @@
-//! The event queue: a heap of four children a node over packed keys.
+//! A heap of four children a node over packed keys.
 
-/// A moment and what it is for, packed so that one comparison orders both: time above, rank below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key(u128);
-
-impl Key {
-    /// Later than anything.
-    pub const NEVER: Key = Key(u128::MAX);
-
-    #[inline]
-    pub fn new(time: u64, rank: u64) -> Key {
-        Key((time as u128) << 64 | rank as u128)
-    }
-
-    #[inline]
-    pub fn time(self) -> u64 {
-        (self.0 >> 64) as u64
-    }
-
-    #[inline]
-    pub fn rank(self) -> u64 {
-        self.0 as u64
-    }
-}
+use crate::event::Key;
 
 /// A min-heap. Ties cannot be told apart, since keys are all that there is.
 #[derive(Clone, Debug, Default)]
@@ -64,13 +42,6 @@ impl Heap {
         }
     }
 
-    /// Puts `key` in the place of the least: cheaper than a pop and a push.
-    #[inline]
-    pub fn replace_top(&mut self, key: Key) {
-        debug_assert!(!self.keys.is_empty());
-        self.sink(key);
-    }
-
     #[inline]
     fn sink(&mut self, key: Key) {
         let keys = self.keys.as_mut_slice();
@@ -104,17 +75,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_out_in_order_whatever_the_operations(operations: Vec<(u8, u16)>) {
+        fn keys_come_out_in_order_whatever_the_operations(operations: Vec<Option<u16>>) {
             let (mut heap, mut model) = (Heap::default(), Vec::new());
-            for (what, time) in operations {
-                let key = Key::new(time.into(), what.into());
-                match what % 3 {
-                    0 => { heap.push(key); model.push(key); }
-                    1 => { heap.pop(); if !model.is_empty() { model.remove(0); } }
-                    _ if !model.is_empty() => { heap.replace_top(key); model[0] = key; }
-                    _ => {}
+            for operation in operations {
+                match operation.map(|time| Key::new(time.into(), 0)) {
+                    Some(key) => { heap.push(key); model.push(key); model.sort(); }
+                    None => { heap.pop(); if !model.is_empty() { model.remove(0); } }
                 }
-                model.sort();
                 prop_assert_eq!(heap.peek(), model.first().copied().unwrap_or(Key::NEVER));
             }
         }

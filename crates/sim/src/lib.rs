@@ -8,6 +8,7 @@
 mod app;
 mod build;
 mod calendar;
+mod event;
 mod heap;
 mod link;
 mod net;

@@ -2,8 +2,9 @@
 
 use fanin_laws::port::{Drop, Header, Law, Queue, Verdict};
 use fanin_tcp::Flags;
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 
+use crate::event::Due;
 use crate::net::Packet;
 use crate::ring::Ring;
 use crate::streams::Stream;
@@ -21,36 +22,17 @@ pub enum Departures {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
     /// When it arrives; in a lazy queue known only once it has left.
-    arrival: u64,
-    /// How long the link had been sending without a pause as it left.
-    busy: u64,
+    due: Due,
     packet: Packet,
-}
-
-impl Slot {
-    fn due(&self) -> Due {
-        Due { at: self.arrival, busy: self.busy }
-    }
-}
-
-/// When a packet arrives, and its place among those that arrive at the same instant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub at: u64,
-    /// How long its link had been sending without a pause as it left: the shortest comes first.
-    pub busy: u64,
 }
 
 /// What a port counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    pub packets: u64,
-    pub wire_bytes: u64,
     pub drops_full: u64,
     pub drops_early: u64,
     pub drops_not_ect: u64,
     pub marks: u64,
-    pub queue_max_bytes: u64,
 }
 
 impl Counts {
@@ -75,10 +57,8 @@ pub(crate) enum Todo {
 /// One direction of a link: the FIFO holds packets on the wire first, then those that wait.
 pub(crate) struct Link {
     slots: Ring<Slot>,
-    /// Packets of the FIFO that wait: they count as the queue.
-    waiting: u32,
     waiting_bytes: u64,
-    /// When the first of them starts.
+    /// When the first packet that waits starts.
     next_start: u64,
     /// When everything so far has left.
     busy_until: u64,
@@ -87,38 +67,50 @@ pub(crate) struct Link {
     delay: u64,
     /// Picoseconds a byte where that is whole, else zero.
     per_byte: u64,
+    /// Packets of the FIFO that wait: they count as the queue.
+    waiting: u32,
     pub to: u32,
     departures: Departures,
+    /// Nothing is ever dropped or marked: the law need not be asked.
+    open: bool,
+    /// Packets taken, and their bytes.
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub queue_max_bytes: u64,
+    port: Box<Port>,
+}
+
+/// What decides over packets, and what becomes of few: apart, since most links seldom need it.
+struct Port {
     law: Law,
-    rate: fanin_units::Rate,
-    framing: u32,
-    pub counts: Counts,
+    rate: Rate,
     stream: Stream,
+    counts: Counts,
 }
 
 impl Link {
-    pub fn new(link: &fanin_fabric::Link, framing: u32, law: Law, departures: Departures, stream: Stream) -> Link {
+    pub fn new(link: &fanin_fabric::Link, law: Law, departures: Departures, stream: Stream) -> Link {
         let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
         Link {
             slots: Ring::new(),
-            waiting: 0,
             waiting_bytes: 0,
             next_start: 0,
             busy_until: 0,
             busy_from: 0,
             delay: link.delay.0,
             per_byte: if exact { 8_000_000_000_000 / link.rate.0 } else { 0 },
+            waiting: 0,
             to: link.to,
             departures,
-            law,
-            rate: link.rate,
-            framing,
-            counts: Counts::default(),
-            stream,
+            open: law.admits_everything(),
+            packets: 0,
+            wire_bytes: 0,
+            queue_max_bytes: 0,
+            port: Box::new(Port { law, rate: link.rate, stream, counts: Counts::default() }),
         }
     }
 
-    /// How far ahead the head's arrival can lie.
+    /// How far ahead the head's arrival can lie, for frames of up to `frame` bytes.
     pub fn head_span(&self, frame: u32) -> u64 {
         self.time_for(frame) + self.delay
     }
@@ -128,56 +120,40 @@ impl Link {
         self.slots.len()
     }
 
-    #[inline]
-    fn wire_bytes(&self, packet: &Packet) -> u32 {
-        packet.segment.packet_bytes() + self.framing
+    pub fn counts(&self) -> Counts {
+        self.port.counts
     }
 
     #[inline]
     fn time_for(&self, bytes: u32) -> u64 {
         match self.per_byte {
-            0 => self.rate.time_for(bytes.into()).0,
+            0 => self.port.rate.time_for(bytes.into()).0,
             per_byte => per_byte * u64::from(bytes),
         }
     }
 
     /// Takes a packet, or drops it.
     #[inline]
-    pub fn enqueue(&mut self, now: u64, mut packet: Packet) -> Todo {
+    pub fn enqueue(&mut self, now: u64, packet: &mut Packet) -> Todo {
         if self.departures == Departures::Eager {
             self.settle(now);
         }
-        let bytes = self.wire_bytes(&packet);
         let idle = self.busy_until <= now;
-        match self.verdict(now, &packet, bytes, idle) {
-            Verdict::Admit { mark, offer } => {
-                if mark {
-                    packet.segment.flags |= Flags::CE;
-                    self.counts.marks += 1;
-                }
-                packet.segment.mcw_offer = packet.segment.mcw_offer.min(offer);
-            }
-            Verdict::Drop(cause) => {
-                match cause {
-                    Drop::Full => self.counts.drops_full += 1,
-                    Drop::Early => self.counts.drops_early += 1,
-                    Drop::NotEct => self.counts.drops_not_ect += 1,
-                }
-                return Todo::Dropped;
-            }
+        if !self.open && !self.admit(now, packet, idle) {
+            return Todo::Dropped;
         }
-        self.counts.packets += 1;
-        self.counts.wire_bytes += u64::from(bytes);
-        let todo = if idle { self.start_at_once(now, packet, bytes) } else { self.wait(packet, bytes) };
-        self.counts.queue_max_bytes = self.counts.queue_max_bytes.max(self.waiting_bytes);
-        todo
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_bytes);
+        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
     }
 
+    /// Asks the law, and does to the packet as it says. Whether it stays.
     #[inline]
-    fn verdict(&mut self, now: u64, packet: &Packet, bytes: u32, idle: bool) -> Verdict {
+    fn admit(&mut self, now: u64, packet: &mut Packet, idle: bool) -> bool {
+        let Port { law, stream, counts, .. } = &mut *self.port;
         let flags = packet.segment.flags;
         let header = Header {
-            bytes,
+            bytes: packet.wire_bytes,
             ect: flags.any(Flags::ECT | Flags::CE),
             flow: packet.to,
             opens: flags.any(Flags::SYN),
@@ -185,44 +161,56 @@ impl Link {
         };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        self.law.enqueue(Time(now), &queue, &header, self.stream.rng())
+        match law.enqueue(Time(now), &queue, &header, stream.rng()) {
+            Verdict::Admit { mark, offer } => {
+                packet.segment.flags |= Flags::CE.when(mark);
+                counts.marks += u64::from(mark);
+                packet.segment.mcw_offer = packet.segment.mcw_offer.min(offer);
+                return true;
+            }
+            Verdict::Drop(Drop::Full) => counts.drops_full += 1,
+            Verdict::Drop(Drop::Early) => counts.drops_early += 1,
+            Verdict::Drop(Drop::NotEct) => counts.drops_not_ect += 1,
+        }
+        false
     }
 
     /// The link is free: the packet goes onto the wire.
     #[inline]
-    fn start_at_once(&mut self, now: u64, packet: Packet, bytes: u32) -> Todo {
+    fn start_at_once(&mut self, now: u64, packet: &Packet) -> Todo {
         if self.busy_until < now {
             self.busy_from = now;
         }
-        let slot = self.start(now, packet, bytes);
-        self.slots.push(slot);
-        if self.slots.len() == 1 { Todo::Arrival(slot.due()) } else { Todo::Nothing }
+        let due = self.start(now, packet.wire_bytes);
+        self.slots.push(Slot { due, packet: *packet });
+        if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
-    /// The packet leaves at `start`, when the link is free.
+    /// A packet leaves at `start`, when the link is free. Gives its arrival.
     #[inline]
-    fn start(&mut self, start: u64, packet: Packet, bytes: u32) -> Slot {
+    fn start(&mut self, start: u64, bytes: u32) -> Due {
         self.busy_until = start + self.time_for(bytes);
-        Slot { arrival: self.busy_until + self.delay, busy: start - self.busy_from, packet }
+        Due::new(self.busy_until + self.delay, start - self.busy_from)
     }
 
     /// The packet waits behind others.
     #[inline]
-    fn wait(&mut self, packet: Packet, bytes: u32) -> Todo {
+    fn wait(&mut self, packet: &Packet) -> Todo {
         let first = self.waiting == 0;
         self.waiting += 1;
-        self.waiting_bytes += u64::from(bytes);
+        self.waiting_bytes += u64::from(packet.wire_bytes);
+        self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
         match self.departures {
             Departures::Eager => {
                 if first {
                     self.next_start = self.busy_until;
                 }
-                let slot = self.start(self.busy_until, packet, bytes);
-                self.slots.push(slot);
+                let due = self.start(self.busy_until, packet.wire_bytes);
+                self.slots.push(Slot { due, packet: *packet });
                 Todo::Nothing
             }
             Departures::Lazy => {
-                self.slots.push(Slot { arrival: u64::MAX, busy: 0, packet });
+                self.slots.push(Slot { due: Due::default(), packet: *packet });
                 if first { Todo::Departure(self.busy_until) } else { Todo::Nothing }
             }
         }
@@ -232,24 +220,23 @@ impl Link {
     #[inline]
     fn settle(&mut self, now: u64) {
         while self.waiting > 0 && self.next_start <= now {
-            let Slot { arrival, packet, .. } = *self.slots.get(self.slots.len() - self.waiting as usize);
+            let slot = self.slots.get(self.slots.len() - self.waiting as usize);
             self.waiting -= 1;
-            self.waiting_bytes -= u64::from(self.wire_bytes(&packet));
+            self.waiting_bytes -= u64::from(slot.packet.wire_bytes);
             // The next one starts as this one has left.
-            self.next_start = arrival - self.delay;
+            self.next_start = slot.due.at - self.delay;
         }
     }
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
     pub fn depart(&mut self, now: u64) -> (Todo, Todo) {
         let on_wire = self.slots.len() - self.waiting as usize;
-        let packet = self.slots.get(on_wire).packet;
-        let bytes = self.wire_bytes(&packet);
+        let bytes = self.slots.get(on_wire).packet.wire_bytes;
         self.waiting -= 1;
         self.waiting_bytes -= u64::from(bytes);
-        let slot = self.start(now, packet, bytes);
-        *self.slots.get_mut(on_wire) = slot;
-        let arrives = if on_wire == 0 { Todo::Arrival(slot.due()) } else { Todo::Nothing };
+        let due = self.start(now, bytes);
+        self.slots.get_mut(on_wire).due = due;
+        let arrives = if on_wire == 0 { Todo::Arrival(due) } else { Todo::Nothing };
         let departs = if self.waiting > 0 { Todo::Departure(self.busy_until) } else { Todo::Nothing };
         (arrives, departs)
     }
@@ -261,10 +248,10 @@ impl Link {
             self.settle(now);
         }
         let packet = self.slots.pop().packet;
-        let on_wire = match self.departures {
+        let known = match self.departures {
             Departures::Eager => self.slots.len(),
             Departures::Lazy => self.slots.len() - self.waiting as usize,
         };
-        (packet, (on_wire > 0).then(|| self.slots.get(0).due()))
+        (packet, (known > 0).then(|| self.slots.get(0).due))
     }
 }

@@ -5,8 +5,8 @@ use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
 use crate::calendar::Calendar;
-use crate::heap::Key;
-use crate::link::{Due, Link, Todo};
+use crate::event::Key;
+use crate::link::{Link, Todo};
 
 /// A segment on its way to an endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,8 @@ pub struct Packet {
     pub to: u32,
     /// Its SACK blocks' place; zero for none.
     sack: u32,
+    /// Its size on the wire, framing included.
+    pub(crate) wire_bytes: u32,
     /// The segment.
     pub segment: Segment,
 }
@@ -33,7 +35,7 @@ impl Default for Packet {
             header: 0,
             flags: fanin_tcp::Flags::NONE,
         };
-        Packet { to: 0, sack: 0, segment }
+        Packet { to: 0, sack: 0, wire_bytes: 0, segment }
     }
 }
 
@@ -71,60 +73,34 @@ impl Sacks {
     }
 }
 
-/// What is next in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    Departure(LinkId),
-    Arrival(LinkId),
-}
-
-impl Event {
-    /// Departures come before arrivals of the same instant, by their link's number.
-    fn departure(at: u64, link: LinkId) -> Key {
-        Key::new(at, link.into())
-    }
-
-    /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
-    /// first, then by the link's number. (`docs/design.md` says why.)
-    #[inline]
-    fn arrival(due: Due, link: LinkId) -> Key {
-        let busy = (due.busy / BUSY_STEP).min(BUSY_MAX);
-        Key::new(due.at, 1 << 63 | busy << 32 | u64::from(link))
-    }
-
-    #[inline]
-    pub fn of(key: Key) -> Event {
-        let link = key.rank() as u32;
-        if key.rank() >> 63 == 0 { Event::Departure(link) } else { Event::Arrival(link) }
-    }
-}
-
-/// Busy times are told apart in steps of four nanoseconds, up to some nine seconds.
-const BUSY_STEP: u64 = 1 << 12;
-const BUSY_MAX: u64 = (1 << 31) - 1;
-
 /// The network.
 pub(crate) struct Net {
     pub fabric: Fabric,
     pub links: Vec<Link>,
+    /// The queue of all events.
     pub events: Calendar,
+    /// The host of every endpoint.
+    pub host_of: Vec<u32>,
     sacks: Sacks,
+    framing: u32,
     pub injected: u64,
     pub delivered: u64,
     pub hops: u64,
 }
 
 impl Net {
-    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32) -> Net {
+    /// A network of links that carry frames of mostly up to `frame` bytes, of which `framing` are the link layer's.
+    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32) -> Net {
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
-        let span = links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
-        let (events, sacks) = (Calendar::new(2 * span, 2 * links.len()), Sacks::default());
-        Net { fabric, links, events, sacks, injected: 0, delivered: 0, hops: 0 }
+        let span = 2 * links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
+        let events = Calendar::new(span, 2 * links.len());
+        let (host_of, sacks) = (Vec::new(), Sacks::default());
+        Net { fabric, links, events, host_of, sacks, framing, injected: 0, delivered: 0, hops: 0 }
     }
 
     /// Gives a packet to a link.
     #[inline]
-    fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
+    fn enqueue(&mut self, now: u64, link: LinkId, packet: &mut Packet) {
         match self.links[link as usize].enqueue(now, packet) {
             Todo::Nothing => {}
             Todo::Dropped => self.sacks.free(packet.sack),
@@ -135,37 +111,35 @@ impl Net {
     #[inline]
     fn schedule(&mut self, link: LinkId, todo: Todo) {
         match todo {
-            Todo::Arrival(due) => self.events.push(link as usize, Event::arrival(due, link)),
-            Todo::Departure(at) => self.events.push(self.links.len() + link as usize, Event::departure(at, link)),
+            Todo::Arrival(due) => self.events.push(link as usize, Key::arrival(due, link)),
+            Todo::Departure(at) => self.events.push(self.links.len() + link as usize, Key::departure(at, link)),
             Todo::Nothing | Todo::Dropped => {}
         }
     }
 
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
-        self.events.pop();
         let (arrives, departs) = self.links[link as usize].depart(now);
         self.schedule(link, arrives);
         self.schedule(link, departs);
     }
 
-    /// Serves an arrival: at a switch the packet goes on; at a host it comes out, with its endpoint's number.
+    /// Serves an arrival: at a switch the packet goes on; at a host it comes out.
     #[inline]
-    pub fn arrive(&mut self, now: u64, id: LinkId, host_of: impl Fn(u32) -> u32) -> Option<Packet> {
+    pub fn arrive(&mut self, now: u64, id: LinkId) -> Option<Packet> {
         self.hops += 1;
         let link = &mut self.links[id as usize];
-        let (packet, next) = link.arrive(now);
-        self.events.pop();
+        let node = link.to;
+        let (mut packet, next) = link.arrive(now);
         if let Some(due) = next {
-            self.events.push(id as usize, Event::arrival(due, id));
+            self.events.push(id as usize, Key::arrival(due, id));
         }
-        let node = self.links[id as usize].to;
         if self.fabric.is_host(node) {
             self.delivered += 1;
             return Some(packet);
         }
-        let next = self.fabric.next_hop(node, host_of(packet.to));
-        self.enqueue(now, next, packet);
+        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize]);
+        self.enqueue(now, next, &mut packet);
         None
     }
 
@@ -199,6 +173,7 @@ impl Wire for Uplink<'_> {
     fn send(&mut self, segment: Segment, sack: &[Block]) {
         self.net.injected += 1;
         let sack = self.net.sacks.keep(sack);
-        self.net.enqueue(self.now.0, self.link, Packet { to: self.peer, sack, segment });
+        let wire_bytes = segment.packet_bytes() + self.net.framing;
+        self.net.enqueue(self.now.0, self.link, &mut Packet { to: self.peer, sack, wire_bytes, segment });
     }
 }

@@ -1,4 +1,4 @@
-//! A FIFO in a power of two of slots: it grows when it is full, and never shrinks.
+//! A FIFO in a power of two of slots: it takes none before the first push, grows when it is full, and never shrinks.
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
@@ -9,7 +9,7 @@ pub(crate) struct Ring<T> {
 
 impl<T: Copy + Default> Ring<T> {
     pub fn new() -> Ring<T> {
-        Ring { slots: vec![T::default(); 8], head: 0, len: 0 }
+        Ring { slots: Vec::new(), head: 0, len: 0 }
     }
 
     #[inline]
@@ -59,7 +59,7 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     fn grow(&mut self) {
         let mut slots: Vec<T> = (0..self.len).map(|i| *self.get(i)).collect();
-        slots.resize(2 * self.slots.len(), T::default());
+        slots.resize((2 * self.slots.len()).max(4), T::default());
         (self.slots, self.head) = (slots, 0);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fanin_fabric::LinkId;
 use fanin_laws::sender::Law;
 use fanin_spec::RunSpec;
 use fanin_tcp::{Block, Endpoint, Params, Progress};
@@ -9,15 +10,15 @@ use fanin_units::Time;
 
 use crate::Failure;
 use crate::app::App;
-use crate::heap::{Heap, Key};
-use crate::net::{Event, Net, Uplink};
+use crate::event::{Event, Key};
+use crate::net::{Net, Uplink};
 
 /// An endpoint at its host.
 pub(crate) struct Socket {
     pub endpoint: Endpoint,
     /// When its entry in the queue of timers is due: at its deadline or before.
     armed: Time,
-    host: u32,
+    uplink: LinkId,
     peer: u32,
 }
 
@@ -38,8 +39,6 @@ pub(crate) struct World {
     pub sockets: Vec<Socket>,
     params: Params,
     law: Law,
-    /// Timers of endpoints and of the application; ties: endpoints first, by number.
-    timers: Heap,
     /// Segments' SACK blocks pass through here.
     sack: Vec<Block>,
     events: u64,
@@ -48,9 +47,6 @@ pub(crate) struct World {
     /// The application has what it wants.
     pub done: bool,
 }
-
-/// The rank of the application's timers, above endpoints'.
-const APP: u64 = 1 << 32;
 
 /// So many events pass between two looks at the stop flag.
 const STOP_EVERY: u64 = 1 << 14;
@@ -64,7 +60,6 @@ impl World {
             sockets: Vec::new(),
             params,
             law,
-            timers: Heap::default(),
             sack: Vec::with_capacity(4),
             events: 0,
             timeouts: 0,
@@ -80,18 +75,17 @@ impl World {
     pub fn run(&mut self, app: &mut dyn App, stop: &AtomicBool) -> Result<(), Failure> {
         app.start(self);
         while !self.done {
-            let (packet, timer) = (self.net.events.peek(), self.timers.peek());
-            // Packets come before timers of the same instant.
-            let packets_turn = packet.time() <= timer.time();
-            let key = if packets_turn { packet } else { timer };
+            let key = self.net.events.pop();
             if key == Key::NEVER {
                 break;
             }
             self.now = Time(key.time());
             self.events += 1;
-            match packets_turn {
-                true => self.serve_packet(packet, app),
-                false => self.serve_timer(timer, app),
+            match key.event() {
+                Event::Arrival(link) => self.arrive(link, app),
+                Event::Departure(link) => self.net.depart(key.time(), link),
+                Event::Endpoint(endpoint) => self.look_at_timer(endpoint),
+                Event::App(token) => app.due(self, token),
             }
             if self.events.is_multiple_of(STOP_EVERY) && stop.load(Ordering::Relaxed) {
                 return Err(Failure::Stopped);
@@ -101,19 +95,11 @@ impl World {
     }
 
     #[inline]
-    fn serve_packet(&mut self, key: Key, app: &mut dyn App) {
-        let link = match Event::of(key) {
-            Event::Arrival(link) => link,
-            Event::Departure(link) => return self.net.depart(key.time(), link),
-        };
-        let sockets = &self.sockets;
-        let Some(packet) = self.net.arrive(key.time(), link, |to| sockets[to as usize].host) else {
-            return;
-        };
+    fn arrive(&mut self, link: LinkId, app: &mut dyn App) {
+        let Some(packet) = self.net.arrive(self.now.0, link) else { return };
         self.net.take_sack(&packet, &mut self.sack);
         let socket = &mut self.sockets[packet.to as usize];
-        let mut wire =
-            Uplink { link: self.net.fabric.uplink(socket.host), net: &mut self.net, now: self.now, peer: socket.peer };
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
         let progress = socket.endpoint.handle(&self.params, self.now, &packet.segment, &self.sack, &mut wire);
         self.arm(packet.to);
         if progress != Progress::default() {
@@ -135,13 +121,7 @@ impl World {
     }
 
     #[cold]
-    fn serve_timer(&mut self, key: Key, app: &mut dyn App) {
-        self.timers.pop();
-        if key.rank() >= APP {
-            app.due(self, (key.rank() - APP) as u32);
-            return;
-        }
-        let id = key.rank() as u32;
+    fn look_at_timer(&mut self, id: u32) {
         let socket = &mut self.sockets[id as usize];
         if socket.armed != self.now {
             return;
@@ -163,15 +143,14 @@ impl World {
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
             socket.armed = deadline;
-            self.timers.push(Key::new(deadline.0, id.into()));
+            self.net.events.push_far(Key::endpoint(deadline.0, id));
         }
     }
 
     /// Calls an endpoint with what it needs, and arms its timer.
     fn with(&mut self, id: u32, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink)) {
         let socket = &mut self.sockets[id as usize];
-        let mut wire =
-            Uplink { link: self.net.fabric.uplink(socket.host), net: &mut self.net, now: self.now, peer: socket.peer };
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
         call(&mut socket.endpoint, &self.params, self.now, &mut wire);
         self.arm(id);
     }
@@ -182,7 +161,9 @@ impl World {
         let connection = Connection { opener, answerer: opener + 1 };
         for (host, peer) in [(from, connection.answerer), (to, opener)] {
             let endpoint = Endpoint::new(&self.params, self.law);
-            self.sockets.push(Socket { endpoint, armed: Time::NEVER, host, peer });
+            let uplink = self.net.fabric.uplink(host);
+            self.sockets.push(Socket { endpoint, armed: Time::NEVER, uplink, peer });
+            self.net.host_of.push(host);
         }
         self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
         connection
@@ -211,6 +192,6 @@ impl World {
     /// Tells the application after `span`.
     pub fn after(&mut self, span: Time, token: u32) {
         let at = self.now.saturating_add(span);
-        self.timers.push(Key::new(at.0, APP + u64::from(token)));
+        self.net.events.push_far(Key::app(at.0, token));
     }
 }

@@ -73,7 +73,7 @@ pub(crate) fn start_background(world: &mut World) {
 pub(crate) fn tables(world: &World, app: &dyn App) -> RunTables {
     let record = app.record(world);
     let stats = || world.sockets.iter().map(|socket| socket.endpoint.stats());
-    let counts = || world.net.links.iter().map(|link| link.counts);
+    let counts = || world.net.links.iter().map(|link| link.counts());
     let to_client = world.net.fabric.next_hop(world.net.fabric.hosts(), CLIENT);
     let totals = Totals {
         payload_bytes: record.payload_bytes,
@@ -84,7 +84,7 @@ pub(crate) fn tables(world: &World, app: &dyn App) -> RunTables {
         drops: counts().map(|c| c.drops()).sum(),
         marks: counts().map(|c| c.marks).sum(),
         rounds: record.rounds,
-        queue_max_bytes: world.net.links[to_client as usize].counts.queue_max_bytes,
+        queue_max_bytes: world.net.links[to_client as usize].queue_max_bytes,
         injected_packets: world.net.injected,
         delivered_packets: world.net.delivered,
         in_flight_packets: world.net.in_flight(),
@@ -96,13 +96,13 @@ pub(crate) fn tables(world: &World, app: &dyn App) -> RunTables {
 fn ports(world: &World) -> Vec<PortRow> {
     let rows = world.net.links.iter().zip(0..).map(|(link, id)| PortRow {
         port: world.net.fabric.link_name(id),
-        packets: link.counts.packets,
-        wire_bytes: link.counts.wire_bytes,
-        drops_full: link.counts.drops_full,
-        drops_early: link.counts.drops_early,
-        drops_not_ect: link.counts.drops_not_ect,
-        marks: link.counts.marks,
-        queue_max_bytes: link.counts.queue_max_bytes,
+        packets: link.packets,
+        wire_bytes: link.wire_bytes,
+        drops_full: link.counts().drops_full,
+        drops_early: link.counts().drops_early,
+        drops_not_ect: link.counts().drops_not_ect,
+        marks: link.counts().marks,
+        queue_max_bytes: link.queue_max_bytes,
     });
     rows.filter(|row| row.packets + row.drops_full + row.drops_early + row.drops_not_ect > 0).collect()
 }

@@ -1,0 +1,95 @@
+//! What can happen, and the order of what happens at the same instant.
+
+use fanin_fabric::LinkId;
+
+/// Something that happens at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// The first packet that waits at a port leaves it.
+    Departure(LinkId),
+    /// The head of a link arrives.
+    Arrival(LinkId),
+    /// An endpoint's timer may be due.
+    Endpoint(u32),
+    /// An application's timer is due.
+    App(u32),
+}
+
+/// A moment and what it is for, packed so that one comparison orders both: time above, rank below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(u128);
+
+/// When a packet arrives, and its place among those that arrive at the same instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub at: u64,
+    /// How long its link had been sending without a pause as it left, in steps: the shortest comes first.
+    pub busy: u32,
+}
+
+const ARRIVAL: u64 = 1 << 62;
+const ENDPOINT: u64 = 2 << 62;
+const APP: u64 = 3 << 62;
+const CLASS: u64 = 3 << 62;
+
+/// Busy times are told apart in steps of some four nanoseconds, up to some four seconds.
+const BUSY_STEP_BITS: u32 = 12;
+const BUSY_MAX: u64 = (1 << 30) - 1;
+
+impl Due {
+    #[inline]
+    pub fn new(at: u64, busy: u64) -> Due {
+        Due { at, busy: (busy >> BUSY_STEP_BITS).min(BUSY_MAX) as u32 }
+    }
+}
+
+impl Key {
+    /// Later than anything.
+    pub const NEVER: Key = Key(u128::MAX);
+
+    /// A key of any rank: for tests of the queue.
+    #[inline]
+    pub fn new(time: u64, rank: u64) -> Key {
+        Key((time as u128) << 64 | rank as u128)
+    }
+
+    /// Departures come before everything else of the same instant.
+    pub fn departure(at: u64, link: LinkId) -> Key {
+        Key::new(at, link.into())
+    }
+
+    /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
+    /// first, then by the link's number. (`docs/design.md` says why.)
+    #[inline]
+    pub fn arrival(due: Due, link: LinkId) -> Key {
+        Key::new(due.at, ARRIVAL | u64::from(due.busy) << 32 | u64::from(link))
+    }
+
+    /// Endpoints' timers come after packets, by the endpoint's number.
+    #[inline]
+    pub fn endpoint(at: u64, endpoint: u32) -> Key {
+        Key::new(at, ENDPOINT | u64::from(endpoint))
+    }
+
+    /// The application's timers come last, by their token.
+    pub fn app(at: u64, token: u32) -> Key {
+        Key::new(at, APP | u64::from(token))
+    }
+
+    #[inline]
+    pub fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    /// What it is for.
+    #[inline]
+    pub fn event(self) -> Event {
+        let (rank, number) = (self.0 as u64, self.0 as u32);
+        match rank & CLASS {
+            ARRIVAL => Event::Arrival(number),
+            ENDPOINT => Event::Endpoint(number),
+            APP => Event::App(number),
+            _ => Event::Departure(number),
+        }
+    }
+}
