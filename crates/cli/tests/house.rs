@@ -56,7 +56,8 @@ fn every_registered_scheme_has_a_row_in_the_table_of_schemes() {
         let laws = joined(explained["laws"].as_array().unwrap().iter().map(|law| text(&law["name"])));
         let keys = joined(explained["keys"].as_array().unwrap().iter().map(|key| text(&key["key"])));
         let aliases = joined(scheme["aliases"].as_array().unwrap().iter().map(text));
-        table += &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
+        table +=
+            &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
     }
     table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
               `fanin explain SCHEME` prints the laws' own headers.\n";
