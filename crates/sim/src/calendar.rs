@@ -8,6 +8,7 @@ use crate::heap::Heap;
 
 /// Buckets of the wheel.
 const BUCKETS: usize = 1024;
+const WORDS: usize = BUCKETS / 64;
 
 /// No node.
 const NIL: u32 = u32::MAX;
@@ -18,7 +19,7 @@ struct Node {
     next: u32,
 }
 
-/// A queue of keys, at most one for each slot number.
+/// A queue of keys, at most one near one for each slot number.
 pub(crate) struct Calendar {
     /// Time is shifted right by this to give the number of a bucket.
     shift: u32,
@@ -26,10 +27,12 @@ pub(crate) struct Calendar {
     at: u64,
     /// What is left of the bucket at hand, the earliest last.
     hand: Vec<Key>,
-    heads: [u32; BUCKETS],
-    full: [u64; BUCKETS / 64],
+    heads: Box<[u32; BUCKETS]>,
+    full: [u64; WORDS],
     nodes: Vec<Node>,
     far: Heap,
+    /// The least of `far`, or `NEVER`.
+    far_first: Key,
 }
 
 impl Calendar {
@@ -40,10 +43,11 @@ impl Calendar {
             shift: width.next_power_of_two().trailing_zeros(),
             at: 0,
             hand: Vec::with_capacity(64),
-            heads: [NIL; BUCKETS],
-            full: [0; BUCKETS / 64],
+            heads: Box::new([NIL; BUCKETS]),
+            full: [0; WORDS],
             nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
             far: Heap::default(),
+            far_first: Key::NEVER,
         }
     }
 
@@ -60,61 +64,78 @@ impl Calendar {
         } else if bucket <= self.at {
             self.push_at_hand(key);
         } else {
-            self.far.push(key);
+            self.push_far(key);
         }
     }
 
     /// Puts in what is likely to be far: a timer.
-    #[inline]
     pub fn push_far(&mut self, key: Key) {
         self.far.push(key);
+        self.far_first = self.far.peek();
     }
 
-    #[inline]
+    #[cold]
     fn push_at_hand(&mut self, key: Key) {
-        let mut place = self.hand.len();
-        self.hand.push(key);
-        while place > 0 && self.hand[place - 1] < key {
-            self.hand[place] = self.hand[place - 1];
-            place -= 1;
-        }
-        self.hand[place] = key;
+        let place = self.hand.partition_point(|&later| later > key);
+        self.hand.insert(place, key);
     }
 
     /// Takes the least key off; `NEVER` where there is none.
     #[inline]
     pub fn pop(&mut self) -> Key {
-        if self.hand.is_empty() {
-            self.advance();
+        if let Some(near) = self.hand.pop() {
+            return self.first(near);
         }
-        let far = self.far.peek();
-        match self.hand.pop() {
-            Some(near) if near < far => near,
-            near => {
-                // The far one is first; what was near goes back.
-                self.hand.extend(near);
-                self.far.pop();
-                far
-            }
-        }
-    }
-
-    /// Takes the next full bucket to hand, if there is one.
-    #[inline]
-    fn advance(&mut self) {
-        let Some(ahead) = self.next_full() else { return };
+        let Some(ahead) = self.next_full() else { return self.pop_far() };
         self.at += ahead;
         let place = self.at as usize % BUCKETS;
         self.full[place / 64] &= !(1 << (place % 64));
-        let mut slot = std::mem::replace(&mut self.heads[place], NIL);
-        while slot != NIL {
-            let node = self.nodes[slot as usize];
+        let node = self.nodes[std::mem::replace(&mut self.heads[place], NIL) as usize];
+        if node.next == NIL {
+            return self.first(node.key);
+        }
+        self.take_to_hand(node);
+        self.pop()
+    }
+
+    /// The near key, unless a far one comes before it.
+    #[inline]
+    fn first(&mut self, near: Key) -> Key {
+        if near < self.far_first {
+            return near;
+        }
+        self.hand.push(near);
+        self.take_far()
+    }
+
+    /// Nothing is near: the wheel goes on from the far one.
+    #[cold]
+    fn pop_far(&mut self) -> Key {
+        if self.far_first != Key::NEVER {
+            self.at = self.far_first.time() >> self.shift;
+        }
+        self.take_far()
+    }
+
+    #[cold]
+    fn take_far(&mut self) -> Key {
+        let far = self.far_first;
+        self.far.pop();
+        self.far_first = self.far.peek();
+        far
+    }
+
+    /// Sorts a bucket of several.
+    fn take_to_hand(&mut self, first: Node) {
+        let mut node = first;
+        loop {
             self.hand.push(node.key);
-            slot = node.next;
+            if node.next == NIL {
+                break;
+            }
+            node = self.nodes[node.next as usize];
         }
-        if self.hand.len() > 1 {
-            self.hand.sort_unstable_by(|a, b| b.cmp(a));
-        }
+        self.hand.sort_unstable_by(|a, b| b.cmp(a));
     }
 
     /// How many buckets ahead the next full one is.
@@ -127,8 +148,8 @@ impl Calendar {
             return Some(1 + u64::from(rest.trailing_zeros()));
         }
         // On round the wheel, and back to the low bits of the first word.
-        (1..=BUCKETS / 64).find_map(|i| {
-            let bits = self.full[(word + i) % (BUCKETS / 64)];
+        (1..=WORDS).find_map(|i| {
+            let bits = self.full[(word + i) % WORDS];
             (bits != 0).then(|| (1 + 64 * i - bit) as u64 + u64::from(bits.trailing_zeros()))
         })
     }

@@ -133,24 +133,40 @@ impl Link {
     }
 
     /// Takes a packet, or drops it.
-    #[inline]
-    pub fn enqueue(&mut self, now: u64, packet: &mut Packet) -> Todo {
+    ///
+    /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
+    /// wait for them.
+    #[inline(always)]
+    pub fn enqueue(&mut self, now: u64, packet: Packet) -> Todo {
         if self.departures == Departures::Eager {
             self.settle(now);
         }
         let idle = self.busy_until <= now;
-        if !self.open && !self.admit(now, packet, idle) {
-            return Todo::Dropped;
+        if self.open {
+            return self.take(now, packet, idle);
         }
-        self.packets += 1;
-        self.wire_bytes += u64::from(packet.wire_bytes);
-        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
+        match self.verdict(now, &packet, idle) {
+            Verdict::Admit { mark, offer } => {
+                let todo = self.take(now, packet, idle);
+                let segment = &mut self.slots.last_mut().packet.segment;
+                segment.flags |= Flags::CE.when(mark);
+                if offer < segment.mcw_offer {
+                    segment.mcw_offer = offer;
+                }
+                self.port.counts.marks += u64::from(mark);
+                return todo;
+            }
+            Verdict::Drop(Drop::Full) => self.port.counts.drops_full += 1,
+            Verdict::Drop(Drop::Early) => self.port.counts.drops_early += 1,
+            Verdict::Drop(Drop::NotEct) => self.port.counts.drops_not_ect += 1,
+        }
+        Todo::Dropped
     }
 
-    /// Asks the law, and does to the packet as it says. Whether it stays.
-    #[inline]
-    fn admit(&mut self, now: u64, packet: &mut Packet, idle: bool) -> bool {
-        let Port { law, stream, counts, .. } = &mut *self.port;
+    /// Asks the law.
+    #[inline(always)]
+    fn verdict(&mut self, now: u64, packet: &Packet, idle: bool) -> Verdict {
+        let Port { law, stream, .. } = &mut *self.port;
         let flags = packet.segment.flags;
         let header = Header {
             bytes: packet.wire_bytes,
@@ -161,28 +177,25 @@ impl Link {
         };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        match law.enqueue(Time(now), &queue, &header, stream.rng()) {
-            Verdict::Admit { mark, offer } => {
-                packet.segment.flags |= Flags::CE.when(mark);
-                counts.marks += u64::from(mark);
-                packet.segment.mcw_offer = packet.segment.mcw_offer.min(offer);
-                return true;
-            }
-            Verdict::Drop(Drop::Full) => counts.drops_full += 1,
-            Verdict::Drop(Drop::Early) => counts.drops_early += 1,
-            Verdict::Drop(Drop::NotEct) => counts.drops_not_ect += 1,
-        }
-        false
+        law.enqueue(Time(now), &queue, &header, stream.rng())
+    }
+
+    /// Puts a packet in.
+    #[inline(always)]
+    fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_bytes);
+        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
     }
 
     /// The link is free: the packet goes onto the wire.
-    #[inline]
-    fn start_at_once(&mut self, now: u64, packet: &Packet) -> Todo {
+    #[inline(always)]
+    fn start_at_once(&mut self, now: u64, packet: Packet) -> Todo {
         if self.busy_until < now {
             self.busy_from = now;
         }
         let due = self.start(now, packet.wire_bytes);
-        self.slots.push(Slot { due, packet: *packet });
+        self.slots.push(Slot { due, packet });
         if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
@@ -194,8 +207,8 @@ impl Link {
     }
 
     /// The packet waits behind others.
-    #[inline]
-    fn wait(&mut self, packet: &Packet) -> Todo {
+    #[inline(always)]
+    fn wait(&mut self, packet: Packet) -> Todo {
         let first = self.waiting == 0;
         self.waiting += 1;
         self.waiting_bytes += u64::from(packet.wire_bytes);
@@ -206,11 +219,11 @@ impl Link {
                     self.next_start = self.busy_until;
                 }
                 let due = self.start(self.busy_until, packet.wire_bytes);
-                self.slots.push(Slot { due, packet: *packet });
+                self.slots.push(Slot { due, packet });
                 Todo::Nothing
             }
             Departures::Lazy => {
-                self.slots.push(Slot { due: Due::default(), packet: *packet });
+                self.slots.push(Slot { due: Due::default(), packet });
                 if first { Todo::Departure(self.busy_until) } else { Todo::Nothing }
             }
         }

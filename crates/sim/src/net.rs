@@ -99,8 +99,8 @@ impl Net {
     }
 
     /// Gives a packet to a link.
-    #[inline]
-    fn enqueue(&mut self, now: u64, link: LinkId, packet: &mut Packet) {
+    #[inline(always)]
+    fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
         match self.links[link as usize].enqueue(now, packet) {
             Todo::Nothing => {}
             Todo::Dropped => self.sacks.free(packet.sack),
@@ -130,7 +130,7 @@ impl Net {
         self.hops += 1;
         let link = &mut self.links[id as usize];
         let node = link.to;
-        let (mut packet, next) = link.arrive(now);
+        let (packet, next) = link.arrive(now);
         if let Some(due) = next {
             self.events.push(id as usize, Key::arrival(due, id));
         }
@@ -139,7 +139,7 @@ impl Net {
             return Some(packet);
         }
         let next = self.fabric.next_hop(node, self.host_of[packet.to as usize]);
-        self.enqueue(now, next, &mut packet);
+        self.enqueue(now, next, packet);
         None
     }
 
@@ -169,11 +169,11 @@ pub(crate) struct Uplink<'a> {
 }
 
 impl Wire for Uplink<'_> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, segment: Segment, sack: &[Block]) {
         self.net.injected += 1;
         let sack = self.net.sacks.keep(sack);
         let wire_bytes = segment.packet_bytes() + self.net.framing;
-        self.net.enqueue(self.now.0, self.link, &mut Packet { to: self.peer, sack, wire_bytes, segment });
+        self.net.enqueue(self.now.0, self.link, Packet { to: self.peer, sack, wire_bytes, segment });
     }
 }

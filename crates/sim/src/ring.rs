@@ -36,7 +36,13 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
+    /// The one behind all others, which exists.
     #[inline]
+    pub fn last_mut(&mut self) -> &mut T {
+        self.get_mut(self.len - 1)
+    }
+
+    #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.len == self.slots.len() {
             self.grow();

@@ -100,7 +100,7 @@ impl Law {
     ///
     /// The early verdict comes before the test for room, as a queue discipline over a device queue has it: a packet
     /// that is both early and without room counts as early.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Verdict {
         let congested = match &mut self.discipline {
             Discipline::DropTail => Congested::No,
