@@ -44,9 +44,9 @@ validate: build ## write docs/validation.md anew (a minute or two)
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check
 
-docs: ## write the generated documents anew, but for docs/validation.md
+docs: ## write docs/schemes.md and the picture in README.md anew
 	@scripts/setup.sh rust
-	FANIN_WRITE_DOCS=1 cargo test --quiet --locked --package fanin-cli --test house -- table_of_schemes
+	FANIN_WRITE_DOCS=1 cargo test --quiet --locked --package fanin-cli --test house -- the_table_of_schemes the_picture_in_the_readme
 
 fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
 	@scripts/setup.sh fuzz

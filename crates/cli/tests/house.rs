@@ -13,10 +13,14 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn fanin(arguments: &[&str]) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).output().unwrap();
+fn says(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fanin(arguments: &[&str]) -> Value {
+    serde_json::from_str(&says(arguments)).unwrap()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one switch between checking documents and writing them")]
@@ -43,7 +47,7 @@ fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 #[test]
-fn every_registered_scheme_has_a_row_in_the_table_of_schemes() {
+fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
     let mut table = String::from(
         "# Schemes\n\nGenerated from the registry and the laws by `make docs`; `make test` checks it.\n\n\
          | scheme | also | what it is | laws | settings of its own |\n| --- | --- | --- | --- | --- |\n",
@@ -62,6 +66,20 @@ fn every_registered_scheme_has_a_row_in_the_table_of_schemes() {
     table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
               `fanin explain SCHEME` prints the laws' own headers.\n";
     is_current("docs/schemes.md", &table);
+}
+
+#[test]
+fn the_picture_in_the_readme_is_what_its_command_prints() {
+    let arguments = "compare scenarios/fixed-fragment.toml --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,32,64,128";
+    let output = says(&arguments.split(' ').collect::<Vec<_>>());
+    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
+    let picture = format!("```text\n$ fanin {arguments}\n{}\n```\n", lines.join("\n").trim_end());
+
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (begin, end) = ("<!-- picture: written by `make docs` -->\n", "<!-- end of picture -->\n");
+    let (before, rest) = readme.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    is_current("README.md", &format!("{before}{begin}{picture}{end}{after}"));
 }
 
 #[test]
