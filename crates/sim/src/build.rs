@@ -9,11 +9,12 @@ use fanin_units::{QueueSize, Rate};
 
 use crate::link::{Departures, Link};
 use crate::net::Net;
+use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::World;
 
 /// The simulated world of a spec, before anything has happened.
-pub(crate) fn world(spec: &RunSpec, departures: Departures) -> World {
+pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
     let s = &spec.settings;
     let fabric = star(&Star {
         servers: spec.fan_in + s.workload.background,
@@ -28,7 +29,7 @@ pub(crate) fn world(spec: &RunSpec, departures: Departures) -> World {
     });
     let links = links.collect();
     let params = params(spec);
-    World::new(spec, Net::new(fabric, links, params.mss + 100, framing), params, sender_law(spec, &params))
+    World::new(spec, Net::new(fabric, links, params.mss + 100, framing, probe), params, sender_law(spec, &params))
 }
 
 fn params(spec: &RunSpec) -> Params {

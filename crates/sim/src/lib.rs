@@ -12,16 +12,21 @@ mod event;
 mod heap;
 mod link;
 mod net;
+mod probe;
 mod ring;
 mod streams;
 mod world;
 
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::{RunSpec, RunTables, Watch};
 
 pub use link::Departures;
 pub use net::Packet;
+
+use app::{App, CLIENT};
+use probe::{Off, Probe, Recorder};
+use world::World;
 
 /// Why a run gave no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,10 +50,39 @@ pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Failure> {
 /// # Errors
 /// As [`run`].
 pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Result<RunTables, Failure> {
-    let mut world = build::world(spec, departures);
+    let (world, app) = simulate(spec, departures, Off, stop)?;
+    finish(spec, app::tables(&world, app.as_ref()))
+}
+
+/// Runs one spec and keeps the series and events that `watch` asks for beside the tables, which are the same.
+///
+/// # Errors
+/// As [`run`].
+pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, Failure> {
+    // Departures are events of their own, so that a queue is seen to shrink as it does.
+    let recorder = Recorder::new(watch, CLIENT);
+    let (world, app) = simulate(spec, Departures::Lazy, recorder, stop)?;
+    let tables = finish(spec, app::tables(&world, app.as_ref()))?;
+    let net = world.net;
+    let (samples, events) = net.probe.rows(&net.fabric, &net.host_of);
+    Ok(RunTables { samples, events, ..tables })
+}
+
+type Simulated<P> = (World<P>, Box<dyn App<P>>);
+
+fn simulate<P: Probe>(
+    spec: &RunSpec,
+    departures: Departures,
+    probe: P,
+    stop: &AtomicBool,
+) -> Result<Simulated<P>, Failure> {
+    let mut world = build::world(spec, departures, probe);
     let mut app = app::new(spec);
     world.run(app.as_mut(), stop)?;
-    let tables = app::tables(&world, app.as_ref());
+    Ok((world, app))
+}
+
+fn finish(spec: &RunSpec, tables: RunTables) -> Result<RunTables, Failure> {
     match conserved(&tables) {
         true => Ok(tables),
         false => Err(Failure::Broken(broken(spec, &tables))),

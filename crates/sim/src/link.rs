@@ -120,6 +120,11 @@ impl Link {
         self.slots.len()
     }
 
+    /// Bytes in the queue, as of the last packet that came or left.
+    pub fn queue_bytes(&self) -> u64 {
+        self.waiting_bytes
+    }
+
     pub fn counts(&self) -> Counts {
         self.port.counts
     }

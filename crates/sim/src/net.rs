@@ -7,6 +7,7 @@ use fanin_units::Time;
 use crate::calendar::Calendar;
 use crate::event::Key;
 use crate::link::{Link, Todo};
+use crate::probe::{Happening, Probe};
 
 /// A segment on its way to an endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +75,7 @@ impl Sacks {
 }
 
 /// The network.
-pub(crate) struct Net {
+pub(crate) struct Net<P> {
     pub fabric: Fabric,
     pub links: Vec<Link>,
     /// The queue of all events.
@@ -83,28 +84,41 @@ pub(crate) struct Net {
     pub host_of: Vec<u32>,
     sacks: Sacks,
     framing: u32,
+    pub probe: P,
     pub injected: u64,
     pub delivered: u64,
     pub hops: u64,
 }
 
-impl Net {
+impl<P: Probe> Net<P> {
     /// A network of links that carry frames of mostly up to `frame` bytes, of which `framing` are the link layer's.
-    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32) -> Net {
+    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32, probe: P) -> Net<P> {
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
         let span = 2 * links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
         let events = Calendar::new(span, 2 * links.len());
         let (host_of, sacks) = (Vec::new(), Sacks::default());
-        Net { fabric, links, events, host_of, sacks, framing, injected: 0, delivered: 0, hops: 0 }
+        Net { fabric, links, events, host_of, sacks, framing, probe, injected: 0, delivered: 0, hops: 0 }
     }
 
     /// Gives a packet to a link.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
-        match self.links[link as usize].enqueue(now, packet) {
+        let todo = self.links[link as usize].enqueue(now, packet);
+        if P::ON {
+            self.tell(now, link, packet.to, todo);
+        }
+        match todo {
             Todo::Nothing => {}
             Todo::Dropped => self.sacks.free(packet.sack),
             todo => self.schedule(link, todo),
+        }
+    }
+
+    /// Tells the probe of a packet that came to a port.
+    fn tell(&mut self, now: u64, link: LinkId, to: u32, todo: Todo) {
+        match todo {
+            Todo::Dropped => self.probe.happening(Time(now), Happening::Drop(link, to)),
+            _ => self.probe.queue(Time(now), link, self.links[link as usize].queue_bytes()),
         }
     }
 
@@ -120,6 +134,7 @@ impl Net {
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
         let (arrives, departs) = self.links[link as usize].depart(now);
+        self.probe.queue(Time(now), link, self.links[link as usize].queue_bytes());
         self.schedule(link, arrives);
         self.schedule(link, departs);
     }
@@ -160,15 +175,15 @@ impl Net {
 }
 
 /// The way out of a host: what an endpoint is given to send by.
-pub(crate) struct Uplink<'a> {
-    pub net: &'a mut Net,
+pub(crate) struct Uplink<'a, P> {
+    pub net: &'a mut Net<P>,
     pub now: Time,
     pub link: LinkId,
     /// The endpoint at the other end.
     pub peer: u32,
 }
 
-impl Wire for Uplink<'_> {
+impl<P: Probe> Wire for Uplink<'_, P> {
     #[inline(always)]
     fn send(&mut self, segment: Segment, sack: &[Block]) {
         self.net.injected += 1;

@@ -12,6 +12,7 @@ use crate::Failure;
 use crate::app::App;
 use crate::event::{Event, Key};
 use crate::net::{Net, Uplink};
+use crate::probe::{Happening, Probe};
 
 /// An endpoint at its host.
 pub(crate) struct Socket {
@@ -32,10 +33,10 @@ pub(crate) struct Connection {
 }
 
 /// Everything that is simulated, but for the application.
-pub(crate) struct World {
+pub(crate) struct World<P> {
     pub spec: RunSpec,
     pub now: Time,
-    pub net: Net,
+    pub net: Net<P>,
     pub sockets: Vec<Socket>,
     params: Params,
     law: Law,
@@ -51,13 +52,13 @@ pub(crate) struct World {
 /// So many events pass between two looks at the stop flag.
 const STOP_EVERY: u64 = 1 << 14;
 
-impl World {
-    pub fn new(spec: &RunSpec, net: Net, params: Params, law: Law) -> World {
+impl<P: Probe> World<P> {
+    pub fn new(spec: &RunSpec, net: Net<P>, params: Params, law: Law) -> World<P> {
         World {
             spec: spec.clone(),
             now: Time::ZERO,
             net,
-            sockets: Vec::new(),
+            sockets: Vec::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
             law,
             sack: Vec::with_capacity(4),
@@ -72,7 +73,7 @@ impl World {
     }
 
     /// Serves events until the application is done or nothing is left.
-    pub fn run(&mut self, app: &mut dyn App, stop: &AtomicBool) -> Result<(), Failure> {
+    pub fn run(&mut self, app: &mut dyn App<P>, stop: &AtomicBool) -> Result<(), Failure> {
         app.start(self);
         while !self.done {
             let key = self.net.events.pop();
@@ -95,20 +96,33 @@ impl World {
     }
 
     #[inline]
-    fn arrive(&mut self, link: LinkId, app: &mut dyn App) {
+    fn arrive(&mut self, link: LinkId, app: &mut dyn App<P>) {
         let Some(packet) = self.net.arrive(self.now.0, link) else { return };
         self.net.take_sack(&packet, &mut self.sack);
         let socket = &mut self.sockets[packet.to as usize];
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
+        let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let progress = socket.endpoint.handle(&self.params, self.now, &packet.segment, &self.sack, &mut wire);
+        if P::ON {
+            self.tell(packet.to, recoveries);
+        }
         self.arm(packet.to);
         if progress != Progress::default() {
             self.report(packet.to, progress, app);
         }
     }
 
+    /// Tells the probe how an endpoint stands after a segment.
+    fn tell(&mut self, endpoint: u32, recoveries: u64) {
+        let socket = &self.sockets[endpoint as usize].endpoint;
+        self.net.probe.window(self.now, endpoint, socket.window());
+        if socket.stats().fast_retransmits > recoveries {
+            self.net.probe.happening(self.now, Happening::FastRetransmit(endpoint));
+        }
+    }
+
     #[cold]
-    fn report(&mut self, endpoint: u32, progress: Progress, app: &mut dyn App) {
+    fn report(&mut self, endpoint: u32, progress: Progress, app: &mut dyn App<P>) {
         if progress.established {
             app.established(self, endpoint);
         }
@@ -130,7 +144,12 @@ impl World {
         if socket.endpoint.deadline() <= self.now {
             let before = socket.endpoint.stats().timeouts;
             self.with(id, |endpoint, params, now, wire| endpoint.expire(params, now, wire));
-            self.timeouts += self.sockets[id as usize].endpoint.stats().timeouts - before;
+            let after = &self.sockets[id as usize].endpoint;
+            if after.stats().timeouts > before {
+                self.timeouts += 1;
+                self.net.probe.happening(self.now, Happening::Timeout(id));
+                self.net.probe.window(self.now, id, after.window());
+            }
         } else {
             self.arm(id);
         }
@@ -148,7 +167,7 @@ impl World {
     }
 
     /// Calls an endpoint with what it needs, and arms its timer.
-    fn with(&mut self, id: u32, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink)) {
+    fn with(&mut self, id: u32, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink<P>)) {
         let socket = &mut self.sockets[id as usize];
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
         call(&mut socket.endpoint, &self.params, self.now, &mut wire);
@@ -187,6 +206,11 @@ impl World {
     /// Bytes delivered in order at an endpoint.
     pub fn delivered(&self, endpoint: u32) -> u64 {
         self.sockets[endpoint as usize].endpoint.delivered()
+    }
+
+    /// A round or query has ended: for whoever watches.
+    pub fn round_ended(&mut self, round: u32) {
+        self.net.probe.happening(self.now, Happening::RoundEnd(round));
     }
 
     /// Tells the application after `span`.

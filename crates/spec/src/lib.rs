@@ -15,10 +15,12 @@ mod tables;
 
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
-pub use run::RunSpec;
+pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Scenario};
 pub use setting::{KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
     Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, NewReno, Red, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
-pub use tables::{Cell, Column, ColumnType, Engine, FlowRow, PortRow, QueryRow, Row, RunTables, Totals};
+pub use tables::{
+    Cell, Column, ColumnType, Engine, EventRow, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow, Totals,
+};

@@ -1,5 +1,7 @@
 //! One run, as a plain value: what a driver is given.
 
+use fanin_units::Time;
+
 use crate::{Scheme, Settings};
 
 /// One run: a scheme at one point of the sweep under one seed. The same spec gives the same tables everywhere.
@@ -15,4 +17,17 @@ pub struct RunSpec {
     pub fan_in: u32,
     /// The seed of every random stream.
     pub seed: u64,
+}
+
+/// What to watch, and how closely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch {
+    /// A series has at most one sample a step: the largest queue, the last window.
+    pub step: Time,
+    /// From when on.
+    pub from: Time,
+    /// Until when.
+    pub to: Time,
+    /// Windows of this many servers, the first ones.
+    pub servers: u32,
 }

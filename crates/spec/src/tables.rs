@@ -149,6 +149,34 @@ table! {
 }
 
 table! {
+    /// One sample of a series that was watched.
+    SampleRow in "samples" {
+        /// Since the start of the run.
+        time_ps: u64,
+        /// `queue`, `cwnd` or `ssthresh`.
+        series: String,
+        /// The port or host that it is of, such as `switch>client` or `server3`.
+        of: String,
+        /// The value: the largest queue, the last window within a step.
+        value_bytes: u64,
+    }
+}
+
+table! {
+    /// One thing that happened while a run was watched.
+    EventRow in "events" {
+        /// Since the start of the run.
+        time_ps: u64,
+        /// `drop`, `timeout`, `fast_retransmit` or `round_end`.
+        what: String,
+        /// The port or host where it happened.
+        at: String,
+        /// Of a drop the host that the packet was for or from, of a round's end the round.
+        of: String,
+    }
+}
+
+table! {
     /// The sums of one run.
     Totals in "totals" {
         /// Payload delivered in order over the measured time.
@@ -198,6 +226,10 @@ pub struct RunTables {
     pub queries: Vec<QueryRow>,
     /// One row a port that took or dropped a packet.
     pub ports: Vec<PortRow>,
+    /// Series that were watched; empty where nothing was.
+    pub samples: Vec<SampleRow>,
+    /// What happened while it was watched.
+    pub events: Vec<EventRow>,
     /// What it cost.
     pub engine: Engine,
 }

@@ -76,6 +76,8 @@ pub(crate) struct Sender {
     pub rwnd: u32,
     pub recovery: Recovery,
     pub dup_acks: u32,
+    /// What limited transmit sent since the first of them, bytes.
+    pub limited: u32,
     /// Recovery ends when this is acknowledged.
     pub recover: u64,
     /// A congestion mark was answered; the next one counts when an ACK lies above this.
@@ -108,6 +110,7 @@ impl Endpoint {
             rwnd: params.mss,
             recovery: Recovery::Open,
             dup_acks: 0,
+            limited: 0,
             recover: 0,
             cwr_high: 0,
             cwr: None,
@@ -293,6 +296,9 @@ impl Endpoint {
         // RFC 3168, section 6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
         self.ecn = params.ect != Ect::Off && segment.flags.any(Flags::ECE);
         self.rcv.nxt = 1;
+        if params.timestamps {
+            self.rcv.ts_recent = segment.ts_val;
+        }
         self.rcv.note_options(segment);
     }
 

@@ -63,7 +63,16 @@ impl Receiver {
         }
     }
 
-    /// Adds a run beyond a hole, in front of the others.
+    /// Remembers the time of a segment at the left edge, to echo it: of those that one ACK covers, the earliest's, and never
+    /// an older one (RFC 7323, section 4.3; the last ACK was of `nxt` where nothing waits).
+    #[inline]
+    fn note_time(&mut self, segment: &Segment) {
+        if self.pending == 0 && segment.ts_val.wrapping_sub(self.ts_recent) as i32 >= 0 {
+            self.ts_recent = segment.ts_val;
+        }
+    }
+
+    /// Adds a run beyond a hole, in front of the others; one that is there already moves to the front (RFC 2018, section 4).
     fn keep(&mut self, block: Block) {
         let mut merged = block;
         self.beyond.retain(|run| {
@@ -79,7 +88,7 @@ impl Receiver {
     /// Moves past the runs that now follow in order.
     fn close_gap(&mut self) {
         while let Some(i) = self.beyond.iter().position(|run| run.start <= self.nxt) {
-            let run = self.beyond.swap_remove(i);
+            let run = self.beyond.remove(i);
             self.nxt = self.nxt.max(run.end);
         }
     }
@@ -113,7 +122,7 @@ impl Endpoint {
             self.stats.data_segments += 1;
             self.rcv.nxt = end;
             if params.timestamps {
-                self.rcv.ts_recent = segment.ts_val;
+                self.rcv.note_time(segment);
             }
             self.acknowledge(params, now, wire);
             return Progress { awake: self.wakes(), ..Progress::default() };
@@ -133,15 +142,15 @@ impl Endpoint {
     ) -> Progress {
         let before = (self.rcv.nxt, self.rcv.closed);
         if params.timestamps && block.start <= self.rcv.nxt {
-            self.rcv.ts_recent = segment.ts_val;
+            self.rcv.note_time(segment);
         }
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = Some(block.end);
         }
-        if block.end > block.start && !self.rcv.has(block.start, block.end) {
-            self.stats.data_segments += 1;
+        if block.end > block.start {
+            self.stats.data_segments += u64::from(!self.rcv.has(block.start, block.end));
             if block.start <= self.rcv.nxt {
-                self.rcv.nxt = block.end;
+                self.rcv.nxt = self.rcv.nxt.max(block.end);
             } else {
                 self.rcv.keep(block);
             }

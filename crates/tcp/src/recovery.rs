@@ -33,10 +33,21 @@ pub(crate) enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sack {
     prr: Prr,
-    /// The highest byte sent again (HighRxt), one past it.
+    /// The highest byte sent again (HighRxt), one past it; a rescue leaves it alone.
     high_rxt: u64,
     /// A rescue retransmission was made (RFC 6675, section 4, NextSeg rule 4).
     rescued: bool,
+}
+
+/// By which of NextSeg()'s rules a segment is sent (RFC 6675, section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    /// A hole that is lost, or where there is nothing else, one that may be (rules 1 and 3).
+    Hole,
+    /// New data (rule 2).
+    New,
+    /// Once, the last segment of all, where nothing above the cumulative ACK tells of its loss (rule 4).
+    Rescue,
 }
 
 impl Endpoint {
@@ -44,14 +55,17 @@ impl Endpoint {
     #[cold]
     pub(crate) fn on_duplicate(&mut self, params: &Params, now: Time, sacked: u64, wire: &mut impl Wire) {
         self.snd.dup_acks += 1;
+        if self.snd.dup_acks == 1 {
+            self.snd.limited = 0;
+        }
         match self.snd.recovery {
             Recovery::Open if self.snd.dup_acks < DUP_THRESH => {
-                self.look_for_loss(params, now, wire);
+                self.look_for_loss(params, now, sacked, wire);
                 if self.snd.recovery == Recovery::Open && params.limited_transmit {
                     self.limited_transmit(params, now, wire);
                 }
             }
-            Recovery::Open => self.enter_recovery(params, now, wire),
+            Recovery::Open => self.enter_recovery(params, now, sacked, wire),
             Recovery::Fast { first, gone } => {
                 // Each duplicate says that a segment has left (RFC 6582, section 3.2, step 3).
                 match params.newreno {
@@ -73,22 +87,24 @@ impl Endpoint {
         if self.snd.nxt < self.snd.end {
             let beyond = self.snd.dup_acks.min(2) * params.mss;
             let cwnd = self.law.usable(&self.snd.window).saturating_add(beyond);
+            let before = self.snd.nxt;
             self.transmit_within(params, now, cwnd, wire);
+            self.snd.limited += (self.snd.nxt - before) as u32;
         }
     }
 
     /// Recovery starts too when the scoreboard says that the first segment is lost (RFC 6675, section 5, step 2).
-    pub(crate) fn look_for_loss(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub(crate) fn look_for_loss(&mut self, params: &Params, now: Time, delivered: u64, wire: &mut impl Wire) {
         if self.board.lost_below(params.mss) > self.snd.una {
-            self.enter_recovery(params, now, wire);
+            self.enter_recovery(params, now, delivered, wire);
         }
     }
 
-    /// Fast retransmit (RFC 6582, section 3.2, step 2; RFC 6675, section 5, step 4).
+    /// Fast retransmit (RFC 6582, section 3.2, step 2; RFC 6675, section 5, step 4); this ACK says of `delivered` bytes.
     ///
     /// The guard lets an ACK of exactly `recover` through, as deployed stacks do: the RFC's "more than recover" would
     /// leave the first loss after a timeout to another timeout.
-    fn enter_recovery(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    fn enter_recovery(&mut self, params: &Params, now: Time, delivered: u64, wire: &mut impl Wire) {
         if self.snd.una < self.snd.recover {
             return;
         }
@@ -96,15 +112,21 @@ impl Endpoint {
         let flight = self.snd.high - self.snd.una;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if self.snd.una > self.snd.cwr_high || !self.ecn {
-            let lost = if params.sack || params.newreno == NewReno::Inflate { 0 } else { u64::from(params.mss) };
-            let flight = flight.saturating_sub(lost) as u32;
+            let less = match params.newreno {
+                NewReno::Pipe if !params.sack => params.mss,
+                // What limited transmit sent does not count (RFC 5681, section 3.2, step 2; RFC 6675, section 5, step 4.2).
+                _ if self.snd.dup_acks > 0 => self.snd.limited,
+                _ => 0,
+            };
+            let flight = flight.saturating_sub(less.into()) as u32;
             self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight, &self.snd.window);
+            // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
+            self.snd.say_cwr = self.ecn;
         }
         self.snd.cwr = None;
         self.snd.recover = self.snd.high;
         self.snd.nxt = self.snd.high;
         if params.sack {
-            let delivered = self.board.bytes();
             let sent = self.resend_first(params, now, wire);
             let mut prr = Prr::new(flight);
             prr.sent(sent);
@@ -162,7 +184,8 @@ impl Endpoint {
                 }
                 // What is acknowledged beyond the segment sent again had been taken out by duplicates.
                 let known = u64::from(facts.acked.saturating_sub(params.mss));
-                self.snd.recovery = Recovery::Fast { first: false, gone: gone.saturating_sub(known) };
+                let gone = self.gone(gone.saturating_sub(known), params);
+                self.snd.recovery = Recovery::Fast { first: false, gone };
                 self.resend_first(params, now, wire);
                 if params.newreno == NewReno::Inflate {
                     let back = if facts.acked >= params.mss { params.mss } else { 0 };
@@ -211,7 +234,7 @@ impl Endpoint {
         self.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
         let mut left = quota;
         while left > 0
-            && let Some((next, fresh)) = self.next_segment(params, &mut sack)
+            && let Some((next, rule)) = self.next_segment(params, &sack)
         {
             let len = next.end - next.start;
             // Whole segments only: a part would count as one at the peer.
@@ -219,12 +242,14 @@ impl Endpoint {
                 break;
             }
             self.send_data(params, now, next.start, len, wire);
-            if fresh {
-                let fin = self.snd.fin && next.end == self.snd.end;
-                self.snd.nxt = next.end + u64::from(fin);
-                self.snd.high = self.snd.nxt;
-            } else {
-                sack.high_rxt = sack.high_rxt.max(next.end);
+            match rule {
+                Rule::Hole => sack.high_rxt = sack.high_rxt.max(next.end),
+                Rule::New => {
+                    let fin = self.snd.fin && next.end == self.snd.end;
+                    self.snd.nxt = next.end + u64::from(fin);
+                    self.snd.high = self.snd.nxt;
+                }
+                Rule::Rescue => sack.rescued = true,
             }
             sack.prr.sent(len);
             left = left.saturating_sub(len);
@@ -240,8 +265,8 @@ impl Endpoint {
         self.snd.high - una - self.board.bytes() - lost + resent
     }
 
-    /// NextSeg() (RFC 6675, section 4): what to send next, and whether it is new.
-    fn next_segment(&self, params: &Params, sack: &mut Sack) -> Option<(Block, bool)> {
+    /// NextSeg() (RFC 6675, section 4): what to send next, and by which rule.
+    fn next_segment(&self, params: &Params, sack: &Sack) -> Option<(Block, Rule)> {
         let mss = u64::from(params.mss);
         let cut = |hole: Block| Block { end: hole.end.min(hole.start + mss), ..hole };
         let from = sack.high_rxt.max(self.snd.una);
@@ -249,23 +274,21 @@ impl Endpoint {
         if let Some(hole) = hole
             && hole.start < self.board.lost_below(params.mss)
         {
-            return Some((cut(hole), false));
+            return Some((cut(hole), Rule::Hole));
         }
         let room = (self.snd.una + u64::from(self.snd.rwnd)).saturating_sub(self.snd.high);
         let left = self.snd.end.saturating_sub(self.snd.high).min(room);
         if left > 0 {
             let start = self.snd.high;
-            return Some((Block { start, end: start + left.min(mss) }, true));
+            return Some((Block { start, end: start + left.min(mss) }, Rule::New));
         }
         if let Some(hole) = hole {
-            return Some((cut(hole), false));
+            return Some((cut(hole), Rule::Hole));
         }
-        // Rule 4: once, the last segment of all, where nothing above the cumulative ACK tells of its loss.
         if !sack.rescued && self.board.end() < self.snd.recover && sack.high_rxt < self.snd.recover {
-            sack.rescued = true;
             let end = self.snd.recover.min(self.snd.end);
             let start = end.saturating_sub(mss).max(self.board.end()).max(self.snd.una);
-            return (start < end).then_some((Block { start, end }, false));
+            return (start < end).then_some((Block { start, end }, Rule::Rescue));
         }
         None
     }
@@ -289,6 +312,7 @@ impl Endpoint {
         }
         self.snd.rtt.back_off();
         self.snd.window.cwnd = params.mss;
+        self.snd.say_cwr = self.ecn;
         self.snd.cwr = None;
         self.snd.recovery = Recovery::Loss;
         self.snd.dup_acks = 0;

@@ -110,7 +110,8 @@ impl Endpoint {
                 return self.transmit_reduced(params, now, acked, wire);
             }
             if !self.board.is_empty() {
-                self.look_for_loss(params, now, wire);
+                let delivered = (acked as i64 + sacked).max(0) as u64;
+                self.look_for_loss(params, now, delivered, wire);
             }
             self.transmit(params, now, wire);
         } else {
@@ -206,9 +207,12 @@ impl Endpoint {
             }
             let len = self.segment_length(params, window);
             let fin = self.snd.fin && self.snd.nxt + len == self.snd.end;
-            let flight = self.in_flight();
+            // The congestion window bounds what is in flight, the peer's what lies above its acknowledgement: in recovery
+            // the two differ.
+            let beyond = self.snd.nxt - self.snd.una + len > u64::from(self.snd.rwnd);
+            let full = beyond || self.in_flight() + len > window;
             // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
-            if (len == 0 && !(fin && self.snd.nxt == self.snd.end)) || (len > 0 && flight + len > window) {
+            if (len == 0 && !(fin && self.snd.nxt == self.snd.end)) || (len > 0 && full) {
                 return;
             }
             self.send_data(params, now, self.snd.nxt, len, wire);

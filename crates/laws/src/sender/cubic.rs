@@ -9,7 +9,7 @@
 
 use fanin_units::Time;
 
-use super::{Ack, Window};
+use super::{Ack, Cause, Window};
 use crate::fixed::cbrt;
 
 /// Picoseconds in 1/1024 s.
@@ -32,8 +32,11 @@ pub struct Params {
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
     params: Params,
-    /// The window before the last reduction, bytes; zero before the first.
+    /// The plateau that the next stage aims at, bytes; zero where it starts at its own: before the first reduction, and
+    /// after a timeout.
     w_max: u32,
+    /// The window before the last reduction, bytes (cwnd_prior).
+    prior: u32,
     /// The start of the present stage of congestion avoidance; `NEVER` before its first ACK.
     epoch: Time,
     /// The time at which the function reaches its plateau, ticks.
@@ -47,7 +50,7 @@ pub struct Cubic {
 impl Cubic {
     /// The state of a new connection.
     pub fn new(params: Params) -> Cubic {
-        Cubic { params, w_max: 0, epoch: Time::NEVER, k: 0, origin: 0, w_est_q10: 0 }
+        Cubic { params, w_max: 0, prior: 0, epoch: Time::NEVER, k: 0, origin: 0, w_est_q10: 0 }
     }
 
     /// RFC 9438, sections 4.2 to 4.5.
@@ -63,10 +66,14 @@ impl Cubic {
         window.cwnd = u32::try_from(cubic.max(self.w_est_q10 >> 10)).unwrap_or(u32::MAX);
     }
 
-    /// RFC 9438, sections 4.6 and 4.7.
-    pub fn cut(&mut self, flight: u32, mss: u32, window: &Window) -> u32 {
+    /// RFC 9438, sections 4.6, 4.7 and 4.8.
+    pub fn cut(&mut self, cause: Cause, flight: u32, mss: u32, window: &Window) -> u32 {
         let beta = u64::from(self.params.beta_q10);
-        self.w_max = if self.params.fast_convergence && window.cwnd < self.w_max {
+        self.prior = window.cwnd;
+        self.w_max = if cause == Cause::Timeout {
+            // 4.8: the stage after a timeout has K = 0, and its own first window for W_max.
+            0
+        } else if self.params.fast_convergence && window.cwnd < self.w_max {
             (u64::from(window.cwnd) * (1024 + beta) / 2048) as u32
         } else {
             window.cwnd
@@ -98,10 +105,10 @@ impl Cubic {
         if t < self.k { origin.saturating_sub(bytes) } else { origin.saturating_add(bytes) }
     }
 
-    /// RFC 9438, equation 4: alpha = 3 (1 - beta) / (1 + beta) until Reno's window has regained W_max, then 1.
+    /// RFC 9438, equation 4: alpha = 3 (1 - beta) / (1 + beta) until Reno's window has regained cwnd_prior, then 1.
     fn reno_step_q10(&self, acked: u32, mss: u32, cwnd: u32) -> u64 {
         let beta = u64::from(self.params.beta_q10);
-        let regained = self.w_est_q10 >> 10 >= u64::from(self.w_max);
+        let regained = self.w_est_q10 >> 10 >= u64::from(self.prior);
         let alpha_q10 = if regained { 1024 } else { 3 * 1024 * (1024 - beta) / (1024 + beta) };
         alpha_q10 * u64::from(acked) * u64::from(mss) / u64::from(cwnd)
     }

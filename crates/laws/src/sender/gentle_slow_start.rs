@@ -19,6 +19,7 @@ pub struct GentleSlowStart {
     rtt: Time,
     rtt_min: Time,
     rtt_max: Time,
+    /// Where the window ends that is being acknowledged; zero until its first ACK.
     window_end: u64,
     window_done: bool,
 }
@@ -43,10 +44,13 @@ impl GentleSlowStart {
         if let Some(rtt) = ack.rtt {
             self.sample(rtt);
         }
-        self.window_done = false;
-        if ack.una >= self.window_end {
-            // The first window of all has no end yet: its first ACK only sets one.
-            self.window_done = self.window_end > 0;
+        // What is sent on the ACK that ends a window belongs to the next one: its end is set with the ACK after.
+        let ends = self.window_end > 0 && ack.una >= self.window_end;
+        self.window_done = ends || ack.una >= ack.nxt;
+        if self.window_done {
+            self.window_end = 0;
+        } else if self.window_end == 0 || self.window_end > ack.nxt {
+            // An end beyond what is sent was set before a timeout; the window is a new one.
             self.window_end = ack.nxt;
         }
     }

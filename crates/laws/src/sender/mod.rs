@@ -124,7 +124,7 @@ impl Law {
     pub fn cut(&mut self, cause: Cause, flight: u32, window: &Window) -> u32 {
         match &mut self.base {
             Base::NewReno => newreno::ssthresh(flight, self.mss),
-            Base::Cubic(cubic) => cubic.cut(flight, self.mss, window),
+            Base::Cubic(cubic) => cubic.cut(cause, flight, self.mss, window),
             Base::Dctcp(dctcp) => match cause {
                 Cause::Ecn => dctcp.cut(self.mss, window),
                 Cause::Loss | Cause::Timeout => newreno::ssthresh(flight, self.mss),

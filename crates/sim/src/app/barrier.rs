@@ -5,6 +5,7 @@ use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
 use super::{App, CLIENT, END, Record, host_of, start_background};
+use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::{Connection, World};
 
@@ -57,7 +58,7 @@ impl Barrier {
     }
 
     /// Connections are opened one after another, so that opening them is no incast of its own.
-    fn open_next(&mut self, world: &mut World) {
+    fn open_next<P: Probe>(&mut self, world: &mut World<P>) {
         let server = self.servers.len() as u32;
         let connection = world.connect(CLIENT, host_of(server));
         if server == 0 {
@@ -79,7 +80,7 @@ impl Barrier {
         endpoint.checked_sub(self.first_endpoint).map(|e| e / 2).filter(|&s| (s as usize) < self.servers.len())
     }
 
-    fn begin_round(&mut self, world: &mut World) {
+    fn begin_round<P: Probe>(&mut self, world: &mut World<P>) {
         self.round_start = world.now;
         self.round_timeouts = world.timeouts;
         (self.next, self.missing) = (0, world.spec.fan_in);
@@ -89,7 +90,7 @@ impl Barrier {
         }
     }
 
-    fn ask_next(&mut self, world: &mut World) {
+    fn ask_next<P: Probe>(&mut self, world: &mut World<P>) {
         let (id, request) = (self.next, world.spec.settings.workload.request.0);
         self.next += 1;
         let server = &mut self.servers[id as usize];
@@ -106,7 +107,7 @@ impl Barrier {
         }
     }
 
-    fn answered(&mut self, world: &mut World, id: u32) {
+    fn answered<P: Probe>(&mut self, world: &mut World<P>, id: u32) {
         let server = &self.servers[id as usize];
         self.flows.push(FlowRow {
             round: self.round,
@@ -122,12 +123,13 @@ impl Barrier {
         if self.missing == 0 {
             let row = self.query(world, Some(world.now.since(self.round_start).0));
             self.queries.push(row);
+            world.round_ended(self.round);
             self.round += 1;
             self.begin_round(world);
         }
     }
 
-    fn query(&self, world: &World, qct_ps: Option<u64>) -> QueryRow {
+    fn query<P: Probe>(&self, world: &World<P>, qct_ps: Option<u64>) -> QueryRow {
         QueryRow {
             round: self.round,
             start_ps: self.round_start.since(self.began).0,
@@ -137,13 +139,13 @@ impl Barrier {
     }
 }
 
-impl App for Barrier {
-    fn start(&mut self, world: &mut World) {
+impl<P: Probe> App<P> for Barrier {
+    fn start(&mut self, world: &mut World<P>) {
         start_background(world);
         self.open_next(world);
     }
 
-    fn established(&mut self, world: &mut World, endpoint: u32) {
+    fn established(&mut self, world: &mut World<P>, endpoint: u32) {
         if self.server_of(endpoint).is_none() {
             return;
         }
@@ -161,7 +163,7 @@ impl App for Barrier {
         }
     }
 
-    fn awake(&mut self, world: &mut World, endpoint: u32) {
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
         let Some(id) = self.server_of(endpoint) else { return };
         let server = &mut self.servers[id as usize];
         if endpoint == server.connection.opener {
@@ -175,9 +177,9 @@ impl App for Barrier {
         world.after(wait, id);
     }
 
-    fn closed(&mut self, _world: &mut World, _endpoint: u32) {}
+    fn closed(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
-    fn due(&mut self, world: &mut World, token: u32) {
+    fn due(&mut self, world: &mut World<P>, token: u32) {
         match token {
             END => world.done = true,
             id => {
@@ -187,7 +189,7 @@ impl App for Barrier {
         }
     }
 
-    fn record(&self, world: &World) -> Record {
+    fn record(&self, world: &World<P>) -> Record {
         let mut queries = self.queries.clone();
         queries.push(self.query(world, None));
         Record {

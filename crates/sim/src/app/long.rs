@@ -4,6 +4,7 @@ use fanin_spec::RunSpec;
 use fanin_units::Time;
 
 use super::{App, CLIENT, END, ENDLESS, Record, host_of, start_background};
+use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::{Connection, World};
 
@@ -17,8 +18,8 @@ impl Long {
     }
 }
 
-impl App for Long {
-    fn start(&mut self, world: &mut World) {
+impl<P: Probe> App<P> for Long {
+    fn start(&mut self, world: &mut World<P>) {
         start_background(world);
         let jitter = world.spec.settings.workload.start_jitter;
         for server in 0..world.spec.fan_in {
@@ -28,13 +29,13 @@ impl App for Long {
         world.after(world.spec.settings.workload.duration, END);
     }
 
-    fn established(&mut self, _world: &mut World, _endpoint: u32) {}
+    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
-    fn awake(&mut self, _world: &mut World, _endpoint: u32) {}
+    fn awake(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
-    fn closed(&mut self, _world: &mut World, _endpoint: u32) {}
+    fn closed(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
-    fn due(&mut self, world: &mut World, token: u32) {
+    fn due(&mut self, world: &mut World<P>, token: u32) {
         if token == END {
             world.done = true;
             return;
@@ -44,7 +45,7 @@ impl App for Long {
         self.connections.push(connection);
     }
 
-    fn record(&self, world: &World) -> Record {
+    fn record(&self, world: &World<P>) -> Record {
         let payload_bytes = self.connections.iter().map(|c| world.delivered(c.answerer)).sum();
         Record { payload_bytes, measured: world.now.max(Time(1)), ..Record::default() }
     }

@@ -8,22 +8,23 @@ mod web_search;
 use fanin_spec::{Engine, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, Totals};
 use fanin_units::Time;
 
+use crate::probe::Probe;
 use crate::world::World;
 
 /// What the simulator tells the application. Endpoints are known by their number.
-pub(crate) trait App {
+pub(crate) trait App<P> {
     /// The run begins.
-    fn start(&mut self, world: &mut World);
+    fn start(&mut self, world: &mut World<P>);
     /// A handshake is done at this end.
-    fn established(&mut self, world: &mut World, endpoint: u32);
+    fn established(&mut self, world: &mut World<P>, endpoint: u32);
     /// As many bytes are delivered as was asked for.
-    fn awake(&mut self, world: &mut World, endpoint: u32);
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32);
     /// The peer closed its side.
-    fn closed(&mut self, world: &mut World, endpoint: u32);
+    fn closed(&mut self, world: &mut World<P>, endpoint: u32);
     /// A timer of [`World::after`] is due.
-    fn due(&mut self, world: &mut World, token: u32);
+    fn due(&mut self, world: &mut World<P>, token: u32);
     /// What was measured, at the end of the run.
-    fn record(&self, world: &World) -> Record;
+    fn record(&self, world: &World<P>) -> Record;
 }
 
 /// What an application measures.
@@ -38,7 +39,7 @@ pub(crate) struct Record {
 }
 
 /// The application of a spec.
-pub(crate) fn new(spec: &RunSpec) -> Box<dyn App> {
+pub(crate) fn new<P: Probe>(spec: &RunSpec) -> Box<dyn App<P>> {
     match spec.settings.workload.kind {
         Kind::Barrier => Box::new(barrier::Barrier::new(spec)),
         Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
@@ -62,7 +63,7 @@ pub(crate) fn host_of(server: u32) -> u32 {
 const ENDLESS: u64 = 1 << 50;
 
 /// Starts the scenario's background flows: long ones into the client, each from a host behind the servers.
-pub(crate) fn start_background(world: &mut World) {
+pub(crate) fn start_background<P: Probe>(world: &mut World<P>) {
     for i in 0..world.spec.settings.workload.background {
         let connection = world.connect(host_of(world.spec.fan_in + i), CLIENT);
         world.write(connection.opener, ENDLESS);
@@ -70,7 +71,7 @@ pub(crate) fn start_background(world: &mut World) {
 }
 
 /// The tables of a run that has ended.
-pub(crate) fn tables(world: &World, app: &dyn App) -> RunTables {
+pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables {
     let record = app.record(world);
     let stats = || world.sockets.iter().map(|socket| socket.endpoint.stats());
     let counts = || world.net.links.iter().map(|link| link.counts());
@@ -90,10 +91,11 @@ pub(crate) fn tables(world: &World, app: &dyn App) -> RunTables {
         in_flight_packets: world.net.in_flight(),
     };
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
-    RunTables { totals, flows: record.flows, queries: record.queries, ports: ports(world), engine }
+    let (flows, queries, ports) = (record.flows, record.queries, ports(world));
+    RunTables { totals, flows, queries, ports, engine, ..RunTables::default() }
 }
 
-fn ports(world: &World) -> Vec<PortRow> {
+fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
     let rows = world.net.links.iter().zip(0..).map(|(link, id)| PortRow {
         port: world.net.fabric.link_name(id),
         packets: link.packets,

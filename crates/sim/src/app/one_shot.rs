@@ -4,6 +4,7 @@ use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
 use super::{App, CLIENT, END, Record, host_of, start_background};
+use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::World;
 
@@ -26,7 +27,7 @@ impl OneShot {
         OneShot { flows: (0..spec.fan_in).map(flow).collect(), server_of: Vec::new(), missing: spec.fan_in }
     }
 
-    fn open(&mut self, world: &mut World, server: u32) {
+    fn open<P: Probe>(&mut self, world: &mut World<P>, server: u32) {
         let flow = &mut self.flows[server as usize];
         flow.start_ps = world.now.0;
         let connection = world.connect(host_of(server), CLIENT);
@@ -38,8 +39,8 @@ impl OneShot {
     }
 }
 
-impl App for OneShot {
-    fn start(&mut self, world: &mut World) {
+impl<P: Probe> App<P> for OneShot {
+    fn start(&mut self, world: &mut World<P>) {
         start_background(world);
         let workload = &world.spec.settings.workload;
         let (jitter, limit) = (workload.start_jitter, workload.duration);
@@ -52,9 +53,9 @@ impl App for OneShot {
         }
     }
 
-    fn established(&mut self, _world: &mut World, _endpoint: u32) {}
+    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
-    fn awake(&mut self, world: &mut World, endpoint: u32) {
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
         let server = self.server_of[endpoint as usize / 2];
         let flow = &mut self.flows[server as usize];
         flow.fct_ps = Some(world.now.0 - flow.start_ps);
@@ -62,18 +63,18 @@ impl App for OneShot {
         world.done = self.missing == 0;
     }
 
-    fn closed(&mut self, world: &mut World, endpoint: u32) {
+    fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
         world.close(endpoint);
     }
 
-    fn due(&mut self, world: &mut World, token: u32) {
+    fn due(&mut self, world: &mut World<P>, token: u32) {
         match token {
             END => world.done = true,
             server => self.open(world, server),
         }
     }
 
-    fn record(&self, world: &World) -> Record {
+    fn record(&self, world: &World<P>) -> Record {
         let start = self.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
         let whole = self.missing == 0;
         let query = QueryRow {

@@ -4,6 +4,7 @@ use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
 use super::{App, CLIENT, END, Record, host_of, start_background};
+use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::{Connection, World};
 
@@ -55,7 +56,7 @@ impl WebSearch {
         }
     }
 
-    fn begin_query(&mut self, world: &mut World) {
+    fn begin_query<P: Probe>(&mut self, world: &mut World<P>) {
         self.query_start = world.now;
         self.query_timeouts = world.timeouts;
         (self.next, self.missing) = (0, world.spec.fan_in);
@@ -65,7 +66,7 @@ impl WebSearch {
         }
     }
 
-    fn ask_next(&mut self, world: &mut World) {
+    fn ask_next<P: Probe>(&mut self, world: &mut World<P>) {
         let (id, request) = (self.next, world.spec.settings.workload.request.0);
         self.next += 1;
         let connection = world.connect(CLIENT, host_of(id));
@@ -78,7 +79,7 @@ impl WebSearch {
         world.write(connection.opener, request);
     }
 
-    fn answered(&mut self, world: &mut World, id: u32) {
+    fn answered<P: Probe>(&mut self, world: &mut World<P>, id: u32) {
         let worker = &self.workers[id as usize];
         self.payload += worker.answer;
         self.flows.push(FlowRow {
@@ -95,6 +96,7 @@ impl WebSearch {
         if self.missing == 0 {
             let row = self.row(world, Some(world.now.since(self.query_start).0));
             self.queries.push(row);
+            world.round_ended(self.query);
             self.query += 1;
             if self.query == world.spec.settings.workload.queries {
                 world.done = true;
@@ -104,22 +106,22 @@ impl WebSearch {
         }
     }
 
-    fn row(&self, world: &World, qct_ps: Option<u64>) -> QueryRow {
+    fn row<P: Probe>(&self, world: &World<P>, qct_ps: Option<u64>) -> QueryRow {
         let timeouts = world.timeouts - self.query_timeouts;
         QueryRow { round: self.query, start_ps: self.query_start.0, qct_ps, timeouts }
     }
 }
 
-impl App for WebSearch {
-    fn start(&mut self, world: &mut World) {
+impl<P: Probe> App<P> for WebSearch {
+    fn start(&mut self, world: &mut World<P>) {
         start_background(world);
         world.after(world.spec.settings.workload.duration, END);
         self.begin_query(world);
     }
 
-    fn established(&mut self, _world: &mut World, _endpoint: u32) {}
+    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
-    fn awake(&mut self, world: &mut World, endpoint: u32) {
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
         let id = self.worker_of[endpoint as usize / 2];
         let worker = &mut self.workers[id as usize];
         if endpoint.is_multiple_of(2) {
@@ -133,11 +135,11 @@ impl App for WebSearch {
         world.after(wait, id);
     }
 
-    fn closed(&mut self, world: &mut World, endpoint: u32) {
+    fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
         world.close(endpoint);
     }
 
-    fn due(&mut self, world: &mut World, token: u32) {
+    fn due(&mut self, world: &mut World<P>, token: u32) {
         if token == END {
             world.done = true;
             return;
@@ -149,7 +151,7 @@ impl App for WebSearch {
         }
     }
 
-    fn record(&self, world: &World) -> Record {
+    fn record(&self, world: &World<P>) -> Record {
         let mut queries = self.queries.clone();
         if self.missing > 0 {
             queries.push(self.row(world, None));

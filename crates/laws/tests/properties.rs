@@ -1,0 +1,10 @@
+//! What holds for every law, whatever comes: bounds of windows, shares and queues, and no overflow at the extremes.
+//!
+//! A failure prints the smallest input that shows it; proptest keeps its seed in `properties.proptest-regressions`.
+
+#[path = "properties/fixed.rs"]
+mod fixed;
+#[path = "properties/ports.rs"]
+mod ports;
+#[path = "properties/senders.rs"]
+mod senders;

@@ -1,0 +1,213 @@
+//! What holds for ports: room, marks, counts.
+
+use std::collections::BTreeSet;
+
+use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::red::{self, Red};
+use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
+use fanin_units::{QueueSize, Rate, Time};
+use proptest::prelude::*;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+fn size() -> impl Strategy<Value = QueueSize> {
+    prop_oneof![(1..100_000u64).prop_map(QueueSize::Bytes), (1..100u32).prop_map(QueueSize::Packets)]
+}
+
+fn discipline() -> impl Strategy<Value = Discipline> {
+    let red = (any::<bool>(), 1..50_000u32, 0..50_000u32, 0..=65_536u32, any::<u32>(), any::<[bool; 3]>());
+    let red = red.prop_map(|(in_bytes, low, more, max_p_q16, weight_q32, [instantaneous, gentle, ecn])| {
+        let size = |n: u32| if in_bytes { QueueSize::Bytes(n.into()) } else { QueueSize::Packets(n / 1000) };
+        let (min_th, max_th) = (size(low), size(low + more + 1000));
+        let rate = Rate(1_000_000_000);
+        Discipline::Red(Red::new(red::Params {
+            min_th,
+            max_th,
+            max_p_q16,
+            weight_q32,
+            instantaneous,
+            gentle,
+            ecn,
+            rate,
+        }))
+    });
+    prop_oneof![Just(Discipline::DropTail), size().prop_map(Discipline::EcnThreshold), red]
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Packet { bytes: u32, ect: bool, flow: u32, opens: bool, closes: bool },
+    Depart,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let packet = (40..9000u32, any::<bool>(), 0..8u32, any::<[bool; 2]>())
+        .prop_map(|(bytes, ect, flow, [opens, closes])| Step::Packet { bytes, ect, flow, opens, closes });
+    prop::collection::vec(prop_oneof![3 => packet, 2 => Just(Step::Depart)], 1..300)
+}
+
+/// The verdicts on a sequence of packets, with the queue before each.
+fn run(law: &Law, steps: &[Step], seed: u64) -> Vec<(Queue, Header, Verdict)> {
+    let (mut law, mut rng) = (law.clone(), Xoshiro256PlusPlus::seed_from_u64(seed));
+    let (mut waiting, mut verdicts) = (Vec::new(), Vec::new());
+    let mut queue = Queue { bytes: 0, packets: 0, idle_since: Some(Time::ZERO) };
+    for (index, step) in (1..).zip(steps) {
+        let now = Time::from_micros(10 * index);
+        match *step {
+            Step::Packet { bytes, ect, flow, opens, closes } => {
+                let header = Header { bytes, ect, flow, opens, closes };
+                let verdict = law.enqueue(now, &queue, &header, &mut rng);
+                verdicts.push((queue, header, verdict));
+                if matches!(verdict, Verdict::Admit { .. }) {
+                    waiting.push(bytes);
+                    queue =
+                        Queue { bytes: queue.bytes + u64::from(bytes), packets: queue.packets + 1, idle_since: None };
+                }
+            }
+            Step::Depart if !waiting.is_empty() => {
+                queue.bytes -= u64::from(waiting.remove(0));
+                queue.packets -= 1;
+                queue.idle_since = (queue.packets == 0).then_some(now);
+            }
+            Step::Depart => {}
+        }
+    }
+    verdicts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(1000), ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_port_admits_beyond_its_limit_or_marks_what_cannot_be_marked(
+        limit in prop::option::of(size()),
+        discipline in discipline(),
+        steps in steps(),
+        seed in any::<u64>(),
+    ) {
+        let law = Law { limit, discipline, many_to_one: None };
+        for (queue, header, verdict) in run(&law, &steps, seed) {
+            let bytes = queue.bytes + u64::from(header.bytes);
+            let fits = match limit {
+                None => true,
+                Some(QueueSize::Bytes(limit)) => bytes <= limit,
+                Some(QueueSize::Packets(limit)) => queue.packets < limit,
+            };
+            match verdict {
+                Verdict::Admit { mark, offer } => {
+                    prop_assert!(fits, "admitted into {queue:?}");
+                    prop_assert!(!mark || header.ect, "marked what is not ECN-capable");
+                    prop_assert_eq!(offer, u32::MAX);
+                }
+                Verdict::Drop(Drop::Full) => prop_assert!(!fits, "dropped from {queue:?}"),
+                Verdict::Drop(Drop::NotEct) => prop_assert!(!header.ect),
+                Verdict::Drop(Drop::Early) => prop_assert!(matches!(discipline, Discipline::Red(_))),
+            }
+            if let Discipline::EcnThreshold(k) = discipline {
+                let above = match k {
+                    QueueSize::Bytes(k) => queue.bytes > k,
+                    QueueSize::Packets(k) => queue.packets > k,
+                };
+                let marked = matches!(verdict, Verdict::Admit { mark: true, .. });
+                prop_assert_eq!(marked, above && header.ect && fits);
+                prop_assert_eq!(verdict == Verdict::Drop(Drop::NotEct), above && !header.ect);
+            }
+            if matches!(discipline, Discipline::DropTail) {
+                prop_assert_eq!(matches!(verdict, Verdict::Admit { .. }), fits);
+            }
+        }
+    }
+
+    #[test]
+    fn a_port_answers_the_same_for_the_same_seed(
+        discipline in discipline(),
+        steps in steps(),
+        seed in any::<u64>(),
+    ) {
+        let law = Law { limit: Some(QueueSize::Packets(50)), discipline, many_to_one: Some(ManyToOne::new(65_536)) };
+        let verdicts = |law| run(law, &steps, seed).into_iter().map(|(_, _, verdict)| verdict).collect::<Vec<_>>();
+        prop_assert_eq!(verdicts(&law), verdicts(&law));
+    }
+
+    #[test]
+    fn reds_average_lies_within_the_queues_that_it_saw(
+        weight_q32 in any::<u32>(),
+        lengths in prop::collection::vec((0..1000u32, any::<bool>()), 1..200),
+    ) {
+        let (min_th, max_th) = (QueueSize::Packets(2000), QueueSize::Packets(3000));
+        let mut red = Red::new(red::Params {
+            min_th,
+            max_th,
+            max_p_q16: 6554,
+            weight_q32,
+            instantaneous: false,
+            gentle: false,
+            ecn: false,
+            rate: Rate(1_000_000_000),
+        });
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut most = 0;
+        for (index, (packets, idle)) in (0..).zip(lengths) {
+            let idle_since = (idle && packets == 0).then_some(Time::from_micros(index));
+            let queue = Queue { bytes: u64::from(packets) * 1500, packets, idle_since };
+            let header = Header { bytes: 1500, ect: false, flow: 0, opens: false, closes: false };
+            red.enqueue(Time::from_micros(2 * index), &queue, &header, &mut rng);
+            most = most.max(u64::from(packets) << 16);
+            prop_assert!(red.avg_q16() <= most);
+        }
+    }
+
+    #[test]
+    fn many_to_one_counts_the_flows_that_a_set_holds(buffer in 0..10_000_000u64, steps in steps()) {
+        let (mut law, mut open) = (ManyToOne::new(buffer), BTreeSet::new());
+        for step in steps {
+            let Step::Packet { bytes, ect, flow, opens, closes } = step else { continue };
+            let offer = law.enqueue(&Header { bytes, ect, flow, opens, closes });
+            if closes {
+                open.remove(&flow);
+            } else if opens {
+                open.insert(flow);
+            }
+            // Equation 1; nothing rather than less than nothing.
+            let n = open.len() as u64;
+            let wanted = (n > 0).then(|| buffer.saturating_sub(42 * n) / n);
+            prop_assert_eq!(u64::from(offer), wanted.unwrap_or(u32::MAX.into()));
+            prop_assert!(n == 0 || n * u64::from(offer) + 42 * n <= buffer.max(42 * n), "the windows overflow the buffer");
+        }
+    }
+}
+
+#[test]
+fn the_largest_queues_overflow_nothing() {
+    let queue = Queue { bytes: 1 << 46, packets: u32::MAX, idle_since: None };
+    let idle = Queue { bytes: 0, packets: 0, idle_since: Some(Time::ZERO) };
+    let header = Header { bytes: u32::MAX, ect: true, flow: u32::MAX, opens: true, closes: false };
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    for (min_th, max_th) in [
+        (QueueSize::Bytes(0), QueueSize::Bytes(1 << 46)),
+        (QueueSize::Packets(0), QueueSize::Packets(u32::MAX)),
+        (QueueSize::Packets(1), QueueSize::Packets(1)),
+    ] {
+        for weight_q32 in [0, 1, u32::MAX] {
+            let rate = Rate(u64::MAX);
+            let params = red::Params {
+                min_th,
+                max_th,
+                max_p_q16: 65_536,
+                weight_q32,
+                instantaneous: weight_q32 == 1,
+                gentle: true,
+                ecn: true,
+                rate,
+            };
+            let mut law = Law {
+                limit: Some(QueueSize::Bytes(u64::MAX)),
+                discipline: Discipline::Red(Red::new(params)),
+                many_to_one: Some(ManyToOne::new(u64::MAX)),
+            };
+            for queue in [queue, idle, queue, idle] {
+                law.enqueue(Time::NEVER, &queue, &header, &mut rng);
+            }
+        }
+    }
+}

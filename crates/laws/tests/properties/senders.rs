@@ -1,0 +1,226 @@
+//! What holds for senders: bounds of windows and shares.
+
+use fanin_laws::sender::cubic::{self, Cubic};
+use fanin_laws::sender::dctcp::{self, Dctcp};
+use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
+use fanin_laws::sender::max_cwnd::MaxCwnd;
+use fanin_laws::sender::{Ack, Base, Cause, Law, Window};
+use fanin_units::Time;
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// An ACK of so many bytes, so long after the last; the round trip in microseconds.
+    Ack {
+        acked: u32,
+        wait_us: u64,
+        ece: bool,
+        rtt_us: Option<u64>,
+        outstanding: u32,
+    },
+    Cut {
+        cause: Cause,
+        flight: u32,
+    },
+    Allot(u32),
+}
+
+fn laws() -> impl Strategy<Value = Law> {
+    let base = prop_oneof![
+        Just(Base::NewReno),
+        (512..=1024u32, 1..=1024u32, any::<bool>()).prop_map(|(beta_q10, c_q10, fast_convergence)| {
+            Base::Cubic(Cubic::new(cubic::Params { beta_q10, c_q10, fast_convergence }))
+        }),
+        (1..=65_536u32, 0..=65_536u32).prop_map(|(g_q16, initial_alpha_q16)| {
+            Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16, initial_alpha_q16 }))
+        }),
+    ];
+    (64..9000u32, base, any::<bool>(), prop::option::of(0..40u32)).prop_map(|(mss, base, gss, option)| Law {
+        mss,
+        base,
+        slow_start: gss.then(GentleSlowStart::default),
+        cap: option.map(MaxCwnd::new),
+    })
+}
+
+fn sizes() -> impl Strategy<Value = u32> {
+    prop_oneof![0..100_000u32, any::<u32>(), Just(u32::MAX)]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let rtt = prop::option::of(prop_oneof![0..1000u64, 0..10_000_000u64]);
+    let wait = prop_oneof![0..1000u64, 0..1_000_000_000u64];
+    let ack = (sizes(), wait, any::<bool>(), rtt, sizes())
+        .prop_map(|(acked, wait_us, ece, rtt_us, outstanding)| Step::Ack { acked, wait_us, ece, rtt_us, outstanding });
+    let cause = prop_oneof![Just(Cause::Loss), Just(Cause::Timeout), Just(Cause::Ecn)];
+    let cut = (cause, sizes()).prop_map(|(cause, flight)| Step::Cut { cause, flight });
+    prop::collection::vec(prop_oneof![6 => ack, 2 => cut, 1 => sizes().prop_map(Step::Allot)], 1..60)
+}
+
+/// The largest window after an ACK: one MSS more, or, where gentle slow start ends a window, twice the window; CUBIC's
+/// target is half as much again for a whole window acknowledged, and Reno's one MSS.
+fn most(law: &Law, window: &Window, acked: u32) -> u64 {
+    let mss = u64::from(law.mss);
+    let cwnd = u64::from(window.cwnd);
+    let slow_start = window.cwnd < window.ssthresh;
+    match law.base {
+        _ if slow_start && law.slow_start.is_some() => cwnd + cwnd.max(mss) + cwnd / 1000 + 1,
+        // Under a cap, Reno's window has gone on growing.
+        Base::Cubic(_) if !slow_start && law.cap.is_some() => u64::MAX,
+        Base::Cubic(_) if !slow_start => cwnd + u64::from(acked) / 2 + mss * u64::from(acked) / cwnd + 1,
+        _ => cwnd + mss,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
+
+    #[test]
+    fn windows_and_shares_stay_within_their_bounds(
+        law in laws(),
+        cwnd in sizes(),
+        ssthresh in sizes(),
+        steps in steps(),
+    ) {
+        let (mut law, mss) = (law, law.mss);
+        let mut window = Window { cwnd: cwnd.max(mss), ssthresh: ssthresh.max(2 * mss) };
+        let (mut now, mut una, mut handed_out) = (Time::ZERO, 1, u32::MAX);
+        for step in steps {
+            match step {
+                Step::Ack { acked, wait_us, ece, rtt_us, outstanding } => {
+                    now += Time::from_micros(wait_us);
+                    una += u64::from(acked);
+                    let rtt = rtt_us.map(Time::from_micros);
+                    let srtt = rtt.unwrap_or(Time::ZERO);
+                    let ack = Ack { now, acked, una, nxt: una + u64::from(outstanding), ece, rtt, srtt };
+                    law.observe(&ack);
+                    let before = window;
+                    law.grow(&ack, &mut window);
+                    prop_assert!(u64::from(window.cwnd) <= most(&law, &before, acked), "{before:?} grew to {window:?}");
+                    // Only a cap takes anything away.
+                    prop_assert!(law.cap.is_some() || window.cwnd >= before.cwnd, "{before:?} shrank to {window:?}");
+                }
+                Step::Cut { cause, flight } => {
+                    let cut = law.cut(cause, flight, &window);
+                    prop_assert!(cut >= 2 * mss);
+                    let most = match (cause, law.base) {
+                        (Cause::Ecn, Base::Dctcp(_)) => {
+                            prop_assert!(cut >= window.cwnd / 2, "under half of {}", window.cwnd);
+                            window.cwnd
+                        }
+                        (_, Base::Cubic(_)) => flight,
+                        _ => flight / 2,
+                    };
+                    prop_assert!(cut <= most.max(2 * mss), "{cut} left of {flight} in flight, {window:?}");
+                    window.ssthresh = cut;
+                    window.cwnd = if cause == Cause::Timeout { mss } else { cut };
+                }
+                Step::Allot(mcw) => {
+                    law.allot(mcw);
+                    handed_out = if mcw == u32::MAX { handed_out } else { mcw };
+                }
+            }
+            prop_assert!(window.cwnd >= mss, "under one segment: {window:?}");
+            let usable = law.usable(&window);
+            prop_assert!(usable >= mss.min(64) && usable <= window.cwnd, "{usable} of {window:?} are usable");
+            if law.cap.is_some() {
+                prop_assert!(usable <= handed_out.max(64), "{usable} usable of {handed_out} handed out");
+                // What the cap holds back is cut at whole segments while one fits.
+                prop_assert!(usable == window.cwnd || usable < mss || usable.is_multiple_of(mss));
+            }
+            if let Base::Dctcp(dctcp) = &law.base {
+                prop_assert!(dctcp.alpha_q16() <= 65_536);
+            }
+            if let Some(gss) = &law.slow_start {
+                prop_assert!(gss.alpha_q16() <= 65_536);
+            }
+        }
+    }
+
+    #[test]
+    fn slow_start_at_most_doubles_the_window_that_it_answers(
+        mss in 64..9000u32,
+        segments in 1..500u32,
+        rtts in prop::collection::vec(1..1000u64, 1..500),
+        gentle in any::<bool>(),
+    ) {
+        // Every segment of a window is acknowledged, each ACK lets out what it may: one round trip.
+        let slow_start = gentle.then(GentleSlowStart::default);
+        let mut law = Law { mss, base: Base::NewReno, slow_start, cap: None };
+        let mut window = Window { cwnd: segments * mss, ssthresh: u32::MAX };
+        let (mut una, mut nxt) = (1u64, 1 + u64::from(segments * mss));
+        let mut rtts = rtts.into_iter().cycle();
+        for _ in 0..4 {
+            let (before, end) = (window.cwnd, nxt);
+            while una < end {
+                una += u64::from(mss);
+                let rtt = rtts.next().map(Time::from_micros);
+                let ack = Ack { now: Time::ZERO, acked: mss, una, nxt, ece: false, rtt, srtt: Time::ZERO };
+                law.observe(&ack);
+                law.grow(&ack, &mut window);
+                while nxt + u64::from(mss) <= una + u64::from(window.cwnd) {
+                    nxt += u64::from(mss);
+                }
+            }
+            let (grown, whole) = (window.cwnd - before, u64::from(before));
+            // The fixed-point power is up to two parts in ten thousand low or high.
+            prop_assert!(u64::from(grown) <= whole + whole / 5000 + 1, "{grown} more than {before}");
+            prop_assert!(grown >= mss - mss / 5000 - 1, "{grown} more than {before}: under one segment");
+        }
+    }
+
+    #[test]
+    fn alpha_of_dctcp_stays_between_the_shares_that_it_saw(
+        g_q16 in 1..=65_536u32,
+        initial in 0..=65_536u32,
+        shares in prop::collection::vec(0..=10u32, 1..50),
+    ) {
+        let mut dctcp = Dctcp::new(&dctcp::Params { g_q16, initial_alpha_q16: initial });
+        let (mut una, mut least, mut most) = (1, initial, initial);
+        for share in shares {
+            for part in 0..10 {
+                una += 1000;
+                // The window ends with its last ACK.
+                let nxt = if part == 9 { una + 9999 } else { una };
+                let now = Time::ZERO;
+                dctcp.observe(&Ack { now, acked: 1000, una, nxt, ece: part < share, rtt: None, srtt: now });
+            }
+            // The first ACK of all is a window of its own.
+            let seen = if una == 10_001 { [0, 65_536] } else { [share * 65_536 / 10, share * 65_536 / 10] };
+            (least, most) = (least.min(seen[0]), most.max(seen[1]));
+            prop_assert!((least.saturating_sub(1)..=most).contains(&dctcp.alpha_q16()));
+        }
+    }
+}
+
+#[test]
+fn the_largest_windows_overflow_nothing() {
+    let cubic = Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true });
+    let dctcp = Dctcp::new(&dctcp::Params { g_q16: 65_536, initial_alpha_q16: 65_536 });
+    for base in [Base::NewReno, Base::Cubic(cubic), Base::Dctcp(dctcp)] {
+        for mss in [64, 1460, 9000] {
+            for ssthresh in [2 * mss, u32::MAX] {
+                let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));
+                let mut law = Law { mss, base, slow_start, cap };
+                let mut window = Window { cwnd: u32::MAX, ssthresh };
+                for now in [0, 1, u64::MAX / 2, u64::MAX - 1] {
+                    let ack = Ack {
+                        now: Time(now),
+                        acked: u32::MAX,
+                        una: now,
+                        nxt: now,
+                        ece: true,
+                        rtt: Some(Time(now)),
+                        srtt: Time(now),
+                    };
+                    law.sample(Time(now));
+                    law.observe(&ack);
+                    law.grow(&ack, &mut window);
+                    assert_eq!(window.cwnd, u32::MAX, "{base:?}, mss {mss}");
+                    let cut = law.cut(Cause::Loss, u32::MAX, &window);
+                    assert!(cut >= u32::MAX / 2 && law.cut(Cause::Ecn, u32::MAX, &window) >= u32::MAX / 2);
+                }
+            }
+        }
+    }
+}

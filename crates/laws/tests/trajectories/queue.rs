@@ -1,0 +1,135 @@
+//! A port's story, packet by packet: frames of 1,500 B that take 12 us each.
+
+use std::collections::VecDeque;
+
+use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
+use fanin_units::{QueueSize, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+use super::table::Table;
+
+const FRAME: u32 = 1500;
+const SLOT: Time = Time::from_micros(12);
+
+pub struct Port {
+    law: Law,
+    rng: Xoshiro256PlusPlus,
+    now: Time,
+    waiting: VecDeque<u32>,
+    idle_since: Option<Time>,
+    sent: u32,
+    /// Every so many packets one is not ECN-capable; 0 for none.
+    pub not_ect_every: u32,
+    table: Table,
+}
+
+impl Port {
+    pub fn new(
+        name: &'static str,
+        says: &'static str,
+        discipline: Discipline,
+        limit: Option<QueueSize>,
+        many_to_one: Option<ManyToOne>,
+    ) -> Port {
+        let mut table = Table::new(name, says);
+        let names = match (&discipline, &many_to_one) {
+            (_, Some(_)) => vec!["us", "what happened", "offer B"],
+            (Discipline::Red(_), _) => vec!["us", "what happened", "queue", "avg"],
+            _ => vec!["us", "what happened", "queue"],
+        };
+        table.row(names.into_iter().map(str::to_string).collect());
+        Port {
+            law: Law { limit, discipline, many_to_one },
+            rng: Xoshiro256PlusPlus::seed_from_u64(1),
+            now: Time::ZERO,
+            waiting: VecDeque::new(),
+            idle_since: Some(Time::ZERO),
+            sent: 0,
+            not_ect_every: 0,
+            table,
+        }
+    }
+
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// For `filling` slots, `rate` packets come and one leaves; then for `draining` slots one leaves.
+    pub fn fill_and_drain(&mut self, filling: u32, rate: u32, draining: u32) {
+        for _ in 0..filling {
+            for _ in 0..rate {
+                self.arrive();
+            }
+            self.slot();
+        }
+        for _ in 0..draining {
+            self.slot();
+        }
+        self.row("drained");
+    }
+
+    pub fn opens(&mut self, flow: u32) {
+        self.enqueue(
+            Header { bytes: 48, ect: false, flow, opens: true, closes: false },
+            &format!("SYN of flow {flow}"),
+        );
+    }
+
+    pub fn closes(&mut self, flow: u32) {
+        self.enqueue(
+            Header { bytes: 40, ect: false, flow, opens: false, closes: true },
+            &format!("FIN of flow {flow}"),
+        );
+    }
+
+    pub fn data(&mut self, flow: u32) {
+        let header = Header { bytes: 618, ect: false, flow, opens: false, closes: false };
+        self.enqueue(header, &format!("data of flow {flow}"));
+    }
+
+    fn arrive(&mut self) {
+        self.sent += 1;
+        let ect = self.not_ect_every == 0 || !self.sent.is_multiple_of(self.not_ect_every);
+        let header = Header { bytes: FRAME, ect, flow: 0, opens: false, closes: false };
+        let what = format!("packet {}{}", self.sent, if ect { "" } else { " (not ECT)" });
+        self.enqueue(header, &what);
+    }
+
+    fn enqueue(&mut self, header: Header, what: &str) {
+        let bytes = self.waiting.iter().map(|&bytes| u64::from(bytes)).sum();
+        let queue = Queue { bytes, packets: self.waiting.len() as u32, idle_since: self.idle_since };
+        let verdict = self.law.enqueue(self.now, &queue, &header, &mut self.rng);
+        let fate = match verdict {
+            Verdict::Admit { mark: false, .. } => "",
+            Verdict::Admit { mark: true, .. } => ": marked",
+            Verdict::Drop(Drop::Full) => ": dropped, full",
+            Verdict::Drop(Drop::Early) => ": dropped early",
+            Verdict::Drop(Drop::NotEct) => ": dropped in place of a mark",
+        };
+        let Verdict::Admit { offer, .. } = verdict else { return self.row(&format!("{what}{fate}")) };
+        if self.law.many_to_one.is_some() {
+            let offer = if offer == u32::MAX { "none".to_string() } else { offer.to_string() };
+            return self.table.row(vec!["0".to_string(), what.to_string(), offer]);
+        }
+        self.waiting.push_back(header.bytes);
+        self.idle_since = None;
+        self.row(&format!("{what}{fate}"));
+    }
+
+    fn slot(&mut self) {
+        self.now += SLOT;
+        if self.waiting.pop_front().is_some() && self.waiting.is_empty() {
+            self.idle_since = Some(self.now);
+        }
+    }
+
+    fn row(&mut self, what: &str) {
+        let mut cells = vec![(self.now.0 / 1_000_000).to_string(), what.to_string(), self.waiting.len().to_string()];
+        if let Discipline::Red(red) = &self.law.discipline {
+            cells.push(format!("{:.3}", red.avg_q16() as f64 / 65_536.0));
+        }
+        self.table.row(cells);
+    }
+}

@@ -1,0 +1,71 @@
+//! Tables: aligned, compared line by line with the committed ones.
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+/// A story under way.
+pub struct Table {
+    law: &'static str,
+    says: &'static str,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new(law: &'static str, says: &'static str) -> Table {
+        Table { law, says, rows: Vec::new() }
+    }
+
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    fn text(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let width =
+            |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut text = format!("{}: {}\n\n", self.law, self.says);
+        for row in &self.rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                // The second column is words, the others are numbers.
+                let width = widths[column];
+                line += &if column == 1 { format!("{cell:<width$}  ") } else { format!("{cell:>width$}  ") };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Compares a story with the committed one; with `UPDATE=1`, commits it.
+pub fn check(table: &Table) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/trajectories/{}.txt", table.law));
+    let found = table.text();
+    if env::var_os("UPDATE").is_some() {
+        fs::write(&path, &found).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        return;
+    }
+    let wanted = fs::read_to_string(&path).unwrap_or_default();
+    if wanted == found {
+        return;
+    }
+    let mut diff = String::new();
+    let (mut old, mut new) = (wanted.lines(), found.lines());
+    loop {
+        match (old.next(), new.next()) {
+            (None, None) => break,
+            (old, new) if old == new => {}
+            (old, new) => {
+                diff += &old.map(|line| format!("- {line}\n")).unwrap_or_default();
+                diff += &new.map(|line| format!("+ {line}\n")).unwrap_or_default();
+            }
+        }
+    }
+    panic!(
+        "\n{} tells another story:\n{diff}\nIf that is meant: UPDATE=1 cargo test -p fanin-laws --test trajectories, and \
+         review crates/laws/tests/trajectories/{}.txt\n",
+        table.law, table.law
+    );
+}

@@ -1,0 +1,160 @@
+//! What can be watched inside a run. A run that is not watched pays nothing: its probe is empty and compiled away.
+
+use fanin_fabric::{Fabric, LinkId};
+use fanin_laws::sender::Window;
+use fanin_spec::{EventRow, SampleRow, Watch};
+use fanin_units::Time;
+
+/// Something that happens seldom enough to be kept each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// A port dropped a packet for this endpoint. (The two ends of a connection have neighbouring numbers.)
+    Drop(LinkId, u32),
+    /// An endpoint's retransmission timer fired.
+    Timeout(u32),
+    /// An endpoint entered fast recovery.
+    FastRetransmit(u32),
+    /// A round or query ended.
+    RoundEnd(u32),
+}
+
+/// Is told of what happens.
+pub(crate) trait Probe {
+    /// A port's queue holds so many bytes.
+    fn queue(&mut self, _now: Time, _link: LinkId, _bytes: u64) {}
+    /// An endpoint's window stands so.
+    fn window(&mut self, _now: Time, _endpoint: u32, _window: Window) {}
+    /// Something else.
+    fn happening(&mut self, _now: Time, _happening: Happening) {}
+    /// Whether anything is watched: what only a probe asks for need not be worked out without one.
+    const ON: bool;
+}
+
+/// Watches nothing.
+pub(crate) struct Off;
+
+impl Probe for Off {
+    const ON: bool = false;
+}
+
+/// A series under way: the step at hand and what it holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Series {
+    step: u64,
+    value: u64,
+    ssthresh: u64,
+    any: bool,
+}
+
+/// Keeps what is watched.
+pub(crate) struct Recorder {
+    watch: Watch,
+    client_port: LinkId,
+    queue: Series,
+    /// By endpoint.
+    windows: Vec<Series>,
+    samples: Vec<Sample>,
+    happenings: Vec<(Time, Happening)>,
+}
+
+/// One sample, before its names are known.
+#[derive(Clone, Copy, Debug)]
+enum Sample {
+    Queue(Time, u64),
+    Window(Time, u32, Window),
+}
+
+impl Recorder {
+    pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
+        let queue = Series::default();
+        Recorder { watch, client_port, queue, windows: Vec::new(), samples: Vec::new(), happenings: Vec::new() }
+    }
+
+    fn step_of(&self, now: Time) -> Option<u64> {
+        (self.watch.from <= now && now < self.watch.to).then(|| now.0 / self.watch.step.0.max(1))
+    }
+
+    fn time_of(&self, step: u64) -> Time {
+        Time(step * self.watch.step.0.max(1))
+    }
+
+    /// Everything that was kept, with its names: `host_of` gives an endpoint's host.
+    pub fn rows(mut self, fabric: &Fabric, host_of: &[u32]) -> (Vec<SampleRow>, Vec<EventRow>) {
+        self.finish();
+        let host = |endpoint: u32| fabric.name(host_of[endpoint as usize]);
+        let watched = |endpoint: u32| (1..=self.watch.servers).contains(&host_of[endpoint as usize]);
+        let mut samples = Vec::new();
+        for sample in &self.samples {
+            let mut row = |time: Time, series: &str, of: String, value_bytes: u64| {
+                samples.push(SampleRow { time_ps: time.0, series: series.into(), of, value_bytes });
+            };
+            match *sample {
+                Sample::Queue(time, bytes) => row(time, "queue", fabric.link_name(self.client_port), bytes),
+                Sample::Window(time, endpoint, window) if watched(endpoint) => {
+                    row(time, "cwnd", host(endpoint), window.cwnd.into());
+                    row(time, "ssthresh", host(endpoint), window.ssthresh.into());
+                }
+                Sample::Window(..) => {}
+            }
+        }
+        samples.sort_by(|a, b| (a.time_ps, &a.series, &a.of).cmp(&(b.time_ps, &b.series, &b.of)));
+        let event = |&(time, happening): &(Time, Happening)| {
+            let (what, at, of) = match happening {
+                Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to ^ 1)),
+                Happening::Timeout(endpoint) => ("timeout", host(endpoint), String::new()),
+                Happening::FastRetransmit(endpoint) => ("fast_retransmit", host(endpoint), String::new()),
+                Happening::RoundEnd(round) => ("round_end", fabric.name(0), round.to_string()),
+            };
+            EventRow { time_ps: time.0, what: what.into(), at, of }
+        };
+        (samples, self.happenings.iter().map(event).collect())
+    }
+
+    /// Writes out the series that are under way.
+    fn finish(&mut self) {
+        if self.queue.any {
+            self.samples.push(Sample::Queue(self.time_of(self.queue.step), self.queue.value));
+        }
+        for (series, endpoint) in self.windows.iter().zip(0..) {
+            if series.any {
+                let window = Window { cwnd: series.value as u32, ssthresh: series.ssthresh as u32 };
+                self.samples.push(Sample::Window(self.time_of(series.step), endpoint, window));
+            }
+        }
+    }
+}
+
+impl Probe for Recorder {
+    const ON: bool = true;
+
+    fn queue(&mut self, now: Time, link: LinkId, bytes: u64) {
+        let Some(step) = self.step_of(now).filter(|_| link == self.client_port) else { return };
+        if self.queue.any && self.queue.step == step {
+            self.queue.value = self.queue.value.max(bytes);
+            return;
+        }
+        if self.queue.any {
+            self.samples.push(Sample::Queue(self.time_of(self.queue.step), self.queue.value));
+        }
+        self.queue = Series { step, value: bytes, any: true, ..Series::default() };
+    }
+
+    fn window(&mut self, now: Time, endpoint: u32, window: Window) {
+        let Some(step) = self.step_of(now) else { return };
+        if self.windows.len() <= endpoint as usize {
+            self.windows.resize(endpoint as usize + 1, Series::default());
+        }
+        let now = Series { step, value: window.cwnd.into(), ssthresh: window.ssthresh.into(), any: true };
+        let before = std::mem::replace(&mut self.windows[endpoint as usize], now);
+        if before.any && before.step != step {
+            let window = Window { cwnd: before.value as u32, ssthresh: before.ssthresh as u32 };
+            self.samples.push(Sample::Window(self.time_of(before.step), endpoint, window));
+        }
+    }
+
+    fn happening(&mut self, now: Time, happening: Happening) {
+        if self.step_of(now).is_some() {
+            self.happenings.push((now, happening));
+        }
+    }
+}

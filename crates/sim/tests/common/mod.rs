@@ -1,0 +1,35 @@
+//! Specs for tests: from a few lines of scenario.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::sync::atomic::AtomicBool;
+
+use fanin_sim::{Departures, run_with};
+use fanin_spec::{REGISTRY, RunSpec, RunTables, Scenario, Scheme};
+
+/// The specs of a scenario's schemes at one fan-in and seed.
+pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
+    let mut scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|problem| panic!("{problem}"));
+    scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap_or_else(|problem| panic!("{problem}"));
+    let contenders = scenario.contenders().unwrap_or_else(|problem| panic!("{problem}"));
+    let spec =
+        |c: fanin_spec::Contender| RunSpec { label: c.label, scheme: c.scheme, settings: c.settings, fan_in, seed };
+    contenders.into_iter().map(spec).collect()
+}
+
+/// The one spec of a scenario with one scheme.
+pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
+    specs(scenario, fan_in, seed).remove(0)
+}
+
+pub fn run(spec: &RunSpec) -> RunTables {
+    run_as(spec, Departures::Eager)
+}
+
+pub fn run_as(spec: &RunSpec, departures: Departures) -> RunTables {
+    run_with(spec, departures, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+/// Every scheme of the registry.
+pub fn schemes() -> impl Iterator<Item = Scheme> {
+    REGISTRY.iter().map(|entry| Scheme::parse(entry.name).unwrap_or_else(|what| panic!("{what}")))
+}

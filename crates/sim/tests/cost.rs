@@ -1,0 +1,50 @@
+//! What a packet may cost: no allocation, few bytes.
+
+mod common;
+
+use std::alloc::System;
+
+use common::{run, spec};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Allocations of a run with so much from each of eight senders, and its data packets.
+fn allocations(scheme: &str, fragment: &str) -> (usize, u64) {
+    let scenario = format!(
+        r#"
+        schemes = ["{scheme}"]
+        [link]
+        rate = "10 Gbit/s"
+        [switch]
+        buffer = "100 packets"
+        [workload]
+        kind = "one-shot"
+        fragment = "{fragment}"
+        duration = "600 s"
+    "#
+    );
+    let spec = spec(&scenario, 8, 1);
+    let region = Region::new(ALLOCATOR);
+    let tables = run(&spec);
+    (region.change().allocations, tables.totals.data_packets)
+}
+
+#[test]
+fn a_packet_allocates_nothing() {
+    for scheme in ["newreno", "dctcp", "cubic", "newreno+red+ecn", "dctcp+gss", "newreno+m21"] {
+        let (few, packets_of_few) = allocations(scheme, "1 MB");
+        let (many, packets_of_many) = allocations(scheme, "9 MB");
+        let packets = packets_of_many - packets_of_few;
+        // Queues, scoreboards and reassembly grow to what they once needed, and then no more.
+        assert!(many <= few + 300, "{scheme}: {} allocations for {packets} packets", many - few);
+    }
+}
+
+#[test]
+fn what_travels_and_what_is_touched_a_packet_is_small() {
+    assert_eq!(size_of::<fanin_tcp::Segment>(), 32);
+    assert_eq!(size_of::<fanin_sim::Packet>(), 44);
+    assert!(size_of::<fanin_tcp::Endpoint>() <= 480, "{}", size_of::<fanin_tcp::Endpoint>());
+}

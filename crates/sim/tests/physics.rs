@@ -1,0 +1,124 @@
+//! What closed forms and the papers' settings say of a run.
+
+mod common;
+
+use common::{run, spec};
+use fanin_units::Time;
+
+const FIXED_FRAGMENT: &str = r#"
+    [link]
+    rate = "1 Gbit/s"
+    [host]
+    service_time = "20 us"
+    service_jitter = "50 us"
+    [tcp]
+    mss = "576 B"
+    initial_window = 1
+    sack = false
+    limited_transmit = false
+    delayed_ack = 1
+    [workload]
+    fragment = "256 KiB"
+    duration = "2 s"
+"#;
+
+fn fixed_fragment(scheme: &str, fan_in: u32) -> fanin_spec::RunTables {
+    run(&spec(&format!("schemes = [\"{scheme}\"]\n{FIXED_FRAGMENT}"), fan_in, 1))
+}
+
+#[test]
+fn newreno_collapses_where_the_papers_have_it_collapse() {
+    let few = fixed_fragment("newreno", 2).goodput_mbps();
+    let many = fixed_fragment("newreno", 32);
+    assert!(many.goodput_mbps() < 400.0, "{} Mbit/s with 32 servers, {few} with 2", many.goodput_mbps());
+    assert!(many.totals.timeouts > 0);
+}
+
+#[test]
+fn a_window_from_the_switch_never_overflows_it() {
+    for fan_in in [2, 8, 32, 64, 100] {
+        let tables = fixed_fragment("newreno+m21", fan_in);
+        assert_eq!((tables.totals.drops, tables.totals.timeouts), (0, 0), "with {fan_in} servers");
+        assert!(tables.goodput_mbps() > 850.0, "{} Mbit/s with {fan_in} servers", tables.goodput_mbps());
+    }
+}
+
+#[test]
+fn a_window_under_one_segment_still_moves() {
+    let tables = fixed_fragment("newreno+m21", 128);
+    assert!(tables.goodput_mbps() > 700.0, "{} Mbit/s", tables.goodput_mbps());
+}
+
+#[test]
+fn dctcp_keeps_the_queue_near_its_threshold_in_steady_state() {
+    // Alizadeh et al., SIGCOMM 2010, section 3.3: with long flows the queue peaks at K + N packets. The senders' own links
+    // are faster, so that the queue stands at the switch; slow start's one overshoot, up to a window that doubles within
+    // a round trip, comes on top: 2 (C RTT + K) packets in all, C RTT being 83.
+    let scenario = r#"
+        schemes = ["dctcp"]
+        [link]
+        rate = "40 Gbit/s"
+        client_rate = "10 Gbit/s"
+        [switch]
+        buffer = "2000 packets"
+        [tcp]
+        initial_window = 2
+        delayed_ack = 1
+        [workload]
+        kind = "long"
+        start_jitter = "50 ms"
+        duration = "200 ms"
+        [ecn_threshold]
+        k = "65 packets"
+    "#;
+    let frame = 1502;
+    for n in [1, 2, 4] {
+        let tables = run(&spec(scenario, n, 1));
+        let queue = tables.totals.queue_max_bytes / frame;
+        assert!(queue > 65, "a queue of {queue} packets with {n} flows");
+        assert!(queue < 2 * (83 + 65) + u64::from(n), "a queue of {queue} packets with {n} flows");
+        assert_eq!(tables.totals.drops, 0);
+    }
+}
+
+#[test]
+fn the_queue_overflows_first_at_the_fan_in_that_arithmetic_gives() {
+    // N senders with w segments each fill what the wire and the buffer hold at N* = (C RTT + B) / (w MSS): with new
+    // connections at once, 10 segments of 1,502 B, and 250 packets, between 25 and 32 senders.
+    let scenario = r#"
+        schemes = ["newreno"]
+        [link]
+        rate = "10 Gbit/s"
+        [switch]
+        buffer = "250 packets"
+        [workload]
+        kind = "one-shot"
+        fragment = "14600 B"
+        duration = "60 s"
+    "#;
+    assert_eq!(run(&spec(scenario, 25, 1)).totals.drops, 0);
+    assert!(run(&spec(scenario, 32, 1)).totals.drops > 0);
+}
+
+#[test]
+fn one_flow_takes_the_time_that_arithmetic_gives() {
+    // One segment of 1,000 B over a handshake: SYN, SYN-ACK, then the segment with its FIN, at 1 Gbit/s and 25 us a link.
+    let scenario = r#"
+        schemes = ["newreno"]
+        [workload]
+        kind = "one-shot"
+        fragment = "1000 B"
+    "#;
+    let tables = run(&spec(scenario, 1, 1));
+    // SYN and SYN-ACK are 40 + 12 + 2 B; the handshake's ACK of 42 B leaves just before the segment.
+    let (syn, ack, data) = (2 * (54 * 8_000), 42 * 8_000, 2 * (1_042 * 8_000));
+    let ways = 3 * 2 * Time::from_micros(25).0;
+    assert_eq!(tables.flows[0].fct_ps, Some(ways + 2 * syn + ack + data));
+}
+
+#[test]
+fn an_idle_barrier_waits_for_the_retransmission_timeout() {
+    let tables = fixed_fragment("newreno", 64);
+    let slow = tables.queries.iter().filter_map(|q| q.qct_ps).filter(|&qct| qct > Time::from_millis(200).0).count();
+    assert!(slow * 2 > tables.totals.rounds as usize, "{slow} of {} rounds waited", tables.totals.rounds);
+}

@@ -1,0 +1,114 @@
+//! Whatever the scenario and the scheme: packets are conserved, every flow ends, bounds hold, and a run is a function of
+//! its spec.
+
+mod common;
+
+use common::{run, run_as, schemes};
+use fanin_sim::Departures;
+use fanin_spec::{Kind, Optional, RunSpec, Settings};
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+use proptest::prelude::*;
+
+/// Small scenarios of every kind, some of them harsh.
+fn settings() -> impl Strategy<Value = Settings> {
+    let kind = prop_oneof![Just(Kind::Barrier), Just(Kind::OneShot), Just(Kind::WebSearch), Just(Kind::Long)];
+    let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
+    let network = (1u64..20, 0u64..100, 0u64..40, buffer, prop::option::of(2_000u64..60_000));
+    let tcp = (64u64..1461, 1u32..20, any::<[bool; 6]>(), 1u32..4, 1u64..50);
+    let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY);
+    (kind, network, tcp, work).prop_map(|(kind, network, tcp, work)| {
+        let mut s = Settings::default();
+        let (rate, delay_us, framing, buffer, host) = network;
+        s.link.rate = Rate(rate * 500_000_000);
+        s.link.delay = Time::from_micros(delay_us);
+        s.link.framing = Bytes(framing);
+        s.switch.buffer = buffer;
+        s.host.buffer = Optional(host.map(QueueSize::Bytes));
+        let (mss, initial_window, flags, delayed_ack, rto_ms) = tcp;
+        s.tcp.mss = Bytes(mss);
+        s.tcp.initial_window = initial_window;
+        [s.tcp.sack, s.tcp.limited_transmit, s.tcp.timestamps, s.tcp.idle_restart, s.tcp.karn_backoff, _] = flags;
+        s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
+        s.tcp.delayed_ack = delayed_ack;
+        s.tcp.rto_min = Time::from_millis(rto_ms);
+        s.tcp.rto_initial = Time::from_millis(rto_ms.max(10));
+        s.tcp.rto_max = Time::from_millis(500);
+        let (fragment, jitter_us, in_flight, background, request) = work;
+        s.workload.kind = kind;
+        s.workload.fragment = Optional(Some(Bytes(fragment)));
+        s.workload.request = Bytes(if request || kind == Kind::WebSearch { 64 } else { 0 });
+        s.workload.start_jitter = Time::from_micros(jitter_us);
+        s.workload.in_flight = Optional(in_flight.filter(|_| matches!(kind, Kind::Barrier | Kind::WebSearch)));
+        // Those that run to their end have none beside them: endless flows may starve them for simulated minutes.
+        let timed = matches!(kind, Kind::Barrier | Kind::Long);
+        s.workload.background = if timed { background } else { 0 };
+        s.workload.queries = 3;
+        s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
+        s.red.min_th = QueueSize::Packets(5);
+        s.red.max_th = QueueSize::Packets(15);
+        s
+    })
+}
+
+/// A failure prints the spec, which replays it.
+fn all_schemes(settings: &Settings, fan_in: u32, seed: u64) -> Vec<RunSpec> {
+    let spec = |scheme: fanin_spec::Scheme| RunSpec {
+        label: scheme.to_string(),
+        scheme,
+        settings: settings.clone(),
+        fan_in,
+        seed,
+    };
+    schemes().map(spec).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_flow_ends_and_bounds_hold(settings in settings(), fan_in in 1u32..9, seed: u64) {
+        for spec in all_schemes(&settings, fan_in, seed) {
+            let tables = run(&spec);
+            let (t, s) = (&tables.totals, &spec.settings);
+            let scheme = &spec.label;
+            prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);
+            prop_assert!(tables.goodput_mbps() <= s.link.rate.0 as f64 / 1e6, "{}: {} Mbit/s", scheme, tables.goodput_mbps());
+            if let QueueSize::Bytes(limit) = s.switch.buffer {
+                prop_assert!(t.queue_max_bytes <= limit, "{}: a queue of {}", scheme, t.queue_max_bytes);
+            }
+            if !spec.scheme.ecn {
+                prop_assert_eq!(t.marks, 0, "{}", scheme);
+            }
+            if matches!(s.workload.kind, Kind::OneShot | Kind::WebSearch) {
+                let rounds = if s.workload.kind == Kind::OneShot { 1 } else { u64::from(s.workload.queries) };
+                prop_assert_eq!(t.rounds, rounds, "{}: not all ended", scheme);
+                let each = s.workload.fragment.0.map_or(0, |f| f.0);
+                prop_assert_eq!(t.payload_bytes, rounds * each * u64::from(spec.fan_in), "{}", scheme);
+                prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", scheme);
+            }
+            let wire = |f: &fanin_spec::FlowRow| s.link.rate.time_for(f.payload_bytes).0 + 2 * s.link.delay.0;
+            prop_assert!(
+                tables.flows.iter().all(|flow| flow.fct_ps.is_none_or(|fct| fct >= wire(flow))),
+                "{}: a flow faster than its bits", scheme
+            );
+        }
+    }
+
+    #[test]
+    fn departures_worked_out_early_or_late_give_the_same_tables(settings in settings(), fan_in in 1u32..9, seed: u64) {
+        for spec in all_schemes(&settings, fan_in, seed) {
+            let (eager, lazy) = (run(&spec), run_as(&spec, Departures::Lazy));
+            prop_assert_eq!(&eager.totals, &lazy.totals, "{}", spec.label);
+            prop_assert_eq!(&eager.flows, &lazy.flows, "{}", spec.label);
+            prop_assert_eq!(&eager.queries, &lazy.queries, "{}", spec.label);
+            prop_assert_eq!(&eager.ports, &lazy.ports, "{}", spec.label);
+        }
+    }
+
+    #[test]
+    fn a_run_is_a_function_of_its_spec(settings in settings(), fan_in in 1u32..9, seed: u64) {
+        for spec in all_schemes(&settings, fan_in, seed) {
+            prop_assert_eq!(run(&spec), run(&spec), "{}", spec.label);
+        }
+    }
+}

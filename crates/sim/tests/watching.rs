@@ -1,0 +1,62 @@
+//! Watching a run changes nothing of it, and shows what its tables count.
+
+mod common;
+
+use std::sync::atomic::AtomicBool;
+
+use common::{run, spec};
+use fanin_sim::watch;
+use fanin_spec::{RunTables, Watch};
+use fanin_units::Time;
+
+const COLLAPSE: &str = r#"
+    schemes = ["newreno"]
+    [tcp]
+    sack = false
+    [workload]
+    fragment = "64 KiB"
+    start_jitter = "50 us"
+    duration = "300 ms"
+"#;
+
+fn watched(step: Time) -> RunTables {
+    let all = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: 4 };
+    watch(&spec(COLLAPSE, 24, 1), all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+#[test]
+fn a_watched_run_gives_the_same_tables() {
+    let (plain, seen) = (run(&spec(COLLAPSE, 24, 1)), watched(Time::from_micros(100)));
+    assert_eq!((plain.totals, plain.flows, plain.ports), (seen.totals, seen.flows, seen.ports));
+}
+
+#[test]
+fn every_drop_and_timeout_is_seen() {
+    let seen = watched(Time::from_micros(100));
+    let count = |what: &str| seen.events.iter().filter(|event| event.what == what).count() as u64;
+    assert!(seen.totals.timeouts > 0, "nothing collapsed");
+    assert_eq!(count("drop"), seen.totals.drops);
+    assert_eq!(count("timeout"), seen.totals.timeouts);
+    assert_eq!(count("fast_retransmit"), seen.totals.fast_retransmits);
+    assert_eq!(count("round_end"), seen.totals.rounds);
+}
+
+#[test]
+fn the_samples_hold_the_longest_queue_and_the_asked_servers() {
+    let seen = watched(Time::from_micros(100));
+    let longest = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.value_bytes).max();
+    assert_eq!(longest, Some(seen.totals.queue_max_bytes));
+    let mut of: Vec<&str> = seen.samples.iter().filter(|s| s.series == "cwnd").map(|s| s.of.as_str()).collect();
+    of.sort_unstable();
+    of.dedup();
+    assert_eq!(of, ["server1", "server2", "server3", "server4"]);
+    assert!(seen.samples.is_sorted_by_key(|s| s.time_ps));
+}
+
+#[test]
+fn a_series_has_at_most_one_sample_a_step() {
+    let step = Time::from_micros(500);
+    let seen = watched(step);
+    let queue: Vec<u64> = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.time_ps / step.0).collect();
+    assert!(queue.is_sorted_by(|a, b| a < b));
+}

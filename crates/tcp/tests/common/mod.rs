@@ -1,0 +1,246 @@
+//! Scripts of segments, one step a line, so that a test reads like a trace.
+//!
+//! ```text
+//! 0    connect              what the application does: connect, write BYTES, close
+//! 0    > S 0:0              what the endpoint must send, at exactly this time (milliseconds), and nothing else
+//! 10   < S. 0:0 ack 1       what arrives
+//! 10   cwnd 2000            what must hold: see `check`
+//! ```
+//!
+//! A segment is `FLAGS START:END`, then any of `ack N`, `win N`, `sack A:B C:D`, `ect`, `ce`, `hdr N`, `offer N`,
+//! `echo N`, `ts MS`, `ecr MS`. Flags are S F R, `.` for ACK, E for ECE, W for CWR. Sequence numbers count from the SYN,
+//! which is 0; START:END is the payload's. What an expectation leaves out is not compared, but for flags, ECN bits,
+//! SACK blocks and, where the ACK flag is set, the acknowledgement number.
+//!
+//! Time passes from line to line: timers fire on the way, and what they send must be expected. A failure prints the
+//! script up to the line that failed.
+#![allow(dead_code)]
+
+mod segment;
+
+use std::collections::VecDeque;
+
+use fanin_laws::sender::{Base, Law};
+use fanin_tcp::{Block, Echo, Ect, Endpoint, NewReno, Params, Segment, Wire};
+use fanin_units::Time;
+
+pub use segment::Spec;
+
+/// The payload of a full segment.
+pub const MSS: u32 = 1000;
+
+/// Plain TCP: every option off, an initial window of ten segments, the timer at least 200 ms.
+pub fn plain() -> Params {
+    Params {
+        mss: MSS,
+        initial_cwnd: 10 * MSS,
+        rto_min: Time::from_millis(200),
+        rto_max: Time::from_secs(60),
+        rto_initial: Time::from_secs(1),
+        rto_clock: Time::from_millis(1),
+        syn_timeout: Time::from_secs(1),
+        karn_backoff: false,
+        sack: false,
+        newreno: NewReno::Inflate,
+        limited_transmit: false,
+        timestamps: false,
+        delayed_ack: 1,
+        delayed_ack_timeout: Time::from_millis(40),
+        idle_restart: false,
+        receive_window: 1_000_000,
+        ect: Ect::Off,
+        echo: Echo::Latched,
+        mcw_option: false,
+    }
+}
+
+/// [`plain`] with an initial window of so many segments.
+pub fn window_of(segments: u32) -> Params {
+    Params { initial_cwnd: segments * MSS, ..plain() }
+}
+
+/// NewReno without anything on top.
+pub fn newreno() -> Law {
+    Law { mss: MSS, base: Base::NewReno, slow_start: None, cap: None }
+}
+
+#[derive(Default)]
+struct Outbox(VecDeque<(Time, Segment, Vec<Block>)>, Time);
+
+impl Wire for Outbox {
+    fn send(&mut self, segment: Segment, sack: &[Block]) {
+        self.0.push_back((self.1, segment, sack.to_vec()));
+    }
+}
+
+/// One endpoint and the script that it has followed.
+pub struct Script {
+    params: Params,
+    endpoint: Endpoint,
+    outbox: Outbox,
+    now: Time,
+    told: String,
+}
+
+impl Script {
+    /// A new endpoint under NewReno.
+    pub fn new(params: Params) -> Script {
+        Script::with_law(params, newreno())
+    }
+
+    /// A new endpoint under a law.
+    pub fn with_law(params: Params, law: Law) -> Script {
+        let endpoint = Endpoint::new(&params, law);
+        Script { params, endpoint, outbox: Outbox::default(), now: Time::ZERO, told: String::new() }
+    }
+
+    /// An active opener whose handshake took 10 ms; the script goes on at 10.
+    pub fn client(params: Params) -> Script {
+        Script::client_with_law(params, newreno())
+    }
+
+    /// [`Script::client`] under a law.
+    pub fn client_with_law(params: Params, law: Law) -> Script {
+        let ecn = params.ect != Ect::Off;
+        let all = if params.ect == Ect::All { "ect" } else { "" };
+        let (syn, answer) = if ecn { ("SEW", "S.E") } else { ("S", "S.") };
+        Script::with_law(params, law).run(&format!(
+            "0 connect
+             0 > {syn} 0:0 {all}
+             10 < {answer} 0:0 ack 1
+             10 > . 1:1 ack 1 {all}"
+        ))
+    }
+
+    /// A passive opener whose handshake took 10 ms; the script goes on at 10.
+    pub fn server(params: Params) -> Script {
+        let ecn = params.ect != Ect::Off;
+        let all = if params.ect == Ect::All { "ect" } else { "" };
+        let (syn, answer) = if ecn { ("SEW", "S.E") } else { ("S", "S.") };
+        Script::new(params).run(&format!(
+            "0 < {syn} 0:0
+             0 > {answer} 0:0 ack 1 {all}
+             10 < . 1:1 ack 1"
+        ))
+    }
+
+    /// Follows a script.
+    #[track_caller]
+    pub fn run(mut self, script: &str) -> Script {
+        for line in script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            self.told.push_str(&format!("    {line}\n"));
+            if let Err(problem) = self.step(line) {
+                panic!("\n{}  ^ {problem}\n", self.told);
+            }
+        }
+        self
+    }
+
+    fn step(&mut self, line: &str) -> Result<(), String> {
+        let line = line.split('#').next().unwrap_or(line).trim();
+        let (time, what) = line.split_once(' ').ok_or("a line is a time and a step")?;
+        self.pass_until(at(time)?);
+        let what = what.trim();
+        if let Some(wanted) = what.strip_prefix('>') {
+            return self.expect(&Spec::parse(wanted)?);
+        }
+        let (verb, value) = what.split_once(' ').unwrap_or((what, ""));
+        if !["<", "connect", "write", "close"].contains(&verb) {
+            return self.check(verb, value.trim());
+        }
+        if let Some(problem) = self.unexpected() {
+            return Err(problem);
+        }
+        let (params, now) = (&self.params, self.now);
+        match verb {
+            "<" => {
+                let (segment, sack) = Spec::parse(value)?.segment(now);
+                self.endpoint.handle(params, now, &segment, &sack, &mut self.outbox);
+            }
+            "connect" => self.endpoint.connect(params, now, &mut self.outbox),
+            "write" => self.endpoint.write(params, now, number(value)?, &mut self.outbox),
+            _ => self.endpoint.close(params, now, &mut self.outbox),
+        }
+        Ok(())
+    }
+
+    /// Lets time pass, with the timers that fall due before or at `to`.
+    fn pass_until(&mut self, to: Time) {
+        while self.endpoint.deadline() <= to {
+            self.now = self.endpoint.deadline();
+            self.outbox.1 = self.now;
+            self.endpoint.expire(&self.params, self.now, &mut self.outbox);
+        }
+        self.now = to;
+        self.outbox.1 = to;
+    }
+
+    fn expect(&mut self, wanted: &Spec) -> Result<(), String> {
+        let (time, segment, sack) = self.outbox.0.pop_front().ok_or("nothing was sent")?;
+        if time != self.now {
+            return Err(format!("sent at {}: {}", millis(time), segment::show(&segment, &sack)));
+        }
+        wanted.matches(&segment, &sack).map_err(|what| format!("{what}: {}", segment::show(&segment, &sack)))
+    }
+
+    /// What must hold: `cwnd`, `ssthresh` (bytes), `srtt`, `rto` (ms), `deadline` (ms or never), `delivered` (bytes),
+    /// `timeouts`, `fast`, `resent` (counts), `finished`, `all-acked` (yes or no).
+    fn check(&self, what: &str, wanted: &str) -> Result<(), String> {
+        let (endpoint, stats) = (&self.endpoint, self.endpoint.stats());
+        let yes = |condition: bool| if condition { "yes" } else { "no" }.to_string();
+        let found = match what {
+            "cwnd" => endpoint.window().cwnd.to_string(),
+            "ssthresh" => endpoint.window().ssthresh.to_string(),
+            "srtt" => millis(endpoint.srtt()),
+            "rto" => millis(endpoint.rto(&self.params)),
+            "deadline" if endpoint.deadline() == Time::NEVER => "never".to_string(),
+            "deadline" => millis(endpoint.deadline()),
+            "delivered" => endpoint.delivered().to_string(),
+            "timeouts" => stats.timeouts.to_string(),
+            "fast" => stats.fast_retransmits.to_string(),
+            "resent" => stats.retransmits.to_string(),
+            "segments" => stats.data_segments.to_string(),
+            "finished" => yes(endpoint.finished()),
+            "all-acked" => yes(endpoint.all_acked()),
+            "silent" => return Ok(()),
+            _ => return Err(format!("no such step: {what}")),
+        };
+        if found == wanted { Ok(()) } else { Err(format!("{what} is {found}")) }
+    }
+
+    fn unexpected(&self) -> Option<String> {
+        let (time, segment, sack) = self.outbox.0.front()?;
+        Some(format!("not expected: {} {}", millis(*time), segment::show(segment, sack)))
+    }
+
+    /// The endpoint, for what a script cannot say.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+/// The end of a test: everything that was sent has been expected.
+impl Drop for Script {
+    fn drop(&mut self) {
+        if !std::thread::panicking()
+            && let Some(problem) = self.unexpected()
+        {
+            panic!("\n{}  ^ {problem}\n", self.told);
+        }
+    }
+}
+
+/// Milliseconds with up to nine digits behind the point.
+fn at(text: &str) -> Result<Time, String> {
+    format!("{text} ms").parse().map_err(|why| format!("{text}: {why}"))
+}
+
+fn millis(time: Time) -> String {
+    let (whole, rest) = (time.0 / 1_000_000_000, time.0 % 1_000_000_000);
+    let text = format!("{whole}.{rest:09}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.trim().replace('_', "").parse().map_err(|_| format!("not a number: {text}"))
+}

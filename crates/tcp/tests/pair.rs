@@ -1,0 +1,119 @@
+//! Two endpoints over a network that loses, delays, reorders, repeats and marks: whatever the settings, every byte is
+//! delivered once and in order, both ends finish, and nobody sends beyond the peer's window.
+
+mod network;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fanin_laws::sender::cubic::{self, Cubic};
+use fanin_laws::sender::dctcp::{self, Dctcp};
+use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
+use fanin_laws::sender::max_cwnd::MaxCwnd;
+use fanin_laws::sender::{Base, Law};
+use fanin_tcp::{Echo, Ect, NewReno, Params};
+use fanin_units::Time;
+use network::{Case, Faults, run};
+use proptest::prelude::*;
+
+const MSS: u32 = 500;
+
+fn law(kind: u8, params: &Params) -> Law {
+    let base = match kind % 3 {
+        0 => Base::NewReno,
+        1 => Base::Cubic(Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true })),
+        _ => Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: 65_536 })),
+    };
+    Law {
+        mss: params.mss,
+        base,
+        slow_start: (kind >= 3).then(GentleSlowStart::default),
+        cap: params.mcw_option.then(|| MaxCwnd::new(params.option_bytes())),
+    }
+}
+
+/// The settings with number `n`: every combination of the switches has one.
+fn settings(mut n: u32) -> (Params, u8) {
+    let mut pick = |choices: u32| {
+        let choice = n % choices;
+        n /= choices;
+        choice
+    };
+    let params = Params {
+        sack: pick(2) == 1,
+        newreno: if pick(2) == 1 { NewReno::Pipe } else { NewReno::Inflate },
+        limited_transmit: pick(2) == 1,
+        timestamps: pick(2) == 1,
+        delayed_ack: 1 + pick(3),
+        ect: [Ect::Off, Ect::Data, Ect::All][pick(3) as usize],
+        echo: if pick(2) == 1 { Echo::Exact } else { Echo::Latched },
+        mcw_option: pick(2) == 1,
+        karn_backoff: pick(2) == 1,
+        idle_restart: pick(2) == 1,
+        mss: MSS,
+        initial_cwnd: 4 * MSS,
+        rto_min: Time::from_millis(10),
+        rto_max: Time::from_millis(640),
+        rto_initial: Time::from_millis(50),
+        rto_clock: Time::from_micros(100),
+        syn_timeout: Time::from_millis(50),
+        delayed_ack_timeout: Time::from_millis(2),
+        receive_window: 20 * MSS,
+    };
+    let law = pick(6) as u8;
+    (params, law)
+}
+
+const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 6;
+
+/// Runs a case, and says how to run it again where it fails.
+fn check(case: &Case, replay: &str) -> Result<(), String> {
+    let result = catch_unwind(AssertUnwindSafe(|| run(case)));
+    let why = match result {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(why)) => why,
+        Err(panic) => match panic.downcast_ref::<String>() {
+            Some(text) => format!("panicked: {text}"),
+            None => format!("panicked: {:?}", panic.downcast_ref::<&str>()),
+        },
+    };
+    Err(format!("{why}\nreplay: {replay}\n{case:#?}"))
+}
+
+fn case(n: u32, seed: u64, faults: Faults, bytes: [u64; 2], receive_window: u32) -> Case {
+    let (params, kind) = settings(n);
+    let params = Params { receive_window, ..params };
+    Case { params, law: law(kind, &params), seed, faults, bytes, writes: 3 }
+}
+
+#[test]
+fn every_combination_of_settings_delivers_everything_once() {
+    // A step that has no factor in common with the choices visits combinations that differ in everything.
+    let faults = Faults { loss: 40, delay: 30, repeat: 5, mark: 100, lossy_packets: 400 };
+    for n in 0..COMBINATIONS {
+        let seed = u64::from(n) * 7919 + 1;
+        let replay = format!("case({n}, {seed}, {faults:?}, [40_000, 3_000], 20 * MSS)");
+        if let Err(why) = check(&case(n, seed, faults, [40_000, 3_000], 20 * MSS), &replay) {
+            panic!("{why}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(3000), ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_pair_delivers_everything_once_over_any_network(
+        n in 0..COMBINATIONS,
+        seed in any::<u64>(),
+        loss in 0..300u32,
+        delay in 0..400u32,
+        repeat in 0..100u32,
+        mark in 0..1000u32,
+        sizes in (0..80_000u64, 0..80_000u64),
+        segments in 2..60u32,
+    ) {
+        let faults = Faults { loss, delay, repeat, mark, lossy_packets: 600 };
+        let case = case(n, seed, faults, [sizes.0, sizes.1], segments * MSS);
+        check(&case, "the values above").map_err(TestCaseError::fail)?;
+    }
+}
