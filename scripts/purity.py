@@ -29,7 +29,7 @@ ALLOWED = {
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("insta proptest rand_core rand_xoshiro serde serde_json tempfile".split())
+ALLOWED_IN_TESTS = set("insta proptest rand_core rand_xoshiro serde serde_json stats_alloc tempfile".split())
 WITHOUT_STD = ["fanin-units", "fanin-laws"]
 BARE_TARGET = "x86_64-unknown-none"
 

@@ -83,7 +83,6 @@ fn the_picture_in_the_readme_is_what_its_command_prints() {
 }
 
 #[test]
-#[ignore = "the vectors and trajectories have not landed yet"]
 fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
     let mut wrong = Vec::new();
     for (law, source) in fanin_laws::headers() {
