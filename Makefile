@@ -46,7 +46,7 @@ validate-check: build ## check that docs/validation.md is what this code gives
 
 docs: ## write docs/schemes.md and the picture in README.md anew
 	@scripts/setup.sh rust
-	FANIN_WRITE_DOCS=1 cargo test --quiet --locked --package fanin-cli --test house -- the_table_of_schemes the_picture_in_the_readme
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house -- the_table_of_schemes the_picture_in_the_readme
 
 fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
 	@scripts/setup.sh fuzz

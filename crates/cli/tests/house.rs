@@ -25,7 +25,7 @@ fn fanin(arguments: &[&str]) -> Value {
 
 #[expect(clippy::disallowed_methods, reason = "the one switch between checking documents and writing them")]
 fn writes_documents() -> bool {
-    std::env::var_os("FANIN_WRITE_DOCS").is_some()
+    std::env::var_os("UPDATE").is_some()
 }
 
 /// Checks that a document is what the code gives, or makes it so.
