@@ -63,6 +63,7 @@ pub struct Progress {
 const TICK: Duration = Duration::from_millis(200);
 
 /// What a worker tells.
+#[expect(clippy::large_enum_variant, reason = "one is sent a run, and none is kept")]
 enum News {
     Started(usize),
     Ended(usize, Result<Done, RunError>),

@@ -37,6 +37,7 @@ impl Runner for Toy {
             queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: None, timeouts: 0 }],
             ports: vec![PortRow { port: "switch>client".into(), ..PortRow::default() }],
             engine: Engine { events: 10, packet_hops: 4 },
+            ..RunTables::default()
         })
     }
 }
