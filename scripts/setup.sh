@@ -33,9 +33,13 @@ rust() {
     if ! command -v rustup >/dev/null; then
         command -v curl >/dev/null || packages curl ca-certificates
         say "installing rustup"
-        curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$log.sh"
-        quietly sh "$log.sh" -y --no-modify-path --profile minimal --default-toolchain none
-        rm -f "$log.sh"
+        if curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$log.sh" 2>/dev/null; then
+            quietly sh "$log.sh" -y --no-modify-path --profile minimal --default-toolchain none
+            rm -f "$log.sh"
+        else
+            say "sh.rustup.rs cannot be reached: trying the system's own rustup"
+            packages rustup
+        fi
     fi
     channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
     # A toolchain may be there without the components that rust-toolchain.toml names.
