@@ -29,6 +29,9 @@ pub enum Command {
     /// Explain a scheme and its laws, or every key of a scenario
     #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario")]
     Explain(ExplainArguments),
+    /// Show or prune the cache of finished runs
+    #[command(after_help = "Example:\n  fanin cache\n  fanin cache prune --all")]
+    Cache(CacheArguments),
     /// Print a commented scenario to start from
     #[command(after_help = "Example:\n  fanin new star > my.toml")]
     New(NewArguments),
@@ -51,6 +54,12 @@ pub struct CompareArguments {
     /// The first seed, in place of run.first_seed
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub first_seed: Option<String>,
+    /// Look for the onset with few points, by bisection of the sweep, in place of all of it
+    #[arg(long)]
+    pub onset: bool,
+    /// Add seeds at every point until its goodput is known within so much: half of the 95 % interval over the mean
+    #[arg(long, value_name = "2%", value_parser = percentage)]
+    pub precision: Option<f64>,
     /// Threads; all cores unless told
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
@@ -88,6 +97,28 @@ pub struct CommonArguments {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Neither take finished runs from the cache nor keep them there
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+#[derive(Args)]
+pub struct CacheArguments {
+    #[command(subcommand)]
+    pub command: Option<CacheCommand>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Subcommand)]
+pub enum CacheCommand {
+    /// Remove runs of other versions of fanin, which are of no use to this one
+    Prune {
+        /// Remove this version's runs too
+        #[arg(long)]
+        all: bool,
+    },
 }
 
 #[derive(Args)]
@@ -112,6 +143,14 @@ pub struct NewArguments {
     /// The fabric
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
+}
+
+fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+    match number {
+        Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
+        _ => Err("right would be a percentage above 0 and under 100, such as 2%".into()),
+    }
 }
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stdout};
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::{plan, summarise};
+use fanin_lab::summarise;
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header};
@@ -12,15 +12,16 @@ use crate::failure::Failure;
 use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load};
 use crate::say;
-use crate::simulate::{all_finished, cost, simulate};
+use crate::simulate::{Means, all_finished, cost, simulate};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let loaded = load(&arguments.scenario, &arguments.common, &wishes(arguments)?)?;
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let specs = plan(&loaded.contenders);
-    let outcome = simulate(&specs, jobs)?;
+    let wishes = fanin_lab::Wishes { onset: arguments.onset, precision: arguments.precision };
+    let means = Means { jobs, cached: !arguments.common.no_cache };
+    let (specs, outcome) = simulate(&loaded.contenders, wishes, means)?;
     let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
     if let Some(out) = loaded.out {
         out.fill(&loaded.manifest, &summary, &specs, &outcome).map_err(Failure::unwritten)?;

@@ -1,6 +1,7 @@
 //! `fanin`: predicts, compares and fixes incast.
 
 mod arguments;
+mod cache;
 mod chart;
 mod compare;
 mod explain;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Cache(arguments) => cache::cache(&arguments),
         Command::New(arguments) => starter::new(&arguments),
     };
     match done {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use fanin_lab::{plan, summarise};
+use fanin_lab::summarise;
 use fanin_spec::{Cell, PortRow, Row, RunSpec, RunTables};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time};
 use crate::load::{Loaded, Wishes, fan_ins, load};
 use crate::say;
-use crate::simulate::{all_finished, cost, simulate};
+use crate::simulate::{Means, all_finished, cost, simulate};
 
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
@@ -21,8 +21,8 @@ const SHOWN: usize = 12;
 /// Runs it and shows totals, queries and ports.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut loaded = load(&arguments.scenario, &arguments.common, &wishes(arguments)?)?;
-    let specs = plan(&loaded.contenders);
-    let outcome = simulate(&specs, NonZeroUsize::MIN)?;
+    let means = Means { jobs: NonZeroUsize::MIN, cached: !arguments.common.no_cache };
+    let (specs, outcome) = simulate(&loaded.contenders, fanin_lab::Wishes::default(), means)?;
     let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
     if let Some(out) = loaded.out.take() {
         out.fill(&loaded.manifest, &summary, &specs, &outcome).map_err(Failure::unwritten)?;

@@ -1,17 +1,17 @@
 //! Runs a plan on the simulator, with progress on the terminal and an ear for Ctrl-C.
 
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::num::NonZeroUsize;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fanin_lab::{Outcome, Progress, RunError, Runner, execute};
-use fanin_spec::{RunSpec, RunTables};
+use fanin_lab::{Cache, Lab, Outcome, Progress, RunError, Runner, Wishes, conduct};
+use fanin_spec::{Contender, RunSpec, RunTables};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::Failure;
-use crate::figures;
+use crate::figures::{self, GREY};
 
 struct Simulator;
 
@@ -26,8 +26,22 @@ impl Runner for Simulator {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// Runs every spec; the first Ctrl-C ends it with what has finished, the second kills.
-pub fn simulate(specs: &[RunSpec], jobs: NonZeroUsize) -> Result<Outcome, Failure> {
+/// How to run: on so many threads, with or without the cache.
+#[derive(Clone, Copy)]
+pub struct Means {
+    /// Threads.
+    pub jobs: NonZeroUsize,
+    /// Take finished runs from the user's cache, and keep them there.
+    pub cached: bool,
+}
+
+/// The user's cache of finished runs, where the system has a place for it.
+pub fn user_cache() -> Option<Cache> {
+    dirs::cache_dir().map(|folder| Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
+}
+
+/// Carries the plan out; the first Ctrl-C ends it with what has finished, the second kills.
+pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Result<(Vec<RunSpec>, Outcome), Failure> {
     let listen = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             process::exit(130);
@@ -35,9 +49,16 @@ pub fn simulate(specs: &[RunSpec], jobs: NonZeroUsize) -> Result<Outcome, Failur
     });
     listen.map_err(|error| Failure::Environment(format!("Ctrl-C cannot be listened for: {error}")))?;
     let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
-    let outcome = execute(&Simulator, specs, jobs, &STOP, &mut |progress| bar.update(progress));
+    let cache = if means.cached { user_cache() } else { None };
+    let lab = Lab { runner: &Simulator, cache: cache.as_ref(), jobs: means.jobs, stop: &STOP };
+    let conducted = conduct(&lab, contenders, wishes, &mut |progress| bar.update(progress));
     bar.clear();
-    Ok(outcome?)
+    let (specs, outcome) = conducted?;
+    for notice in &outcome.notices {
+        // Where it cannot be told, the results are none the worse.
+        let _ = writeln!(anstream::stderr(), "{GREY}note: {notice}{GREY:#}");
+    }
+    Ok((specs, outcome))
 }
 
 /// What a stopped outcome is told as, or `Ok` where everything has finished.
@@ -64,8 +85,9 @@ pub fn cost(outcome: &Outcome) -> String {
         false => String::new(),
     };
     format!(
-        "{runs} {}, {} events, {} data packets; {cpu:.2} s CPU, {:.2} s wall{speed}",
+        "{runs} {}{}, {} events, {} data packets; {cpu:.2} s CPU, {:.2} s wall{speed}",
         if runs == 1 { "run" } else { "runs" },
+        if outcome.cached > 0 { format!(" ({} kept from before)", outcome.cached) } else { String::new() },
         figures::large(events as f64),
         figures::large(packets as f64),
         outcome.wall.as_secs_f64(),

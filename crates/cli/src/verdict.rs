@@ -33,6 +33,7 @@ pub fn verdicts(contenders: &[Contender], summary: &Summary, width: usize) -> St
 
 fn collapse(contender: &Contender, rows: &[&SummaryRow], fan_in: u32, scale: &Scale) -> (String, String) {
     let head = format!("collapses at {fan_in} senders");
+    let recovery = recovery(rows, fan_in, scale);
     let Some(row) = rows.iter().find(|row| row.point.fan_in == fan_in) else { return (head, String::new()) };
     let before = rows.iter().filter(|r| r.point.fan_in < fan_in).map(|r| r.goodput_mbps.mean);
     let best = before.fold(0.0, f64::max);
@@ -48,7 +49,30 @@ fn collapse(contender: &Contender, rows: &[&SummaryRow], fan_in: u32, scale: &Sc
         ),
         Some(mean) => format!("a round takes {} on average, with hardly a retransmission timeout", time(mean)),
     };
-    (head, format!("{fall}; {why}"))
+    (head, format!("{fall}; {why}{recovery}"))
+}
+
+/// Goodput that falls and recovers has more than one onset, or none: that is said.
+fn recovery(rows: &[&SummaryRow], fallen: u32, scale: &Scale) -> String {
+    let before = rows.iter().filter(|r| r.point.fan_in < fallen).map(|r| r.goodput_mbps.mean);
+    let best = before.fold(0.0, f64::max);
+    let behind = rows.iter().find(|r| r.point.fan_in > fallen && r.goodput_mbps.mean >= best / 2.0);
+    behind.map_or(String::new(), |row| {
+        format!("; but it recovers to {} at {}", scale.show(row.goodput_mbps.mean), row.point.fan_in)
+    })
+}
+
+/// The first fan-in at which goodput falls under half of an earlier best, where that is no onset since it recovers at
+/// the next point.
+fn dip(rows: &[&SummaryRow]) -> Option<u32> {
+    let mut best = 0.0;
+    for row in rows {
+        if row.goodput_mbps.mean < best / 2.0 {
+            return Some(row.point.fan_in);
+        }
+        best = best.max(row.goodput_mbps.mean);
+    }
+    None
 }
 
 fn hold(rows: &[&SummaryRow], scale: &Scale) -> (String, String) {
@@ -64,6 +88,11 @@ fn hold(rows: &[&SummaryRow], scale: &Scale) -> (String, String) {
     let timeouts = last.timeouts / rounds(last);
     let of = if goodput < 0.9 * best { format!(", of {} at best", scale.show(best)) } else { String::new() };
     let why = if timeouts >= 0.05 { format!(", with {} timeouts a round", count(timeouts)) } else { String::new() };
+    if let Some(dip) = dip(rows) {
+        let recovery = recovery(rows, dip, scale);
+        let there = rows.iter().find(|row| row.point.fan_in == dip).map_or(0.0, |row| row.goodput_mbps.mean);
+        return (format!("falls to {} at {dip} senders", scale.show_with_unit(there)), recovery);
+    }
     let head = format!("holds to {fan_in}, the largest fan-in tried");
     // A scheme that waits for timeouts from the first point on has no better one to fall from.
     let waits = rows.iter().all(|row| row.timeouts / rounds(row) >= 0.5);
@@ -109,6 +138,15 @@ mod tests {
     fn what_waits_for_timeouts_everywhere_is_not_said_to_hold_without_a_doubt() {
         let curve: Curve = &[(32, 200.0, 400.0, 3.0, 0.0, 0.0), (64, 190.0, 800.0, 5.0, 0.0, 0.0)];
         assert!(verdict(None, curve).contains("an onset may lie below the smallest"));
+    }
+
+    #[test]
+    fn goodput_that_falls_and_recovers_is_said_to() {
+        let curve: Curve =
+            &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (16, 212.0, 406.0, 0.0, 0.0, 0.0), (32, 800.0, 100.0, 0.0, 0.0, 0.0)];
+        assert_eq!(verdict(None, curve), "newreno falls to 212 Mbit/s at 16 senders; but it recovers to 800 at 32\n");
+        let longer: Curve = &[curve[0], curve[1], (24, 200.0, 406.0, 0.0, 0.0, 0.0), curve[2]];
+        assert!(verdict(Some(16), longer).ends_with("; but it recovers to 800 at 32\n"));
     }
 
     #[test]

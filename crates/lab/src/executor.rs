@@ -7,12 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::{Contender, RunSpec, RunTables};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
+use crate::cache::{Cache, Found};
 use crate::estimate::{Costs, spread};
-use crate::{RunError, Runner};
+use crate::{Planner, RunError, Runner, Wishes};
 
 /// A finished run.
 #[derive(Clone, Debug)]
@@ -28,8 +29,25 @@ pub struct Done {
 pub struct Outcome {
     /// One entry a spec of the plan, in its order; `None` where a stop came first.
     pub runs: Vec<Option<Done>>,
+    /// Runs that came from the cache.
+    pub cached: usize,
+    /// What the user may want to know of the cache.
+    pub notices: Vec<String>,
     /// Wall time of it all.
     pub wall: Duration,
+}
+
+/// What runs specs, and where.
+#[derive(Clone, Copy)]
+pub struct Lab<'a> {
+    /// Runs one spec.
+    pub runner: &'a dyn Runner,
+    /// Keeps finished runs, if anything does.
+    pub cache: Option<&'a Cache>,
+    /// Threads.
+    pub jobs: NonZeroUsize,
+    /// Ends it with what has finished.
+    pub stop: &'a AtomicBool,
 }
 
 /// A run that broke an invariant.
@@ -65,40 +83,76 @@ const TICK: Duration = Duration::from_millis(200);
 /// What a worker tells.
 #[expect(clippy::large_enum_variant, reason = "one is sent a run, and none is kept")]
 enum News {
+    Cached(usize, Box<Done>),
     Started(usize),
     Ended(usize, Result<Done, RunError>),
+    Notice(String),
 }
 
-/// Runs every spec on `jobs` threads and tells `progress` on the calling thread, several times a second.
+/// Carries a plan out to its end, batch after batch: everything that was planned, by scheme, fan-in, seed, and what became
+/// of it.
 ///
-/// A `stop` ends it with what has finished by then.
+/// # Errors
+/// As [`execute`].
+pub fn conduct(
+    lab: &Lab,
+    contenders: &[Contender],
+    wishes: Wishes,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Vec<RunSpec>, Outcome), Broken> {
+    let planner = Planner::new(contenders, wishes);
+    let mut all = Outcome { runs: Vec::new(), cached: 0, notices: Vec::new(), wall: Duration::ZERO };
+    let (mut done, mut unfinished) = (Vec::new(), Vec::new());
+    while unfinished.is_empty() {
+        let batch = planner.next(&done);
+        if batch.is_empty() {
+            break;
+        }
+        let outcome = execute(lab, &batch, progress)?;
+        for (spec, run) in batch.into_iter().zip(outcome.runs) {
+            match run {
+                Some(run) => done.push((spec, run)),
+                None => unfinished.push(spec),
+            }
+        }
+        all.cached += outcome.cached;
+        all.notices.extend(outcome.notices);
+        all.wall += outcome.wall;
+    }
+    let place = |spec: &RunSpec| contenders.iter().position(|c| c.label == spec.label);
+    let mut runs: Vec<(RunSpec, Option<Done>)> = done.into_iter().map(|(spec, run)| (spec, Some(run))).collect();
+    runs.extend(unfinished.into_iter().map(|spec| (spec, None)));
+    runs.sort_by_key(|(spec, _)| (place(spec), spec.fan_in, spec.seed));
+    let (specs, runs) = runs.into_iter().unzip();
+    Ok((specs, Outcome { runs, ..all }))
+}
+
+/// Runs every spec, but for those that the cache has, and tells `progress` on the calling thread, several times a second.
+///
+/// A stop ends it with what has finished by then.
 ///
 /// # Errors
 /// A run that broke an invariant; it stops the others.
-pub fn execute(
-    runner: &dyn Runner,
-    specs: &[RunSpec],
-    jobs: NonZeroUsize,
-    stop: &AtomicBool,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Outcome, Broken> {
+pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Broken> {
     let order = schedule(specs);
     let next = AtomicUsize::new(0);
-    let jobs = jobs.get().min(specs.len());
+    let jobs = lab.jobs.get().min(specs.len());
     let mut watch = Watch::new(specs, jobs);
     let mut broken: Option<(usize, String)> = None;
     thread::scope(|scope| {
         let (tell, news) = mpsc::channel();
         for _ in 0..jobs {
             let (tell, order, next) = (tell.clone(), &order, &next);
-            scope.spawn(move || work(runner, specs, order, next, stop, &tell));
+            scope.spawn(move || work(lab, specs, order, next, &tell));
         }
         drop(tell);
         loop {
             match news.recv_timeout(TICK) {
+                Ok(News::Cached(index, done)) => watch.found(index, *done),
+                Ok(News::Notice(text)) => watch.notices.push(text),
                 Ok(News::Started(index)) => watch.started(index),
                 Ok(News::Ended(index, Err(RunError::Broken(what)))) => {
-                    stop.store(true, Ordering::Relaxed);
+                    lab.stop.store(true, Ordering::Relaxed);
                     if broken.as_ref().is_none_or(|(first, _)| index < *first) {
                         broken = Some((index, what));
                     }
@@ -115,7 +169,12 @@ pub fn execute(
             let RunSpec { label, fan_in, seed, .. } = &specs[index];
             Err(Broken { label: label.clone(), fan_in: *fan_in, seed: *seed, what })
         }
-        None => Ok(Outcome { wall: watch.start.elapsed(), runs: watch.runs }),
+        None => {
+            let Watch { start, runs, cached, mut notices, .. } = watch;
+            notices.sort();
+            notices.dedup();
+            Ok(Outcome { runs, cached, notices, wall: start.elapsed() })
+        }
     }
 }
 
@@ -127,23 +186,34 @@ fn schedule(specs: &[RunSpec]) -> Vec<usize> {
     order
 }
 
-fn work(
-    runner: &dyn Runner,
-    specs: &[RunSpec],
-    order: &[usize],
-    next: &AtomicUsize,
-    stop: &AtomicBool,
-    tell: &mpsc::Sender<News>,
-) {
-    while !stop.load(Ordering::Relaxed)
+fn work(lab: &Lab, specs: &[RunSpec], order: &[usize], next: &AtomicUsize, news: &mpsc::Sender<News>) {
+    // The receiver outlives the workers; a failed send would have nobody to hear of it.
+    let tell = |piece: News| drop(news.send(piece));
+    while !lab.stop.load(Ordering::Relaxed)
         && let Some(&index) = order.get(next.fetch_add(1, Ordering::Relaxed))
     {
-        // The receiver outlives the workers; a failed send would have nobody to hear of it.
-        let _ = tell.send(News::Started(index));
+        let spec = &specs[index];
+        match lab.cache.map_or(Found::Nothing, |cache| cache.get(spec)) {
+            Found::Run(done) => {
+                tell(News::Cached(index, done));
+                continue;
+            }
+            Found::Damaged(place) => {
+                tell(News::Notice(format!("a damaged entry of the cache was discarded: {}", place.display())));
+            }
+            Found::Nothing => {}
+        }
+        tell(News::Started(index));
         let before = thread_user_time();
-        let result = runner.run(&specs[index], stop);
+        let result = lab.runner.run(spec, lab.stop);
         let cpu = thread_user_time().saturating_sub(before);
-        let _ = tell.send(News::Ended(index, result.map(|tables| Done { tables, cpu })));
+        let result = result.map(|tables| Done { tables, cpu });
+        if let (Ok(done), Some(cache)) = (&result, lab.cache)
+            && let Err(error) = cache.put(spec, done)
+        {
+            tell(News::Notice(format!("runs are not kept in {}: {error}", cache.folder().display())));
+        }
+        tell(News::Ended(index, result));
     }
 }
 
@@ -166,6 +236,8 @@ struct Watch<'a> {
     start: Instant,
     runs: Vec<Option<Done>>,
     done: usize,
+    cached: usize,
+    notices: Vec<String>,
     waiting: Vec<bool>,
     running: BTreeMap<usize, Instant>,
     costs: Costs,
@@ -179,10 +251,19 @@ impl<'a> Watch<'a> {
             start: clock(),
             runs: specs.iter().map(|_| None).collect(),
             done: 0,
+            cached: 0,
+            notices: Vec::new(),
             waiting: vec![true; specs.len()],
             running: BTreeMap::new(),
             costs: Costs::default(),
         }
+    }
+
+    fn found(&mut self, index: usize, done: Done) {
+        self.waiting[index] = false;
+        self.done += 1;
+        self.cached += 1;
+        self.runs[index] = Some(done);
     }
 
     fn started(&mut self, index: usize) {

@@ -3,6 +3,7 @@
 //!
 //! What runs a spec is a [`Runner`]; which one, the caller decides.
 
+mod cache;
 mod estimate;
 mod executor;
 mod out;
@@ -12,8 +13,9 @@ pub mod stats;
 mod summary;
 mod tables;
 
-pub use executor::{Broken, Done, Outcome, Progress, execute};
+pub use cache::{Cache, Found, Usage};
+pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
 pub use out::{Manifest, Out, Refusal};
-pub use plan::plan;
+pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use runner::{RunError, Runner};
 pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};

@@ -1,40 +1,234 @@
 //! Which runs a comparison is made of.
+//!
+//! The planner is asked again as batches of runs are finished. It sees whole batches, seeds in their order, and never
+//! the order in which runs ended: the plan is a function of scenario, wishes and results.
+
+use std::collections::BTreeMap;
 
 use fanin_spec::{Contender, RunSpec};
 
+use crate::Done;
+use crate::stats::mean_interval;
+
+/// No point gets more seeds than this, however wide its interval.
+pub const MOST_SEEDS: u32 = 200;
+
+/// What a comparison is to find out beyond the plain sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wishes {
+    /// Look for the onset with few points, in place of the whole sweep.
+    pub onset: bool,
+    /// Add seeds until half of the 95 % interval is at most this share of the mean, at every point.
+    pub precision: Option<f64>,
+}
+
+/// Plans a comparison, batch after batch.
+#[derive(Clone, Debug)]
+pub struct Planner<'a> {
+    contenders: &'a [Contender],
+    wishes: Wishes,
+}
+
+impl<'a> Planner<'a> {
+    /// A planner of these schemes.
+    pub fn new(contenders: &'a [Contender], wishes: Wishes) -> Planner<'a> {
+        Planner { contenders, wishes }
+    }
+
+    /// The next batch, by scheme, fan-in, seed; empty where nothing is left to find out. `done` is all that was planned
+    /// so far, in any order, with its results.
+    pub fn next(&self, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
+        self.contenders.iter().flat_map(|contender| self.next_of(contender, done)).collect()
+    }
+
+    fn next_of(&self, contender: &Contender, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
+        let fan_ins = &contender.settings.sweep.fan_in;
+        let points = goodputs(contender, done);
+        let mut batch: Vec<RunSpec> = Vec::new();
+        for (&point, goodputs) in &points {
+            let more = self.more_seeds(contender, goodputs);
+            batch.extend(runs(contender, fan_ins[point], goodputs.len() as u32, more));
+        }
+        if !batch.is_empty() {
+            // The search goes on from means that are good enough.
+            return batch;
+        }
+        let first = contender.settings.run.seeds;
+        let wanted: Vec<usize> = match self.wishes.onset {
+            true => bisect(&points, fan_ins.len()).into_iter().collect(),
+            false => (0..fan_ins.len()).filter(|point| !points.contains_key(point)).collect(),
+        };
+        wanted.into_iter().flat_map(|point| runs(contender, fan_ins[point], 0, first)).collect()
+    }
+
+    /// How many seeds a point has to get beyond those that it has.
+    fn more_seeds(&self, contender: &Contender, goodputs: &[f64]) -> u32 {
+        let (Some(precision), Some(interval)) = (self.wishes.precision, mean_interval(goodputs)) else { return 0 };
+        let n = goodputs.len() as u32;
+        // One seed has no interval: at least two are needed to know.
+        let wide = n < 2 || (interval.hi - interval.lo) / 2.0 > precision * interval.mean;
+        let step = (n / 2).max(contender.settings.run.seeds).max(2);
+        if wide { step.min(MOST_SEEDS.saturating_sub(n)) } else { 0 }
+    }
+}
+
 /// Every scheme at every fan-in under every seed, in this order: scheme, fan-in, seed. All have the same seeds.
 pub fn plan(contenders: &[Contender]) -> Vec<RunSpec> {
-    let mut specs = Vec::new();
-    for contender in contenders {
-        let (sweep, run) = (&contender.settings.sweep, &contender.settings.run);
-        for &fan_in in &sweep.fan_in {
-            specs.extend((0..u64::from(run.seeds)).map(|i| RunSpec {
-                label: contender.label.clone(),
-                scheme: contender.scheme,
-                settings: contender.settings.clone(),
-                fan_in,
-                seed: run.first_seed + i,
-            }));
+    Planner::new(contenders, Wishes::default()).next(&[])
+}
+
+fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
+    let first = contender.settings.run.first_seed;
+    (from..from + seeds).map(move |i| RunSpec {
+        label: contender.label.clone(),
+        scheme: contender.scheme,
+        settings: contender.settings.clone(),
+        fan_in,
+        seed: first + u64::from(i),
+    })
+}
+
+/// A scheme's goodputs by the point of the sweep, seeds in their order.
+fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> BTreeMap<usize, Vec<f64>> {
+    let mut seeds: BTreeMap<usize, BTreeMap<u64, f64>> = BTreeMap::new();
+    for (spec, done) in done.iter().filter(|(spec, _)| spec.label == contender.label) {
+        if let Some(point) = contender.settings.sweep.fan_in.iter().position(|&n| n == spec.fan_in) {
+            seeds.entry(point).or_default().insert(spec.seed, done.tables.goodput_mbps());
         }
     }
-    specs
+    seeds.into_iter().map(|(point, by_seed)| (point, by_seed.into_values().collect())).collect()
+}
+
+/// The next point to look at for the onset among `count`: the first, then the middle of what is left between the
+/// largest that holds and the least that has collapsed, at last the one behind the onset, which must have collapsed too.
+fn bisect(points: &BTreeMap<usize, Vec<f64>>, count: usize) -> Option<usize> {
+    let mean = |point: usize| points.get(&point).map(|g| g.iter().sum::<f64>() / g.len().max(1) as f64);
+    let collapsed = |point: usize, mean_there: f64| {
+        let best = (0..point).filter_map(mean).fold(0.0, f64::max);
+        mean_there < best / 2.0
+    };
+    if mean(0).is_none() {
+        return (count > 0).then_some(0);
+    }
+    let (mut holds, mut fallen) = (0, count);
+    while fallen - holds > 1 {
+        let middle = holds + (fallen - holds) / 2;
+        match mean(middle) {
+            None => return Some(middle),
+            Some(there) if collapsed(middle, there) => fallen = middle,
+            Some(_) => holds = middle,
+        }
+    }
+    let behind = fallen + 1;
+    (behind < count && mean(behind).is_none()).then_some(behind)
 }
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::Scenario;
+    use std::time::Duration;
+
+    use fanin_spec::{RunTables, Scenario};
 
     use super::*;
 
+    fn contenders(fan_in: &str, seeds: u32) -> Vec<Contender> {
+        let text = format!(
+            "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n\
+             [sweep]\nfan_in = {fan_in}\n[run]\nseeds = {seeds}\nfirst_seed = 7\n"
+        );
+        Scenario::parse("x.toml", &text).and_then(|s| s.contenders()).unwrap()
+    }
+
+    /// Carries a plan out on a made-up goodput of fan-in and seed; gives every run in the order of the batches.
+    fn carry_out(
+        contenders: &[Contender],
+        wishes: Wishes,
+        goodput: impl Fn(u32, u64) -> f64,
+    ) -> Vec<(String, u32, u64)> {
+        let planner = Planner::new(contenders, wishes);
+        let mut done: Vec<(RunSpec, Done)> = Vec::new();
+        loop {
+            let batch = planner.next(&done);
+            if batch.is_empty() {
+                return done.iter().map(|(spec, _)| (spec.label.clone(), spec.fan_in, spec.seed)).collect();
+            }
+            // Whatever the order in which they end.
+            done.extend(batch.into_iter().rev().map(|spec| {
+                let mut tables = RunTables::default();
+                tables.totals.measured_ps = 8_000_000;
+                tables.totals.payload_bytes = goodput(spec.fan_in, spec.seed) as u64;
+                (spec, Done { tables, cpu: Duration::ZERO })
+            }));
+            assert!(done.len() < 10_000, "the plan does not end");
+        }
+    }
+
+    fn points(runs: &[(String, u32, u64)]) -> Vec<u32> {
+        let mut points: Vec<u32> = runs.iter().filter(|run| run.0 == "newreno").map(|run| run.1).collect();
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
     #[test]
     fn the_plan_goes_by_scheme_then_fan_in_then_seed() {
-        let text = "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n\
-                    [sweep]\nfan_in = [2, 4]\n[run]\nseeds = 2\nfirst_seed = 7\n";
-        let contenders = Scenario::parse("x.toml", text).and_then(|s| s.contenders()).unwrap();
+        let contenders = contenders("[2, 4]", 2);
         let order: Vec<_> = plan(&contenders).iter().map(|s| (s.label.clone(), s.fan_in, s.seed)).collect();
         let expected = ["newreno", "dctcp"]
             .iter()
             .flat_map(|label| [(2, 7), (2, 8), (4, 7), (4, 8)].map(|(fan_in, seed)| (label.to_string(), fan_in, seed)));
         assert_eq!(order, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_plain_sweep_is_one_batch() {
+        let contenders = contenders("[2, 4, 8]", 3);
+        assert_eq!(carry_out(&contenders, Wishes::default(), |_, _| 900.0).len(), 2 * 3 * 3);
+    }
+
+    #[test]
+    fn an_onset_is_found_with_few_points_wherever_it_lies() {
+        let contenders = contenders("[2, 4, 8, 16, 32, 48, 64, 96, 128]", 1);
+        let fan_ins = &contenders[0].settings.sweep.fan_in;
+        let onset = Wishes { onset: true, precision: None };
+        // One past the end stands for none.
+        for fallen in 1..=fan_ins.len() {
+            let goodput = |fan_in: u32, _| if fan_ins[fallen..].contains(&fan_in) { 100.0 } else { 900.0 };
+            let seen = points(&carry_out(&contenders, onset, goodput));
+            // ceil(log2(9 + 1)) + 2 = 6.
+            assert!(seen.len() <= 6, "{seen:?} for an onset at {fallen}");
+            assert!(seen.contains(&fan_ins[fallen - 1]), "{seen:?}");
+            assert!(fallen == fan_ins.len() || seen.contains(&fan_ins[fallen]), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn the_point_behind_an_onset_is_looked_at_too() {
+        let contenders = contenders("[2, 4, 8, 16]", 1);
+        let dip = |fan_in: u32, _| if fan_in == 8 { 100.0 } else { 900.0 };
+        assert_eq!(points(&carry_out(&contenders, Wishes { onset: true, precision: None }, dip)), [2, 4, 8, 16]);
+    }
+
+    #[test]
+    fn seeds_are_added_until_the_interval_is_narrow_and_no_further() {
+        let contenders = contenders("[2, 4]", 3);
+        let wishes = Wishes { onset: false, precision: Some(0.02) };
+        // At 2 senders all seeds agree; at 4 they scatter by a tenth.
+        let goodput = |fan_in: u32, seed: u64| if fan_in == 2 { 900.0 } else { 850.0 + 100.0 * (seed % 2) as f64 };
+        let runs = carry_out(&contenders, wishes, goodput);
+        let of = |fan_in: u32| runs.iter().filter(|run| run.0 == "newreno" && run.1 == fan_in).count();
+        assert_eq!(of(2), 3);
+        assert!((27..60).contains(&of(4)), "{} seeds", of(4));
+        let mut seeds: Vec<u64> = runs.iter().filter(|run| run.0 == "dctcp" && run.1 == 4).map(|run| run.2).collect();
+        seeds.sort_unstable();
+        assert!(seeds.iter().zip(7..).all(|(a, b)| *a == b), "seeds follow one another: {seeds:?}");
+    }
+
+    #[test]
+    fn a_point_that_scatters_for_ever_gets_the_most_seeds_and_ends() {
+        let contenders = contenders("[2]", 3);
+        let wishes = Wishes { onset: false, precision: Some(1e-9) };
+        let runs = carry_out(&contenders, wishes, |_, seed| 800.0 + (seed % 3) as f64);
+        assert_eq!(runs.len(), 2 * MOST_SEEDS as usize);
     }
 }

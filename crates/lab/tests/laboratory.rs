@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fanin_lab::{Manifest, Out, Outcome, RunError, Runner, Summary, execute, plan, summarise};
+use fanin_lab::{
+    Cache, Lab, Manifest, Out, Outcome, RunError, Runner, Summary, Wishes, conduct, execute, plan, summarise,
+};
 use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunSpec, RunTables, Scenario, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -81,7 +83,8 @@ fn run(runner: &dyn Runner, seeds: u32, jobs: usize) -> (Vec<RunSpec>, Outcome, 
     let contenders = contenders(seeds);
     let specs = plan(&contenders);
     let jobs = NonZeroUsize::new(jobs).unwrap();
-    let outcome = execute(runner, &specs, jobs, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let outcome =
+        execute(&Lab { runner, cache: None, jobs, stop: &AtomicBool::new(false) }, &specs, &mut |_| {}).unwrap();
     let summary = summarise("toy.toml", &contenders, &specs, &outcome);
     (specs, outcome, summary)
 }
@@ -121,7 +124,7 @@ fn a_stop_keeps_what_has_finished() {
     let specs = plan(&contenders);
     let stop = AtomicBool::new(false);
     let two = NonZeroUsize::new(2).unwrap();
-    let outcome = execute(&Endless, &specs, two, &stop, &mut |p| {
+    let outcome = execute(&Lab { runner: &Endless, cache: None, jobs: two, stop: &stop }, &specs, &mut |p| {
         assert_eq!(p.total, 18);
         assert_eq!(p.left.is_none(), p.done == 0);
         if p.done == 12 {
@@ -138,7 +141,8 @@ fn a_point_without_a_finished_run_has_no_row() {
     let contenders = contenders(1);
     let specs = plan(&contenders);
     let stop = AtomicBool::new(true);
-    let outcome = execute(&Toy, &specs, NonZeroUsize::MIN, &stop, &mut |_| {}).unwrap();
+    let outcome =
+        execute(&Lab { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop }, &specs, &mut |_| {}).unwrap();
     let summary = summarise("toy.toml", &contenders, &specs, &outcome);
     assert!(summary.rows.is_empty());
     assert_eq!(summary.onset.0[0].1, None);
@@ -148,7 +152,9 @@ fn a_point_without_a_finished_run_has_no_row() {
 fn a_broken_run_says_what_replays_it() {
     let specs = plan(&contenders(3));
     let two = NonZeroUsize::new(2).unwrap();
-    let broken = execute(&Faulty, &specs, two, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    let broken =
+        execute(&Lab { runner: &Faulty, cache: None, jobs: two, stop: &AtomicBool::new(false) }, &specs, &mut |_| {})
+            .unwrap_err();
     assert!(broken.to_string().contains("with 4 senders under seed 2: lost a packet"), "{broken}");
 }
 
@@ -236,4 +242,39 @@ fn a_folder_that_was_claimed_in_vain_is_gone() {
 fn a_place_that_cannot_be_written_to_is_refused() {
     let refusal = Out::claim("/proc/nowhere".as_ref()).unwrap_err().to_string();
     assert!(refusal.starts_with("/proc/nowhere: cannot be written to"), "{refusal}");
+}
+
+/// Counts its runs, and stops the sweep after so many.
+struct Counting<'a> {
+    runs: AtomicUsize,
+    stop_after: usize,
+    stop: &'a AtomicBool,
+}
+
+impl Runner for Counting<'_> {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        if self.runs.fetch_add(1, Ordering::Relaxed) + 1 >= self.stop_after {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        Toy.run(spec, stop)
+    }
+}
+
+#[test]
+fn a_sweep_that_was_stopped_goes_on_where_it_stopped_and_repeats_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(folder.path(), "engine");
+    let contenders = contenders(3);
+    let go = |stop_after: usize| {
+        let stop = AtomicBool::new(false);
+        let counting = Counting { runs: AtomicUsize::new(0), stop_after, stop: &stop };
+        let lab = Lab { runner: &counting, cache: Some(&cache), jobs: NonZeroUsize::MIN, stop: &stop };
+        let (specs, outcome) = conduct(&lab, &contenders, Wishes::default(), &mut |_| {}).unwrap();
+        let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+        (counting.runs.into_inner(), outcome.cached, without_cost(summary))
+    };
+    assert_eq!(go(9).0, 9);
+    let (runs, cached, summary) = go(usize::MAX);
+    assert_eq!((runs, cached), (9, 9));
+    assert_eq!(summary, without_cost(run(&Toy, 3, 1).2));
 }

@@ -28,6 +28,9 @@ use app::{App, CLIENT};
 use probe::{Off, Probe, Recorder};
 use world::World;
 
+/// The engine's name: another engine's tables may differ.
+pub const ENGINE: &str = env!("FANIN_ENGINE");
+
 /// Why a run gave no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {

@@ -1,5 +1,7 @@
 //! What a run gives back: typed rows whose columns carry their unit in their name.
 
+use serde::{Deserialize, Serialize};
+
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
@@ -79,7 +81,7 @@ macro_rules! table {
         $($(#[doc = $cdoc:literal])* $column:ident: $type:ty,)*
     }) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name { $($(#[doc = $cdoc])* pub $column: $type,)* }
 
         impl Row for $name {
@@ -207,7 +209,7 @@ table! {
 }
 
 /// What the run cost the driver; not part of the result.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Engine {
     /// Events taken from the queue.
     pub events: u64,
@@ -216,7 +218,7 @@ pub struct Engine {
 }
 
 /// Everything that one run gives back.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {
     /// The sums.
     pub totals: Totals,

@@ -218,13 +218,8 @@ fn every_command_helps_with_an_example() {
 #[test]
 fn a_closed_pipe_is_no_fault() {
     let place = Place::with("");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fanin"))
-        .args(["explain", "scenario"])
-        .current_dir(place.folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child =
+        place.command(&["explain", "scenario"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
@@ -248,9 +243,8 @@ label = \"endless\"
 scheme = \"newreno\"
 ";
     let place = Place::with(text);
-    let child = Command::new(env!("CARGO_BIN_EXE_fanin"))
-        .args(["compare", "my.toml", "--seeds", "1", "--jobs", "1", "--json", "--out", "results"])
-        .current_dir(place.folder.path())
+    let child = place
+        .command(&["compare", "my.toml", "--seeds", "1", "--jobs", "1", "--json", "--out", "results"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

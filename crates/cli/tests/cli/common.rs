@@ -21,22 +21,35 @@ seeds = 2
 /// A folder with a scenario in it.
 pub struct Place {
     pub folder: TempDir,
+    cache: TempDir,
 }
 
 impl Place {
     pub fn with(text: &str) -> Place {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("my.toml"), text).unwrap();
-        Place { folder }
+        Place { folder, cache: tempfile::tempdir().unwrap() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
+    /// Where its cache lies once there is one.
+    pub fn cache(&self) -> PathBuf {
+        self.cache.path().join("fanin")
+    }
+
+    /// `fanin` in the folder, with a cache of its own.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
+        command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.cache.path());
+        command
+    }
+
     /// Runs `fanin` in the folder.
     pub fn fanin(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(self.folder.path()).output().unwrap()
+        self.command(arguments).output().unwrap()
     }
 
     /// Runs `fanin`, which must exit 0, and gives its standard output.

@@ -3,3 +3,4 @@
 mod bad_input;
 mod commands;
 mod common;
+mod keeping;

@@ -1,0 +1,93 @@
+//! Few points, enough seeds, and runs that are kept.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::common::{Place, err};
+
+const SWEEP: &str = "\
+schemes = [\"newreno\", \"dctcp\"]
+[tcp]
+sack = false
+[workload]
+fragment = \"32 KiB\"
+start_jitter = \"20 us\"
+duration = \"200 ms\"
+[sweep]
+fan_in = [2, 4, 8, 16, 32, 64]
+[run]
+seeds = 2
+";
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let mut all = vec!["compare", "my.toml", "--json"];
+    all.extend(arguments);
+    serde_json::from_str(&place.says(&all)).unwrap()
+}
+
+#[test]
+fn the_onset_by_bisection_is_the_onset_of_the_sweep() {
+    let place = Place::with(SWEEP);
+    let (sweep, few) = (json(&place, &[]), json(&place, &["--onset"]));
+    assert_eq!(sweep["onset"], few["onset"]);
+    let rows = |object: &Value| object["rows"].as_array().unwrap().len();
+    // Six points: at most ceil(log2(7)) + 2 = 5 a scheme.
+    assert!(rows(&few) <= 10 && rows(&sweep) == 12, "{} and {} rows", rows(&few), rows(&sweep));
+}
+
+#[test]
+fn precision_adds_seeds_and_not_to_every_point() {
+    let place = Place::with(SWEEP);
+    let object = json(&place, &["--schemes", "dctcp", "--precision", "5%"]);
+    for row in object["rows"].as_array().unwrap() {
+        let g = |key: &str| row["goodput_mbps"][key].as_f64().unwrap();
+        let narrow = (g("hi") - g("lo")) / 2.0 <= 0.0501 * g("mean");
+        assert!(narrow || row["seeds"] == 200, "{row}");
+    }
+}
+
+#[test]
+fn precision_wants_a_percentage() {
+    let place = Place::with(SWEEP);
+    for wrong in ["2", "0%", "100%", "x%"] {
+        let output = place.fanin(&["compare", "my.toml", "--precision", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(err(&output).contains("such as 2%"), "{}", err(&output));
+    }
+}
+
+#[test]
+fn kept_runs_give_the_same_answer_and_no_cache_keeps_none() {
+    let place = Place::with(SWEEP);
+    let arguments = ["compare", "my.toml", "--json"];
+    let uncached = place.says(&["compare", "my.toml", "--json", "--no-cache"]);
+    assert!(!place.cache().exists());
+    let (first, second) = (place.says(&arguments), place.says(&arguments));
+    assert_eq!(first, second, "even the cost is that of the runs");
+    let without_cost = |text: &str| {
+        let mut object: Value = serde_json::from_str(text).unwrap();
+        object["engine"].take();
+        object
+    };
+    assert_eq!(without_cost(&first), without_cost(&uncached));
+    assert!(place.says(&["cache"]).contains("24 runs"));
+    assert!(place.says(&["cache", "prune", "--all"]).contains("removed 24 runs"));
+    assert!(place.says(&["cache"]).contains("0 runs"));
+}
+
+#[test]
+fn a_damaged_run_is_discarded_with_a_notice_and_run_again() {
+    let place = Place::with(SWEEP);
+    let arguments = ["compare", "my.toml", "--json", "--fan-in", "2", "--seeds", "1", "--schemes", "dctcp"];
+    let before: Value = serde_json::from_str(&place.says(&arguments)).unwrap();
+    let engine = fs::read_dir(place.cache()).unwrap().next().unwrap().unwrap().path();
+    let entry = fs::read_dir(engine).unwrap().next().unwrap().unwrap().path();
+    let whole = fs::read(&entry).unwrap();
+    fs::write(&entry, &whole[..whole.len() / 2]).unwrap();
+    let output = place.fanin(&arguments);
+    assert!(err(&output).contains("a damaged entry of the cache was discarded"), "{}", err(&output));
+    let after: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(before["rows"], after["rows"]);
+    assert_eq!(fs::read(&entry).unwrap().len(), whole.len());
+}
