@@ -10,8 +10,8 @@ NS3 = ROOT / "bench" / "build" / "ns3-incast"
 
 
 def compare(scenario, *arguments):
-    """`fanin compare --json` from the project's root."""
-    command = [FANIN, "compare", scenario, "--json", *map(str, arguments)]
+    """`fanin compare --json` from the project's root, every run afresh."""
+    command = [FANIN, "compare", scenario, "--json", "--no-cache", *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)
 

@@ -27,7 +27,7 @@ CASES = {
 def count(name, arguments, setting):
     """Instructions and data packets of one run."""
     tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    run = [FANIN, "run", f"scenarios/{name}.toml", *arguments, "--set", setting, "--json"]
+    run = [FANIN, "run", f"scenarios/{name}.toml", *arguments, "--set", setting, "--json", "--no-cache"]
     done = subprocess.run([*tool, *run], cwd=ROOT, capture_output=True, text=True)
     collected = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
     if done.returncode or not collected:
