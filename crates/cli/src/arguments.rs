@@ -23,6 +23,12 @@ pub enum Command {
     /// Run one scheme once: totals, queries and ports
     #[command(after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7")]
     Run(RunArguments),
+    /// Write the packets of one run as pcapng, for tshark and Wireshark
+    #[command(
+        after_help = "Example:\n  fanin trace scenarios/fixed-fragment.toml --scheme newreno --fan-in 8 \\\n    \
+        --set workload.duration=\"50 ms\" --at client --out client.pcapng"
+    )]
+    Trace(TraceArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
@@ -83,6 +89,31 @@ pub struct RunArguments {
     pub seed: Option<String>,
     #[command(flatten)]
     pub common: CommonArguments,
+}
+
+#[derive(Args)]
+pub struct TraceArguments {
+    /// The scenario (TOML)
+    #[arg(value_name = "FILE")]
+    pub scenario: String,
+    /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
+    #[arg(long, value_name = "S")]
+    pub scheme: String,
+    /// The number of servers
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub fan_in: String,
+    /// The seed; run.first_seed unless told
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    pub seed: Option<String>,
+    /// Where: a host (client, server3) or a port (switch>client)
+    #[arg(long, value_name = "HOST | PORT", default_value = "client")]
+    pub at: String,
+    /// Set any key of the scenario, such as workload.duration="50 ms"; may be given again
+    #[arg(long, value_name = "path.to.key=VALUE")]
+    pub set: Vec<String>,
+    /// The file to write
+    #[arg(long, value_name = "FILE.pcapng")]
+    pub out: PathBuf,
 }
 
 /// What both running commands take.

@@ -17,7 +17,8 @@ use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
-    let loaded = load(&arguments.scenario, &arguments.common, &wishes(arguments)?)?;
+    let loaded =
+        load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes(arguments)?)?;
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let wishes = fanin_lab::Wishes { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs, cached: !arguments.common.no_cache };

@@ -1,11 +1,11 @@
 //! A scenario from its file and the command's arguments.
 
 use std::fs;
+use std::path::Path;
 
 use fanin_lab::{Manifest, Out};
 use fanin_spec::{Contender, Scenario};
 
-use crate::arguments::CommonArguments;
 use crate::failure::Failure;
 
 /// A scenario ready to be run.
@@ -31,10 +31,10 @@ pub struct Wishes<'a> {
 }
 
 /// Reads the file, applies `--set` and then the command's own flags, resolves, and claims the output folder.
-pub fn load(path: &str, common: &CommonArguments, wishes: &Wishes) -> Result<Loaded, Failure> {
+pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> Result<Loaded, Failure> {
     let text = read(path)?;
     let mut scenario = Scenario::parse(path, &text)?;
-    for assignment in &common.set {
+    for assignment in set {
         scenario.assign(&format!("--set {assignment}"), assignment)?;
     }
     for (flag, key, value) in &wishes.keys {
@@ -44,7 +44,7 @@ pub fn load(path: &str, common: &CommonArguments, wishes: &Wishes) -> Result<Loa
         scenario.select(names)?;
     }
     let contenders = scenario.contenders()?;
-    let out = common.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
+    let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let manifest = Manifest {
         version: env!("CARGO_PKG_VERSION").into(),
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),

@@ -7,6 +7,7 @@ mod compare;
 mod explain;
 mod failure;
 mod figures;
+mod frame;
 mod list;
 mod load;
 mod run;
@@ -14,6 +15,7 @@ mod run;
 mod sample;
 mod simulate;
 mod starter;
+mod trace;
 mod verdict;
 
 use std::io::Write;
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Trace(arguments) => trace::trace(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

@@ -20,7 +20,8 @@ const SHOWN: usize = 12;
 
 /// Runs it and shows totals, queries and ports.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let mut loaded = load(&arguments.scenario, &arguments.common, &wishes(arguments)?)?;
+    let wishes = one_run(&arguments.scheme, &arguments.fan_in, arguments.seed.as_deref())?;
+    let mut loaded = load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes)?;
     let means = Means { jobs: NonZeroUsize::MIN, cached: !arguments.common.no_cache };
     let (specs, outcome) = simulate(&loaded.contenders, fanin_lab::Wishes::default(), means)?;
     let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
@@ -44,8 +45,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     all_finished(&outcome)
 }
 
-fn wishes(arguments: &RunArguments) -> Result<Wishes<'_>, Failure> {
-    let fan_in = &arguments.fan_in;
+/// What a command wishes that runs one scheme at one fan-in under one seed.
+pub fn one_run<'a>(scheme: &'a str, fan_in: &str, seed: Option<&str>) -> Result<Wishes<'a>, Failure> {
     if fan_in.contains(',') {
         let what = format!("--fan-in {fan_in}: one run has one number of servers; `fanin compare` takes several");
         return Err(Failure::Input(what));
@@ -54,10 +55,10 @@ fn wishes(arguments: &RunArguments) -> Result<Wishes<'_>, Failure> {
         (format!("--fan-in {fan_in}"), "sweep.fan_in", fan_ins(fan_in)?),
         ("one run".into(), "run.seeds", "1".into()),
     ];
-    if let Some(seed) = &arguments.seed {
-        keys.push((format!("--seed {seed}"), "run.first_seed", seed.clone()));
+    if let Some(seed) = seed {
+        keys.push((format!("--seed {seed}"), "run.first_seed", seed.into()));
     }
-    Ok(Wishes { schemes: Some(vec![arguments.scheme.as_str()]), keys })
+    Ok(Wishes { schemes: Some(vec![scheme]), keys })
 }
 
 fn object(spec: &RunSpec, tables: &RunTables) -> Value {

@@ -1,6 +1,6 @@
 //! From a spec to laws, parameters and a network.
 
-use fanin_fabric::{Star, star};
+use fanin_fabric::{Fabric, Star, star};
 use fanin_laws::port::{self, many_to_one::ManyToOne, red};
 use fanin_laws::sender::{self, cubic, dctcp, max_cwnd::MaxCwnd};
 use fanin_spec::{Base, Discipline, Ect, RunSpec};
@@ -16,12 +16,7 @@ use crate::world::World;
 /// The simulated world of a spec, before anything has happened.
 pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
     let s = &spec.settings;
-    let fabric = star(&Star {
-        servers: spec.fan_in + s.workload.background,
-        rate: s.link.rate,
-        client_rate: s.link.client_rate.0.unwrap_or(s.link.rate),
-        delay: s.link.delay,
-    });
+    let fabric = fabric(spec);
     let framing = s.link.framing.0 as u32;
     let links = fabric.links().iter().zip(0..).map(|(link, id)| {
         let law = if fabric.is_host(link.from) { host_port(spec) } else { switch_port(spec, link.rate) };
@@ -30,6 +25,17 @@ pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
     let links = links.collect();
     let params = params(spec);
     World::new(spec, Net::new(fabric, links, params.mss + 100, framing, probe), params, sender_law(spec, &params))
+}
+
+/// The network of a spec: the client, its servers, then the background's hosts.
+pub(crate) fn fabric(spec: &RunSpec) -> Fabric {
+    let s = &spec.settings;
+    star(&Star {
+        servers: spec.fan_in + s.workload.background,
+        rate: s.link.rate,
+        client_rate: s.link.client_rate.0.unwrap_or(s.link.rate),
+        delay: s.link.delay,
+    })
 }
 
 fn params(spec: &RunSpec) -> Params {

@@ -15,6 +15,7 @@ mod net;
 mod probe;
 mod ring;
 mod streams;
+mod tap;
 mod world;
 
 use std::sync::atomic::AtomicBool;
@@ -23,9 +24,11 @@ use fanin_spec::{RunSpec, RunTables, Watch};
 
 pub use link::Departures;
 pub use net::Packet;
+pub use tap::{Caught, TapPoint};
 
 use app::{App, CLIENT};
 use probe::{Off, Probe, Recorder};
+use tap::Tap;
 use world::World;
 
 /// The engine's name: another engine's tables may differ.
@@ -69,6 +72,25 @@ pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTable
     let net = world.net;
     let (samples, events) = net.probe.rows(&net.fabric, &net.host_of);
     Ok(RunTables { samples, events, ..tables })
+}
+
+/// Runs one spec and keeps every packet that crosses the links at a point.
+///
+/// # Errors
+/// As [`run`]; `Ok(None)` where the fabric has no such point.
+pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option<(RunTables, Vec<Caught>)>, Failure> {
+    let Some(tap) = Tap::new(point, &build::fabric(spec)) else { return Ok(None) };
+    let (world, app) = simulate(spec, Departures::Eager, tap, stop)?;
+    let tables = finish(spec, app::tables(&world, app.as_ref()))?;
+    let net = world.net;
+    Ok(Some((tables, net.probe.finish(&net.fabric, &net.host_of))))
+}
+
+/// The names of the hosts and of the ports of a spec's network: where it can be tapped.
+pub fn tap_points(spec: &RunSpec) -> (Vec<String>, Vec<String>) {
+    let fabric = build::fabric(spec);
+    let hosts = (0..fabric.hosts()).map(|host| fabric.name(host)).collect();
+    (hosts, (0..fabric.links().len() as u32).map(|link| fabric.link_name(link)).collect())
 }
 
 type Simulated<P> = (World<P>, Box<dyn App<P>>);

@@ -66,6 +66,12 @@ impl Sacks {
         handle
     }
 
+    /// The blocks of a handle.
+    #[inline]
+    fn of(&self, handle: u32) -> &[Block] {
+        if handle == 0 { &[] } else { &self.blocks[handle as usize - 1] }
+    }
+
     #[inline]
     fn free(&mut self, handle: u32) {
         if handle != 0 {
@@ -146,6 +152,9 @@ impl<P: Probe> Net<P> {
         let link = &mut self.links[id as usize];
         let node = link.to;
         let (packet, next) = link.arrive(now);
+        if P::ON {
+            self.probe.crossed(Time(now), id, &packet, self.sacks.of(packet.sack));
+        }
         if let Some(due) = next {
             self.events.push(id as usize, Key::arrival(due, id));
         }
@@ -162,10 +171,8 @@ impl<P: Probe> Net<P> {
     #[inline]
     pub fn take_sack(&mut self, packet: &Packet, blocks: &mut Vec<Block>) {
         blocks.clear();
-        if packet.sack != 0 {
-            blocks.extend_from_slice(&self.sacks.blocks[packet.sack as usize - 1]);
-            self.sacks.free(packet.sack);
-        }
+        blocks.extend_from_slice(self.sacks.of(packet.sack));
+        self.sacks.free(packet.sack);
     }
 
     /// Packets on links and in queues.

@@ -3,7 +3,10 @@
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
+use fanin_tcp::Block;
 use fanin_units::Time;
+
+use crate::net::Packet;
 
 /// Something that happens seldom enough to be kept each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub(crate) trait Probe {
     fn queue(&mut self, _now: Time, _link: LinkId, _bytes: u64) {}
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: u32, _window: Window) {}
+    /// A packet has crossed a link.
+    fn crossed(&mut self, _now: Time, _link: LinkId, _packet: &Packet, _sack: &[Block]) {}
     /// Something else.
     fn happening(&mut self, _now: Time, _happening: Happening) {}
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.

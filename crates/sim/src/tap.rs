@@ -1,0 +1,92 @@
+//! A tap on links: every packet that crosses them, with when.
+
+use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_tcp::{Block, Segment};
+use fanin_units::Time;
+
+use crate::net::Packet;
+use crate::probe::Probe;
+
+/// Where packets are caught.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TapPoint {
+    /// What a host sends and receives, by its name, such as `client` or `server3`.
+    Host(String),
+    /// What leaves a port, by its name, such as `switch>client`.
+    Port(String),
+}
+
+/// A caught packet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caught {
+    /// When it had left the sending end of the link, or at a host that receives it, when it was there.
+    pub time: Time,
+    /// The link's name.
+    pub port: String,
+    /// The sending host's number.
+    pub from: NodeId,
+    /// The receiving host's number.
+    pub to: NodeId,
+    /// The connection, counted from zero; its opener is the end with the even number.
+    pub connection: u32,
+    /// Whether the connection's opener sent it.
+    pub from_opener: bool,
+    /// The segment.
+    pub segment: Segment,
+    /// Its SACK blocks.
+    pub sack: Vec<Block>,
+}
+
+/// Keeps what crosses its links.
+pub(crate) struct Tap {
+    /// The links, and whether time is taken at their far end.
+    links: Vec<(LinkId, bool)>,
+    delays: Vec<Time>,
+    caught: Vec<(Time, LinkId, Packet, Vec<Block>)>,
+}
+
+impl Tap {
+    /// A tap at a point of the fabric, or `None` where there is no such point.
+    pub fn new(point: &TapPoint, fabric: &Fabric) -> Option<Tap> {
+        let number = |link: usize| link as LinkId;
+        let all = || 0..fabric.links().len();
+        let links: Vec<(LinkId, bool)> = match point {
+            TapPoint::Port(name) => {
+                all().map(number).filter(|&l| fabric.link_name(l) == *name).map(|l| (l, false)).collect()
+            }
+            TapPoint::Host(name) => {
+                let host = (0..fabric.hosts()).find(|&host| fabric.name(host) == *name)?;
+                let ends = |l: usize| (fabric.links()[l].from == host, fabric.links()[l].to == host);
+                all().filter(|&l| ends(l).0 || ends(l).1).map(|l| (number(l), ends(l).1)).collect()
+            }
+        };
+        let delays = fabric.links().iter().map(|link| link.delay).collect();
+        (!links.is_empty()).then_some(Tap { links, delays, caught: Vec::new() })
+    }
+
+    /// What was caught, in the order of time.
+    pub fn finish(mut self, fabric: &Fabric, host_of: &[u32]) -> Vec<Caught> {
+        self.caught.sort_by_key(|(time, link, ..)| (*time, *link));
+        let name = |(time, link, packet, sack): (Time, LinkId, Packet, Vec<Block>)| Caught {
+            time,
+            port: fabric.link_name(link),
+            from: host_of[packet.to as usize ^ 1],
+            to: host_of[packet.to as usize],
+            connection: packet.to / 2,
+            from_opener: !packet.to.is_multiple_of(2),
+            segment: packet.segment,
+            sack,
+        };
+        self.caught.into_iter().map(name).collect()
+    }
+}
+
+impl Probe for Tap {
+    const ON: bool = true;
+
+    fn crossed(&mut self, now: Time, link: LinkId, packet: &Packet, sack: &[Block]) {
+        let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
+        let time = if far_end { now } else { now.since(self.delays[link as usize]) };
+        self.caught.push((time, link, *packet, sack.to_vec()));
+    }
+}
