@@ -24,8 +24,8 @@ ALLOWED = {
     # The lab is given a runner: it knows neither the simulator nor any other driver.
     "fanin-lab": ("fanin-spec fanin-units", "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror"),
     "fanin-cli": (
-        "fanin-lab fanin-laws fanin-sim fanin-spec fanin-units",
-        "anstream anstyle clap ctrlc dirs indicatif serde_json terminal_size",
+        "fanin-lab fanin-laws fanin-sim fanin-spec fanin-tcp fanin-units",
+        "anstream anstyle clap ctrlc dirs etherparse indicatif pcap-file serde_json tempfile terminal_size",
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
