@@ -19,13 +19,6 @@ SEEDS_B = 120
 # What is known of rows outside their bounds, by the beginnings of case and figure. Where a row is inside, its note is
 # not printed; once a cause is gone, take its note away.
 NOTES = {
-    ("ns-3, work B, N = 8", "goodput"):
-        "**ns-3's recovery without SACK, N = 8.** Fed with the same start times, fanin and ns-3 send the same packets at the "
-        "same times until a flow leaves fast recovery with another hole open. There ns-3 differs from `tcp.newreno = "
-        "\"pipe\"` twice: the ACK that ends recovery also grows the window; and what duplicates took out of the pipe stays "
-        "out beyond that ACK, so that the next hole is resent at once and the next cut halves the small pipe, not all "
-        "that is unacknowledged. With both, the two programs agree packet by packet over the whole first round (eight seeds of eight) and the "
-        "mean comes to 280 Mbit/s over 120 seeds.",
     ("Linux", "goodput"):
         "**Linux's loss detection, RACK-TLP (RFC 8985).** Past the onset most flows lose the tail of a small window, or a "
         "retransmission. fanin's TCP (RFC 6675) finds neither without a timeout, so that a round has two RTOs in a row; "
