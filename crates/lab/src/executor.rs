@@ -81,6 +81,7 @@ pub struct Progress {
 const TICK: Duration = Duration::from_millis(200);
 
 /// What a worker tells.
+#[expect(clippy::large_enum_variant, reason = "one is sent a run, and none is kept")]
 enum News {
     Cached(usize, Box<Done>),
     Started(usize),
@@ -222,6 +223,12 @@ fn thread_user_time() -> Duration {
     usage.map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
 }
 
+/// The wall clock, which no result sees.
+#[expect(clippy::disallowed_methods, reason = "progress and cost figures need a clock")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
 /// What the calling thread knows of the work.
 struct Watch<'a> {
     specs: &'a [RunSpec],
@@ -241,7 +248,7 @@ impl<'a> Watch<'a> {
         Watch {
             specs,
             jobs,
-            start: Instant::now(),
+            start: clock(),
             runs: specs.iter().map(|_| None).collect(),
             done: 0,
             cached: 0,
@@ -261,7 +268,7 @@ impl<'a> Watch<'a> {
 
     fn started(&mut self, index: usize) {
         self.waiting[index] = false;
-        self.running.insert(index, Instant::now());
+        self.running.insert(index, clock());
     }
 
     fn ended(&mut self, index: usize, done: Option<Done>) {

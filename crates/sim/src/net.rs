@@ -171,8 +171,10 @@ impl<P: Probe> Net<P> {
     #[inline]
     pub fn take_sack(&mut self, packet: &Packet, blocks: &mut Vec<Block>) {
         blocks.clear();
-        blocks.extend_from_slice(self.sacks.of(packet.sack));
-        self.sacks.free(packet.sack);
+        if packet.sack != 0 {
+            blocks.extend_from_slice(self.sacks.of(packet.sack));
+            self.sacks.free(packet.sack);
+        }
     }
 
     /// Packets on links and in queues.

@@ -162,10 +162,11 @@ impl Share {
         Share { written: (numerator, denominator) }
     }
 
-    /// The share in units of 1/2^`bits`, rounded to the nearest.
+    /// The share in units of 1/2^`bits`, rounded to the nearest that 32 bits hold: the whole of 32 bits falls one short.
     pub const fn in_q(self, bits: u32) -> u32 {
         let (n, d) = (self.written.0 as u64, self.written.1 as u64);
-        (((n << bits) + d / 2) / d) as u32
+        let units = ((n << bits) + d / 2) / d;
+        if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
     }
 
     fn parse(text: &str) -> Option<Share> {
@@ -325,4 +326,16 @@ pub(crate) trait Section: Default {
     const KEYS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
     fn docs(&self) -> Vec<KeyDoc>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_share_is_not_nothing_in_32_bits() {
+        assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
+        assert_eq!(Share::of(1, 1).in_q(16), 65_536);
+        assert_eq!(Share::of(0, 1).in_q(32), 0);
+    }
 }

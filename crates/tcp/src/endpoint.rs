@@ -78,6 +78,8 @@ pub(crate) struct Sender {
     pub dup_acks: u32,
     /// What limited transmit sent since the first of them, bytes.
     pub limited: u32,
+    /// Bytes that duplicates took out of the pipe, where they do not inflate the window.
+    pub gone: u64,
     /// Recovery ends when this is acknowledged.
     pub recover: u64,
     /// A congestion mark was answered; the next one counts when an ACK lies above this.
@@ -111,6 +113,7 @@ impl Endpoint {
             recovery: Recovery::Open,
             dup_acks: 0,
             limited: 0,
+            gone: 0,
             recover: 0,
             cwr_high: 0,
             cwr: None,

@@ -20,8 +20,6 @@ pub(crate) enum Recovery {
     Fast {
         /// No partial ACK has come yet: the next one restarts the timer (section 4, "impatient").
         first: bool,
-        /// Bytes that duplicates took out of the pipe; zero where they inflate the window instead.
-        gone: u64,
     },
     /// Recovery with the scoreboard (RFC 6675), paced by proportional rate reduction (RFC 6937).
     Sack(Sack),
@@ -66,14 +64,11 @@ impl Endpoint {
                 }
             }
             Recovery::Open => self.enter_recovery(params, now, sacked, wire),
-            Recovery::Fast { first, gone } => {
+            Recovery::Fast { .. } => {
                 // Each duplicate says that a segment has left (RFC 6582, section 3.2, step 3).
                 match params.newreno {
                     NewReno::Inflate => self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(params.mss),
-                    NewReno::Pipe => {
-                        self.snd.recovery =
-                            Recovery::Fast { first, gone: self.gone(gone + u64::from(params.mss), params) }
-                    }
+                    NewReno::Pipe => self.take_out_of_pipe(params),
                 }
                 self.transmit_within(params, now, self.snd.window.cwnd, wire);
             }
@@ -113,7 +108,7 @@ impl Endpoint {
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if self.snd.una > self.snd.cwr_high || !self.ecn {
             let less = match params.newreno {
-                NewReno::Pipe if !params.sack => params.mss,
+                NewReno::Pipe if !params.sack => params.mss.saturating_add(self.snd.gone as u32),
                 // What limited transmit sent does not count (RFC 5681, section 3.2, step 2; RFC 6675, section 5, step 4.2).
                 _ if self.snd.dup_acks > 0 => self.snd.limited,
                 _ => 0,
@@ -133,14 +128,13 @@ impl Endpoint {
             let sack = Sack { prr, high_rxt: self.snd.una + sent, rescued: false };
             self.recover_from_holes(params, now, sack, delivered, wire);
         } else {
-            let inflation = match params.newreno {
-                NewReno::Inflate => DUP_THRESH * params.mss,
-                NewReno::Pipe => 0,
-            };
-            let gone = if inflation == 0 { self.gone(params.mss.into(), params) } else { 0 };
-            self.snd.recovery = Recovery::Fast { first: true, gone };
+            self.snd.recovery = Recovery::Fast { first: true };
             self.resend_first(params, now, wire);
-            self.snd.window.cwnd = self.snd.window.ssthresh.saturating_add(inflation);
+            self.snd.window.cwnd = self.snd.window.ssthresh;
+            match params.newreno {
+                NewReno::Inflate => self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(DUP_THRESH * params.mss),
+                NewReno::Pipe => self.take_out_of_pipe(params),
+            }
             self.transmit_within(params, now, self.snd.window.cwnd, wire);
         }
     }
@@ -175,17 +169,18 @@ impl Endpoint {
                 self.snd.window.cwnd = self.snd.window.ssthresh.min(most);
                 self.leave_recovery();
                 self.rearm(params, now);
+                if params.newreno == NewReno::Pipe {
+                    self.law.grow(facts, &mut self.snd.window);
+                    self.resend_hole(params, now, wire);
+                }
                 self.transmit(params, now, wire);
             }
-            Recovery::Fast { first, gone } => {
+            Recovery::Fast { first } => {
                 // Partial acknowledgement: resend, deflate, and leave the timer alone after the first.
                 if first {
                     self.rearm(params, now);
                 }
-                // What is acknowledged beyond the segment sent again had been taken out by duplicates.
-                let known = u64::from(facts.acked.saturating_sub(params.mss));
-                let gone = self.gone(gone.saturating_sub(known), params);
-                self.snd.recovery = Recovery::Fast { first: false, gone };
+                self.snd.recovery = Recovery::Fast { first: false };
                 self.resend_first(params, now, wire);
                 if params.newreno == NewReno::Inflate {
                     let back = if facts.acked >= params.mss { params.mss } else { 0 };
@@ -207,9 +202,27 @@ impl Endpoint {
         }
     }
 
-    /// At most everything but the first segment can have left.
-    fn gone(&self, gone: u64, params: &Params) -> u64 {
-        gone.min((self.snd.high - self.snd.una).saturating_sub(params.mss.into()))
+    /// A duplicate takes a segment out of the pipe: at most everything but the first segment can have left.
+    fn take_out_of_pipe(&mut self, params: &Params) {
+        let most = (self.snd.high - self.snd.una).saturating_sub(params.mss.into());
+        self.snd.gone = (self.snd.gone + u64::from(params.mss)).min(most);
+    }
+
+    /// What an ACK covers beyond its first segment had been taken out of the pipe by duplicates, if anything had.
+    #[cold]
+    pub(crate) fn settle_pipe(&mut self, params: &Params, acked: u32) {
+        let most = (self.snd.high - self.snd.una).saturating_sub(params.mss.into());
+        self.snd.gone = self.snd.gone.saturating_sub(acked.saturating_sub(params.mss).into()).min(most);
+    }
+
+    /// An ACK that leaves something out of the pipe shows a hole at its front, which is sent again where the window
+    /// allows (ns-3's accounting).
+    #[cold]
+    pub(crate) fn resend_hole(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        let room = u64::from(self.law.usable(&self.snd.window).min(self.snd.rwnd));
+        if self.snd.gone > 0 && self.in_flight() <= room {
+            self.resend_first(params, now, wire);
+        }
     }
 
     fn leave_recovery(&mut self) {
@@ -318,6 +331,7 @@ impl Endpoint {
         self.snd.dup_acks = 0;
         self.snd.recover = self.snd.high;
         self.snd.nxt = self.snd.una;
+        self.snd.gone = 0;
         self.snd.timed = None;
         self.snd.rto_at = Time::NEVER;
         self.transmit(params, now, wire);

@@ -88,6 +88,9 @@ impl Endpoint {
         let acked = ack - self.snd.una;
         self.snd.una = ack;
         self.snd.nxt = self.snd.nxt.max(ack);
+        if self.snd.gone > 0 {
+            self.settle_pipe(params, acked as u32);
+        }
         let rtt = self.measure(params, now, segment, ack);
         if self.snd.rtt.backed_off() && !params.karn_backoff {
             self.snd.rtt.forget_backoff();
@@ -105,6 +108,9 @@ impl Endpoint {
                 } else {
                     self.law.grow(&facts, &mut self.snd.window);
                 }
+            }
+            if self.snd.gone > 0 {
+                self.resend_hole(params, now, wire);
             }
             if self.snd.cwr.is_some() {
                 return self.transmit_reduced(params, now, acked, wire);
@@ -240,9 +246,8 @@ impl Endpoint {
     #[inline]
     pub(crate) fn in_flight(&self) -> u64 {
         match self.snd.recovery {
-            Recovery::Fast { gone, .. } => self.snd.nxt - self.snd.una - gone,
             Recovery::Loss if !self.board.is_empty() => self.board.missing(self.snd.una, self.snd.nxt),
-            _ => self.snd.nxt - self.snd.una,
+            _ => self.snd.nxt - self.snd.una - self.snd.gone,
         }
     }
 

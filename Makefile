@@ -1,0 +1,56 @@
+# `make help` lists the targets. Everything is built under target/; what is missing on the machine is installed first.
+
+export CARGO_TARGET_DIR := $(CURDIR)/target
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+CARGO_BUILD = cargo build --release --locked --package fanin-cli
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint cost cost-update bench validate validate-check docs fuzz clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
+
+build: ## build target/release/fanin
+	@scripts/setup.sh rust
+	@$(CARGO_BUILD)
+
+demo: build ## compare schemes on the papers' own settings: the main job
+	@scripts/demo.sh
+
+test: ## run every test, and check what each crate may depend on
+	@scripts/setup.sh rust
+	cargo test --workspace --locked
+	@python3 scripts/purity.py
+
+lint: ## formatting, clippy and the rules of clippy.toml; warnings are errors
+	@scripts/setup.sh rust
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+cost: build ## instructions a data packet, against bench/cost.json
+	@scripts/setup.sh valgrind
+	@python3 scripts/cost.py
+
+cost-update: build ## write bench/cost.json anew
+	@scripts/setup.sh valgrind
+	@python3 scripts/cost.py --update
+
+bench: build ## speed against ns-3, in turn (installs ns-3; some minutes)
+	@python3 bench/run.py
+
+validate: build ## write docs/validation.md anew (a minute or two)
+	@python3 bench/validate.py
+
+validate-check: build ## check that docs/validation.md is what this code gives
+	@python3 bench/validate.py --check
+
+docs: ## write docs/schemes.md and the picture in README.md anew
+	@scripts/setup.sh rust
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house -- the_table_of_schemes the_picture_in_the_readme
+
+fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
+	@scripts/setup.sh fuzz
+	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+clean: ## remove what was built
+	rm -rf target bench/build fuzz/target fuzz/corpus fuzz/artifacts

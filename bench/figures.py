@@ -1,0 +1,25 @@
+"""Shared by the benchmarks: runs of fanin and of the ns-3 program, one at a time."""
+
+import json
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FANIN = ROOT / "target" / "release" / "fanin"
+NS3 = ROOT / "bench" / "build" / "ns3-incast"
+
+
+def compare(scenario, *arguments):
+    """`fanin compare --json` from the project's root, every run afresh."""
+    command = [FANIN, "compare", scenario, "--json", "--no-cache", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def ns3(*arguments):
+    done = subprocess.run([NS3, *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def build_ns3():
+    subprocess.run(["sh", ROOT / "bench" / "ns3" / "build.sh"], check=True)

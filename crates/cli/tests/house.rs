@@ -1,0 +1,147 @@
+//! The house as a whole: what the registry and the laws list is documented and tested under those names.
+//!
+//! Generated documents are written anew by `make docs`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use fanin_spec::REGISTRY;
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn says(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(root()).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn fanin(arguments: &[&str]) -> Value {
+    serde_json::from_str(&says(arguments)).unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one switch between checking documents and writing them")]
+fn writes_documents() -> bool {
+    std::env::var_os("UPDATE").is_some()
+}
+
+/// Checks that a document is what the code gives, or makes it so.
+fn is_current(path: &str, generated: &str) {
+    let file = root().join(path);
+    if writes_documents() {
+        return fs::write(&file, generated).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(written == generated, "{path} is not what the code gives: run `make docs` and commit it");
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
+    let mut table = String::from(
+        "# Schemes\n\nGenerated from the registry and the laws by `make docs`; `make test` checks it.\n\n\
+         | scheme | also | what it is | laws | settings of its own |\n| --- | --- | --- | --- | --- |\n",
+    );
+    let list = fanin(&["list", "--json"]);
+    let schemes = list["schemes"].as_array().unwrap();
+    assert_eq!(schemes.len(), REGISTRY.len());
+    for scheme in schemes {
+        let explained = fanin(&["explain", text(&scheme["name"]), "--json"]);
+        let laws = joined(explained["laws"].as_array().unwrap().iter().map(|law| text(&law["name"])));
+        let keys = joined(explained["keys"].as_array().unwrap().iter().map(|key| text(&key["key"])));
+        let aliases = joined(scheme["aliases"].as_array().unwrap().iter().map(text));
+        table +=
+            &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
+    }
+    table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
+              `fanin explain SCHEME` prints the laws' own headers.\n";
+    is_current("docs/schemes.md", &table);
+}
+
+#[test]
+fn the_picture_in_the_readme_is_what_its_command_prints() {
+    let arguments = "compare scenarios/fixed-fragment.toml --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,32,64,128";
+    let output = says(&arguments.split(' ').chain(["--no-cache"]).collect::<Vec<_>>());
+    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
+    let picture = format!("```text\n$ fanin {arguments}\n{}\n```\n", lines.join("\n").trim_end());
+
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (begin, end) = ("<!-- picture: written by `make docs` -->\n", "<!-- end of picture -->\n");
+    let (before, rest) = readme.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    is_current("README.md", &format!("{before}{begin}{picture}{end}{after}"));
+}
+
+#[test]
+fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
+    let mut wrong = Vec::new();
+    for (law, source) in fanin_laws::headers() {
+        let header: String = source.lines().take_while(|line| line.starts_with("//!")).collect();
+        for label in ["Sources:", "Law:", "Units:", "Owns:", "Departs:", "Checked:"] {
+            if !header.contains(&format!("//! {label}")) {
+                wrong.push(format!("the header of {law} has no line `//! {label}`"));
+            }
+        }
+        let vectors = format!("vectors/{law}.json");
+        let trajectory = format!("tests/trajectories/{law}.txt");
+        for (named, file) in [(&vectors, vectors.clone()), (&trajectory, format!("crates/laws/{trajectory}"))] {
+            if !header.contains(named.as_str()) {
+                wrong.push(format!("the header of {law} does not name {named}"));
+            }
+            if !fs::metadata(root().join(&file)).is_ok_and(|meta| meta.len() > 0) {
+                wrong.push(format!("{file} is missing or empty"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "docs/adding-a-law.md says what a law comes with:\n  {}", wrong.join("\n  "));
+}
+
+#[test]
+fn every_law_is_part_of_some_registered_scheme() {
+    let used: Vec<String> = REGISTRY
+        .iter()
+        .flat_map(|entry| {
+            let explained = fanin(&["explain", entry.name, "--json"]);
+            let laws = explained["laws"].as_array().unwrap().iter().map(|law| text(&law["name"]).to_string());
+            laws.collect::<Vec<_>>()
+        })
+        .collect();
+    for (law, _) in fanin_laws::headers() {
+        assert!(used.iter().any(|name| name == law), "no registered scheme has the law {law}");
+    }
+}
+
+#[test]
+fn every_scheme_and_alias_parses_to_itself() {
+    for entry in REGISTRY {
+        for name in entry.aliases.iter().chain([&entry.name]) {
+            let scheme = fanin_spec::Scheme::parse(name).unwrap();
+            assert_eq!(scheme.to_string(), entry.name, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_scenario_file_of_the_project_is_right() {
+    let mut seen = 0;
+    for folder in ["scenarios", "bench/scenarios"] {
+        for file in fs::read_dir(root().join(folder)).unwrap() {
+            let path = file.unwrap().path();
+            let text = fs::read_to_string(&path).unwrap();
+            let scenario = fanin_spec::Scenario::parse(&path.to_string_lossy(), &text).unwrap();
+            scenario.contenders().unwrap_or_else(|problem| panic!("{problem}"));
+            seen += 1;
+        }
+    }
+    assert!(seen >= 6, "only {seen} scenarios found");
+}

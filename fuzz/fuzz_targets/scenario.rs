@@ -1,0 +1,35 @@
+//! Whatever a scenario file and `--set` arguments hold, reading them ends in settings or in one clear message.
+//!
+//! The input is the file; behind a line `--set` each line is an argument, and behind `--schemes` a list of schemes.
+#![no_main]
+
+use fanin_spec::{Contender, Scenario};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let (file, rest) = text.split_once("\n--set\n").unwrap_or((text, ""));
+    let (assignments, schemes) = rest.split_once("\n--schemes\n").unwrap_or((rest, ""));
+    let Ok(mut scenario) = Scenario::parse("fuzz.toml", file) else { return };
+    for assignment in assignments.lines() {
+        let _ = scenario.assign(assignment, assignment);
+    }
+    if !schemes.is_empty() {
+        let _ = scenario.select(&schemes.split(',').collect::<Vec<_>>());
+    }
+    if let Ok(contenders) = scenario.contenders() {
+        check(&contenders);
+    }
+});
+
+/// What accepted settings promise.
+fn check(contenders: &[Contender]) {
+    assert_eq!(Scenario::hash(contenders), Scenario::hash(contenders));
+    for Contender { settings, .. } in contenders {
+        for key in settings.docs() {
+            assert!(!key.default.is_empty(), "{}", key.path);
+        }
+        for &fan_in in &settings.sweep.fan_in {
+            let _ = settings.answer(fan_in, 0);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Checks what each crate may depend on, and that units and laws do without the standard library.
+
+The arrows between crates are the house's plan (docs/design.md): a change here is a change of that plan. Clocks, hash
+containers' order, platform float functions and sockets are clippy's part (clippy.toml).
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# Crate: (workspace crates below it, libraries from outside).
+ALLOWED = {
+    "fanin-units": ("", ""),
+    "fanin-laws": ("fanin-units", "rand_core"),
+    "fanin-fabric": ("fanin-units", ""),
+    "fanin-tcp": ("fanin-laws fanin-units", ""),
+    "fanin-spec": ("fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-sim": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "rand_core rand_xoshiro"),
+    # The lab is given a runner: it knows neither the simulator nor any other driver.
+    "fanin-lab": ("fanin-spec fanin-units", "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror"),
+    "fanin-cli": (
+        "fanin-lab fanin-laws fanin-sim fanin-spec fanin-tcp fanin-units",
+        "anstream anstyle clap ctrlc dirs etherparse indicatif pcap-file serde_json tempfile terminal_size",
+    ),
+}
+# Tests may also use these, and the workspace crates that their own crate may use.
+ALLOWED_IN_TESTS = set("insta proptest rand_core rand_xoshiro serde serde_json stats_alloc tempfile".split())
+# Build scripts run on the builder's machine.
+ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2"}}
+WITHOUT_STD = ["fanin-units", "fanin-laws"]
+BARE_TARGET = "x86_64-unknown-none"
+
+
+def packages():
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
+    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+    return sorted(json.loads(out)["packages"], key=lambda p: p["name"])
+
+
+def arrows(package):
+    """What is wrong with one crate's dependencies."""
+    name = package["name"]
+    if name not in ALLOWED:
+        yield f"{name} is not in the plan: add it to scripts/purity.py and docs/design.md"
+        return
+    inside, outside = (set(part.split()) for part in ALLOWED[name])
+    sources = pathlib.Path(package["manifest_path"]).parent / "src"
+    text = "\n".join(p.read_text() for p in sorted(sources.rglob("*.rs")))
+    for dependency in package["dependencies"]:
+        other, kind = dependency["name"], dependency["kind"] or "normal"
+        allowed = inside | outside | (ALLOWED_IN_TESTS if kind == "dev" else set())
+        if kind == "build":
+            allowed = ALLOWED_IN_BUILDS.get(name, set())
+        if other not in allowed:
+            yield f"{name} may not depend on {other} ({kind}): see scripts/purity.py"
+        word = other.replace("-", "_")
+        if kind == "normal" and not re.search(rf"\b{word}\b(::|;)", text):
+            yield f"{name} depends on {other} and does not use it"
+
+
+def says_no_std(package):
+    root = pathlib.Path(package["manifest_path"]).parent / "src" / "lib.rs"
+    text = root.read_text()
+    if not re.search(r"^#!\[no_std\]$", text, re.M):
+        yield f"{package['name']} does not say #![no_std]"
+    if re.search(r"(?<!#\[cfg\(test\)\]\n)^extern crate std;", text, re.M):
+        yield f"{package['name']} takes std back"
+
+
+def builds_without_std():
+    """Builds for a target that has no std; None where that target cannot be had."""
+    def sysroot_has_it():
+        out = subprocess.run(
+            ["rustc", "--print", "target-libdir", "--target", BARE_TARGET],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )
+        folder = pathlib.Path(out.stdout.strip() or "/nonexistent")
+        return folder.is_dir() and any(folder.glob("libcore-*"))
+
+    if not sysroot_has_it():
+        subprocess.run(["rustup", "target", "add", BARE_TARGET], cwd=ROOT, capture_output=True)
+    if not sysroot_has_it():
+        return None
+    chosen = [word for name in WITHOUT_STD for word in ("--package", name)]
+    command = ["cargo", "build", "--quiet", "--locked", "--lib", "--target", BARE_TARGET, *chosen]
+    return subprocess.run(command, cwd=ROOT).returncode == 0
+
+
+def main():
+    found = packages()
+    wrong = [line for package in found for line in arrows(package)]
+    wrong += [f"{name} is in the plan and not there" for name in ALLOWED.keys() - {p["name"] for p in found}]
+    wrong += [line for package in found if package["name"] in WITHOUT_STD for line in says_no_std(package)]
+    bare = builds_without_std()
+    if bare is None:
+        print(f"purity: skipped the build for {BARE_TARGET}: rustup cannot install that target here")
+    elif not bare:
+        wrong.append(f"{' and '.join(WITHOUT_STD)} do not build for {BARE_TARGET}, which has no std")
+    for line in wrong:
+        print(f"purity: {line}")
+    if wrong:
+        sys.exit(1)
+    print(f"purity: {len(found)} crates depend on what they may; {' and '.join(WITHOUT_STD)} do without std")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+#!/bin/sh
+# Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
+# toolchain and cargo-fuzz). Says nothing where nothing is missing, and may be run again at any time.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+say() { echo "setup: $*" >&2; }
+
+quietly() {
+    "$@" >"$log" 2>&1 || { tail -n 20 "$log" >&2; say "failed: $*"; exit 3; }
+}
+
+apt_updated=
+packages() {
+    command -v apt-get >/dev/null || { say "install $* first: this system has no apt-get"; exit 3; }
+    root=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || { say "install $* first: that needs root, and there is no sudo"; exit 3; }
+        root=sudo
+    fi
+    say "installing $*"
+    [ -n "$apt_updated" ] || quietly $root apt-get update
+    apt_updated=yes
+    quietly $root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+rust() {
+    command -v cc >/dev/null || packages gcc libc6-dev
+    command -v python3 >/dev/null || packages python3
+    if ! command -v rustup >/dev/null; then
+        command -v curl >/dev/null || packages curl ca-certificates
+        say "installing rustup"
+        if curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs -o "$log.sh" 2>/dev/null; then
+            quietly sh "$log.sh" -y --no-modify-path --profile minimal --default-toolchain none
+            rm -f "$log.sh"
+        else
+            say "sh.rustup.rs cannot be reached: trying the system's own rustup"
+            packages rustup
+        fi
+    fi
+    channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' rust-toolchain.toml)
+    # A toolchain may be there without the components that rust-toolchain.toml names.
+    if ! rustup run "$channel" cargo-clippy --version >/dev/null 2>&1 ||
+        ! rustup run "$channel" rustfmt --version >/dev/null 2>&1; then
+        say "installing Rust $channel"
+        quietly rustup toolchain install "$channel" --profile minimal --component rustfmt --component clippy
+    fi
+}
+
+fuzz() {
+    rust
+    if ! rustup run nightly rustc --version >/dev/null 2>&1; then
+        say "installing Rust nightly"
+        quietly rustup toolchain install nightly --profile minimal
+    fi
+    command -v g++ >/dev/null || packages g++
+    if ! command -v cargo-fuzz >/dev/null; then
+        say "installing cargo-fuzz"
+        quietly env -u CARGO_TARGET_DIR cargo +nightly install --locked cargo-fuzz
+    fi
+}
+
+for need in "$@"; do
+    case $need in
+        rust) rust ;;
+        valgrind) command -v valgrind >/dev/null || packages valgrind ;;
+        fuzz) fuzz ;;
+        *) say "unknown: $need"; exit 2 ;;
+    esac
+done
