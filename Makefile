@@ -54,3 +54,28 @@ fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
 
 clean: ## remove what was built
 	rm -rf target bench/build fuzz/target fuzz/corpus fuzz/artifacts
+
+# The report's charts: web/.
+.PHONY: web web-check web-test web-picture
+WEB_REPORT = target/web-report
+WEB_SCHEMES = newreno,dctcp,newreno+m21
+
+web: ## build the report's script and style sheet from web/src
+	@web/scripts/setup.sh
+	@npm --prefix web run build --silent
+
+web-check: ## check that the committed bundle of web/ is what its source gives
+	@web/scripts/setup.sh
+	@npm --prefix web run check --silent
+
+web-test: build ## look at a report in headless Chromium
+	@web/scripts/setup.sh chromium
+	@rm -rf $(WEB_REPORT)
+	@target/release/fanin compare scenarios/fixed-fragment.toml --schemes $(WEB_SCHEMES) --fan-in 2,8,16,48 --seeds 2 --out $(WEB_REPORT) >/dev/null
+	FANIN_REPORT=$(CURDIR)/$(WEB_REPORT)/report.html npm --prefix web test --silent
+
+web-picture: build ## write docs/report.png anew
+	@web/scripts/setup.sh chromium
+	@rm -rf $(WEB_REPORT)
+	@target/release/fanin compare scenarios/fixed-fragment.toml --schemes $(WEB_SCHEMES) --fan-in 2,4,8,16,32,64,128 --out $(WEB_REPORT) >/dev/null
+	@node web/scripts/picture.mjs $(WEB_REPORT)/report.html

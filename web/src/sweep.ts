@@ -34,7 +34,7 @@ function goodput(report: Report, schemes: Schemes): HTMLElement {
   const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} ${unit.name}`);
   const ends = report.schemes.map(({ label, onset }) => `${label} ${onset === null ? "does not collapse" : `collapses at ${onset}`}`);
   const says = `Goodput against the number of senders, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
-  const extras = drawing(true, (u, c, ratio) => {
+  const extras = drawing(false, (u, c, ratio) => {
     const { faint } = colours();
     const y = Math.round(u.valToPos(line, "y", true));
     c.strokeStyle = c.fillStyle = faint;

@@ -124,7 +124,8 @@ describe("the report", { skip: missing ?? false }, () => {
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
     assert.equal(await page.locator(".theme").isVisible(), false);
-    assert.equal(await page.locator(".choice").first().isVisible(), false);
+    assert.equal(await page.getByRole("button", { name: "whole" }).first().isVisible(), false);
+    assert.deepEqual([await page.locator("select").isVisible(), await page.getByRole("button", { name: "median" }).isVisible()], [true, false]);
     assert.equal(await page.locator(".chart canvas").first().isVisible(), true);
     assert.ok((await page.pdf({ format: "A4" })).length > 50_000);
   });
@@ -136,10 +137,10 @@ describe("the report", { skip: missing ?? false }, () => {
     const head = page.locator("thead th").nth(2);
     await head.getByRole("button").click();
     assert.equal(await head.getAttribute("aria-sort"), "ascending");
-    assert.ok(rising((await column(3)).map(Number)));
+    assert.ok(rising((await column(3)).map((text) => Number.parseFloat(text))));
     await head.getByRole("button").press("Enter");
     assert.equal(await head.getAttribute("aria-sort"), "descending");
-    assert.ok(rising((await column(3)).map(Number).reverse()));
+    assert.ok(rising((await column(3)).map((text) => Number.parseFloat(text)).reverse()));
     await page.locator("thead th").first().getByRole("button").press("Space");
     assert.ok(rising(await column(1)));
     assert.equal(await head.getAttribute("aria-sort"), null);
