@@ -191,6 +191,7 @@ fn comparison(summary: &Summary, schemes: &[Finding], line_mbps: f64) -> Option<
     let worst = there().reduce(|a, b| if better(a, b) { b } else { a })?;
     let held = schemes.iter().filter(|f| f.verdict == Verdict::Holds).count();
     let head = match (held, schemes.len()) {
+        _ if schemes.iter().all(|f| f.verdict == Verdict::Open) => "one fan-in was tried".into(),
         (0, _) => "no scheme holds over the whole sweep".into(),
         (held, all) if held == all => "every scheme holds over the whole sweep".into(),
         (1, all) => format!("one scheme of {all} holds over the whole sweep"),
@@ -357,6 +358,8 @@ mod tests {
             "With 16 senders dctcp moves 901 Mbit/s, 4.25 times as much as newreno; 99 % of its rounds end within \
              80.0 ms, against 406 ms."
         );
+        let alone = found(&[("newreno", None, &well[..1]), ("dctcp", None, &well[..1])], &[]);
+        assert_eq!(alone[0].head, "one fan-in was tried");
         let alike = found(&[("newreno", None, well), ("dctcp", None, well)], &[]);
         assert_eq!(alike[0].head, "every scheme holds over the whole sweep");
         assert!(alike[0].says.ends_with("; the others move about as much."), "{}", alike[0].says);

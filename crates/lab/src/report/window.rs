@@ -34,9 +34,10 @@ impl Window {
         let from = shown.first().map_or(0, |q| q.start_ps);
         let end = shown.last().and_then(|q| q.qct_ps.map(|ps| q.start_ps.saturating_add(ps)));
         let length = end.map_or(longest, |end| (end - from).saturating_add((end - from) / 20));
+        let run = spec.settings.workload.duration.0.saturating_sub(from).max(1);
         Window {
             from: Time(from),
-            to: Time(from.saturating_add(length.clamp(1, longest))),
+            to: Time(from.saturating_add(length.clamp(1, longest).min(run))),
             round: shown.first().map_or(0, |q| q.round),
             stalls: stalled.is_some(),
         }
@@ -92,6 +93,12 @@ mod tests {
     fn a_round_that_does_not_end_is_shown_for_400_ms() {
         assert_eq!(window(&[(Some(20), 0), (None, 9)]), ms(20, 420, 1, true));
         assert_eq!(window(&[(Some(900), 9)]), ms(0, 400, 0, true));
+    }
+
+    #[test]
+    fn nothing_is_shown_after_the_run() {
+        // Rounds are asked for over five seconds.
+        assert_eq!(window(&[(Some(4_900), 0), (None, 9)]), ms(4_900, 5_000, 1, true));
     }
 
     #[test]
