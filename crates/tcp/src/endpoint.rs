@@ -240,7 +240,9 @@ impl Endpoint {
         sack: &[Block],
         wire: &mut impl Wire,
     ) -> Progress {
-        self.law.allot(segment.mcw_echo);
+        if params.mcw_option {
+            self.law.allot(segment.mcw_echo);
+        }
         self.on_ack(params, now, segment, sack, wire);
         self.receive(params, now, segment, wire)
     }
