@@ -50,7 +50,7 @@ function goodput(report: Report, schemes: Schemes): HTMLElement {
   });
   const chart = new Chart(says, 300, () =>
     curves(report, schemes, pick, show, {
-      scale: { range: () => [0, line * 1.12] },
+      scale: { range: () => [-0.04 * line, line * 1.12] },
       axis: { label: `goodput, ${unit.name}`, values: (_, splits) => splits.map(String) },
       plugins: [extras, rings(report, schemes, unit.mbps)],
     }),
