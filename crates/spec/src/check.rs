@@ -89,6 +89,19 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     if s.tcp.receive_window < s.tcp.mss || s.tcp.receive_window.0 > 1 << 30 {
         return wrong(&["tcp.receive_window", "tcp.mss"], "a receive window is from one MSS to 1 GiB".into());
     }
+    for (on, path) in [(s.tcp.rack, "tcp.rack"), (s.tcp.tail_loss_probe, "tcp.tail_loss_probe")] {
+        if on && !s.tcp.sack {
+            let what = format!(
+                "`{path}` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`, or leave it off"
+            );
+            return wrong(&[path, "tcp.sack"], what);
+        }
+    }
+    for (path, span) in [("tcp.max_ack_delay", s.tcp.max_ack_delay.0), ("tcp.timer_margin", Some(s.tcp.timer_margin))] {
+        if span.is_some_and(|span| span > Time::from_secs(10)) {
+            return wrong(&[path], format!("`{path}` is at most 10 s"));
+        }
+    }
     if s.link.framing.0 > 1_000 {
         return wrong(
             &["link.framing"],

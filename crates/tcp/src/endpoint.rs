@@ -5,6 +5,7 @@ use fanin_units::Time;
 
 use crate::params::{Ect, Params};
 use crate::prr::Prr;
+use crate::rack::Rack;
 use crate::rcv::Receiver;
 use crate::recovery::Recovery;
 use crate::rtt::Rtt;
@@ -39,6 +40,8 @@ pub struct Stats {
     pub timeouts: u64,
     /// Entries into fast recovery.
     pub fast_retransmits: u64,
+    /// Tails probed for loss.
+    pub probes: u64,
     /// Data segments sent again.
     pub retransmits: u64,
     /// Data segments received that brought new bytes.
@@ -56,6 +59,8 @@ pub struct Endpoint {
     pub(crate) law: Law,
     pub(crate) board: Scoreboard,
     pub(crate) stats: Stats,
+    /// The sender's state under RFC 8985, where a setting asks for it: in place of the scoreboard and of `recovery`.
+    pub(crate) rack: Option<Box<Rack>>,
 }
 
 /// The sending half.
@@ -125,7 +130,8 @@ impl Endpoint {
             last_sent: Time::ZERO,
         };
         let (rcv, board, stats) = (Receiver::default(), Scoreboard::default(), Stats::default());
-        Endpoint { state: State::Listen, ecn: false, snd, rcv, law, board, stats }
+        let rack = (params.sack && (params.rack || params.tail_loss_probe)).then(|| Box::new(Rack::new()));
+        Endpoint { state: State::Listen, ecn: false, snd, rcv, law, board, stats, rack }
     }
 
     /// Opens the connection: sends the SYN.
@@ -182,10 +188,16 @@ impl Endpoint {
             self.send_ack(params, now, wire);
         }
         if self.snd.rto_at <= now {
-            self.stats.timeouts += 1;
             match self.state {
-                State::SynSent | State::SynReceived => self.retry_syn(params, now, wire),
-                _ => self.time_out(params, now, wire),
+                State::SynSent | State::SynReceived => {
+                    self.stats.timeouts += 1;
+                    self.retry_syn(params, now, wire);
+                }
+                _ if self.rack.is_some() => self.expire_by_time(params, now, wire),
+                _ => {
+                    self.stats.timeouts += 1;
+                    self.time_out(params, now, wire);
+                }
             }
         }
     }
