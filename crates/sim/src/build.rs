@@ -68,6 +68,7 @@ fn params(spec: &RunSpec) -> Params {
         timestamps: t.timestamps,
         delayed_ack: t.delayed_ack,
         delayed_ack_timeout: t.delayed_ack_timeout,
+        quick_acks: t.quick_acks,
         idle_restart: t.idle_restart,
         receive_window: t.receive_window.0 as u32,
         ect: match (spec.scheme.ecn, t.ect) {

@@ -1,10 +1,9 @@
 //! The packet-level simulator: [`run`] takes a [`RunSpec`] and gives [`RunTables`].
 //!
-//! Time is in integer picoseconds. Events are ordered by time, then by a rule of the model (departures before arrivals,
-//! arrivals, those first whose link had been busy for
-//! the shortest time, then endpoints' timers, then the application's), never by the order in which they
-//! were made: a faster engine must not change a result. A link keeps its packets in a FIFO of its own, and only its head
-//! is in the event queue.
+//! Time is in integer picoseconds. Events are ordered by time, then by a rule of the model (departures; arrivals, those
+//! first whose link had been busy for the shortest time; endpoints' timers; the application's), never by the order in
+//! which they were made: a faster engine must not change a result. A link keeps its packets in a FIFO of its own, and
+//! only its head is in the event queue.
 
 mod app;
 mod build;

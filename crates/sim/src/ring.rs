@@ -65,7 +65,7 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     fn grow(&mut self) {
         let mut slots: Vec<T> = (0..self.len).map(|i| *self.get(i)).collect();
-        slots.resize((2 * self.slots.len()).max(4), T::default());
+        slots.resize((2 * self.slots.len()).max(1), T::default());
         (self.slots, self.head) = (slots, 0);
     }
 }

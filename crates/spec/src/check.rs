@@ -67,6 +67,9 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     if s.tcp.delayed_ack == 0 || s.tcp.delayed_ack > 64 {
         return wrong(&["tcp.delayed_ack"], "an ACK covers 1 to 64 segments (1 acknowledges every packet)".into());
     }
+    if s.tcp.quick_acks > 1_000 {
+        return wrong(&["tcp.quick_acks"], "at most 1000 segments are acknowledged at once".into());
+    }
     if s.tcp.rto_min > s.tcp.rto_max || s.tcp.rto_initial > s.tcp.rto_max {
         return wrong(
             &["tcp.rto_min", "tcp.rto_max", "tcp.rto_initial"],

@@ -109,6 +109,8 @@ section! {
         delayed_ack: u32 = 2,
         /// Longest time that an ACK waits.
         delayed_ack_timeout: Time = Time::from_millis(40),
+        /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
+        quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
         /// Receive window.

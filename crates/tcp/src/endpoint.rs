@@ -252,7 +252,9 @@ impl Endpoint {
         sack: &[Block],
         wire: &mut impl Wire,
     ) -> Progress {
-        self.law.allot(segment.mcw_echo);
+        if params.mcw_option {
+            self.law.allot(segment.mcw_echo);
+        }
         self.on_ack(params, now, segment, sack, wire);
         self.receive(params, now, segment, wire)
     }
@@ -329,6 +331,9 @@ impl Endpoint {
             Some((_, sent)) => {
                 self.snd.rtt.sample(params, now.since(sent));
                 self.law.sample(now.since(sent));
+                if let Some(rack) = &mut self.rack {
+                    rack.note_rtt(now.since(sent));
+                }
             }
             // RFC 5681, section 3.1: after a lost SYN the window starts at one segment.
             None => self.snd.window.cwnd = self.snd.window.cwnd.min(params.mss),

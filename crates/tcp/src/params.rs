@@ -82,6 +82,8 @@ pub struct Params {
     pub delayed_ack: u32,
     /// Longest time that an ACK waits.
     pub delayed_ack_timeout: Time,
+    /// So many segments are acknowledged at once where the sender may be short of ACKs.
+    pub quick_acks: u32,
     /// Restart from the initial window after an idle time of one timeout.
     pub idle_restart: bool,
     /// Receive window.

@@ -120,6 +120,11 @@ impl Rack {
         }
     }
 
+    /// 6.2, step 1: a round trip, for the minimum.
+    pub fn note_rtt(&mut self, rtt: Time) {
+        self.min_rtt = self.min_rtt.min(rtt);
+    }
+
     /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes.
     fn deliver(&mut self, now: Time, una: u64, echo: Option<u32>, ack: u64, sack: &[Block]) -> u64 {
         let (before, mut delivered) = (self.fack, 0);
@@ -163,7 +168,7 @@ impl Rack {
         let end = segment.end();
         let rtt = now.since(segment.at);
         if !segment.resent {
-            self.min_rtt = self.min_rtt.min(rtt);
+            self.note_rtt(rtt);
             // Step 3: below what had arrived, and sent once.
             self.reordered |= end < fack;
         }
@@ -307,11 +312,12 @@ impl Endpoint {
             let delivered = rack.deliver(now, una, echo, ack, sack);
             let facts = (ack > una).then(|| self.advance_to(params, now, segment, ack));
             let duplicate = ack == una && sack.is_empty() && segment.span() == 0;
-            if rack.settle_probe(ack, duplicate) && rack.phase == Phase::Open {
+            let repaired = rack.settle_probe(ack, duplicate) && rack.phase == Phase::Open;
+            if repaired {
                 self.answer_repaired_loss(flight);
             }
             let lost = rack.detect(params, now, self.snd.rtt.srtt());
-            self.change_phase(&mut rack, params, flight, facts.as_ref());
+            self.change_phase(&mut rack, params, flight, facts.as_ref().filter(|_| !repaired));
             if facts.is_some() {
                 rack.rto_at = Time::NEVER;
                 self.start_timers(&mut rack, params, now);

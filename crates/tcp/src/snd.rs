@@ -29,6 +29,10 @@ impl Endpoint {
         if self.rack.is_some() {
             return self.on_ack_by_time(params, now, segment, sack, ack, wire);
         }
+        if self.snd.una == self.snd.high {
+            // Nothing is out: the segment says nothing but the window.
+            return self.transmit(params, now, wire);
+        }
         if sack.is_empty() && self.board.is_empty() {
             if ack > self.snd.una {
                 self.on_new_ack(params, now, segment, ack, 0, wire);

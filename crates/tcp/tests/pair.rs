@@ -50,6 +50,7 @@ fn settings(mut n: u32) -> (Params, u8) {
         echo: if pick(2) == 1 { Echo::Exact } else { Echo::Latched },
         mcw_option: pick(2) == 1,
         karn_backoff: pick(2) == 1,
+        quick_acks: 4 * pick(2),
         idle_restart: pick(2) == 1,
         mss: MSS,
         initial_cwnd: 4 * MSS,
@@ -68,7 +69,7 @@ fn settings(mut n: u32) -> (Params, u8) {
     (params, law)
 }
 
-const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 6;
+const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 6;
 
 /// Runs a case, and says how to run it again where it fails.
 fn check(case: &Case, replay: &str) -> Result<(), String> {

@@ -160,11 +160,11 @@ fn in_the_pipe_variant_duplicates_leave_the_pipe() {
 }
 
 #[test]
-fn in_the_pipe_variant_a_full_ack_leaves_the_window_at_ssthresh() {
-    // Choice 2 of step 5.
+fn in_the_pipe_variant_a_full_ack_leaves_the_window_at_ssthresh_and_grows_it_once() {
+    // Choice 2 of step 5, then congestion avoidance's 1,000 * 1,000 / 4,500 = 222 bytes.
     in_recovery(pipe()).run(
         "42 < . 1:1 ack 10001
-         42 cwnd 4500
+         42 cwnd 4722
          42 > . 10001:11001 ack 1
          42 > . 11001:12001 ack 1
          42 > . 12001:13001 ack 1

@@ -147,6 +147,9 @@ impl FromStr for Time {
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Time::ZERO {
+            return f.write_str("0 s");
+        }
         print(f, self.0, &TIMES)
     }
 }

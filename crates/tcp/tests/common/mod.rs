@@ -51,6 +51,7 @@ pub fn plain() -> Params {
         timestamps: false,
         delayed_ack: 1,
         delayed_ack_timeout: Time::from_millis(40),
+        quick_acks: 0,
         idle_restart: false,
         receive_window: 1_000_000,
         ect: Ect::Off,
