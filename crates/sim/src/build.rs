@@ -60,6 +60,7 @@ fn params(spec: &RunSpec) -> Params {
         tail_loss_probe: t.tail_loss_probe,
         max_ack_delay: t.max_ack_delay.0.unwrap_or(t.delayed_ack_timeout),
         timer_margin: t.timer_margin,
+        timer_tick: t.timer_tick,
         newreno: match t.newreno {
             fanin_spec::NewReno::Inflate => fanin_tcp::NewReno::Inflate,
             fanin_spec::NewReno::Pipe => fanin_tcp::NewReno::Pipe,
@@ -68,7 +69,7 @@ fn params(spec: &RunSpec) -> Params {
         timestamps: t.timestamps,
         delayed_ack: t.delayed_ack,
         delayed_ack_timeout: t.delayed_ack_timeout,
-        quick_acks: t.quick_acks,
+        quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,
         receive_window: t.receive_window.0 as u32,
         ect: match (spec.scheme.ecn, t.ect) {

@@ -42,7 +42,7 @@ fn a_packet_allocates_nothing() {
         let (many, packets_of_many) = allocations(scheme, tcp, "9 MB");
         let packets = packets_of_many - packets_of_few;
         // Queues, scoreboards and reassembly grow to what they once needed, and then no more.
-        assert!(many <= few + 300, "{scheme}: {} allocations for {packets} packets", many - few);
+        assert!(many <= few + 300, "{scheme} {tcp}: {} allocations for {packets} packets", many - few);
     }
 }
 

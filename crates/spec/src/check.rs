@@ -67,8 +67,8 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     if s.tcp.delayed_ack == 0 || s.tcp.delayed_ack > 64 {
         return wrong(&["tcp.delayed_ack"], "an ACK covers 1 to 64 segments (1 acknowledges every packet)".into());
     }
-    if s.tcp.quick_acks > 1_000 {
-        return wrong(&["tcp.quick_acks"], "at most 1000 segments are acknowledged at once".into());
+    if s.tcp.quick_acks > 255 {
+        return wrong(&["tcp.quick_acks"], "at most 255 segments are acknowledged at once".into());
     }
     if s.tcp.rto_min > s.tcp.rto_max || s.tcp.rto_initial > s.tcp.rto_max {
         return wrong(
@@ -100,7 +100,11 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
             return wrong(&[path, "tcp.sack"], what);
         }
     }
-    for (path, span) in [("tcp.max_ack_delay", s.tcp.max_ack_delay.0), ("tcp.timer_margin", Some(s.tcp.timer_margin))] {
+    for (path, span) in [
+        ("tcp.max_ack_delay", s.tcp.max_ack_delay.0),
+        ("tcp.timer_margin", Some(s.tcp.timer_margin)),
+        ("tcp.timer_tick", Some(s.tcp.timer_tick)),
+    ] {
         if span.is_some_and(|span| span > Time::from_secs(10)) {
             return wrong(&[path], format!("`{path}` is at most 10 s"));
         }

@@ -16,9 +16,9 @@ pub(crate) struct Receiver {
     /// When a delayed ACK is due.
     pub ack_at: Time,
     /// Segments that wait for an ACK.
-    pending: u32,
+    pending: u8,
     /// So many ACKs more are sent at once.
-    quick: u32,
+    quick: u8,
     /// When data last came, in microseconds; 0 before any has.
     heard: u32,
     /// The echo of congestion marks is on.
@@ -216,10 +216,10 @@ impl Endpoint {
             return self.send_ack(params, now, wire);
         }
         self.rcv.pending += 1;
-        if self.rcv.pending >= params.delayed_ack {
+        if u32::from(self.rcv.pending) >= params.delayed_ack {
             self.send_ack(params, now, wire);
         } else if self.rcv.ack_at == Time::NEVER {
-            self.rcv.ack_at = now.saturating_add(params.delayed_ack_timeout);
+            self.rcv.ack_at = params.due(now, params.delayed_ack_timeout);
         }
     }
 
@@ -234,7 +234,7 @@ impl Endpoint {
         }
         self.rcv.heard = micros;
         let quick = self.rcv.quick > 0;
-        self.rcv.quick -= u32::from(quick);
+        self.rcv.quick -= u8::from(quick);
         quick
     }
 
