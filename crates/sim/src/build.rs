@@ -46,12 +46,21 @@ fn params(spec: &RunSpec) -> Params {
         mss,
         initial_cwnd: segments * mss,
         rto_min: t.rto_min,
+        rto_floor: match t.rto_floor {
+            fanin_spec::RtoFloor::Timeout => fanin_tcp::RtoFloor::Timeout,
+            fanin_spec::RtoFloor::Variance => fanin_tcp::RtoFloor::Variance,
+        },
         rto_max: t.rto_max,
         rto_initial: t.rto_initial,
         rto_clock: t.rto_clock,
         syn_timeout: t.syn_timeout.0.unwrap_or(t.rto_initial),
         karn_backoff: t.karn_backoff,
         sack: t.sack,
+        rack: t.rack,
+        tail_loss_probe: t.tail_loss_probe,
+        max_ack_delay: t.max_ack_delay.0.unwrap_or(t.delayed_ack_timeout),
+        timer_margin: t.timer_margin,
+        timer_tick: t.timer_tick,
         newreno: match t.newreno {
             fanin_spec::NewReno::Inflate => fanin_tcp::NewReno::Inflate,
             fanin_spec::NewReno::Pipe => fanin_tcp::NewReno::Pipe,
@@ -60,6 +69,7 @@ fn params(spec: &RunSpec) -> Params {
         timestamps: t.timestamps,
         delayed_ack: t.delayed_ack,
         delayed_ack_timeout: t.delayed_ack_timeout,
+        quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,
         receive_window: t.receive_window.0 as u32,
         ect: match (spec.scheme.ecn, t.ect) {

@@ -113,7 +113,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Tells the probe how an endpoint stands after a segment.
-    fn tell(&mut self, endpoint: u32, recoveries: u64) {
+    fn tell(&mut self, endpoint: u32, recoveries: u32) {
         let socket = &self.sockets[endpoint as usize].endpoint;
         self.net.probe.window(self.now, endpoint, socket.window());
         if socket.stats().fast_retransmits > recoveries {

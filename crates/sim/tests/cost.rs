@@ -11,10 +11,12 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Allocations of a run with so much from each of eight senders, and its data packets.
-fn allocations(scheme: &str, fragment: &str) -> (usize, u64) {
+fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
     let scenario = format!(
         r#"
         schemes = ["{scheme}"]
+        [tcp]
+        {tcp}
         [link]
         rate = "10 Gbit/s"
         [switch]
@@ -33,12 +35,14 @@ fn allocations(scheme: &str, fragment: &str) -> (usize, u64) {
 
 #[test]
 fn a_packet_allocates_nothing() {
-    for scheme in ["newreno", "dctcp", "cubic", "newreno+red+ecn", "dctcp+gss", "newreno+m21"] {
-        let (few, packets_of_few) = allocations(scheme, "1 MB");
-        let (many, packets_of_many) = allocations(scheme, "9 MB");
+    let schemes = ["newreno", "dctcp", "cubic", "newreno+red+ecn", "dctcp+gss", "newreno+m21"];
+    let timed = ["newreno", "dctcp"].map(|scheme| (scheme, "rack = true\ntail_loss_probe = true"));
+    for (scheme, tcp) in schemes.map(|scheme| (scheme, "")).into_iter().chain(timed) {
+        let (few, packets_of_few) = allocations(scheme, tcp, "1 MB");
+        let (many, packets_of_many) = allocations(scheme, tcp, "9 MB");
         let packets = packets_of_many - packets_of_few;
         // Queues, scoreboards and reassembly grow to what they once needed, and then no more.
-        assert!(many <= few + 300, "{scheme}: {} allocations for {packets} packets", many - few);
+        assert!(many <= few + 300, "{scheme} {tcp}: {} allocations for {packets} packets", many - few);
     }
 }
 

@@ -67,6 +67,9 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     if s.tcp.delayed_ack == 0 || s.tcp.delayed_ack > 64 {
         return wrong(&["tcp.delayed_ack"], "an ACK covers 1 to 64 segments (1 acknowledges every packet)".into());
     }
+    if s.tcp.quick_acks > 255 {
+        return wrong(&["tcp.quick_acks"], "at most 255 segments are acknowledged at once".into());
+    }
     if s.tcp.rto_min > s.tcp.rto_max || s.tcp.rto_initial > s.tcp.rto_max {
         return wrong(
             &["tcp.rto_min", "tcp.rto_max", "tcp.rto_initial"],
@@ -88,6 +91,23 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     }
     if s.tcp.receive_window < s.tcp.mss || s.tcp.receive_window.0 > 1 << 30 {
         return wrong(&["tcp.receive_window", "tcp.mss"], "a receive window is from one MSS to 1 GiB".into());
+    }
+    for (on, path) in [(s.tcp.rack, "tcp.rack"), (s.tcp.tail_loss_probe, "tcp.tail_loss_probe")] {
+        if on && !s.tcp.sack {
+            let what = format!(
+                "`{path}` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`, or leave it off"
+            );
+            return wrong(&[path, "tcp.sack"], what);
+        }
+    }
+    for (path, span) in [
+        ("tcp.max_ack_delay", s.tcp.max_ack_delay.0),
+        ("tcp.timer_margin", Some(s.tcp.timer_margin)),
+        ("tcp.timer_tick", Some(s.tcp.timer_tick)),
+    ] {
+        if span.is_some_and(|span| span > Time::from_secs(10)) {
+            return wrong(&[path], format!("`{path}` is at most 10 s"));
+        }
     }
     if s.link.framing.0 > 1_000 {
         return wrong(

@@ -58,6 +58,16 @@ words! {
     }
 }
 
+words! {
+    /// What the least retransmission timeout bounds.
+    RtoFloor, "\"timeout\" (RFC 6298) or \"variance\" (Linux)" {
+        /// The timeout.
+        Timeout = "timeout",
+        /// Its term of variance alone: the timeout is at least that and SRTT.
+        Variance = "variance",
+    }
+}
+
 section! {
     /// TCP at every host.
     Tcp in "tcp" {
@@ -67,6 +77,8 @@ section! {
         initial_window: u32 = 10,
         /// Least retransmission timeout.
         rto_min: Time = Time::from_millis(200),
+        /// What rto_min bounds: the timeout (RFC 6298), or four times RTTVAR within it, so that SRTT comes on top (Linux).
+        rto_floor: RtoFloor = RtoFloor::Timeout,
         /// Largest retransmission timeout after backoff.
         rto_max: Time = Time::from_secs(60),
         /// Retransmission timeout before the first round-trip sample.
@@ -79,6 +91,16 @@ section! {
         syn_timeout: Optional<Time> = Optional::NONE,
         /// Selective acknowledgements (RFC 2018, 6675) with proportional rate reduction (RFC 6937); off: NewReno recovery (RFC 6582).
         sack: bool = true,
+        /// Loss told by time (RACK, RFC 8985): what was sent a round trip before something that arrived is lost, a retransmission too; off: by counts (RFC 6675). Needs sack.
+        rack: bool = false,
+        /// A probe after two round trips without news of a tail (TLP, RFC 8985, section 7); its time-outs are not counted. Needs sack.
+        tail_loss_probe: bool = false,
+        /// How long a probe allows the peer to keep an ACK back where one segment is out; "none" takes delayed_ack_timeout.
+        max_ack_delay: Optional<Time> = Optional::NONE,
+        /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux: two ticks of its clock).
+        timer_margin: Time = Time::ZERO,
+        /// TCP's timers fire on multiples of this, at all hosts alike; 0 s: exactly (Linux: 4 ms with HZ = 250).
+        timer_tick: Time = Time::ZERO,
         /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
         newreno: NewReno = NewReno::Inflate,
         /// New data on the first two duplicate ACKs (RFC 3042).
@@ -89,6 +111,8 @@ section! {
         delayed_ack: u32 = 2,
         /// Longest time that an ACK waits.
         delayed_ack_timeout: Time = Time::from_millis(40),
+        /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
+        quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
         /// Receive window.

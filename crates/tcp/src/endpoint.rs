@@ -5,6 +5,7 @@ use fanin_units::Time;
 
 use crate::params::{Ect, Params};
 use crate::prr::Prr;
+use crate::rack::Rack;
 use crate::rcv::Receiver;
 use crate::recovery::Recovery;
 use crate::rtt::Rtt;
@@ -36,11 +37,13 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Retransmission timeouts fired, backoffs and SYN included.
-    pub timeouts: u64,
+    pub timeouts: u32,
     /// Entries into fast recovery.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: u32,
+    /// Tails probed for loss.
+    pub probes: u32,
     /// Data segments sent again.
-    pub retransmits: u64,
+    pub retransmits: u32,
     /// Data segments received that brought new bytes.
     pub data_segments: u64,
 }
@@ -56,6 +59,8 @@ pub struct Endpoint {
     pub(crate) law: Law,
     pub(crate) board: Scoreboard,
     pub(crate) stats: Stats,
+    /// The sender's state under RFC 8985, where a setting asks for it: in place of the scoreboard and of `recovery`.
+    pub(crate) rack: Option<Box<Rack>>,
 }
 
 /// The sending half.
@@ -125,14 +130,15 @@ impl Endpoint {
             last_sent: Time::ZERO,
         };
         let (rcv, board, stats) = (Receiver::default(), Scoreboard::default(), Stats::default());
-        Endpoint { state: State::Listen, ecn: false, snd, rcv, law, board, stats }
+        let rack = (params.sack && (params.rack || params.tail_loss_probe)).then(|| Box::new(Rack::new()));
+        Endpoint { state: State::Listen, ecn: false, snd, rcv, law, board, stats, rack }
     }
 
     /// Opens the connection: sends the SYN.
     pub fn connect(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
         debug_assert_eq!(self.state, State::Listen);
         self.state = State::SynSent;
-        self.snd.rto_at = now.saturating_add(params.syn_timeout);
+        self.snd.rto_at = params.due(now, params.syn_timeout);
         self.send_syn(params, now, wire);
     }
 
@@ -182,10 +188,16 @@ impl Endpoint {
             self.send_ack(params, now, wire);
         }
         if self.snd.rto_at <= now {
-            self.stats.timeouts += 1;
             match self.state {
-                State::SynSent | State::SynReceived => self.retry_syn(params, now, wire),
-                _ => self.time_out(params, now, wire),
+                State::SynSent | State::SynReceived => {
+                    self.stats.timeouts += 1;
+                    self.retry_syn(params, now, wire);
+                }
+                _ if self.rack.is_some() => self.expire_by_time(params, now, wire),
+                _ => {
+                    self.stats.timeouts += 1;
+                    self.time_out(params, now, wire);
+                }
             }
         }
     }
@@ -267,7 +279,7 @@ impl Endpoint {
             State::Listen if syn => {
                 self.learn_from_syn(params, segment);
                 self.state = State::SynReceived;
-                self.snd.rto_at = now.saturating_add(params.syn_timeout);
+                self.snd.rto_at = params.due(now, params.syn_timeout);
                 self.send_syn(params, now, wire);
                 Progress::default()
             }
@@ -319,6 +331,9 @@ impl Endpoint {
             Some((_, sent)) => {
                 self.snd.rtt.sample(params, now.since(sent));
                 self.law.sample(now.since(sent));
+                if let Some(rack) = &mut self.rack {
+                    rack.note_rtt(now.since(sent));
+                }
             }
             // RFC 5681, section 3.1: after a lost SYN the window starts at one segment.
             None => self.snd.window.cwnd = self.snd.window.cwnd.min(params.mss),
@@ -345,7 +360,7 @@ impl Endpoint {
 
     fn retry_syn(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
         self.snd.rtt.back_off();
-        self.snd.rto_at = now.saturating_add(self.snd.rtt.backed_off_from(params.syn_timeout, params));
+        self.snd.rto_at = params.due(now, self.snd.rtt.backed_off_from(params.syn_timeout, params));
         self.send_syn(params, now, wire);
     }
 

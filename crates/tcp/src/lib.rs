@@ -1,7 +1,7 @@
 //! One TCP endpoint without I/O: segments and expired timers go in, segments and [`Progress`] come out.
 //!
 //! The endpoint carries lengths, not bytes. It owns the handshake and the close (RFC 9293), loss recovery (RFC 6582, or
-//! RFC 6675 with 6937), the retransmission timer (RFC 6298), acknowledgements (RFC 5681, section 4.2), and ECN
+//! RFC 6675 with 6937, or RFC 8985), the retransmission timer (RFC 6298), acknowledgements (RFC 5681, section 4.2), and ECN
 //! (RFC 3168, RFC 8257); the window's law is [`fanin_laws::sender::Law`]. Sequence numbers are 64 bits wide inside (SYN
 //! is 0, data starts at 1) and 32 bits on the wire.
 //!
@@ -11,6 +11,7 @@
 mod endpoint;
 mod params;
 mod prr;
+mod rack;
 mod rcv;
 mod recovery;
 mod rtt;
@@ -19,5 +20,5 @@ mod segment;
 mod snd;
 
 pub use endpoint::{Endpoint, Progress, Stats};
-pub use params::{Echo, Ect, NewReno, Params};
+pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
 pub use segment::{Block, Flags, Segment, Wire};

@@ -32,6 +32,15 @@ pub enum NewReno {
     Pipe,
 }
 
+/// What the least retransmission timeout bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RtoFloor {
+    /// The timeout (RFC 6298, 2.4).
+    Timeout,
+    /// Its term of variance, so that the timeout is at least SRTT more, as Linux has it.
+    Variance,
+}
+
 /// Settings; sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
@@ -41,6 +50,8 @@ pub struct Params {
     pub initial_cwnd: u32,
     /// Least retransmission timeout.
     pub rto_min: Time,
+    /// What the least timeout bounds.
+    pub rto_floor: RtoFloor,
     /// Largest timeout after backoff.
     pub rto_max: Time,
     /// Timeout before the first round-trip sample.
@@ -53,6 +64,16 @@ pub struct Params {
     pub karn_backoff: bool,
     /// Selective acknowledgements and proportional rate reduction; off: NewReno recovery.
     pub sack: bool,
+    /// Loss by time (RFC 8985), in place of counts; with `sack` alone.
+    pub rack: bool,
+    /// A probe for a lost tail (RFC 8985, section 7); with `sack` alone.
+    pub tail_loss_probe: bool,
+    /// How long the peer may keep an ACK back, for a probe where one segment is out (TLP.max_ack_delay).
+    pub max_ack_delay: Time,
+    /// Added to the reordering timer, and to the probe's where more than one segment is out.
+    pub timer_margin: Time,
+    /// Timers fire on multiples of this; zero: exactly.
+    pub timer_tick: Time,
     /// NewReno's way where there are no selective acknowledgements.
     pub newreno: NewReno,
     /// New data on the first two duplicate ACKs.
@@ -63,6 +84,8 @@ pub struct Params {
     pub delayed_ack: u32,
     /// Longest time that an ACK waits.
     pub delayed_ack_timeout: Time,
+    /// So many segments are acknowledged at once where the sender may be short of ACKs.
+    pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.
     pub idle_restart: bool,
     /// Receive window.
@@ -76,6 +99,16 @@ pub struct Params {
 }
 
 impl Params {
+    /// When a timer set now for so long fires: with ticks, so many (rounded up) after the last one.
+    #[inline]
+    pub fn due(&self, now: Time, wait: Time) -> Time {
+        let tick = self.timer_tick.0;
+        if tick == 0 || wait == Time::NEVER {
+            return now.saturating_add(wait);
+        }
+        Time((now.0 - now.0 % tick).saturating_add(wait.0.div_ceil(tick).saturating_mul(tick))).max(Time(now.0 + 1))
+    }
+
     /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option
     /// (RFC 6994's experimental form: kind, length, two bytes of identifier, four of value).
     pub const fn option_bytes(&self) -> u32 {

@@ -16,14 +16,25 @@ impl Prr {
 
     /// How much may be sent on an ACK that says of `delivered` bytes, with the slow-start reduction bound.
     pub fn quota(&mut self, delivered: u64, pipe: u64, ssthresh: u32, mss: u32) -> u64 {
+        self.quota_within(delivered, pipe, ssthresh, mss)
+    }
+
+    /// The same with so many bytes more than delivered where the pipe is small: an MSS (slow-start reduction bound), or
+    /// nothing (conservative reduction bound).
+    pub fn quota_within(&mut self, delivered: u64, pipe: u64, ssthresh: u32, more: u32) -> u64 {
         let ssthresh = u64::from(ssthresh);
         self.delivered += delivered;
         if pipe > ssthresh {
             (self.delivered * ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
         } else {
-            let limit = self.delivered.saturating_sub(self.out).max(delivered) + u64::from(mss);
+            let limit = self.delivered.saturating_sub(self.out).max(delivered) + u64::from(more);
             (ssthresh - pipe).min(limit)
         }
+    }
+
+    /// Whether nothing has been sent yet.
+    pub fn untouched(&self) -> bool {
+        self.out == 0
     }
 
     /// So many bytes were sent.

@@ -2,7 +2,7 @@
 
 use fanin_units::Time;
 
-use crate::endpoint::{Endpoint, Progress};
+use crate::endpoint::{Endpoint, Progress, microseconds};
 use crate::params::{Echo, Ect, Params};
 use crate::segment::{Block, Flags, Segment, Wire, blocks_that_fit, header_bytes, widen};
 
@@ -16,7 +16,11 @@ pub(crate) struct Receiver {
     /// When a delayed ACK is due.
     pub ack_at: Time,
     /// Segments that wait for an ACK.
-    pending: u32,
+    pending: u8,
+    /// So many ACKs more are sent at once.
+    quick: u8,
+    /// When data last came, in microseconds; 0 before any has.
+    heard: u32,
     /// The echo of congestion marks is on.
     ece: bool,
     /// The peer's FIN is delivered.
@@ -38,6 +42,8 @@ impl Default for Receiver {
             wake_at: u64::MAX,
             ack_at: Time::NEVER,
             pending: 0,
+            quick: 0,
+            heard: 0,
             ece: false,
             closed: false,
             fin_at: None,
@@ -116,6 +122,7 @@ impl Endpoint {
         if start <= self.rcv.nxt && end >= self.rcv.nxt && self.rcv.beyond.is_empty() && !fin {
             // In order, nothing missing: all but a few segments.
             if end == self.rcv.nxt {
+                self.rcv.quick = params.quick_acks;
                 self.send_ack(params, now, wire);
                 return Progress::default();
             }
@@ -146,6 +153,12 @@ impl Endpoint {
         }
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = Some(block.end);
+        }
+        if params.quick_acks > 0 {
+            self.acknowledge_quickly(params, now);
+            if block.end > block.start && block.end <= self.rcv.nxt {
+                self.rcv.quick = params.quick_acks;
+            }
         }
         if block.end > block.start {
             self.stats.data_segments += u64::from(!self.rcv.has(block.start, block.end));
@@ -199,12 +212,30 @@ impl Endpoint {
     /// An ACK for a segment in order: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
     #[inline]
     fn acknowledge(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        if params.quick_acks > 0 && self.acknowledge_quickly(params, now) {
+            return self.send_ack(params, now, wire);
+        }
         self.rcv.pending += 1;
-        if self.rcv.pending >= params.delayed_ack {
+        if u32::from(self.rcv.pending) >= params.delayed_ack {
             self.send_ack(params, now, wire);
         } else if self.rcv.ack_at == Time::NEVER {
-            self.rcv.ack_at = now.saturating_add(params.delayed_ack_timeout);
+            self.rcv.ack_at = params.due(now, params.delayed_ack_timeout);
         }
+    }
+
+    /// Whether this data segment is among those acknowledged at once: of a new connection, after a pause of a timeout
+    /// (the sender may start from a small window), after data that came again (an ACK may have been lost).
+    #[cold]
+    fn acknowledge_quickly(&mut self, params: &Params, now: Time) -> bool {
+        let micros = microseconds(now).max(1);
+        let pause = Time::from_micros(micros.wrapping_sub(self.rcv.heard).into());
+        if self.rcv.heard == 0 || pause > self.snd.rtt.timeout(params) {
+            self.rcv.quick = params.quick_acks;
+        }
+        self.rcv.heard = micros;
+        let quick = self.rcv.quick > 0;
+        self.rcv.quick -= u8::from(quick);
+        quick
     }
 
     /// Sends a pure ACK.

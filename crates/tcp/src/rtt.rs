@@ -2,7 +2,7 @@
 
 use fanin_units::Time;
 
-use crate::Params;
+use crate::params::{Params, RtoFloor};
 
 /// SRTT, RTTVAR and the timeout.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,8 @@ impl Rtt {
             self.rttvar = Time(self.rttvar.0 - self.rttvar.0 / 4 + delta / 4);
             self.srtt = Time(self.srtt.0 - self.srtt.0 / 8 + r.0 / 8);
         }
-        let spread = self.rttvar.saturating_mul(4).max(params.rto_clock);
+        let floor = if params.rto_floor == RtoFloor::Variance { params.rto_min } else { Time::ZERO };
+        let spread = self.rttvar.saturating_mul(4).max(params.rto_clock).max(floor);
         self.rto = self.srtt.saturating_add(spread).clamp(params.rto_min, params.rto_max);
         self.backoff = 0;
     }

@@ -26,6 +26,9 @@ impl Endpoint {
             return;
         }
         self.snd.rwnd = segment.window;
+        if self.rack.is_some() {
+            return self.on_ack_by_time(params, now, segment, sack, ack, wire);
+        }
         if self.snd.una == self.snd.high {
             // Nothing is out: the segment says nothing but the window.
             return self.transmit(params, now, wire);
@@ -133,7 +136,7 @@ impl Endpoint {
     /// A round-trip sample, where this ACK gives one: from the timestamp (RFC 7323, section 4), or of the one segment
     /// that is timed, unless it was sent again (Karn; RFC 6298, section 3).
     #[inline]
-    fn measure(&mut self, params: &Params, now: Time, segment: &Segment, ack: u64) -> Option<Time> {
+    pub(crate) fn measure(&mut self, params: &Params, now: Time, segment: &Segment, ack: u64) -> Option<Time> {
         let sample = if params.timestamps {
             let micros = microseconds(now).wrapping_sub(segment.ts_ecr);
             Some(Time::from_micros(u64::from(micros).max(1)))
@@ -155,7 +158,11 @@ impl Endpoint {
     /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window. With proportional rate reduction the window comes
     /// down over a round trip, as deployed stacks have it, else at once.
     fn reduce_for_mark(&mut self, params: &Params) {
-        let flight = self.snd.high - self.snd.una;
+        self.reduce_for_mark_of(params, self.snd.high - self.snd.una);
+    }
+
+    /// The same with `flight` bytes outstanding before this ACK.
+    pub(crate) fn reduce_for_mark_of(&mut self, params: &Params, flight: u64) {
         self.snd.window.ssthresh = self.law.cut(Cause::Ecn, flight as u32, &self.snd.window);
         if params.sack {
             self.snd.cwr = Some(Prr::new(flight));
@@ -180,7 +187,7 @@ impl Endpoint {
 
     /// The window that was marked is acknowledged.
     #[inline]
-    fn end_reduction(&mut self) {
+    pub(crate) fn end_reduction(&mut self) {
         if self.snd.cwr.take().is_some() {
             self.snd.window.cwnd = self.snd.window.ssthresh;
         }
@@ -190,7 +197,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn rearm(&mut self, params: &Params, now: Time) {
         self.snd.rto_at =
-            if self.snd.una == self.snd.high { Time::NEVER } else { now.saturating_add(self.snd.rtt.timeout(params)) };
+            if self.snd.una == self.snd.high { Time::NEVER } else { params.due(now, self.snd.rtt.timeout(params)) };
     }
 
     /// Sends new data (after a timeout: old data first) as long as the windows allow.
@@ -199,6 +206,9 @@ impl Endpoint {
         let last = self.snd.end + u64::from(self.snd.fin);
         if self.snd.nxt >= last || !self.is_open() {
             return;
+        }
+        if self.rack.is_some() {
+            return self.transmit_by_time(params, now, wire);
         }
         if params.idle_restart && self.snd.una == self.snd.high {
             self.restart_after_idle(params, now);
@@ -277,7 +287,7 @@ impl Endpoint {
             self.snd.timed = None;
         }
         if self.snd.rto_at == Time::NEVER {
-            self.snd.rto_at = now.saturating_add(self.snd.rtt.timeout(params));
+            self.snd.rto_at = params.due(now, self.snd.rtt.timeout(params));
         }
         self.snd.last_sent = now;
         self.acked_by_segment();
@@ -288,7 +298,7 @@ impl Endpoint {
 
     /// RFC 5681, section 4.1.
     #[cold]
-    fn restart_after_idle(&mut self, params: &Params, now: Time) {
+    pub(crate) fn restart_after_idle(&mut self, params: &Params, now: Time) {
         if now.since(self.snd.last_sent) > self.snd.rtt.timeout(params) {
             self.snd.window.cwnd = self.snd.window.cwnd.min(params.initial_cwnd);
         }

@@ -10,7 +10,7 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
 use fanin_laws::sender::{Base, Law};
-use fanin_tcp::{Echo, Ect, NewReno, Params};
+use fanin_tcp::{Echo, Ect, NewReno, Params, RtoFloor};
 use fanin_units::Time;
 use network::{Case, Faults, run};
 use proptest::prelude::*;
@@ -40,6 +40,8 @@ fn settings(mut n: u32) -> (Params, u8) {
     };
     let params = Params {
         sack: pick(2) == 1,
+        rack: pick(2) == 1,
+        tail_loss_probe: pick(2) == 1,
         newreno: if pick(2) == 1 { NewReno::Pipe } else { NewReno::Inflate },
         limited_transmit: pick(2) == 1,
         timestamps: pick(2) == 1,
@@ -48,10 +50,15 @@ fn settings(mut n: u32) -> (Params, u8) {
         echo: if pick(2) == 1 { Echo::Exact } else { Echo::Latched },
         mcw_option: pick(2) == 1,
         karn_backoff: pick(2) == 1,
+        quick_acks: 4 * pick(2) as u8,
         idle_restart: pick(2) == 1,
         mss: MSS,
         initial_cwnd: 4 * MSS,
         rto_min: Time::from_millis(10),
+        rto_floor: RtoFloor::Timeout,
+        max_ack_delay: Time::from_millis(2),
+        timer_margin: Time::ZERO,
+        timer_tick: Time::from_micros(u64::from(1000 * pick(2))),
         rto_max: Time::from_millis(640),
         rto_initial: Time::from_millis(50),
         rto_clock: Time::from_micros(100),
@@ -63,7 +70,7 @@ fn settings(mut n: u32) -> (Params, u8) {
     (params, law)
 }
 
-const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 6;
+const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 6;
 
 /// Runs a case, and says how to run it again where it fails.
 fn check(case: &Case, replay: &str) -> Result<(), String> {

@@ -13,6 +13,14 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
         ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`: \"-1 Gbit/s\" is not a value here"),
         ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer` does not hold one packet: right would be"),
+        (
+            "[tcp]\nsack = false\nrack = true\n",
+            "`tcp.rack` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`, or leave it off",
+        ),
+        (
+            "[tcp]\nsack = false\ntail_loss_probe = true\n",
+            "`tcp.tail_loss_probe` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`",
+        ),
         ("[sweep]\nfan_in = [0]\n", "my.toml:2: a fan-in of 0: right would be"),
         ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
         ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),

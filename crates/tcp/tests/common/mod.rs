@@ -21,7 +21,7 @@ mod segment;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Base, Law};
-use fanin_tcp::{Block, Echo, Ect, Endpoint, NewReno, Params, Segment, Wire};
+use fanin_tcp::{Block, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
 use fanin_units::Time;
 
 pub use segment::Spec;
@@ -35,17 +35,24 @@ pub fn plain() -> Params {
         mss: MSS,
         initial_cwnd: 10 * MSS,
         rto_min: Time::from_millis(200),
+        rto_floor: RtoFloor::Timeout,
         rto_max: Time::from_secs(60),
         rto_initial: Time::from_secs(1),
         rto_clock: Time::from_millis(1),
         syn_timeout: Time::from_secs(1),
         karn_backoff: false,
         sack: false,
+        rack: false,
+        tail_loss_probe: false,
+        max_ack_delay: Time::from_millis(40),
+        timer_margin: Time::ZERO,
+        timer_tick: Time::ZERO,
         newreno: NewReno::Inflate,
         limited_transmit: false,
         timestamps: false,
         delayed_ack: 1,
         delayed_ack_timeout: Time::from_millis(40),
+        quick_acks: 0,
         idle_restart: false,
         receive_window: 1_000_000,
         ect: Ect::Off,
@@ -184,7 +191,7 @@ impl Script {
     }
 
     /// What must hold: `cwnd`, `ssthresh` (bytes), `srtt`, `rto` (ms), `deadline` (ms or never), `delivered` (bytes),
-    /// `timeouts`, `fast`, `resent` (counts), `finished`, `all-acked` (yes or no).
+    /// `timeouts`, `probes`, `fast`, `resent` (counts), `finished`, `all-acked` (yes or no).
     fn check(&self, what: &str, wanted: &str) -> Result<(), String> {
         let (endpoint, stats) = (&self.endpoint, self.endpoint.stats());
         let yes = |condition: bool| if condition { "yes" } else { "no" }.to_string();
@@ -197,6 +204,7 @@ impl Script {
             "deadline" => millis(endpoint.deadline()),
             "delivered" => endpoint.delivered().to_string(),
             "timeouts" => stats.timeouts.to_string(),
+            "probes" => stats.probes.to_string(),
             "fast" => stats.fast_retransmits.to_string(),
             "resent" => stats.retransmits.to_string(),
             "segments" => stats.data_segments.to_string(),

@@ -1,0 +1,613 @@
+//! RACK-TLP: loss by time, and a probe for a lost tail, over a list of the segments that are out.
+//! Sources: RFC 8985, sections 5 to 7; RFC 6937, and RFC 9937 for its bound; RFC 6675, section 4, IsLost(), where only the
+//!          probe is on.
+//! Rule:    what was sent a round trip and a reordering window before something that has arrived is lost, a
+//!          retransmission too; a tail of which two round trips bring no news is probed with one segment.
+//! Owns:    what is out (in place of the scoreboard), recovery, and three timers behind the endpoint's one deadline.
+//! Departs: the peer sends no DSACK (RFC 2883), so that the reordering window's multiple stays 1 and a probe that was not
+//!          needed is known by its duplicate ACK alone (7.4.1, case 4); min_RTT is the connection's, without a filter;
+//!          nothing is undone after a spurious recovery or timeout (neither Eifel nor F-RTO); the pipe counts a probe
+//!          that repeats a segment together with it, once.
+
+use std::collections::VecDeque;
+
+use fanin_laws::sender::{Ack, Cause};
+use fanin_units::Time;
+
+use crate::endpoint::{Endpoint, microseconds};
+use crate::params::Params;
+use crate::prr::Prr;
+use crate::segment::{Block, Flags, Segment, Wire, widen};
+
+/// Segments above that mean loss, or that end the patience for reordering.
+const DUP_THRESH: u32 = 3;
+/// PTO before the first round-trip sample (7.2).
+const PTO_INITIAL: Time = Time::from_secs(1);
+
+/// A segment that is out.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: u64,
+    /// When it was last sent (Segment.xmit_ts).
+    at: Time,
+    len: u32,
+    fin: bool,
+    resent: bool,
+    sacked: bool,
+    /// Lost, and not sent again since.
+    lost: bool,
+}
+
+impl Sent {
+    fn span(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.fin)
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.span()
+    }
+}
+
+/// What is going on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Fast recovery, paced by proportional rate reduction.
+    Recovery(Prr),
+    /// After a timeout.
+    Loss,
+}
+
+/// A loss probe that has not been told of (TLP.end_seq, TLP.is_retrans).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    end: u64,
+    again: bool,
+}
+
+/// What one ACK brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    delivered: u64,
+    lost: u64,
+}
+
+/// The sender's state where loss is told by time or a tail is probed.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// What is out, by sequence number.
+    sent: VecDeque<Sent>,
+    /// Bytes neither delivered nor lost.
+    pipe: u64,
+    sacked: u64,
+    sacked_segments: u32,
+    lost_segments: u32,
+    phase: Phase,
+    /// RACK.min_RTT, RACK.rtt.
+    min_rtt: Time,
+    rtt: Time,
+    /// When the most recently sent segment of those delivered was sent, and its end (RACK.xmit_ts, RACK.end_seq).
+    newest: (Time, u64),
+    /// The highest sequence number delivered (RACK.fack).
+    fack: u64,
+    reordered: bool,
+    probe: Option<Probe>,
+    rto_at: Time,
+    probe_at: Time,
+    reorder_at: Time,
+}
+
+impl Rack {
+    /// Nothing is out.
+    pub fn new() -> Rack {
+        Rack {
+            sent: VecDeque::new(),
+            pipe: 0,
+            sacked: 0,
+            sacked_segments: 0,
+            lost_segments: 0,
+            phase: Phase::Open,
+            min_rtt: Time::NEVER,
+            rtt: Time::ZERO,
+            newest: (Time::ZERO, 0),
+            fack: 0,
+            reordered: false,
+            probe: None,
+            rto_at: Time::NEVER,
+            probe_at: Time::NEVER,
+            reorder_at: Time::NEVER,
+        }
+    }
+
+    /// 6.2, step 1: a round trip, for the minimum.
+    pub fn note_rtt(&mut self, rtt: Time) {
+        self.min_rtt = self.min_rtt.min(rtt);
+    }
+
+    /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes.
+    fn deliver(&mut self, now: Time, una: u64, echo: Option<u32>, ack: u64, sack: &[Block]) -> u64 {
+        let (before, mut delivered) = (self.fack, 0);
+        while let Some(&segment) = self.sent.front()
+            && segment.end() <= ack
+        {
+            self.sent.pop_front();
+            if segment.sacked {
+                self.sacked -= segment.span();
+                self.sacked_segments -= 1;
+            } else {
+                delivered += self.note_delivery(now, &segment, before, echo);
+            }
+        }
+        for block in sack {
+            let (start, end) = (widen(block.start as u32, una).max(ack), widen(block.end as u32, una));
+            let mut i = self.sent.partition_point(|segment| segment.start < start);
+            while let Some(&segment) = self.sent.get(i)
+                && segment.len > 0
+                && segment.start + u64::from(segment.len) <= end
+            {
+                if !segment.sacked {
+                    // The timestamp echoed is that of the left edge, and says nothing of what lies beyond a hole.
+                    delivered += self.note_delivery(now, &segment, before, None);
+                    self.sacked += segment.span();
+                    self.sacked_segments += 1;
+                    self.sent[i] = Sent { sacked: true, lost: false, ..segment };
+                }
+                i += 1;
+            }
+        }
+        delivered
+    }
+
+    fn note_delivery(&mut self, now: Time, segment: &Sent, fack: u64, echo: Option<u32>) -> u64 {
+        if segment.lost {
+            self.lost_segments -= 1;
+        } else {
+            self.pipe -= segment.span();
+        }
+        let end = segment.end();
+        let rtt = now.since(segment.at);
+        if !segment.resent {
+            self.note_rtt(rtt);
+            // Step 3: below what had arrived, and sent once.
+            self.reordered |= end < fack;
+        }
+        self.fack = self.fack.max(end);
+        // Step 2: an ACK that comes too early is of the transmission before.
+        let early = echo.is_some_and(|echo| (echo.wrapping_sub(microseconds(segment.at)) as i32) < 0);
+        if !segment.resent || !(early || rtt < self.min_rtt) {
+            self.rtt = rtt;
+            self.newest = self.newest.max((segment.at, end));
+        }
+        segment.span()
+    }
+
+    /// 6.2, step 4.
+    fn reordering_window(&self, srtt: Time) -> Time {
+        if !self.reordered && (self.phase != Phase::Open || self.sacked_segments >= DUP_THRESH) {
+            return Time::ZERO;
+        }
+        Time(self.min_rtt.0 / 4).min(srtt)
+    }
+
+    /// 6.2, step 5, and the timer of 6.3; returns the bytes newly lost.
+    fn detect(&mut self, params: &Params, now: Time, srtt: Time) -> u64 {
+        self.reorder_at = Time::NEVER;
+        // Without holes and retransmissions everything that is out was sent after everything delivered.
+        if self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
+            return 0;
+        }
+        if !params.rack {
+            return self.detect_by_count(params);
+        }
+        let patience = self.rtt.saturating_add(self.reordering_window(srtt));
+        let (newest, before) = (self.newest, self.pipe);
+        let mut wait = Time::ZERO;
+        for i in 0..self.sent.len() {
+            let segment = self.sent[i];
+            if segment.sacked || segment.lost || (segment.at, segment.end()) >= newest {
+                continue;
+            }
+            let due = segment.at.saturating_add(patience);
+            if due <= now {
+                self.lose(i);
+            } else {
+                wait = wait.max(due);
+            }
+        }
+        if wait > Time::ZERO {
+            self.reorder_at = params.due(now, wait.saturating_add(params.timer_margin).since(now));
+        }
+        before - self.pipe
+    }
+
+    /// IsLost() (RFC 6675, section 4): three runs above, or more than two segments' bytes. What was sent again is not
+    /// lost twice.
+    fn detect_by_count(&mut self, params: &Params) -> u64 {
+        let before = self.pipe;
+        let (mut runs, mut bytes, mut within) = (0, 0, false);
+        for i in (0..self.sent.len()).rev() {
+            let segment = self.sent[i];
+            if segment.sacked {
+                bytes += segment.span();
+                runs += u32::from(!within);
+            } else if (runs >= DUP_THRESH || bytes > 2 * u64::from(params.mss)) && !segment.resent && !segment.lost {
+                self.lose(i);
+            }
+            within = segment.sacked;
+        }
+        before - self.pipe
+    }
+
+    fn lose(&mut self, i: usize) {
+        let segment = &mut self.sent[i];
+        segment.lost = true;
+        self.pipe -= segment.span();
+        self.lost_segments += 1;
+    }
+
+    /// 6.3: what a timeout takes for lost: the first segment, and what is overdue; everything, where time tells nothing.
+    fn lose_on_timeout(&mut self, params: &Params, now: Time, srtt: Time) {
+        let patience = self.rtt.saturating_add(self.reordering_window(srtt));
+        for i in 0..self.sent.len() {
+            let segment = self.sent[i];
+            let overdue = !params.rack || segment.at.saturating_add(patience) <= now;
+            if !segment.sacked && !segment.lost && (i == 0 || overdue) {
+                self.lose(i);
+            }
+        }
+    }
+
+    /// 7.2: when to probe the tail.
+    fn schedule_probe(&mut self, params: &Params, now: Time, srtt: Time) {
+        let quiet = self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none();
+        if !params.tail_loss_probe || !quiet || self.sent.is_empty() {
+            self.probe_at = Time::NEVER;
+            return;
+        }
+        let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
+        let more = if self.sent.len() == 1 { params.max_ack_delay } else { params.timer_margin };
+        self.probe_at = params.due(now, rounds.saturating_add(more)).min(self.rto_at);
+    }
+
+    /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
+    fn settle_probe(&mut self, ack: u64, duplicate: bool) -> bool {
+        let Some(probe) = self.probe else { return false };
+        if ack < probe.end {
+            return false;
+        }
+        // New data on the probe's behalf answers by itself; a duplicate says that the probe was not needed.
+        let repaired = probe.again && ack > probe.end;
+        if repaired || !probe.again || duplicate {
+            self.probe = None;
+        }
+        repaired
+    }
+
+    /// Splits a segment, where the window has come under its length.
+    fn split(&mut self, i: usize, len: u32) {
+        let whole = self.sent[i];
+        let rest = Sent { start: whole.start + u64::from(len), len: whole.len - len, ..whole };
+        self.sent[i] = Sent { len, fin: false, ..whole };
+        self.sent.insert(i + 1, rest);
+        self.lost_segments += u32::from(whole.lost);
+    }
+}
+
+impl Endpoint {
+    /// Takes an acknowledgement.
+    pub(crate) fn on_ack_by_time(
+        &mut self,
+        params: &Params,
+        now: Time,
+        segment: &Segment,
+        sack: &[Block],
+        ack: u64,
+        wire: &mut impl Wire,
+    ) {
+        let Some(mut rack) = self.rack.take() else { return };
+        let (una, flight) = (self.snd.una, self.snd.high - self.snd.una);
+        if ack >= una {
+            let echo = params.timestamps.then_some(segment.ts_ecr);
+            let delivered = rack.deliver(now, una, echo, ack, sack);
+            let facts = (ack > una).then(|| self.advance_to(params, now, segment, ack));
+            let duplicate = ack == una && sack.is_empty() && segment.span() == 0;
+            let repaired = rack.settle_probe(ack, duplicate) && rack.phase == Phase::Open;
+            if repaired {
+                self.answer_repaired_loss(flight);
+            }
+            let lost = rack.detect(params, now, self.snd.rtt.srtt());
+            self.change_phase(&mut rack, params, flight, facts.as_ref().filter(|_| !repaired));
+            if facts.is_some() {
+                rack.rto_at = Time::NEVER;
+                self.start_timers(&mut rack, params, now);
+                rack.schedule_probe(params, now, self.snd.rtt.srtt());
+            }
+            self.send_on_ack(&mut rack, params, now, News { delivered, lost }, facts.is_some(), wire);
+        }
+        self.rack = Some(rack);
+    }
+
+    /// `una` advances: a round-trip sample, and facts for the law.
+    fn advance_to(&mut self, params: &Params, now: Time, segment: &Segment, ack: u64) -> Ack {
+        let acked = (ack - self.snd.una) as u32;
+        self.snd.una = ack;
+        let rtt = self.measure(params, now, segment, ack);
+        if self.snd.rtt.backed_off() && !params.karn_backoff {
+            self.snd.rtt.forget_backoff();
+        }
+        let ece = self.ecn && segment.flags.any(Flags::ECE);
+        let facts = Ack { now, acked, una: ack, nxt: self.snd.nxt, ece, rtt, srtt: self.snd.rtt.srtt() };
+        self.law.observe(&facts);
+        facts
+    }
+
+    /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
+    fn answer_repaired_loss(&mut self, flight: u64) {
+        if self.snd.cwr.is_none() {
+            self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight as u32, &self.snd.window);
+            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
+            self.snd.say_cwr = self.ecn;
+        }
+    }
+
+    /// Ends recovery, begins it, or grows the window.
+    fn change_phase(&mut self, rack: &mut Rack, params: &Params, flight: u64, facts: Option<&Ack>) {
+        let mut growing = rack.phase == Phase::Loss;
+        if facts.is_some() && rack.phase != Phase::Open && self.snd.una >= self.snd.recover {
+            if let Phase::Recovery(_) = rack.phase {
+                self.snd.window.cwnd = self.snd.window.ssthresh;
+            }
+            rack.phase = Phase::Open;
+        } else if rack.phase == Phase::Open {
+            growing = true;
+        }
+        if let (Some(facts), Phase::Open) = (facts, rack.phase)
+            && self.snd.una > self.snd.cwr_high
+        {
+            self.end_reduction();
+            if facts.ece && rack.lost_segments == 0 {
+                self.reduce_for_mark_of(params, flight);
+                growing = false;
+            }
+        }
+        if rack.phase == Phase::Open && rack.lost_segments > 0 {
+            self.enter_recovery_by_time(rack, flight);
+        } else if let Some(facts) = facts
+            && growing
+            && self.snd.cwr.is_none()
+        {
+            self.law.grow(facts, &mut self.snd.window);
+        }
+    }
+
+    fn enter_recovery_by_time(&mut self, rack: &mut Rack, flight: u64) {
+        self.stats.fast_retransmits += 1;
+        // A mark in the same window has cut already (RFC 3168, section 6.1.2).
+        if self.snd.una > self.snd.cwr_high || !self.ecn {
+            // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
+            let within = flight.min(self.law.usable(&self.snd.window).into());
+            self.snd.window.ssthresh = self.law.cut(Cause::Loss, within as u32, &self.snd.window);
+            self.snd.say_cwr = self.ecn;
+        }
+        self.snd.cwr = None;
+        self.snd.recover = self.snd.high;
+        rack.probe = None;
+        rack.probe_at = Time::NEVER;
+        rack.phase = Phase::Recovery(Prr::new(flight));
+    }
+
+    /// Sends what the ACK allows.
+    fn send_on_ack(
+        &mut self,
+        rack: &mut Rack,
+        params: &Params,
+        now: Time,
+        news: News,
+        advanced: bool,
+        wire: &mut impl Wire,
+    ) {
+        let (mss, ssthresh) = (u64::from(params.mss), self.snd.window.ssthresh);
+        let quota = match (&mut rack.phase, &mut self.snd.cwr) {
+            (Phase::Recovery(prr), _) => {
+                // Grow back only while recovery goes well (RFC 9937, section 6: SafeACK).
+                let bound = if advanced && news.lost == 0 { params.mss } else { 0 };
+                // At least what was found lost first; and never silence, when no ACK can come any more.
+                let least = if prr.untouched() || rack.pipe == 0 { mss } else { 0 };
+                prr.quota_within(news.delivered, rack.pipe, ssthresh, bound).max(least)
+            }
+            (Phase::Open, Some(prr)) => prr.quota(news.delivered, rack.pipe, ssthresh, params.mss),
+            _ => return self.send_by_time(rack, params, now, self.law.usable(&self.snd.window), wire),
+        };
+        self.snd.window.cwnd = u32::try_from(rack.pipe + quota).unwrap_or(u32::MAX);
+        self.send_by_time(rack, params, now, self.snd.window.cwnd, wire);
+    }
+
+    /// Sends what the windows allow (from outside: there is something to send).
+    pub(crate) fn transmit_by_time(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        let Some(mut rack) = self.rack.take() else { return };
+        self.send_by_time(&mut rack, params, now, self.law.usable(&self.snd.window), wire);
+        self.rack = Some(rack);
+    }
+
+    /// Sends lost segments, then new ones, as long as `cwnd` allows.
+    fn send_by_time(&mut self, rack: &mut Rack, params: &Params, now: Time, cwnd: u32, wire: &mut impl Wire) {
+        let before = rack.pipe;
+        let mut next = 0;
+        while rack.lost_segments > 0 {
+            while !rack.sent[next].lost {
+                next += 1;
+            }
+            if !self.resend_if_room(rack, params, now, next, cwnd, wire) {
+                break;
+            }
+        }
+        let high = self.snd.high;
+        if rack.lost_segments == 0 {
+            let limit = match rack.phase {
+                // Outside recovery what the peer has counts too, but for limited transmit's two segments (RFC 3042).
+                Phase::Open if rack.sacked > 0 => {
+                    let beyond = if params.limited_transmit { rack.sacked.min(2 * u64::from(params.mss)) } else { 0 };
+                    (u64::from(cwnd) + beyond).saturating_sub(rack.sacked)
+                }
+                _ => u64::from(cwnd),
+            };
+            while self.send_new(rack, params, now, limit, wire) {}
+        }
+        let sent = rack.pipe - before;
+        if let Phase::Recovery(prr) = &mut rack.phase {
+            prr.sent(sent);
+        } else if let Some(prr) = &mut self.snd.cwr {
+            prr.sent(sent);
+        }
+        self.start_timers(rack, params, now);
+        if self.snd.high > high {
+            // 7.2: new data starts the probe's timer anew.
+            rack.schedule_probe(params, now, self.snd.rtt.srtt());
+        }
+        self.snd.rto_at = rack.rto_at.min(rack.probe_at).min(rack.reorder_at);
+    }
+
+    /// Sends a lost segment again; a part of it, where it alone is over the window.
+    fn resend_if_room(
+        &mut self,
+        rack: &mut Rack,
+        params: &Params,
+        now: Time,
+        i: usize,
+        cwnd: u32,
+        wire: &mut impl Wire,
+    ) -> bool {
+        let (len, room) = (u64::from(rack.sent[i].len), u64::from(cwnd).saturating_sub(rack.pipe));
+        if len > room {
+            if rack.pipe > 0 && (room == 0 || len >= u64::from(params.mss)) {
+                return false;
+            }
+            if rack.pipe == 0 {
+                rack.split(i, cwnd.max(1));
+            }
+        }
+        self.resend(rack, params, now, i, wire);
+        true
+    }
+
+    fn resend(&mut self, rack: &mut Rack, params: &Params, now: Time, i: usize, wire: &mut impl Wire) {
+        let segment = rack.sent[i];
+        if segment.lost {
+            rack.lost_segments -= 1;
+            rack.pipe += segment.span();
+        }
+        rack.sent[i] = Sent { at: now, resent: true, lost: false, ..segment };
+        if i == 0 {
+            // As deployed stacks have it: the first segment is given a whole timeout whenever it is sent.
+            rack.rto_at = Time::NEVER;
+        }
+        self.send_data(params, now, segment.start, segment.len.into(), wire);
+    }
+
+    /// Sends one new segment, if there is one and the windows have room.
+    fn send_new(&mut self, rack: &mut Rack, params: &Params, now: Time, limit: u64, wire: &mut impl Wire) -> bool {
+        let start = self.snd.high;
+        if start >= self.snd.end + u64::from(self.snd.fin) || !self.is_open() {
+            return false;
+        }
+        if params.idle_restart && self.snd.una == start {
+            self.restart_after_idle(params, now);
+        }
+        let window = limit.min(self.snd.rwnd.into());
+        let len = (self.snd.end - start).min(params.mss.into()).min(window);
+        let fin = self.snd.fin && start + len == self.snd.end;
+        let beyond = start - self.snd.una + len > u64::from(self.snd.rwnd);
+        if (len == 0 && !fin) || (len > 0 && (beyond || rack.pipe + len > limit)) {
+            return false;
+        }
+        self.send_data(params, now, start, len, wire);
+        let sent = Sent { start, at: now, len: len as u32, fin, resent: false, sacked: false, lost: false };
+        rack.pipe += sent.span();
+        rack.sent.push_back(sent);
+        self.snd.nxt = sent.end();
+        self.snd.high = self.snd.nxt;
+        true
+    }
+
+    /// RFC 6298, 5.1 and 5.2: the retransmission timer runs while something is out, and only then.
+    fn start_timers(&mut self, rack: &mut Rack, params: &Params, now: Time) {
+        if rack.sent.is_empty() {
+            (rack.rto_at, rack.probe_at, rack.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        } else if rack.rto_at == Time::NEVER {
+            rack.rto_at = params.due(now, self.snd.rtt.timeout(params));
+        }
+        self.snd.rto_at = rack.rto_at.min(rack.probe_at).min(rack.reorder_at);
+    }
+
+    /// The earliest of the three timers fired.
+    #[cold]
+    pub(crate) fn expire_by_time(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+        let Some(mut rack) = self.rack.take() else { return };
+        if rack.reorder_at <= now {
+            let lost = rack.detect(params, now, self.snd.rtt.srtt());
+            if rack.phase == Phase::Open {
+                self.change_phase(&mut rack, params, self.snd.high - self.snd.una, None);
+                self.send_on_ack(&mut rack, params, now, News { delivered: 0, lost }, false, wire);
+            } else {
+                // No ACK, so no new quota: what was found lost makes room in the window.
+                self.send_by_time(&mut rack, params, now, self.law.usable(&self.snd.window), wire);
+            }
+        } else if rack.probe_at <= now {
+            self.probe_tail(&mut rack, params, now, wire);
+        } else {
+            self.time_out_by_time(&mut rack, params, now, wire);
+        }
+        self.rack = Some(rack);
+    }
+
+    /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
+    /// anew.
+    fn probe_tail(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
+        self.stats.probes += 1;
+        rack.probe_at = Time::NEVER;
+        let fresh = self.send_new(rack, params, now, rack.pipe + u64::from(params.mss), wire);
+        if !fresh && let Some(last) = rack.sent.iter().rposition(|segment| !segment.sacked) {
+            self.resend(rack, params, now, last, wire);
+        }
+        rack.probe = Some(Probe { end: self.snd.high, again: !fresh });
+        rack.rto_at = Time::NEVER;
+        self.start_timers(rack, params, now);
+    }
+
+    /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 8985, section 6.3).
+    fn time_out_by_time(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
+        self.stats.timeouts += 1;
+        let again = self.snd.timed_out == self.snd.una;
+        self.snd.timed_out = self.snd.una;
+        if !again {
+            let mut window = self.snd.window;
+            if let Phase::Recovery(_) = rack.phase {
+                window.cwnd = window.ssthresh;
+            }
+            let flight = (self.snd.high - self.snd.una).min(window.cwnd.max(params.mss).into());
+            self.snd.window.ssthresh = self.law.cut(Cause::Timeout, flight as u32, &window);
+        }
+        self.snd.rtt.back_off();
+        self.snd.say_cwr = self.ecn;
+        self.snd.cwr = None;
+        self.snd.recover = self.snd.high;
+        self.snd.timed = None;
+        rack.lose_on_timeout(params, now, self.snd.rtt.srtt());
+        rack.phase = Phase::Loss;
+        rack.probe = None;
+        (rack.rto_at, rack.probe_at, rack.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        // The loss window: one segment beside what is not taken for lost.
+        self.snd.window.cwnd = u32::try_from(rack.pipe).unwrap_or(u32::MAX).saturating_add(params.mss);
+        let usable = self.law.usable(&self.snd.window).max(1);
+        if let Some(first) = rack.sent.front()
+            && first.lost
+        {
+            if first.len > usable {
+                rack.split(0, usable);
+            }
+            self.resend(rack, params, now, 0, wire);
+        }
+        self.send_by_time(rack, params, now, usable, wire);
+    }
+}
