@@ -25,8 +25,6 @@ struct Server {
 
 pub(crate) struct Barrier {
     servers: Vec<Server>,
-    /// The first endpoint of the servers' connections, behind the background's.
-    first_endpoint: u32,
     established: u32,
     /// When the first request went out; `NEVER` while connections are being opened.
     began: Time,
@@ -44,7 +42,6 @@ impl Barrier {
     pub fn new(_spec: &RunSpec) -> Barrier {
         Barrier {
             servers: Vec::new(),
-            first_endpoint: 0,
             established: 0,
             began: Time::NEVER,
             round: 0,
@@ -61,9 +58,6 @@ impl Barrier {
     fn open_next<P: Probe>(&mut self, world: &mut World<P>) {
         let server = self.servers.len() as u32;
         let connection = world.connect(CLIENT, host_of(server));
-        if server == 0 {
-            self.first_endpoint = connection.opener;
-        }
         let seed = world.spec.seed;
         self.servers.push(Server {
             connection,
@@ -77,7 +71,8 @@ impl Barrier {
     }
 
     fn server_of(&self, endpoint: u32) -> Option<u32> {
-        endpoint.checked_sub(self.first_endpoint).map(|e| e / 2).filter(|&s| (s as usize) < self.servers.len())
+        // The servers' connections are the first; the background's follow.
+        Some(endpoint / 2).filter(|&server| (server as usize) < self.servers.len())
     }
 
     fn begin_round<P: Probe>(&mut self, world: &mut World<P>) {
@@ -141,7 +136,6 @@ impl Barrier {
 
 impl<P: Probe> App<P> for Barrier {
     fn start(&mut self, world: &mut World<P>) {
-        start_background(world);
         self.open_next(world);
     }
 
@@ -158,6 +152,8 @@ impl<P: Probe> App<P> for Barrier {
             self.open_next(world);
         } else {
             self.began = world.now;
+            // Only now: beside endless flows, opening the connections could take for ever.
+            start_background(world);
             world.rounds_begin();
             world.after(world.spec.settings.workload.duration, END);
             self.begin_round(world);
