@@ -24,10 +24,8 @@ NOTES = {
         "one; Linux had the second in nearly every round of its one measurement. Which of the two comes hangs, in fanin, on what the "
         "measurement left open (`bench/scenarios/linux-incast.toml`). Goodput at N = 32, 48 and 64 (Linux: 34, 48, 63 Mbit/s): as it "
         "stands 110, 50, 59; with `host.service_jitter` of 5 ms 63, 49, 61; with `link.rate` of 1 Gbit/s 66, 49, 59; with both 42, 50, "
-        "52. **The timers' ticks** are a fact of Linux that the scenario leaves out: Linux's come every 4 ms, fanin's timers here are "
-        "exact. With `tcp.timer_tick` of 4 ms it gives 93, 44, 41, and with the jitter too 51, 48, 56: all hosts' probes then leave at "
-        "one instant, which Linux's one CPU would spread. So 48 is inside either way; 64 is inside without ticks, and with them "
-        "hangs on that spread. Of Linux's TCP there is still missing: undoing and F-RTO, DSACK, pingpong mode and "
+        "52. **The timers' ticks** are a fact of Linux that fanin leaves out: Linux's come every 4 ms, fanin's timers are exact. "
+        "Of Linux's TCP there is still missing: undoing and F-RTO, DSACK, pingpong mode and "
         "compressed ACKs, the window's validation where the application limits it, its halving by idle time, and reno's half of cwnd "
         "where RFC 5681 takes half of what is in flight.",
 }

@@ -60,7 +60,6 @@ fn params(spec: &RunSpec) -> Params {
         tail_loss_probe: t.tail_loss_probe,
         max_ack_delay: t.max_ack_delay.0.unwrap_or(t.delayed_ack_timeout),
         timer_margin: t.timer_margin,
-        timer_tick: t.timer_tick,
         newreno: match t.newreno {
             fanin_spec::NewReno::Inflate => fanin_tcp::NewReno::Inflate,
             fanin_spec::NewReno::Pipe => fanin_tcp::NewReno::Pipe,

@@ -100,11 +100,7 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
             return wrong(&[path, "tcp.sack"], what);
         }
     }
-    for (path, span) in [
-        ("tcp.max_ack_delay", s.tcp.max_ack_delay.0),
-        ("tcp.timer_margin", Some(s.tcp.timer_margin)),
-        ("tcp.timer_tick", Some(s.tcp.timer_tick)),
-    ] {
+    for (path, span) in [("tcp.max_ack_delay", s.tcp.max_ack_delay.0), ("tcp.timer_margin", Some(s.tcp.timer_margin))] {
         if span.is_some_and(|span| span > Time::from_secs(10)) {
             return wrong(&[path], format!("`{path}` is at most 10 s"));
         }

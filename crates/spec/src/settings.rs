@@ -99,8 +99,6 @@ section! {
         max_ack_delay: Optional<Time> = Optional::NONE,
         /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux: two ticks of its clock).
         timer_margin: Time = Time::ZERO,
-        /// TCP's timers fire on multiples of this, at all hosts alike; 0 s: exactly (Linux: 4 ms with HZ = 250).
-        timer_tick: Time = Time::ZERO,
         /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
         newreno: NewReno = NewReno::Inflate,
         /// New data on the first two duplicate ACKs (RFC 3042).

@@ -138,7 +138,7 @@ impl Endpoint {
     pub fn connect(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
         debug_assert_eq!(self.state, State::Listen);
         self.state = State::SynSent;
-        self.snd.rto_at = params.due(now, params.syn_timeout);
+        self.snd.rto_at = now.saturating_add(params.syn_timeout);
         self.send_syn(params, now, wire);
     }
 
@@ -279,7 +279,7 @@ impl Endpoint {
             State::Listen if syn => {
                 self.learn_from_syn(params, segment);
                 self.state = State::SynReceived;
-                self.snd.rto_at = params.due(now, params.syn_timeout);
+                self.snd.rto_at = now.saturating_add(params.syn_timeout);
                 self.send_syn(params, now, wire);
                 Progress::default()
             }
@@ -360,7 +360,7 @@ impl Endpoint {
 
     fn retry_syn(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
         self.snd.rtt.back_off();
-        self.snd.rto_at = params.due(now, self.snd.rtt.backed_off_from(params.syn_timeout, params));
+        self.snd.rto_at = now.saturating_add(self.snd.rtt.backed_off_from(params.syn_timeout, params));
         self.send_syn(params, now, wire);
     }
 

@@ -72,8 +72,6 @@ pub struct Params {
     pub max_ack_delay: Time,
     /// Added to the reordering timer, and to the probe's where more than one segment is out.
     pub timer_margin: Time,
-    /// Timers fire on multiples of this; zero: exactly.
-    pub timer_tick: Time,
     /// NewReno's way where there are no selective acknowledgements.
     pub newreno: NewReno,
     /// New data on the first two duplicate ACKs.
@@ -99,16 +97,6 @@ pub struct Params {
 }
 
 impl Params {
-    /// When a timer set now for so long fires: with ticks, so many (rounded up) after the last one.
-    #[inline]
-    pub fn due(&self, now: Time, wait: Time) -> Time {
-        let tick = self.timer_tick.0;
-        if tick == 0 || wait == Time::NEVER {
-            return now.saturating_add(wait);
-        }
-        Time((now.0 - now.0 % tick).saturating_add(wait.0.div_ceil(tick).saturating_mul(tick))).max(Time(now.0 + 1))
-    }
-
     /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option
     /// (RFC 6994's experimental form: kind, length, two bytes of identifier, four of value).
     pub const fn option_bytes(&self) -> u32 {

@@ -216,7 +216,7 @@ impl Rack {
             }
         }
         if wait > Time::ZERO {
-            self.reorder_at = params.due(now, wait.saturating_add(params.timer_margin).since(now));
+            self.reorder_at = now.saturating_add(wait.saturating_add(params.timer_margin).since(now));
         }
         before - self.pipe
     }
@@ -267,7 +267,7 @@ impl Rack {
         }
         let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
         let more = if self.sent.len() == 1 { params.max_ack_delay } else { params.timer_margin };
-        self.probe_at = params.due(now, rounds.saturating_add(more)).min(self.rto_at);
+        self.probe_at = now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
     }
 
     /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
@@ -535,7 +535,7 @@ impl Endpoint {
         if rack.sent.is_empty() {
             (rack.rto_at, rack.probe_at, rack.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         } else if rack.rto_at == Time::NEVER {
-            rack.rto_at = params.due(now, self.snd.rtt.timeout(params));
+            rack.rto_at = now.saturating_add(self.snd.rtt.timeout(params));
         }
         self.snd.rto_at = rack.rto_at.min(rack.probe_at).min(rack.reorder_at);
     }

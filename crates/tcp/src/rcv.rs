@@ -219,7 +219,7 @@ impl Endpoint {
         if u32::from(self.rcv.pending) >= params.delayed_ack {
             self.send_ack(params, now, wire);
         } else if self.rcv.ack_at == Time::NEVER {
-            self.rcv.ack_at = params.due(now, params.delayed_ack_timeout);
+            self.rcv.ack_at = now.saturating_add(params.delayed_ack_timeout);
         }
     }
 

@@ -197,7 +197,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn rearm(&mut self, params: &Params, now: Time) {
         self.snd.rto_at =
-            if self.snd.una == self.snd.high { Time::NEVER } else { params.due(now, self.snd.rtt.timeout(params)) };
+            if self.snd.una == self.snd.high { Time::NEVER } else { now.saturating_add(self.snd.rtt.timeout(params)) };
     }
 
     /// Sends new data (after a timeout: old data first) as long as the windows allow.
@@ -287,7 +287,7 @@ impl Endpoint {
             self.snd.timed = None;
         }
         if self.snd.rto_at == Time::NEVER {
-            self.snd.rto_at = params.due(now, self.snd.rtt.timeout(params));
+            self.snd.rto_at = now.saturating_add(self.snd.rtt.timeout(params));
         }
         self.snd.last_sent = now;
         self.acked_by_segment();

@@ -310,17 +310,3 @@ fn a_sender_that_may_be_short_of_acks_gets_them_at_once() {
          400 > . 1:1 ack 8001",
     );
 }
-
-#[test]
-fn with_ticks_timers_fire_on_them_alone() {
-    // Not in the RFC: as where timers count in jiffies, so many ticks after the last one.
-    let ticks = Params { timer_tick: Time::from_millis(4), ..both(10) };
-    Script::client(ticks).run(
-        "21 write 2000
-         21 > . 1:1001 ack 1
-         21 > . 1001:2001 ack 1
-         21 deadline 40
-         40 > . 1001:2001 ack 1
-         40 deadline 240",
-    );
-}

@@ -46,7 +46,6 @@ pub fn plain() -> Params {
         tail_loss_probe: false,
         max_ack_delay: Time::from_millis(40),
         timer_margin: Time::ZERO,
-        timer_tick: Time::ZERO,
         newreno: NewReno::Inflate,
         limited_transmit: false,
         timestamps: false,
