@@ -131,11 +131,6 @@ impl Rate {
             None => Time((bytes as u128 * PS_BITS as u128).div_ceil(self.0 as u128) as u64),
         }
     }
-
-    /// How many whole bytes pass in `span`.
-    pub const fn bytes_in(self, span: Time) -> Bytes {
-        Bytes((self.0 as u128 * span.0 as u128 / 8_000_000_000_000) as u64)
-    }
 }
 
 impl FromStr for Time {
