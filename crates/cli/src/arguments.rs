@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use fanin_units::Time;
 
 /// Predicts, compares and fixes incast: the collapse of a many-to-one exchange.
 #[derive(Parser)]
@@ -21,7 +22,10 @@ pub enum Command {
         fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB")]
     Compare(CompareArguments),
     /// Run one scheme once: totals, queries and ports
-    #[command(after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7")]
+    #[command(
+        after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7\n  \
+        fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --out inside --samples 50us --server server3"
+    )]
     Run(RunArguments),
     /// Write the packets of one run as pcapng, for tshark and Wireshark
     #[command(
@@ -87,6 +91,14 @@ pub struct RunArguments {
     /// The seed; run.first_seed unless told
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub seed: Option<String>,
+    /// Write into --out what happened inside, too: the queue at the client's port and the servers' windows, at most one
+    /// sample a step (100 us unless told), every drop, timeout and fast retransmit
+    #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "100us", value_parser = step)]
+    #[arg(requires = "out")]
+    pub samples: Option<Time>,
+    /// Write the windows of these servers alone, in place of all
+    #[arg(long, value_name = "server1,server2", value_delimiter = ',', requires = "samples")]
+    pub server: Vec<String>,
     #[command(flatten)]
     pub common: CommonArguments,
 }
@@ -181,6 +193,13 @@ fn percentage(text: &str) -> Result<f64, String> {
     match number {
         Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
         _ => Err("right would be a percentage above 0 and under 100, such as 2%".into()),
+    }
+}
+
+fn step(text: &str) -> Result<Time, String> {
+    match text.parse() {
+        Ok(step) if step > Time::ZERO => Ok(step),
+        _ => Err("right would be a time above zero with its unit, such as 100us".into()),
     }
 }
 

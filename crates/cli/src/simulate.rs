@@ -25,6 +25,15 @@ impl Runner for Simulator {
     }
 }
 
+/// Watches whatever it runs.
+struct Watching(Watch);
+
+impl Runner for Watching {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        Simulator.watch(spec, self.0.clone(), stop)
+    }
+}
+
 fn no_tables(failure: fanin_sim::Failure) -> RunError {
     match failure {
         fanin_sim::Failure::Stopped => RunError::Stopped,
@@ -50,6 +59,22 @@ pub fn user_cache() -> Option<Cache> {
 
 /// Carries the plan out; the first Ctrl-C ends it with what has finished, the second kills.
 pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Result<(Vec<RunSpec>, Outcome), Failure> {
+    let cache = if means.cached { user_cache() } else { None };
+    carry_out(&Simulator, cache.as_ref(), contenders, wishes, means.jobs)
+}
+
+/// Runs what the contenders plan, one after another, and watches it. The cache is left alone: it has no series.
+pub fn simulate_watched(contenders: &[Contender], watch: Watch) -> Result<(Vec<RunSpec>, Outcome), Failure> {
+    carry_out(&Watching(watch), None, contenders, Wishes::default(), NonZeroUsize::MIN)
+}
+
+fn carry_out(
+    runner: &dyn Runner,
+    cache: Option<&Cache>,
+    contenders: &[Contender],
+    wishes: Wishes,
+    jobs: NonZeroUsize,
+) -> Result<(Vec<RunSpec>, Outcome), Failure> {
     let listen = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             process::exit(130);
@@ -57,8 +82,7 @@ pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Resul
     });
     listen.map_err(|error| Failure::Environment(format!("Ctrl-C cannot be listened for: {error}")))?;
     let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
-    let cache = if means.cached { user_cache() } else { None };
-    let lab = Lab { runner: &Simulator, cache: cache.as_ref(), jobs: means.jobs, stop: &STOP };
+    let lab = Lab { runner, cache, jobs, stop: &STOP };
     let conducted = conduct(&lab, contenders, wishes, &mut |progress| bar.update(progress));
     bar.clear();
     let (specs, outcome) = conducted?;

@@ -18,7 +18,7 @@ mod tables;
 
 pub use cache::{Cache, Found, Usage};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
-pub use out::{Manifest, Out, Refusal};
+pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Report, report};
 pub use runner::{RunError, Runner};

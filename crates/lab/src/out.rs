@@ -31,6 +31,17 @@ pub struct Manifest {
     pub scenario_text: String,
 }
 
+/// What is written beside the summary and the tables that every run gives.
+#[derive(Clone, Copy, Debug)]
+pub enum Beside<'a> {
+    /// Nothing.
+    Nothing,
+    /// The report.
+    Report(&'a Report),
+    /// The series and events of watched runs.
+    Series,
+}
+
 /// A folder for results. Until [`Out::fill`] there is only an empty subfolder in it; dropped before that, it takes
 /// back what it created.
 #[derive(Debug)]
@@ -74,8 +85,8 @@ impl Out {
         Ok(out)
     }
 
-    /// Writes the summary, every table of the finished runs, the report if there is one, and `manifest.json`; the manifest comes last, so that
-    /// its presence says that the rest is whole.
+    /// Writes the summary, every table of the finished runs, what is asked for beside them, and `manifest.json`; the
+    /// manifest comes last, so that its presence says that the rest is whole.
     ///
     /// # Errors
     /// What the file system says; the folder is then as it was.
@@ -85,10 +96,10 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
-        report: Option<&Report>,
+        beside: Beside,
     ) -> Result<(), Refusal> {
         let mut names = Vec::new();
-        self.write(manifest, summary, specs, outcome, report, &mut names)
+        self.write(manifest, summary, specs, outcome, beside, &mut names)
             .and_then(|()| names.iter().try_for_each(|n| fs::rename(self.draft.join(n), self.folder.join(n))))
             .map_err(|error| {
                 for name in &names {
@@ -105,7 +116,7 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
-        report: Option<&Report>,
+        beside: Beside,
         names: &mut Vec<String>,
     ) -> io::Result<()> {
         let runs: Vec<(&RunSpec, &RunTables)> = specs
@@ -113,12 +124,16 @@ impl Out {
             .zip(&outcome.runs)
             .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
             .collect();
-        let tables = [
+        let mut tables = vec![
             Table::of_summary(&summary.rows),
             Table::of_runs(&runs, |t| &t.flows),
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),
         ];
+        if let Beside::Series = beside {
+            tables.push(Table::of_runs(&runs, |t| &t.samples));
+            tables.push(Table::of_runs(&runs, |t| &t.events));
+        }
         for table in &tables {
             for (ending, write) in
                 [("csv", Table::write_csv as fn(&Table, &Path) -> _), ("parquet", Table::write_parquet)]
@@ -128,7 +143,7 @@ impl Out {
                 names.push(name);
             }
         }
-        if let Some(report) = report {
+        if let Beside::Report(report) = beside {
             fs::write(self.draft.join("report.html"), report.html())?;
             names.push("report.html".into());
         }

@@ -151,7 +151,7 @@ table! {
 }
 
 table! {
-    /// One sample of a series that was watched.
+    /// One sample of a series that was watched; it holds until the series' next one.
     SampleRow in "samples" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
         time_ps: u64,
@@ -159,7 +159,7 @@ table! {
         series: String,
         /// The port or host that it is of, such as `switch>client` or `server3`.
         of: String,
-        /// The value: the largest queue, the last window within a step.
+        /// The value: the largest queue, the last window within a step that begins then.
         value_bytes: u64,
     }
 }
