@@ -44,9 +44,10 @@ validate: build ## write docs/validation.md anew (a minute or two)
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check
 
-docs: ## write docs/schemes.md and the picture in README.md anew
+docs: ## write the generated pages of docs/ and the picture in README.md anew
 	@scripts/setup.sh rust
-	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house -- the_table_of_schemes the_picture_in_the_readme
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test docs -- \
+	  the_table_of_schemes the_picture_in_the_readme the_reference_of_scenarios the_page_of_tables
 
 fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
 	@scripts/setup.sh fuzz

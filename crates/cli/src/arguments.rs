@@ -24,7 +24,8 @@ pub enum Command {
     /// Run one scheme once: totals, queries and ports
     #[command(
         after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7\n  \
-        fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --out inside --samples 50us --server server3"
+        fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 \\\n    \
+        --out inside --samples 50us --server server3,server7"
     )]
     Run(RunArguments),
     /// Write the packets of one run as pcapng, for tshark and Wireshark

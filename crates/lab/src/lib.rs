@@ -4,6 +4,7 @@
 //! What runs a spec is a [`Runner`]; which one, the caller decides.
 
 mod cache;
+pub mod columns;
 mod estimate;
 mod executor;
 pub mod figures;
