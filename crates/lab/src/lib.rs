@@ -21,7 +21,7 @@ pub use cache::{Cache, Found, Usage};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
-pub use report::{Report, report};
+pub use report::{Finding, Report, Verdict, findings, report};
 pub use runner::{RunError, Runner};
 pub use setting::setting;
 pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};
