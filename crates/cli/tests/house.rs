@@ -8,7 +8,7 @@ use std::fs;
 
 use fanin_spec::REGISTRY;
 
-use support::{fanin, is_current, root, says, text};
+use support::{fanin, is_current, root, text};
 
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
@@ -34,20 +34,6 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
     table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
               `fanin explain SCHEME` prints the laws' own headers.\n";
     is_current("docs/schemes.md", &table);
-}
-
-#[test]
-fn the_picture_in_the_readme_is_what_its_command_prints() {
-    let arguments = "compare scenarios/fixed-fragment.toml --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,32,64,128";
-    let output = says(&arguments.split(' ').chain(["--no-cache"]).collect::<Vec<_>>());
-    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
-    let picture = format!("```text\n$ fanin {arguments}\n{}\n```\n", lines.join("\n").trim_end());
-
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (begin, end) = ("<!-- picture: written by `make docs` -->\n", "<!-- end of picture -->\n");
-    let (before, rest) = readme.split_once(begin).unwrap();
-    let (_, after) = rest.split_once(end).unwrap();
-    is_current("README.md", &format!("{before}{begin}{picture}{end}{after}"));
 }
 
 #[test]

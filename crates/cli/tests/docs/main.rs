@@ -4,3 +4,4 @@ mod scenario;
 #[path = "../support/mod.rs"]
 mod support;
 mod tables;
+mod typed;
