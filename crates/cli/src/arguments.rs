@@ -19,7 +19,8 @@ pub struct Arguments {
 pub enum Command {
     /// Compare schemes over a sweep of fan-ins: goodput, query times, what is behind them, and the onset of collapse
     #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml\n  \
-        fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB")]
+        fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB\n  \
+        fanin compare my.toml --onset\n  fanin compare my.toml --precision 2% --out results")]
     Compare(CompareArguments),
     /// Run one scheme once: totals, queries and ports
     #[command(

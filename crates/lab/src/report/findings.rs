@@ -142,7 +142,7 @@ impl Subject<'_> {
         let least = share * best.map_or(f64::INFINITY, |best| best.goodput_mbps.mean);
         let again = self.rows.iter().find(|r| r.point.fan_in > row.point.fan_in && r.goodput_mbps.mean >= least);
         let recovery = again.map_or(String::new(), |again| {
-            format!(" It recovers to {} with {}.", self.rate(again.goodput_mbps.mean), again.point.fan_in)
+            format!(" Goodput recovers to {} with {}.", self.rate(again.goodput_mbps.mean), again.point.fan_in)
         });
         format!("Goodput falls{from} to {to} with {}.{}{recovery}", row.point.fan_in, self.why(row))
     }
@@ -318,11 +318,11 @@ mod tests {
             [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 212.0, 203.0, 0.0, 0.0, 0.0), (32, 800.0, 99.0, 0.0, 0.0, 0.0)];
         let (verdict, says) = one(None, &points, &[]);
         assert_eq!(verdict, Verdict::Falls);
-        assert!(says.ends_with("no timeout. It recovers to 800 Mbit/s with 32."), "{says}");
+        assert!(says.ends_with("no timeout. Goodput recovers to 800 Mbit/s with 32."), "{says}");
         let longer = [points[0], points[1], (24, 200.0, 203.0, 0.0, 0.0, 0.0), points[2]];
         let (verdict, says) = one(Some(16), &longer, &[]);
         assert_eq!(verdict, Verdict::Collapses);
-        assert!(says.ends_with(" It recovers to 800 Mbit/s with 32."), "{says}");
+        assert!(says.ends_with(" Goodput recovers to 800 Mbit/s with 32."), "{says}");
         assert!(!one(Some(16), COLLAPSE, &[]).1.contains("recovers"));
     }
 
