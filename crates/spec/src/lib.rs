@@ -19,8 +19,8 @@ pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Scenario};
 pub use setting::{KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, NewReno, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp,
-    Workload,
+    Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, M21, NewReno, Offer, Red, RtoFloor, Run, Settings, Sweep,
+    Switch, Tcp, Workload,
 };
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow, Totals, unit,

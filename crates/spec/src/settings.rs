@@ -160,13 +160,15 @@ section! {
         /// Servers asked at once; "none" asks all.
         #[only(Barrier, WebSearch)]
         in_flight: Optional<u32> = Optional::NONE,
+        /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
+        deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
     }
 }
 
 section! {
-    /// DCTCP (RFC 8257).
+    /// DCTCP (RFC 8257), and what d2tcp and l2dct take over from it.
     Dctcp in "dctcp" {
         /// Weight of a new sample in alpha.
         g: Share = Share::of(1, 16),
@@ -192,6 +194,24 @@ section! {
     Gss in "gss" {
         /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
         initial_window: u32 = 2,
+    }
+}
+
+words! {
+    /// What M21's switches write into packets.
+    Offer, "\"window\" or \"count\"" {
+        /// The window that each flow may have: each switch only lowers it.
+        Window = "window",
+        /// The number of flows through the port: each switch only raises it, and the sender works out its window.
+        Count = "count",
+    }
+}
+
+section! {
+    /// A window handed out by the switch (M21).
+    M21 in "m21" {
+        /// What the switches write: each flow's window, or the number of flows.
+        offer: Offer = Offer::Window,
     }
 }
 
@@ -288,6 +308,7 @@ settings! {
     dctcp: Dctcp,
     cubic: Cubic,
     gss: Gss,
+    m21: M21,
     ecn_threshold: EcnThreshold,
     red: Red,
 }
