@@ -42,7 +42,7 @@ pub fn header(name: &str, title: Option<&str>, contenders: &[Contender]) -> Stri
 }
 
 /// The unit of goodput and what a full bar stands for.
-pub struct Scale {
+struct Scale {
     line_mbps: f64,
     unit_mbps: f64,
     unit: &'static str,
@@ -50,7 +50,7 @@ pub struct Scale {
 
 impl Scale {
     /// The scale that suits these clients' links.
-    pub fn of(contenders: &[Contender]) -> Scale {
+    fn of(contenders: &[Contender]) -> Scale {
         let rate = |c: &Contender| c.settings.link.client_rate.0.unwrap_or(c.settings.link.rate).0;
         let line_mbps = contenders.iter().map(rate).max().unwrap_or(1) as f64 / 1e6;
         let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
@@ -58,13 +58,8 @@ impl Scale {
     }
 
     /// A goodput without its unit.
-    pub fn show(&self, mbps: f64) -> String {
+    fn show(&self, mbps: f64) -> String {
         three(mbps / self.unit_mbps)
-    }
-
-    /// A goodput with its unit.
-    pub fn show_with_unit(&self, mbps: f64) -> String {
-        format!("{} {}", self.show(mbps), self.unit)
     }
 
     fn title(&self) -> String {
@@ -74,7 +69,7 @@ impl Scale {
 }
 
 /// The rows of one scheme, by fan-in.
-pub fn rows_of<'a>(summary: &'a Summary, label: &str) -> Vec<&'a SummaryRow> {
+fn rows_of<'a>(summary: &'a Summary, label: &str) -> Vec<&'a SummaryRow> {
     summary.rows.iter().filter(|row| row.scheme == label).collect()
 }
 
@@ -158,14 +153,9 @@ fn why(row: &SummaryRow) -> String {
     let p99 = row.qct_ms.p99.map_or("none".into(), time);
     let cell = |value: f64, colour: Style| {
         let style = if value > 0.0 { colour } else { GREY };
-        format!("{style}{:>5}{style:#}", count(value / rounds(row)))
+        format!("{style}{:>5}{style:#}", count(row.a_round(value)))
     };
     format!("{p99:>7}{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
-}
-
-/// Rounds to share by; where none ended, the whole run counts as one.
-pub fn rounds(row: &SummaryRow) -> f64 {
-    if row.rounds > 0.0 { row.rounds } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -23,5 +23,5 @@ pub use settings::{
     Switch, Tcp, Workload,
 };
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow, Totals,
+    Cell, Column, ColumnType, Engine, EventRow, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow, Totals, unit,
 };

@@ -32,8 +32,10 @@ section! {
         /// What a host's transmit queue holds; the packet on the wire does not count.
         buffer: Optional<QueueSize> = Optional::NONE,
         /// Time that a server works on a request before it answers.
+        #[only(Barrier, WebSearch)]
         service_time: Time = Time::ZERO,
         /// Uniform random addition to the service time, up to this.
+        #[only(Barrier, WebSearch)]
         service_jitter: Time = Time::ZERO,
     }
 }
@@ -140,18 +142,23 @@ section! {
         /// The pattern of requests and answers.
         kind: Kind = Kind::Barrier,
         /// What each server sends, whatever their number; excludes block.
+        #[only(Barrier, OneShot, WebSearch)]
         fragment: Optional<Bytes> = Optional::NONE,
         /// What all servers together send, shared evenly; excludes fragment.
+        #[only(Barrier, OneShot, WebSearch)]
         block: Optional<Bytes> = Optional::NONE,
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
+        #[only(Barrier, WebSearch)]
         request: Bytes = Bytes(64),
         /// Each server's start is uniform in 0 up to this, every round.
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),
         /// Queries of a web search, one after another.
+        #[only(WebSearch)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
+        #[only(Barrier, WebSearch)]
         in_flight: Optional<u32> = Optional::NONE,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
         deadline: Optional<Time> = Optional::NONE,

@@ -21,7 +21,7 @@ use fanin_spec::{Contender, RunSpec, RunTables};
 use crate::{Broken, Manifest, Outcome, Runner, Summary, setting};
 
 use cdf::Cdf;
-use findings::Finding;
+pub use findings::{Finding, Verdict, findings};
 use rows::ReportRow;
 use story::Story;
 
@@ -93,7 +93,6 @@ pub fn report(
             stories.extend(story::tell(runner, spec, tables, stop)?);
         }
     }
-    let line_mbps = contenders.iter().map(|c| line_rate(c).0).max().unwrap_or(0) as f64 / 1e6;
     Ok(Report {
         schema: 1,
         fanin: manifest.version.clone(),
@@ -103,8 +102,8 @@ pub fn report(
         command: command(&manifest.arguments),
         scenario_text: manifest.scenario_text.clone(),
         setting: setting(contenders),
-        line_mbps,
-        findings: findings::findings(contenders, summary, &stories, line_mbps),
+        line_mbps: findings::line_mbps(contenders),
+        findings: findings::told(contenders, summary, &stories),
         schemes: summary
             .onset
             .0
@@ -115,11 +114,6 @@ pub fn report(
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.point.fan_in, &runs)).collect(),
         stories,
     })
-}
-
-fn line_rate(contender: &Contender) -> fanin_units::Rate {
-    let link = &contender.settings.link;
-    link.client_rate.0.unwrap_or(link.rate)
 }
 
 /// The command for a shell, without what changes no result.
