@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::expected::write_whole;
 use super::file::{Paper, PaperProblem};
 use super::reproduce::Unreproduced;
-use super::{Conditions, Mode, reproduce};
+use super::{Conditions, Mode, Setting, reproduce};
 use crate::{Lab, Progress};
 
 const JSON: &str = "sensitivity.json";
@@ -45,6 +45,9 @@ struct Parameter {
     value: String,
     /// The ends of its range, as `--set` takes them.
     ends: Vec<String>,
+    /// The scenarios that it is left open in; all where there is none.
+    #[serde(default)]
+    scenarios: Vec<String>,
     /// Why these.
     why: String,
 }
@@ -85,8 +88,8 @@ pub fn sweep(
     let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
     let text = fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
     let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
-    let mut verdicts = |more: Option<String>| -> Result<BTreeMap<String, bool>, Unreproduced> {
-        let set = ranges.set.iter().cloned().chain(more).collect();
+    let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, bool>, Unreproduced> {
+        let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: Some(ranges.seeds), first_seed: None, set };
         let out = reproduce(lab, std::slice::from_ref(paper), &|_| true, &conditions, progress)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
@@ -95,14 +98,15 @@ pub fn sweep(
     tell("as the scenarios have it");
     let base = verdicts(None)?;
     let mut found = Sensitivity { hangs_on: base.keys().map(|id| (id.clone(), Vec::new())).collect() };
-    let mut table = format!(
-        "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n"
+    let mut table = String::from(
+        "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n",
     );
     for parameter in &ranges.parameter {
         for end in &parameter.ends {
             let setting = format!("{}={end}", parameter.key);
             tell(&setting);
-            let moved = verdicts(Some(setting.clone()))?;
+            let scenarios = parameter.scenarios.clone();
+            let moved = verdicts(Some(Setting { assignment: setting.clone(), scenarios }))?;
             let mut changed = Vec::new();
             for (id, pass) in moved {
                 if base.get(&id) != Some(&pass) {
