@@ -172,6 +172,11 @@ impl Share {
         if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
     }
 
+    /// The share as a floating-point number.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.written.0) / f64::from(self.written.1)
+    }
+
     fn parse(text: &str) -> Option<Share> {
         let (n, d) = match text.split_once('/') {
             Some((n, d)) => (n.trim().parse().ok()?, d.trim().parse().ok()?),
