@@ -15,7 +15,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::stats::Interval;
-use crate::{Spread, SummaryRow};
+use crate::{Slowdown, Spread, SummaryRow};
 
 /// A table, column by column; all columns are of one length.
 pub(crate) struct Table {
@@ -114,6 +114,35 @@ impl Table {
         let longest = whole(rows.iter().map(|r| r.queue_max_bytes));
         columns.push(Column { name: "queue_max_bytes".into(), values: longest });
         Table { name: "summary", columns }
+    }
+
+    /// The summary's slowdowns, a row a bucket of sizes.
+    pub(crate) fn of_slowdowns(rows: &[SummaryRow]) -> Table {
+        let led = || rows.iter().flat_map(|row| row.slowdown.iter().map(move |bucket| (row, bucket)));
+        let text = |name: &str, pick: &dyn Fn(&SummaryRow, &Slowdown) -> String| Column {
+            name: name.into(),
+            values: Values::Text(led().map(|(row, bucket)| pick(row, bucket)).collect()),
+        };
+        let mut columns = vec![
+            text("scheme", &|row, _| row.scheme.clone()),
+            Column { name: "fan_in".into(), values: whole(led().map(|(row, _)| row.point.fan_in.into())) },
+            text("sizes", &|_, bucket| bucket.sizes.into()),
+        ];
+        let counts: [Named<Slowdown, Option<u64>>; 4] = [
+            ("over_bytes", |s| Some(s.over_bytes)),
+            ("up_to_bytes", |s| s.up_to_bytes),
+            ("flows", |s| Some(s.flows)),
+            ("unfinished", |s| Some(s.unfinished)),
+        ];
+        for (name, pick) in counts {
+            columns.push(Column { name: name.into(), values: Values::Whole(led().map(|(_, s)| pick(s)).collect()) });
+        }
+        let ratios: [Named<Slowdown, Option<f64>>; 3] =
+            [("slowdown_mean", |s| s.mean), ("slowdown_p50", |s| s.p50), ("slowdown_p99", |s| s.p99)];
+        for (name, pick) in ratios {
+            columns.push(Column { name: name.into(), values: Values::Real(led().map(|(_, s)| pick(s)).collect()) });
+        }
+        Table { name: "slowdown", columns }
     }
 
     /// Writes the table as CSV: a header line, absent values empty.

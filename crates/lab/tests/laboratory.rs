@@ -25,6 +25,7 @@ impl Runner for Toy {
             payload_bytes: 1_000,
             start_ps: 0,
             fct_ps: (server != 3).then_some(1_000_000_000 * spec.seed),
+            ..FlowRow::default()
         };
         Ok(RunTables {
             totals: Totals {

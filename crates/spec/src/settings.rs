@@ -141,6 +141,13 @@ words! {
     }
 }
 
+impl Kind {
+    /// Whether many send to one client; otherwise flows go between any two hosts, and there are no rounds.
+    pub fn many_to_one(self) -> bool {
+        !matches!(self, Kind::Flows | Kind::Poisson)
+    }
+}
+
 section! {
     /// What is sent.
     Workload in "workload" {
@@ -326,6 +333,16 @@ impl Settings {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
         }
         text
+    }
+
+    /// The rate, in bits a second, at which a workload on `fan_in` servers and a client can move bytes at most: that of
+    /// the client's link, or of all hosts' together.
+    pub fn line_rate(&self, fan_in: u32) -> u64 {
+        let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
+        match self.workload.kind.many_to_one() {
+            true => client,
+            false => client.saturating_add(self.link.rate.0.saturating_mul(fan_in.into())),
+        }
     }
 
     /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.

@@ -110,12 +110,12 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
 fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
     let (fabric, links) = (&world.net.fabric, &world.net.links);
     let longest = |link: u32| links[link as usize].queue_max_bytes;
-    match world.spec.settings.workload.kind {
-        Kind::Flows | Kind::Poisson => {
+    match world.spec.settings.workload.kind.many_to_one() {
+        false => {
             let at_switches = fabric.links().iter().zip(0..).filter(|(link, _)| !fabric.is_host(link.from));
             at_switches.map(|(_, id)| longest(id)).max().unwrap_or(0)
         }
-        _ => longest(fabric.next_hop(fabric.hosts(), CLIENT)),
+        true => longest(fabric.next_hop(fabric.hosts(), CLIENT)),
     }
 }
 
