@@ -51,8 +51,8 @@ pub struct Scale {
 impl Scale {
     /// The scale that suits these clients' links.
     pub fn of(contenders: &[Contender]) -> Scale {
-        let rate = |c: &Contender| c.settings.link.client_rate.0.unwrap_or(c.settings.link.rate).0;
-        let line_mbps = contenders.iter().map(rate).max().unwrap_or(1) as f64 / 1e6;
+        let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(1);
+        let line_mbps = contenders.iter().map(most).max().unwrap_or(1) as f64 / 1e6;
         let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
         Scale { line_mbps, unit_mbps, unit }
     }
@@ -65,6 +65,11 @@ impl Scale {
     /// A goodput with its unit.
     pub fn show_with_unit(&self, mbps: f64) -> String {
         format!("{} {}", self.show(mbps), self.unit)
+    }
+
+    /// The unit of goodput.
+    pub fn unit(&self) -> &'static str {
+        self.unit
     }
 
     fn title(&self) -> String {

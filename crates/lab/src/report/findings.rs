@@ -2,6 +2,7 @@
 
 use fanin_spec::Contender;
 
+use super::spread;
 use super::story::Story;
 use crate::figures::{count, three, time};
 use crate::{Summary, SummaryRow};
@@ -60,7 +61,11 @@ pub(super) fn findings(contenders: &[Contender], summary: &Summary, stories: &[S
             Subject { contender, rows, onset, story, line_mbps }.finding()
         })
         .collect();
-    comparison(summary, &schemes, line_mbps).into_iter().chain(schemes).collect()
+    let overall = match contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
+        true => comparison(summary, &schemes, line_mbps),
+        false => spread::comparison(summary),
+    };
+    overall.into_iter().chain(schemes).collect()
 }
 
 struct Subject<'a> {
@@ -81,6 +86,10 @@ impl Subject<'_> {
         let Some(last) = self.rows.last() else {
             return (Verdict::Open, "has no finished run".into(), String::new());
         };
+        if !self.contender.settings.workload.kind.many_to_one() {
+            let (head, says) = spread::words(last, &self.rate(last.goodput_mbps.mean));
+            return (Verdict::Open, head, says);
+        }
         if self.rows.len() == 1 {
             let says = format!("{}{} One fan-in shows no onset.", self.level(last), self.why(last));
             return (Verdict::Open, format!("tried with {} senders alone", last.point.fan_in), says);

@@ -9,6 +9,7 @@ mod html;
 mod rows;
 #[cfg(test)]
 mod sample;
+mod spread;
 mod stall;
 mod story;
 mod window;
@@ -43,7 +44,9 @@ pub struct Report {
     scenario_text: String,
     /// The cluster; the workload and its seeds.
     setting: [String; 2],
-    /// The rate of the client's link.
+    /// Whether many send to one client; otherwise there are no rounds, and no sweep is drawn.
+    many_to_one: bool,
+    /// The rate of the client's link, or of all hosts' links together where flows go between any two.
     line_mbps: f64,
     /// What was found, in words: of all schemes first, then scheme by scheme.
     findings: Vec<Finding>,
@@ -83,14 +86,17 @@ pub fn report(
         .zip(&outcome.runs)
         .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
         .collect();
+    let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
     let mut stories = Vec::new();
-    for (label, onset) in &summary.onset.0 {
+    // A story is one of rounds at the client.
+    for (label, onset) in summary.onset.0.iter().filter(|_| many_to_one) {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         if let Some((spec, tables)) = story::choose(&runs, label, &rows, *onset) {
             stories.extend(story::tell(runner, spec, tables, stop)?);
         }
     }
-    let line_mbps = contenders.iter().map(|c| line_rate(c).0).max().unwrap_or(0) as f64 / 1e6;
+    let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(0);
+    let line_mbps = contenders.iter().map(most).max().unwrap_or(0) as f64 / 1e6;
     Ok(Report {
         schema: 1,
         fanin: manifest.version.clone(),
@@ -100,6 +106,7 @@ pub fn report(
         command: command(&manifest.arguments),
         scenario_text: manifest.scenario_text.clone(),
         setting: setting(contenders),
+        many_to_one,
         line_mbps,
         findings: findings::findings(contenders, summary, &stories, line_mbps),
         schemes: summary
@@ -112,11 +119,6 @@ pub fn report(
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.point.fan_in, &runs)).collect(),
         stories,
     })
-}
-
-fn line_rate(contender: &Contender) -> fanin_units::Rate {
-    let link = &contender.settings.link;
-    link.client_rate.0.unwrap_or(link.rate)
 }
 
 /// The command for a shell, without what changes no result.
