@@ -41,7 +41,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             true => parts.push(chart(&loaded.contenders, &summary, width)),
             false => parts.push(overview(&loaded.contenders, &summary)),
         }
-        parts.push(slowdown(&summary));
+        parts.push(slowdown(&summary, width));
         if many_to_one {
             parts.push(verdicts(&loaded.contenders, &summary, width));
         }

@@ -16,6 +16,8 @@ use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate};
 use crate::spread::slowdown;
 
+/// The width of tables that depend on it.
+const WIDTH: usize = 100;
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
 
@@ -40,7 +42,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             object["engine"] = json!(summary.engine);
             say(&format!("{object}\n"))?;
         } else {
-            say(&text(&loaded, spec, &done.tables, &slowdown(&summary)))?;
+            say(&text(&loaded, spec, &done.tables, &slowdown(&summary, WIDTH)))?;
             // The cost is beside the point: where it cannot be told, it is not.
             let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
         }
