@@ -44,7 +44,7 @@ pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
     (there.len() > 1).then(|| Finding {
         scheme: None,
         verdict: Verdict::Overall,
-        head: format!("{} slows flows down least", best.0),
+        head: format!("flows are slowed down least under {}", best.0),
         says: format!(
             "Flows take {} times as long on average as alone in the network under {}, and {} times under {}.",
             three(best.1),
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(
             found.as_deref(),
             Some(
-                "dctcp slows flows down least: Flows take 2.00 times as long on average as alone in the network under \
+                "flows are slowed down least under dctcp: Flows take 2.00 times as long on average as alone in the network under \
                  dctcp, and 20.0 times under newreno."
             )
         );
