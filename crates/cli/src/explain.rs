@@ -25,6 +25,8 @@ fn laws(scheme: &Scheme) -> Vec<&'static str> {
         Base::NewReno => "newreno",
         Base::Cubic => "cubic",
         Base::Dctcp => "dctcp",
+        Base::D2tcp => "d2tcp",
+        Base::L2dct => "l2dct",
     }];
     if scheme.gss {
         laws.push("gentle_slow_start");
@@ -69,8 +71,9 @@ fn scheme_text(scheme: &Scheme) -> String {
     if !keys.is_empty() {
         text += &format!("\n{BOLD}settings{BOLD:#} of its own, beside those of [tcp]\n{}", key_lines(&keys));
     }
-    if scheme.base == Base::Dctcp {
-        text += &format!("  tcp.ect = \"all\"\n    {GREY}what dctcp brings where the scenario says nothing{GREY:#}\n");
+    if scheme.base.is_dctcp_like() {
+        text +=
+            &format!("  tcp.ect = \"all\"\n    {GREY}what the scheme brings where the scenario says nothing{GREY:#}\n");
     }
     text
 }

@@ -62,6 +62,16 @@ pub const fn pow_q16(x_q16: u64, exponent_q16: u64) -> u64 {
     exp2_q16(((log2_q16(x_q16) as u128 * exponent_q16 as u128) >> 16) as u64)
 }
 
+/// A share from 0 to 1 to the power of `exponent`, both with sixteen bits of fraction; the exponent is at most 64.
+pub const fn share_pow_q16(share_q16: u64, exponent_q16: u64) -> u64 {
+    if share_q16 == 0 {
+        return 0;
+    }
+    // -log2(share), times the exponent: what the result is under one, as a power of two.
+    let less_q16 = ((16 * ONE_Q16 - log2_q16(share_q16 << 16)) as u128 * exponent_q16 as u128) >> 16;
+    ((1u128 << 32) / exp2_q16(less_q16 as u64) as u128) as u64
+}
+
 /// The cube root, rounded down.
 pub const fn cbrt(x: u64) -> u64 {
     // Three bits of the radicand give one of the root.

@@ -16,6 +16,8 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
         ("newreno", include_str!("sender/newreno.rs")),
         ("cubic", include_str!("sender/cubic.rs")),
         ("dctcp", include_str!("sender/dctcp.rs")),
+        ("d2tcp", include_str!("sender/d2tcp.rs")),
+        ("l2dct", include_str!("sender/l2dct.rs")),
         ("gentle_slow_start", include_str!("sender/gentle_slow_start.rs")),
         ("max_cwnd", include_str!("sender/max_cwnd.rs")),
         ("drop_tail", include_str!("port/drop_tail.rs")),

@@ -10,11 +10,13 @@ mod queue;
 mod table;
 
 use fanin_laws::port::Discipline;
-use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::many_to_one::{Form, ManyToOne};
 use fanin_laws::port::red::{self, Red};
 use fanin_laws::sender::cubic::{self, Cubic};
+use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
+use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
 use fanin_laws::sender::{Base, Cause, Law};
 use fanin_units::{QueueSize, Rate};
@@ -71,6 +73,43 @@ fn dctcp_tells_its_story() {
     }
     flow.rounds(3);
     flow.cut(Cause::Timeout);
+    flow.rounds(4);
+    check(flow.table());
+}
+
+const DCTCP: dctcp::Params = dctcp::Params { g_q16: 4096, initial_alpha_q16: 32_768 };
+
+#[test]
+fn d2tcp_tells_its_story() {
+    let says = "alpha from 1/2, RTT 100 us, a mark each: no deadline (d = 1), one far off (1/2), one that is just right, \
+                one too near (2), one gone by (2)";
+    let mut flow = Flow::new("d2tcp", says, on(Base::D2tcp(D2tcp::new(&DCTCP))), 20, 100);
+    flow.show_alpha = true;
+    for (bytes, ms) in
+        [(100_000, None), (100_000, Some(100)), (100_000, Some(1)), (1_000_000, Some(1)), (9000, Some(0))]
+    {
+        flow.begin_flow(bytes, ms);
+        flow.marked_round(1);
+        flow.rounds(1);
+    }
+    flow.cut(Cause::Loss);
+    check(flow.table());
+}
+
+#[test]
+fn l2dct_tells_its_story() {
+    let says = "alpha from 1/2: a flow grows by a segment a window and gives way little; past 200 KB less and more; the \
+                next answer is a new flow";
+    let mut flow = Flow::new("l2dct", says, on(Base::L2dct(L2dct::new(&DCTCP))), 20, 100);
+    flow.show_alpha = true;
+    flow.begin_flow(2_000_000, None);
+    flow.marked_round(1);
+    for _ in 0..5 {
+        flow.rounds_by(16, 8);
+        flow.marked_round(8);
+    }
+    flow.begin_flow(2_000_000, None);
+    flow.marked_round(8);
     flow.rounds(4);
     check(flow.table());
 }
@@ -151,7 +190,7 @@ fn red_tells_its_story() {
 #[test]
 fn many_to_one_tells_its_story() {
     let says = "a port of 64 KiB: flows open, one twice, and close, one twice";
-    let law = Some(ManyToOne::new(65_536));
+    let law = Some(ManyToOne::new(Form::Window, 65_536));
     let mut port = Port::new("many_to_one", says, Discipline::DropTail, Some(QueueSize::Bytes(65_536)), law);
     port.opens(1);
     port.data(1);

@@ -69,6 +69,16 @@ mod sender {
     }
 
     #[test]
+    fn d2tcp_answers_as_its_vectors_say() {
+        check("d2tcp");
+    }
+
+    #[test]
+    fn l2dct_answers_as_its_vectors_say() {
+        check("l2dct");
+    }
+
+    #[test]
     fn dctcp_answers_as_its_vectors_say() {
         check("dctcp");
     }

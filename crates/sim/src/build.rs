@@ -1,9 +1,9 @@
 //! From a spec to laws, parameters and a network.
 
 use fanin_fabric::{Fabric, Star, star};
-use fanin_laws::port::{self, many_to_one::ManyToOne, red};
-use fanin_laws::sender::{self, cubic, dctcp, max_cwnd::MaxCwnd};
-use fanin_spec::{Base, Discipline, Ect, RunSpec};
+use fanin_laws::port::{self, many_to_one, red};
+use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
+use fanin_spec::{Base, Discipline, Ect, Offer, RunSpec};
 use fanin_tcp::{Echo, Params};
 use fanin_units::{QueueSize, Rate};
 
@@ -76,13 +76,14 @@ fn params(spec: &RunSpec) -> Params {
             (true, Ect::Data) => fanin_tcp::Ect::Data,
             (true, Ect::All) => fanin_tcp::Ect::All,
         },
-        echo: if spec.scheme.base == Base::Dctcp { Echo::Exact } else { Echo::Latched },
+        echo: if spec.scheme.base.is_dctcp_like() { Echo::Exact } else { Echo::Latched },
         mcw_option: spec.scheme.m21,
     }
 }
 
 fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
     let s = &spec.settings;
+    let dctcp = dctcp::Params { g_q16: s.dctcp.g.in_q(16), initial_alpha_q16: s.dctcp.initial_alpha.in_q(16) };
     let base = match spec.scheme.base {
         Base::NewReno => sender::Base::NewReno,
         Base::Cubic => sender::Base::Cubic(cubic::Cubic::new(cubic::Params {
@@ -90,16 +91,23 @@ fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
             c_q10: s.cubic.c.in_q(10),
             fast_convergence: s.cubic.fast_convergence,
         })),
-        Base::Dctcp => sender::Base::Dctcp(dctcp::Dctcp::new(&dctcp::Params {
-            g_q16: s.dctcp.g.in_q(16),
-            initial_alpha_q16: s.dctcp.initial_alpha.in_q(16),
-        })),
+        Base::Dctcp => sender::Base::Dctcp(dctcp::Dctcp::new(&dctcp)),
+        Base::D2tcp => sender::Base::D2tcp(D2tcp::new(&dctcp)),
+        Base::L2dct => sender::Base::L2dct(L2dct::new(&dctcp)),
     };
     sender::Law {
         mss: params.mss,
         base,
         slow_start: spec.scheme.gss.then(Default::default),
-        cap: spec.scheme.m21.then(|| MaxCwnd::new(params.option_bytes())),
+        cap: spec.scheme.m21.then(|| max_cwnd(spec, params)),
+    }
+}
+
+fn max_cwnd(spec: &RunSpec, params: &Params) -> MaxCwnd {
+    let option_bytes = params.option_bytes() as u8; // at most 40: RFC 9293
+    match spec.settings.m21.offer {
+        Offer::Window => MaxCwnd::new(option_bytes),
+        Offer::Count => MaxCwnd::counting(m21_buffer(spec).min(u32::MAX.into()) as u32, option_bytes),
     }
 }
 
@@ -126,11 +134,19 @@ fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
     port::Law { limit: Some(s.switch.buffer), discipline, many_to_one: spec.scheme.m21.then(|| many_to_one(spec)) }
 }
 
+fn many_to_one(spec: &RunSpec) -> many_to_one::ManyToOne {
+    let form = match spec.settings.m21.offer {
+        Offer::Window => many_to_one::Form::Window,
+        Offer::Count => many_to_one::Form::Count,
+    };
+    many_to_one::ManyToOne::new(form, m21_buffer(spec))
+}
+
 /// M21's B; a buffer in packets is that many full frames.
-fn many_to_one(spec: &RunSpec) -> ManyToOne {
+fn m21_buffer(spec: &RunSpec) -> u64 {
     let s = &spec.settings;
-    ManyToOne::new(match s.switch.buffer {
+    match s.switch.buffer {
         QueueSize::Bytes(bytes) => bytes,
         QueueSize::Packets(packets) => u64::from(packets) * (s.tcp.mss.0 + 40 + s.link.framing.0),
-    })
+    }
 }

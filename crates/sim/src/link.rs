@@ -155,7 +155,7 @@ impl Link {
                 let todo = self.take(now, packet, idle);
                 let segment = &mut self.slots.last_mut().packet.segment;
                 segment.flags |= Flags::CE.when(mark);
-                if offer < segment.mcw_offer {
+                if let Some(offer) = offer {
                     segment.mcw_offer = offer;
                 }
                 self.port.counts.marks += u64::from(mark);
@@ -179,6 +179,7 @@ impl Link {
             flow: packet.to,
             opens: flags.any(Flags::SYN),
             closes: flags.any(Flags::FIN | Flags::RST),
+            offer: packet.segment.mcw_offer,
         };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };

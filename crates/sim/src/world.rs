@@ -202,7 +202,17 @@ impl<P: Probe> World<P> {
 
     /// Gives an endpoint `bytes` to send.
     pub fn write(&mut self, endpoint: u32, bytes: u64) {
-        self.with(endpoint, |endpoint, params, now, wire| endpoint.write(params, now, bytes, wire));
+        self.write_by(endpoint, bytes, Time::NEVER);
+    }
+
+    /// Gives an endpoint its answer to what was asked at `asked`: it has the scenario's deadline.
+    pub fn answer(&mut self, endpoint: u32, bytes: u64, asked: Time) {
+        let deadline = self.spec.settings.workload.deadline.0.unwrap_or(Time::NEVER);
+        self.write_by(endpoint, bytes, asked.saturating_add(deadline));
+    }
+
+    fn write_by(&mut self, endpoint: u32, bytes: u64, deadline: Time) {
+        self.with(endpoint, |endpoint, params, now, wire| endpoint.write(params, now, bytes, deadline, wire));
     }
 
     /// Closes an endpoint's sending side.

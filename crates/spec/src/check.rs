@@ -146,7 +146,7 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
             return wrong(&["red.weight"], "a weight of zero never moves RED's average".into());
         }
     }
-    if scheme.base == crate::Base::Dctcp && s.dctcp.g.in_q(16) == 0 {
+    if scheme.base.is_dctcp_like() && s.dctcp.g.in_q(16) == 0 {
         return wrong(&["dctcp.g"], "a g of zero never moves DCTCP's alpha: the usual value is \"1/16\"".into());
     }
     if scheme.base == crate::Base::Cubic && (s.cubic.beta.in_q(10) == 0 || s.cubic.c.in_q(10) == 0) {

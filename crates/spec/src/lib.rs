@@ -22,8 +22,8 @@ pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, Host, Inputs, Kind, Link, NewReno, Red, RtoFloor, Run, Settings, Sweep, Switch,
-    Tcp, Workload,
+    Cubic, Dctcp, EcnThreshold, Ect, Host, Inputs, Kind, Link, M21, NewReno, Offer, Red, RtoFloor, Run, Settings,
+    Sweep, Switch, Tcp, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

@@ -13,6 +13,17 @@ pub enum Base {
     Cubic,
     /// RFC 8257.
     Dctcp,
+    /// DCTCP with deadlines.
+    D2tcp,
+    /// DCTCP weighted by attained service.
+    L2dct,
+}
+
+impl Base {
+    /// Whether the base needs exact echoes of marks, and brings ECN and a port that marks above a threshold.
+    pub fn is_dctcp_like(self) -> bool {
+        matches!(self, Base::Dctcp | Base::D2tcp | Base::L2dct)
+    }
 }
 
 /// What a switch port does with a packet that it could queue.
@@ -57,6 +68,8 @@ pub const REGISTRY: &[Entry] = &[
     Entry { name: "newreno", aliases: &["reno"], says: "TCP NewReno over drop-tail queues: what collapses" },
     Entry { name: "cubic", aliases: &[], says: "CUBIC over drop-tail queues: the common default today" },
     Entry { name: "dctcp", aliases: &[], says: "DCTCP over ports that mark above a threshold" },
+    Entry { name: "d2tcp", aliases: &[], says: "DCTCP that gives way the less the nearer a flow's deadline is" },
+    Entry { name: "l2dct", aliases: &[], says: "DCTCP that gives way the less the less a flow has sent" },
     Entry { name: "newreno+red", aliases: &["red"], says: "NewReno over ports that drop early at random" },
     Entry {
         name: "newreno+red+ecn",
@@ -66,12 +79,20 @@ pub const REGISTRY: &[Entry] = &[
     Entry { name: "newreno+gss", aliases: &["gss"], says: "NewReno with gentle slow start" },
     Entry { name: "cubic+gss", aliases: &[], says: "CUBIC with gentle slow start" },
     Entry { name: "dctcp+gss", aliases: &[], says: "DCTCP with gentle slow start" },
+    Entry { name: "d2tcp+gss", aliases: &[], says: "D2TCP with gentle slow start" },
+    Entry { name: "l2dct+gss", aliases: &[], says: "L2DCT with gentle slow start" },
     Entry { name: "newreno+m21", aliases: &["m21"], says: "NewReno under a window that the switch hands out" },
     Entry { name: "cubic+m21", aliases: &[], says: "CUBIC under a window that the switch hands out" },
     Entry { name: "dctcp+m21", aliases: &[], says: "DCTCP under a window that the switch hands out" },
 ];
 
-const BASES: [(&str, Base); 3] = [("newreno", Base::NewReno), ("cubic", Base::Cubic), ("dctcp", Base::Dctcp)];
+const BASES: [(&str, Base); 5] = [
+    ("newreno", Base::NewReno),
+    ("cubic", Base::Cubic),
+    ("dctcp", Base::Dctcp),
+    ("d2tcp", Base::D2tcp),
+    ("l2dct", Base::L2dct),
+];
 const DISCIPLINES: [(&str, Discipline); 3] =
     [("drop_tail", Discipline::DropTail), ("red", Discipline::Red), ("ecn_threshold", Discipline::EcnThreshold)];
 
@@ -89,7 +110,7 @@ impl Scheme {
             let near = did_you_mean(name, REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name])));
             return Err(format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", ")));
         };
-        let dctcp = base == Base::Dctcp;
+        let dctcp = base.is_dctcp_like();
         let mut scheme = Scheme { base, gss: false, m21: false, discipline: Discipline::DropTail, ecn: dctcp };
         if dctcp {
             scheme.discipline = Discipline::EcnThreshold;
@@ -132,10 +153,13 @@ impl Scheme {
         match self.base {
             Base::NewReno => {}
             Base::Cubic => sections.push("cubic"),
-            Base::Dctcp => sections.push("dctcp"),
+            Base::Dctcp | Base::D2tcp | Base::L2dct => sections.push("dctcp"),
         }
         if self.gss {
             sections.push("gss");
+        }
+        if self.m21 {
+            sections.push("m21");
         }
         match self.discipline {
             Discipline::DropTail => {}
@@ -156,7 +180,7 @@ impl fmt::Display for Scheme {
                 f.write_str(part)?;
             }
         }
-        let dctcp = self.base == Base::Dctcp;
+        let dctcp = self.base.is_dctcp_like();
         let own = if dctcp { Discipline::EcnThreshold } else { Discipline::DropTail };
         if self.discipline != own {
             let word = DISCIPLINES.iter().find(|(_, d)| *d == self.discipline).map_or("", |(word, _)| word);

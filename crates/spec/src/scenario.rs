@@ -176,7 +176,7 @@ impl Scenario {
 
     fn resolve(&self, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
         let mut settings = Settings::default();
-        if variant.scheme.ecn && variant.scheme.base == crate::Base::Dctcp {
+        if variant.scheme.ecn && variant.scheme.base.is_dctcp_like() {
             settings.tcp.ect = Ect::All;
         }
         let layers = [&self.file, &self.arguments, &variant.own];

@@ -167,6 +167,8 @@ section! {
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
         in_flight: Optional<u32> = Optional::NONE,
+        /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
+        deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
         /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless sweep.fan_in says how many besides the client.
@@ -179,7 +181,7 @@ section! {
 }
 
 section! {
-    /// DCTCP (RFC 8257).
+    /// DCTCP (RFC 8257), and what d2tcp and l2dct take over from it.
     Dctcp in "dctcp" {
         /// Weight of a new sample in alpha.
         g: Share = Share::of(1, 16),
@@ -205,6 +207,24 @@ section! {
     Gss in "gss" {
         /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
         initial_window: u32 = 2,
+    }
+}
+
+words! {
+    /// What M21's switches write into packets.
+    Offer, "\"window\" or \"count\"" {
+        /// The window that each flow may have: each switch only lowers it.
+        Window = "window",
+        /// The number of flows through the port: each switch only raises it, and the sender works out its window.
+        Count = "count",
+    }
+}
+
+section! {
+    /// A window handed out by the switch (M21).
+    M21 in "m21" {
+        /// What the switches write: each flow's window, or the number of flows.
+        offer: Offer = Offer::Window,
     }
 }
 
@@ -314,6 +334,7 @@ settings! {
     dctcp: Dctcp,
     cubic: Cubic,
     gss: Gss,
+    m21: M21,
     ecn_threshold: EcnThreshold,
     red: Red,
 }

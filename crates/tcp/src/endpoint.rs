@@ -1,5 +1,7 @@
 //! The endpoint: its state, the handshake, and who gets which part of a segment.
 
+use std::num::NonZeroU64;
+
 use fanin_laws::sender::{Law, Window};
 use fanin_units::Time;
 
@@ -95,7 +97,7 @@ pub(crate) struct Sender {
     pub say_cwr: bool,
     pub rtt: Rtt,
     /// A segment whose round trip is being measured: the number after its last byte, and when it was sent.
-    pub timed: Option<(u64, Time)>,
+    pub timed: Option<(NonZeroU64, Time)>,
     /// What was unacknowledged when the retransmission timer last fired.
     pub timed_out: u64,
     /// When the retransmission timer fires.
@@ -142,10 +144,12 @@ impl Endpoint {
         self.send_syn(params, now, wire);
     }
 
-    /// Takes `bytes` more to send.
-    pub fn write(&mut self, params: &Params, now: Time, bytes: u64, wire: &mut impl Wire) {
+    /// Takes `bytes` more to send, which ought to be there by `deadline`; `NEVER` where there is none.
+    pub fn write(&mut self, params: &Params, now: Time, bytes: u64, deadline: Time, wire: &mut impl Wire) {
         debug_assert!(!self.snd.fin, "written after close");
+        let start = self.snd.end;
         self.snd.end += bytes;
+        self.law.begin(start, self.snd.end, deadline);
         self.transmit(params, now, wire);
     }
 
@@ -350,7 +354,7 @@ impl Endpoint {
             | Flags::CWR.when(ecn && !answer)
             | Flags::ECT.when(ecn && params.ect == Ect::All);
         let first = self.snd.nxt == 0;
-        self.snd.timed = first.then_some((1, now));
+        self.snd.timed = first.then_some((NonZeroU64::MIN, now));
         (self.snd.nxt, self.snd.high) = (1, 1);
         let header = header_bytes(params.option_bytes() + params.syn_option_bytes(), 0);
         let segment = Segment { seq: 0, header, len: 0, ..self.blank(params, now, flags) };

@@ -314,10 +314,10 @@ impl Endpoint {
             let duplicate = ack == una && sack.is_empty() && segment.span() == 0;
             let repaired = rack.settle_probe(ack, duplicate) && rack.phase == Phase::Open;
             if repaired {
-                self.answer_repaired_loss(flight);
+                self.answer_repaired_loss(now, flight);
             }
             let lost = rack.detect(params, now, self.snd.rtt.srtt());
-            self.change_phase(&mut rack, params, flight, facts.as_ref().filter(|_| !repaired));
+            self.change_phase(&mut rack, params, now, flight, facts.as_ref().filter(|_| !repaired));
             if facts.is_some() {
                 rack.rto_at = Time::NEVER;
                 self.start_timers(&mut rack, params, now);
@@ -343,16 +343,16 @@ impl Endpoint {
     }
 
     /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
-    fn answer_repaired_loss(&mut self, flight: u64) {
+    fn answer_repaired_loss(&mut self, now: Time, flight: u64) {
         if self.snd.cwr.is_none() {
-            self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight as u32, &self.snd.window);
+            self.cut(Cause::Loss, now, flight, self.snd.window);
             self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
             self.snd.say_cwr = self.ecn;
         }
     }
 
     /// Ends recovery, begins it, or grows the window.
-    fn change_phase(&mut self, rack: &mut Rack, params: &Params, flight: u64, facts: Option<&Ack>) {
+    fn change_phase(&mut self, rack: &mut Rack, params: &Params, now: Time, flight: u64, facts: Option<&Ack>) {
         let mut growing = rack.phase == Phase::Loss;
         if facts.is_some() && rack.phase != Phase::Open && self.snd.una >= self.snd.recover {
             if let Phase::Recovery(_) = rack.phase {
@@ -367,12 +367,12 @@ impl Endpoint {
         {
             self.end_reduction();
             if facts.ece && rack.lost_segments == 0 {
-                self.reduce_for_mark_of(params, flight);
+                self.reduce_for_mark_of(params, now, flight);
                 growing = false;
             }
         }
         if rack.phase == Phase::Open && rack.lost_segments > 0 {
-            self.enter_recovery_by_time(rack, flight);
+            self.enter_recovery_by_time(rack, now, flight);
         } else if let Some(facts) = facts
             && growing
             && self.snd.cwr.is_none()
@@ -381,13 +381,13 @@ impl Endpoint {
         }
     }
 
-    fn enter_recovery_by_time(&mut self, rack: &mut Rack, flight: u64) {
+    fn enter_recovery_by_time(&mut self, rack: &mut Rack, now: Time, flight: u64) {
         self.stats.fast_retransmits += 1;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if self.snd.una > self.snd.cwr_high || !self.ecn {
             // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
             let within = flight.min(self.law.usable(&self.snd.window).into());
-            self.snd.window.ssthresh = self.law.cut(Cause::Loss, within as u32, &self.snd.window);
+            self.cut(Cause::Loss, now, within, self.snd.window);
             self.snd.say_cwr = self.ecn;
         }
         self.snd.cwr = None;
@@ -547,7 +547,7 @@ impl Endpoint {
         if rack.reorder_at <= now {
             let lost = rack.detect(params, now, self.snd.rtt.srtt());
             if rack.phase == Phase::Open {
-                self.change_phase(&mut rack, params, self.snd.high - self.snd.una, None);
+                self.change_phase(&mut rack, params, now, self.snd.high - self.snd.una, None);
                 self.send_on_ack(&mut rack, params, now, News { delivered: 0, lost }, false, wire);
             } else {
                 // No ACK, so no new quota: what was found lost makes room in the window.
@@ -586,7 +586,7 @@ impl Endpoint {
                 window.cwnd = window.ssthresh;
             }
             let flight = (self.snd.high - self.snd.una).min(window.cwnd.max(params.mss).into());
-            self.snd.window.ssthresh = self.law.cut(Cause::Timeout, flight as u32, &window);
+            self.cut(Cause::Timeout, now, flight, window);
         }
         self.snd.rtt.back_off();
         self.snd.say_cwr = self.ecn;

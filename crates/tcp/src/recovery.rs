@@ -113,8 +113,7 @@ impl Endpoint {
                 _ if self.snd.dup_acks > 0 => self.snd.limited,
                 _ => 0,
             };
-            let flight = flight.saturating_sub(less.into()) as u32;
-            self.snd.window.ssthresh = self.law.cut(Cause::Loss, flight, &self.snd.window);
+            self.cut(Cause::Loss, now, flight.saturating_sub(less.into()), self.snd.window);
             // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
             self.snd.say_cwr = self.ecn;
         }
@@ -313,7 +312,7 @@ impl Endpoint {
         self.snd.timed_out = self.snd.una;
         if !again {
             // The same segment's next timeouts leave ssthresh as it is (RFC 5681, equation 4 and what follows it).
-            let flight = self.in_flight() as u32;
+            let flight = self.in_flight();
             let window = match self.snd.recovery {
                 // Inflated by duplicates: ssthresh is what the flow had.
                 Recovery::Fast { .. } | Recovery::Sack(_) => {
@@ -321,7 +320,7 @@ impl Endpoint {
                 }
                 _ => self.snd.window,
             };
-            self.snd.window.ssthresh = self.law.cut(Cause::Timeout, flight, &window);
+            self.cut(Cause::Timeout, now, flight, window);
         }
         self.snd.rtt.back_off();
         self.snd.window.cwnd = params.mss;

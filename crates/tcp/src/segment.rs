@@ -66,9 +66,9 @@ pub struct Segment {
     pub ack: u32,
     /// Receive window, bytes (scaled already).
     pub window: u32,
-    /// The window that switches hand out on the way, `u32::MAX` where none has: only lowered.
+    /// What switches hand out on the way: a window, only lowered, or a count, only raised; `u32::MAX` where none has.
     pub mcw_offer: u32,
-    /// The window that was handed out on the way here, echoed; `u32::MAX` for none.
+    /// What was handed out on the way here, echoed; `u32::MAX` for none.
     pub mcw_echo: u32,
     /// Timestamp, microseconds.
     pub ts_val: u32,

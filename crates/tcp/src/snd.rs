@@ -1,6 +1,8 @@
 //! The sending half in good times: what an ACK of new data does, and what may be sent.
 
-use fanin_laws::sender::{Ack, Cause};
+use std::num::NonZeroU64;
+
+use fanin_laws::sender::{Ack, Cause, Congestion, Window};
 use fanin_units::Time;
 
 use crate::endpoint::{Endpoint, microseconds};
@@ -111,7 +113,7 @@ impl Endpoint {
             if ack > self.snd.cwr_high {
                 self.end_reduction();
                 if ece {
-                    self.reduce_for_mark(params);
+                    self.reduce_for_mark(params, now);
                 } else {
                     self.law.grow(&facts, &mut self.snd.window);
                 }
@@ -142,7 +144,7 @@ impl Endpoint {
             Some(Time::from_micros(u64::from(micros).max(1)))
         } else {
             match self.snd.timed {
-                Some((end, sent)) if ack >= end => {
+                Some((end, sent)) if ack >= end.get() => {
                     self.snd.timed = None;
                     Some(now.since(sent))
                 }
@@ -155,15 +157,21 @@ impl Endpoint {
         sample
     }
 
+    /// Sets ssthresh after congestion with `flight` bytes outstanding and this window.
+    pub(crate) fn cut(&mut self, cause: Cause, now: Time, flight: u64, window: Window) {
+        let at = Congestion { now, flight: flight as u32, una: self.snd.una, srtt: self.snd.rtt.srtt() };
+        self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
+    }
+
     /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window. With proportional rate reduction the window comes
     /// down over a round trip, as deployed stacks have it, else at once.
-    fn reduce_for_mark(&mut self, params: &Params) {
-        self.reduce_for_mark_of(params, self.snd.high - self.snd.una);
+    fn reduce_for_mark(&mut self, params: &Params, now: Time) {
+        self.reduce_for_mark_of(params, now, self.snd.high - self.snd.una);
     }
 
     /// The same with `flight` bytes outstanding before this ACK.
-    pub(crate) fn reduce_for_mark_of(&mut self, params: &Params, flight: u64) {
-        self.snd.window.ssthresh = self.law.cut(Cause::Ecn, flight as u32, &self.snd.window);
+    pub(crate) fn reduce_for_mark_of(&mut self, params: &Params, now: Time, flight: u64) {
+        self.cut(Cause::Ecn, now, flight, self.snd.window);
         if params.sack {
             self.snd.cwr = Some(Prr::new(flight));
         } else {
@@ -279,7 +287,7 @@ impl Endpoint {
         }
         if fresh {
             if self.snd.timed.is_none() {
-                self.snd.timed = Some((end + u64::from(fin), now));
+                self.snd.timed = NonZeroU64::new(end + u64::from(fin)).map(|end| (end, now));
             }
         } else {
             self.stats.retransmits += 1;

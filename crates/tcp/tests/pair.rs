@@ -27,7 +27,7 @@ fn law(kind: u8, params: &Params) -> Law {
         mss: params.mss,
         base,
         slow_start: (kind >= 3).then(GentleSlowStart::default),
-        cap: params.mcw_option.then(|| MaxCwnd::new(params.option_bytes())),
+        cap: params.mcw_option.then(|| MaxCwnd::new(params.option_bytes() as u8)),
     }
 }
 

@@ -31,7 +31,7 @@ fn transfer(sack: bool) {
     let (mut there, mut back) = (Pipe::default(), Pipe::default());
     let (mut now, mut sent) = (Time::ZERO, 0);
     client.connect(&params, now, &mut there);
-    client.write(&params, now, BYTES, &mut there);
+    client.write(&params, now, BYTES, Time::NEVER, &mut there);
     client.close(&params, now, &mut there);
     server.close(&params, now, &mut back);
     for _ in 0..20_000 {

@@ -1,8 +1,9 @@
 //! Many to one: the switch counts a port's flows and hands each an equal part of the buffer.
 //! Sources: Adesanmi and Mhamdi, "M21TCP: Overcoming TCP Incast Congestion in Data Centres" (CloudNet 2015),
-//!          section III-C, item 1, equation 1.
+//!          sections III-B and III-C, item 1, equation 1.
 //! Law:     MCW = (B - MHS N) / N, MHS = 42 B; N counts flows up at SYN and SYN-ACK, down at FIN and RST, once each
-//!          however often they are sent; a packet's MCW is only lowered along its path.
+//!          however often they are sent. A packet's MCW is only lowered along its path; in the other form it carries N,
+//!          which is only raised, and the sender does the division.
 //! Units:   bytes. Where the buffer is in packets, B is that many full frames.
 //! Owns:    the port's set of open flows.
 //! Departs: nowhere.
@@ -15,9 +16,31 @@ use super::Header;
 /// The least size of the headers of a packet, which equation 1 takes off once a flow.
 const MHS: u32 = 42;
 
+/// What no switch has written on yet.
+pub const NO_OFFER: u32 = u32::MAX;
+
+/// What packets carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The window that each flow may have.
+    Window,
+    /// The number of flows.
+    Count,
+}
+
+/// Equation 1: the window of each of `flows` flows through `buffer` bytes.
+#[inline]
+pub fn max_cwnd(buffer: u64, flows: u32) -> u32 {
+    match buffer.checked_div(flows.into()) {
+        None => u32::MAX,
+        Some(share) => u32::try_from(share).unwrap_or(u32::MAX - 1).saturating_sub(MHS),
+    }
+}
+
 /// One port's state.
 #[derive(Clone, Debug)]
 pub struct ManyToOne {
+    form: Form,
     buffer: u64,
     open: BTreeSet<u32>,
     offer: u32,
@@ -25,17 +48,22 @@ pub struct ManyToOne {
 
 impl ManyToOne {
     /// A port without flows in front of `buffer` bytes.
-    pub fn new(buffer: u64) -> ManyToOne {
-        ManyToOne { buffer, open: BTreeSet::new(), offer: u32::MAX }
+    pub fn new(form: Form, buffer: u64) -> ManyToOne {
+        ManyToOne { form, buffer, open: BTreeSet::new(), offer: NO_OFFER }
     }
 
-    /// Counts a flow that opens or closes, and gives the window for the packet's flow.
+    /// Counts a flow that opens or closes, and gives what the packet carries on: the least window, the largest count
+    /// of the ports so far.
     #[inline]
     pub fn enqueue(&mut self, header: &Header) -> u32 {
         if header.opens | header.closes {
             self.count(header);
         }
-        self.offer
+        match self.form {
+            Form::Window => self.offer.min(header.offer),
+            Form::Count if self.offer == NO_OFFER || header.offer == NO_OFFER => self.offer.min(header.offer),
+            Form::Count => self.offer.max(header.offer),
+        }
     }
 
     fn count(&mut self, header: &Header) {
@@ -44,9 +72,11 @@ impl ManyToOne {
         } else {
             self.open.insert(header.flow);
         }
-        self.offer = match self.open.len() as u64 {
-            0 => u32::MAX,
-            n => u32::try_from(self.buffer / n).unwrap_or(u32::MAX - 1).saturating_sub(MHS),
+        let flows = self.open.len() as u32;
+        self.offer = match self.form {
+            _ if flows == 0 => NO_OFFER,
+            Form::Window => max_cwnd(self.buffer, flows),
+            Form::Count => flows,
         };
     }
 }

@@ -38,6 +38,8 @@ pub struct Header {
     pub opens: bool,
     /// FIN or RST is set: the flow closes.
     pub closes: bool,
+    /// What the ports before this one hand out to the flow.
+    pub offer: u32,
 }
 
 /// Why a packet is dropped.
@@ -60,8 +62,8 @@ pub enum Verdict {
     Admit {
         /// Set CE.
         mark: bool,
-        /// The window that the port hands out: the packet carries the least of these; `u32::MAX` where there is none.
-        offer: u32,
+        /// What the packet carries on of what ports hand out, where this port does.
+        offer: Option<u32>,
     },
 }
 
@@ -116,7 +118,7 @@ impl Law {
         if !drop_tail::has_room(self.limit, queue, header) {
             return Verdict::Drop(Drop::Full);
         }
-        let offer = self.many_to_one.as_mut().map_or(u32::MAX, |m21| m21.enqueue(header));
+        let offer = self.many_to_one.as_mut().map(|m21| m21.enqueue(header));
         Verdict::Admit { mark, offer }
     }
 }

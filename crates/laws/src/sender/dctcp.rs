@@ -65,23 +65,32 @@ impl Dctcp {
 
     /// One segment for every window of whole segments acknowledged.
     pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        self.grow_by(mss, ack, mss, window);
+    }
+
+    /// `step` bytes for every window of whole segments acknowledged.
+    pub(super) fn grow_by(&mut self, step: u32, ack: &Ack, mss: u32, window: &mut Window) {
         self.towards_step = self.towards_step.saturating_add(ack.acked);
         let whole = (window.cwnd - window.cwnd % mss).max(mss);
         if self.towards_step >= whole {
             self.towards_step -= whole;
-            window.cwnd = window.cwnd.saturating_add(mss);
+            window.cwnd = window.cwnd.saturating_add(step);
         }
     }
 
     /// The window after a mark (RFC 8257, section 3.5).
     pub fn cut(&self, mss: u32, window: &Window) -> u32 {
-        let off = (u64::from(window.cwnd) * u64::from(self.alpha_q16)) >> 17;
-        // alpha is at most one, so at most half the window goes.
-        (window.cwnd - off as u32).max(2 * mss)
+        less_half_of(self.alpha_q16, mss, window)
     }
 
     /// The running estimate of the share of marked bytes, in 1/65536.
     pub fn alpha_q16(&self) -> u32 {
         self.alpha_q16
     }
+}
+
+/// The window less half of a share of it, at least two segments. The share is at most one: at most half goes.
+pub(super) fn less_half_of(share_q16: u32, mss: u32, window: &Window) -> u32 {
+    let off = (u64::from(window.cwnd) * u64::from(share_q16)) >> 17;
+    (window.cwnd - off as u32).max(2 * mss)
 }

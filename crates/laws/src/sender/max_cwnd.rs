@@ -1,7 +1,8 @@
 //! The window's cap, handed out by the switch: M21's sender half.
 //! Sources: Adesanmi and Mhamdi, "M21TCP: Overcoming TCP Incast Congestion in Data Centres" (CloudNet 2015),
 //!          section III-C, item 3, equation 2.
-//! Law:     cwnd <- min(cwnd + growth, MCW), less the sender's own option bytes.
+//! Law:     cwnd <- min(cwnd + growth, MCW), less the sender's own option bytes. Where switches write the number of
+//!          flows, the sender works MCW out from it and from the buffer that it was told (section III-B).
 //! Units:   bytes.
 //! Owns:    the latest MCW that the receiver echoed. The base law owns growth and cuts.
 //! Departs: whole segments are sent while one fits, since the switch's formula takes off one header a window and
@@ -10,6 +11,7 @@
 //! Checked: vectors/max_cwnd.json; tests/trajectories/max_cwnd.txt.
 
 use super::Window;
+use crate::port::many_to_one::{Form, NO_OFFER, max_cwnd};
 
 /// The least window.
 const FLOOR: u32 = 64;
@@ -17,31 +19,43 @@ const FLOOR: u32 = 64;
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct MaxCwnd {
+    /// What switches write.
+    form: Form,
+    option_bytes: u8,
     mcw: u32,
-    option_bytes: u32,
+    /// What counted flows share, bytes.
+    buffer: u32,
 }
 
 impl MaxCwnd {
-    /// No window is handed out yet; the sender's segments carry `option_bytes` of TCP options.
-    pub fn new(option_bytes: u32) -> MaxCwnd {
-        MaxCwnd { mcw: u32::MAX, option_bytes }
+    /// Switches write windows, none has yet; the sender's segments carry `option_bytes` of TCP options.
+    pub fn new(option_bytes: u8) -> MaxCwnd {
+        MaxCwnd { form: Form::Window, option_bytes, mcw: NO_OFFER, buffer: 0 }
     }
 
-    /// Takes the MCW that an ACK echoed; `u32::MAX` says that no switch wrote one.
+    /// Switches write the number of flows that share `buffer` bytes.
+    pub fn counting(buffer: u32, option_bytes: u8) -> MaxCwnd {
+        MaxCwnd { form: Form::Count, buffer, ..MaxCwnd::new(option_bytes) }
+    }
+
+    /// Takes what an ACK echoed, unless no switch wrote anything.
     #[inline]
-    pub fn allot(&mut self, mcw: u32) {
-        if mcw != u32::MAX {
-            self.mcw = mcw;
+    pub fn allot(&mut self, echoed: u32) {
+        if echoed != NO_OFFER {
+            self.mcw = match self.form {
+                Form::Window => echoed,
+                Form::Count => max_cwnd(self.buffer.into(), echoed),
+            };
         }
     }
 
     /// How much may be in flight: whole segments while one fits.
     #[inline]
     pub fn limit(&self, mss: u32) -> u32 {
-        if self.mcw == u32::MAX {
+        if self.mcw == NO_OFFER {
             return u32::MAX;
         }
-        let limit = self.mcw.saturating_sub(self.option_bytes);
+        let limit = self.mcw.saturating_sub(self.option_bytes.into());
         if limit >= mss { limit - limit % mss } else { limit.max(FLOOR) }
     }
 

@@ -1,21 +1,25 @@
 //! The sender's window: a base law, an optional gentler slow start, an optional cap.
 //!
 //! The endpoint owns the scoreboard, loss recovery, the retransmission timer, the once-a-window gate on ECE, and the
-//! [`Window`] itself. It tells the law of every ACK ([`Law::observe`]), asks it to [`grow`](Law::grow) the window
-//! outside recovery, asks for a new ssthresh on congestion ([`Law::cut`]), and asks how much of the window is
-//! [`usable`](Law::usable).
+//! [`Window`] itself. It tells the law what the application sends ([`Law::begin`]) and of every ACK ([`Law::observe`]),
+//! asks it to [`grow`](Law::grow) the window outside recovery, asks for a new ssthresh on congestion ([`Law::cut`]), and
+//! asks how much of the window is [`usable`](Law::usable).
 
 pub mod cubic;
+pub mod d2tcp;
 pub mod dctcp;
 pub mod gentle_slow_start;
+pub mod l2dct;
 pub mod max_cwnd;
 pub mod newreno;
 
 use fanin_units::Time;
 
 use cubic::Cubic;
+use d2tcp::D2tcp;
 use dctcp::Dctcp;
 use gentle_slow_start::GentleSlowStart;
+use l2dct::L2dct;
 use max_cwnd::MaxCwnd;
 
 /// The congestion window and the slow-start threshold, in bytes.
@@ -46,6 +50,19 @@ pub struct Ack {
     pub srtt: Time,
 }
 
+/// How a sender stands when it meets congestion.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// When.
+    pub now: Time,
+    /// Bytes outstanding.
+    pub flight: u32,
+    /// The first byte not yet acknowledged.
+    pub una: u64,
+    /// The smoothed round-trip time.
+    pub srtt: Time,
+}
+
 /// Why the window is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -66,6 +83,22 @@ pub enum Base {
     Cubic(Cubic),
     /// RFC 8257.
     Dctcp(Dctcp),
+    /// DCTCP with deadlines.
+    D2tcp(D2tcp),
+    /// DCTCP weighted by attained service.
+    L2dct(L2dct),
+}
+
+impl Base {
+    /// The share of marked bytes, where the base keeps one.
+    pub fn dctcp(&self) -> Option<&Dctcp> {
+        match self {
+            Base::NewReno | Base::Cubic(_) => None,
+            Base::Dctcp(dctcp) => Some(dctcp),
+            Base::D2tcp(d2tcp) => Some(&d2tcp.dctcp),
+            Base::L2dct(l2dct) => Some(&l2dct.dctcp),
+        }
+    }
 }
 
 /// One sender's law.
@@ -89,11 +122,23 @@ impl Law {
         }
     }
 
+    /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
+    pub fn begin(&mut self, start: u64, end: u64, deadline: Time) {
+        match &mut self.base {
+            Base::NewReno | Base::Cubic(_) | Base::Dctcp(_) => {}
+            Base::D2tcp(d2tcp) => d2tcp.begin(end, deadline),
+            Base::L2dct(l2dct) => l2dct.begin(start),
+        }
+    }
+
     /// Learns from an ACK, in recovery too.
     #[inline]
     pub fn observe(&mut self, ack: &Ack) {
-        if let Base::Dctcp(dctcp) = &mut self.base {
-            dctcp.observe(ack);
+        match &mut self.base {
+            Base::NewReno | Base::Cubic(_) => {}
+            Base::Dctcp(dctcp) => dctcp.observe(ack),
+            Base::D2tcp(d2tcp) => d2tcp.dctcp.observe(ack),
+            Base::L2dct(l2dct) => l2dct.dctcp.observe(ack),
         }
         if let Some(gss) = &mut self.slow_start {
             gss.observe(ack);
@@ -112,6 +157,8 @@ impl Law {
             match &mut self.base {
                 Base::NewReno => newreno::congestion_avoidance(self.mss, window),
                 Base::Dctcp(dctcp) => dctcp.congestion_avoidance(ack, self.mss, window),
+                Base::D2tcp(d2tcp) => d2tcp.dctcp.congestion_avoidance(ack, self.mss, window),
+                Base::L2dct(l2dct) => l2dct.congestion_avoidance(ack, self.mss, window),
                 Base::Cubic(cubic) => cubic.congestion_avoidance(ack, self.mss, window),
             }
         }
@@ -120,23 +167,22 @@ impl Law {
         }
     }
 
-    /// The new ssthresh after congestion with `flight` bytes outstanding; the endpoint sets the window by its recovery.
-    pub fn cut(&mut self, cause: Cause, flight: u32, window: &Window) -> u32 {
-        match &mut self.base {
-            Base::NewReno => newreno::ssthresh(flight, self.mss),
-            Base::Cubic(cubic) => cubic.cut(cause, flight, self.mss, window),
-            Base::Dctcp(dctcp) => match cause {
-                Cause::Ecn => dctcp.cut(self.mss, window),
-                Cause::Loss | Cause::Timeout => newreno::ssthresh(flight, self.mss),
-            },
+    /// The new ssthresh after congestion; the endpoint sets the window by its recovery.
+    pub fn cut(&mut self, cause: Cause, at: &Congestion, window: &Window) -> u32 {
+        match (&mut self.base, cause) {
+            (Base::Cubic(cubic), _) => cubic.cut(cause, at.flight, self.mss, window),
+            (Base::Dctcp(dctcp), Cause::Ecn) => dctcp.cut(self.mss, window),
+            (Base::D2tcp(d2tcp), Cause::Ecn) => d2tcp.cut(at, self.mss, window),
+            (Base::L2dct(l2dct), Cause::Ecn) => l2dct.cut(at, self.mss, window),
+            _ => newreno::ssthresh(at.flight, self.mss),
         }
     }
 
-    /// Takes the window that the network allots, where the law has a cap.
+    /// Takes what the network hands out, where the law has a cap.
     #[inline]
-    pub fn allot(&mut self, max_cwnd: u32) {
+    pub fn allot(&mut self, offer: u32) {
         if let Some(cap) = &mut self.cap {
-            cap.allot(max_cwnd);
+            cap.allot(offer);
         }
     }
 

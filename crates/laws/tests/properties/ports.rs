@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
 use fanin_laws::port::red::{self, Red};
 use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
@@ -55,7 +55,7 @@ fn run(law: &Law, steps: &[Step], seed: u64) -> Vec<(Queue, Header, Verdict)> {
         let now = Time::from_micros(10 * index);
         match *step {
             Step::Packet { bytes, ect, flow, opens, closes } => {
-                let header = Header { bytes, ect, flow, opens, closes };
+                let header = Header { bytes, ect, flow, opens, closes, offer: NO_OFFER };
                 let verdict = law.enqueue(now, &queue, &header, &mut rng);
                 verdicts.push((queue, header, verdict));
                 if matches!(verdict, Verdict::Admit { .. }) {
@@ -97,7 +97,7 @@ proptest! {
                 Verdict::Admit { mark, offer } => {
                     prop_assert!(fits, "admitted into {queue:?}");
                     prop_assert!(!mark || header.ect, "marked what is not ECN-capable");
-                    prop_assert_eq!(offer, u32::MAX);
+                    prop_assert_eq!(offer, None);
                 }
                 Verdict::Drop(Drop::Full) => prop_assert!(!fits, "dropped from {queue:?}"),
                 Verdict::Drop(Drop::NotEct) => prop_assert!(!header.ect),
@@ -124,7 +124,7 @@ proptest! {
         steps in steps(),
         seed in any::<u64>(),
     ) {
-        let law = Law { limit: Some(QueueSize::Packets(50)), discipline, many_to_one: Some(ManyToOne::new(65_536)) };
+        let law = Law { limit: Some(QueueSize::Packets(50)), discipline, many_to_one: Some(ManyToOne::new(Form::Window, 65_536)) };
         let verdicts = |law| run(law, &steps, seed).into_iter().map(|(_, _, verdict)| verdict).collect::<Vec<_>>();
         prop_assert_eq!(verdicts(&law), verdicts(&law));
     }
@@ -150,7 +150,7 @@ proptest! {
         for (index, (packets, idle)) in (0..).zip(lengths) {
             let idle_since = (idle && packets == 0).then_some(Time::from_micros(index));
             let queue = Queue { bytes: u64::from(packets) * 1500, packets, idle_since };
-            let header = Header { bytes: 1500, ect: false, flow: 0, opens: false, closes: false };
+            let header = Header { bytes: 1500, ect: false, flow: 0, opens: false, closes: false, offer: NO_OFFER };
             red.enqueue(Time::from_micros(2 * index), &queue, &header, &mut rng);
             most = most.max(u64::from(packets) << 16);
             prop_assert!(red.avg_q16() <= most);
@@ -159,10 +159,10 @@ proptest! {
 
     #[test]
     fn many_to_one_counts_the_flows_that_a_set_holds(buffer in 0..10_000_000u64, steps in steps()) {
-        let (mut law, mut open) = (ManyToOne::new(buffer), BTreeSet::new());
+        let (mut law, mut open) = (ManyToOne::new(Form::Window, buffer), BTreeSet::new());
         for step in steps {
             let Step::Packet { bytes, ect, flow, opens, closes } = step else { continue };
-            let offer = law.enqueue(&Header { bytes, ect, flow, opens, closes });
+            let offer = law.enqueue(&Header { bytes, ect, flow, opens, closes, offer: NO_OFFER });
             if closes {
                 open.remove(&flow);
             } else if opens {
@@ -181,7 +181,7 @@ proptest! {
 fn the_largest_queues_overflow_nothing() {
     let queue = Queue { bytes: 1 << 46, packets: u32::MAX, idle_since: None };
     let idle = Queue { bytes: 0, packets: 0, idle_since: Some(Time::ZERO) };
-    let header = Header { bytes: u32::MAX, ect: true, flow: u32::MAX, opens: true, closes: false };
+    let header = Header { bytes: u32::MAX, ect: true, flow: u32::MAX, opens: true, closes: false, offer: NO_OFFER };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for (min_th, max_th) in [
         (QueueSize::Bytes(0), QueueSize::Bytes(1 << 46)),
@@ -203,7 +203,7 @@ fn the_largest_queues_overflow_nothing() {
             let mut law = Law {
                 limit: Some(QueueSize::Bytes(u64::MAX)),
                 discipline: Discipline::Red(Red::new(params)),
-                many_to_one: Some(ManyToOne::new(u64::MAX)),
+                many_to_one: Some(ManyToOne::new(Form::Window, u64::MAX)),
             };
             for queue in [queue, idle, queue, idle] {
                 law.enqueue(Time::NEVER, &queue, &header, &mut rng);

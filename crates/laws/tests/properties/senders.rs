@@ -1,10 +1,12 @@
 //! What holds for senders: bounds of windows and shares.
 
 use fanin_laws::sender::cubic::{self, Cubic};
+use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
+use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Base, Cause, Law, Window};
+use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Window};
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -23,6 +25,11 @@ enum Step {
         flight: u32,
     },
     Allot(u32),
+    /// So many bytes to send within so many microseconds.
+    Begin {
+        bytes: u64,
+        within_us: Option<u64>,
+    },
 }
 
 fn laws() -> impl Strategy<Value = Law> {
@@ -31,11 +38,16 @@ fn laws() -> impl Strategy<Value = Law> {
         (512..=1024u32, 1..=1024u32, any::<bool>()).prop_map(|(beta_q10, c_q10, fast_convergence)| {
             Base::Cubic(Cubic::new(cubic::Params { beta_q10, c_q10, fast_convergence }))
         }),
-        (1..=65_536u32, 0..=65_536u32).prop_map(|(g_q16, initial_alpha_q16)| {
-            Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16, initial_alpha_q16 }))
+        (1..=65_536u32, 0..=65_536u32, 0..3).prop_map(|(g_q16, initial_alpha_q16, kind)| {
+            let params = dctcp::Params { g_q16, initial_alpha_q16 };
+            match kind {
+                0 => Base::Dctcp(Dctcp::new(&params)),
+                1 => Base::D2tcp(D2tcp::new(&params)),
+                _ => Base::L2dct(L2dct::new(&params)),
+            }
         }),
     ];
-    (64..9000u32, base, any::<bool>(), prop::option::of(0..40u32)).prop_map(|(mss, base, gss, option)| Law {
+    (64..9000u32, base, any::<bool>(), prop::option::of(0..40u8)).prop_map(|(mss, base, gss, option)| Law {
         mss,
         base,
         slow_start: gss.then(GentleSlowStart::default),
@@ -54,7 +66,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         .prop_map(|(acked, wait_us, ece, rtt_us, outstanding)| Step::Ack { acked, wait_us, ece, rtt_us, outstanding });
     let cause = prop_oneof![Just(Cause::Loss), Just(Cause::Timeout), Just(Cause::Ecn)];
     let cut = (cause, sizes()).prop_map(|(cause, flight)| Step::Cut { cause, flight });
-    prop::collection::vec(prop_oneof![6 => ack, 2 => cut, 1 => sizes().prop_map(Step::Allot)], 1..60)
+    let begin = (any::<u64>(), prop::option::of(0..10_000_000u64));
+    let begin = begin.prop_map(|(bytes, within_us)| Step::Begin { bytes, within_us });
+    prop::collection::vec(prop_oneof![6 => ack, 2 => cut, 1 => begin, 1 => sizes().prop_map(Step::Allot)], 1..60)
 }
 
 /// The largest window after an ACK: one MSS more, or, where gentle slow start ends a window, twice the window; CUBIC's
@@ -84,14 +98,14 @@ proptest! {
     ) {
         let (mut law, mss) = (law, law.mss);
         let mut window = Window { cwnd: cwnd.max(mss), ssthresh: ssthresh.max(2 * mss) };
-        let (mut now, mut una, mut handed_out) = (Time::ZERO, 1, u32::MAX);
+        let (mut now, mut una, mut srtt, mut handed_out) = (Time::ZERO, 1, Time::ZERO, u32::MAX);
         for step in steps {
             match step {
                 Step::Ack { acked, wait_us, ece, rtt_us, outstanding } => {
                     now += Time::from_micros(wait_us);
                     una += u64::from(acked);
                     let rtt = rtt_us.map(Time::from_micros);
-                    let srtt = rtt.unwrap_or(Time::ZERO);
+                    srtt = rtt.unwrap_or(srtt);
                     let ack = Ack { now, acked, una, nxt: una + u64::from(outstanding), ece, rtt, srtt };
                     law.observe(&ack);
                     let before = window;
@@ -101,10 +115,11 @@ proptest! {
                     prop_assert!(law.cap.is_some() || window.cwnd >= before.cwnd, "{before:?} shrank to {window:?}");
                 }
                 Step::Cut { cause, flight } => {
-                    let cut = law.cut(cause, flight, &window);
+                    let at = Congestion { now, flight, una, srtt };
+                    let cut = law.cut(cause, &at, &window);
                     prop_assert!(cut >= 2 * mss);
                     let most = match (cause, law.base) {
-                        (Cause::Ecn, Base::Dctcp(_)) => {
+                        (Cause::Ecn, Base::Dctcp(_) | Base::D2tcp(_) | Base::L2dct(_)) => {
                             prop_assert!(cut >= window.cwnd / 2, "under half of {}", window.cwnd);
                             window.cwnd
                         }
@@ -119,6 +134,10 @@ proptest! {
                     law.allot(mcw);
                     handed_out = if mcw == u32::MAX { handed_out } else { mcw };
                 }
+                Step::Begin { bytes, within_us } => {
+                    let deadline = within_us.map_or(Time::NEVER, |us| now + Time::from_micros(us));
+                    law.begin(una, una.saturating_add(bytes), deadline);
+                }
             }
             prop_assert!(window.cwnd >= mss, "under one segment: {window:?}");
             let usable = law.usable(&window);
@@ -128,7 +147,7 @@ proptest! {
                 // What the cap holds back is cut at whole segments while one fits.
                 prop_assert!(usable == window.cwnd || usable < mss || usable.is_multiple_of(mss));
             }
-            if let Base::Dctcp(dctcp) = &law.base {
+            if let Some(dctcp) = law.base.dctcp() {
                 prop_assert!(dctcp.alpha_q16() <= 65_536);
             }
             if let Some(gss) = &law.slow_start {
@@ -193,11 +212,44 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn a_nearer_deadline_never_cuts_deeper(
+        alpha_q16 in 0..=65_536u32,
+        cwnd in 1..1000u32,
+        bytes in 1..10_000_000u64,
+        srtt_us in 1..10_000u64,
+        mut waits in prop::collection::vec(0..1_000_000u64, 2..10),
+    ) {
+        let params = dctcp::Params { g_q16: 4096, initial_alpha_q16: alpha_q16 };
+        let window = Window { cwnd: cwnd * 1000, ssthresh: u32::MAX };
+        let at = Congestion { now: Time::ZERO, flight: window.cwnd, una: 1, srtt: Time::from_micros(srtt_us) };
+        waits.sort_unstable();
+        let cuts: Vec<u32> = waits.into_iter().map(|us| {
+            let mut d2tcp = D2tcp::new(&params);
+            d2tcp.begin(1 + bytes, Time::from_micros(us));
+            d2tcp.cut(&at, 1000, &window)
+        }).collect();
+        prop_assert!(cuts.is_sorted_by(|near, far| near >= far), "{cuts:?}");
+    }
+
+    #[test]
+    fn a_flow_that_has_sent_more_weighs_no_more(mut sent in prop::collection::vec(0..3_000_000u64, 2..20)) {
+        let mut l2dct = L2dct::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: 0 });
+        l2dct.begin(1);
+        sent.sort_unstable();
+        let weights: Vec<u64> = sent.into_iter().map(|bytes| l2dct.weight_q16(1 + bytes)).collect();
+        prop_assert!(weights.is_sorted_by(|little, much| little >= much), "{weights:?}");
+        prop_assert!(weights.iter().all(|weight| (8192..=163_840).contains(weight)), "{weights:?}");
+    }
+}
+
 #[test]
 fn the_largest_windows_overflow_nothing() {
     let cubic = Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true });
-    let dctcp = Dctcp::new(&dctcp::Params { g_q16: 65_536, initial_alpha_q16: 65_536 });
-    for base in [Base::NewReno, Base::Cubic(cubic), Base::Dctcp(dctcp)] {
+    let params = dctcp::Params { g_q16: 65_536, initial_alpha_q16: 65_536 };
+    let (d2tcp, l2dct) = (Base::D2tcp(D2tcp::new(&params)), Base::L2dct(L2dct::new(&params)));
+    for base in [Base::NewReno, Base::Cubic(cubic), Base::Dctcp(Dctcp::new(&params)), d2tcp, l2dct] {
         for mss in [64, 1460, 9000] {
             for ssthresh in [2 * mss, u32::MAX] {
                 let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));
@@ -217,8 +269,11 @@ fn the_largest_windows_overflow_nothing() {
                     law.observe(&ack);
                     law.grow(&ack, &mut window);
                     assert_eq!(window.cwnd, u32::MAX, "{base:?}, mss {mss}");
-                    let cut = law.cut(Cause::Loss, u32::MAX, &window);
-                    assert!(cut >= u32::MAX / 2 && law.cut(Cause::Ecn, u32::MAX, &window) >= u32::MAX / 2);
+                    law.begin(0, u64::MAX, Time(now));
+                    let at = Congestion { now: Time(now), flight: u32::MAX, una: now, srtt: Time(now) };
+                    for cause in [Cause::Loss, Cause::Ecn] {
+                        assert!(law.cut(cause, &at, &window) >= u32::MAX / 2, "{cause:?}, {base:?}");
+                    }
                 }
             }
         }

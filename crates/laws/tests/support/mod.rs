@@ -2,14 +2,16 @@
 
 use std::convert::Infallible;
 
-use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
 use fanin_laws::port::red::{self, Red};
 use fanin_laws::port::{self, Discipline, Drop, Header, Queue, Verdict};
 use fanin_laws::sender::cubic::{self, Cubic};
+use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
+use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Base, Cause, Law, Window};
+use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Window};
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::TryRng;
 use serde_json::{Value, json};
@@ -42,23 +44,31 @@ pub struct Flow {
 impl Flow {
     pub fn new(name: &str, case: &Value) -> Flow {
         let settings = &case["settings"];
+        let dctcp = || dctcp::Params {
+            g_q16: fixed(&settings["g"], 16) as u32,
+            initial_alpha_q16: fixed(&settings["initial_alpha"], 16) as u32,
+        };
+        let option_bytes = whole(&settings["option_bytes"]) as u8;
+        let cap = match settings["count_in_buffer"].as_u64() {
+            Some(buffer) => MaxCwnd::counting(buffer as u32, option_bytes),
+            None => MaxCwnd::new(option_bytes),
+        };
         let base = match name {
             "cubic" => Base::Cubic(Cubic::new(cubic::Params {
                 beta_q10: fixed(&settings["beta"], 10) as u32,
                 c_q10: fixed(&settings["c"], 10) as u32,
                 fast_convergence: settings["fast_convergence"] == true,
             })),
-            "dctcp" => Base::Dctcp(Dctcp::new(&dctcp::Params {
-                g_q16: fixed(&settings["g"], 16) as u32,
-                initial_alpha_q16: fixed(&settings["initial_alpha"], 16) as u32,
-            })),
+            "dctcp" => Base::Dctcp(Dctcp::new(&dctcp())),
+            "d2tcp" => Base::D2tcp(D2tcp::new(&dctcp())),
+            "l2dct" => Base::L2dct(L2dct::new(&dctcp())),
             _ => Base::NewReno,
         };
         let law = Law {
             mss: whole(&settings["mss"]) as u32,
             base,
             slow_start: (name == "gentle_slow_start").then(GentleSlowStart::default),
-            cap: (name == "max_cwnd").then(|| MaxCwnd::new(whole(&settings["option_bytes"]) as u32)),
+            cap: (name == "max_cwnd").then_some(cap),
         };
         Flow { law, window: window(&case["start"]), una: 1 }
     }
@@ -79,9 +89,18 @@ impl Flow {
                 Some("ecn") => Cause::Ecn,
                 _ => panic!("no such cause: {cause}"),
             };
-            cut = Some(self.law.cut(cause, whole(&step["flight"]) as u32, &self.window));
-        } else if let Some(mcw) = step.get("allot") {
-            self.law.allot(whole(mcw) as u32);
+            let at = Congestion {
+                now: micros(&step["now_us"]),
+                flight: whole(&step["flight"]) as u32,
+                una: self.una,
+                srtt: micros(&step["srtt_us"]),
+            };
+            cut = Some(self.law.cut(cause, &at, &self.window));
+        } else if let Some(offer) = step.get("allot") {
+            self.law.allot(whole(offer) as u32);
+        } else if let Some(bytes) = step.get("begin") {
+            let deadline = step.get("deadline_us").map_or(Time::NEVER, micros);
+            self.law.begin(self.una, self.una + whole(bytes), deadline);
         } else if let Some(rtt) = step.get("sample_us") {
             self.law.sample(micros(rtt));
         } else if let Some(set) = step.get("set") {
@@ -91,8 +110,7 @@ impl Flow {
         }
         let alpha_q16 = match (&self.law.base, &self.law.slow_start) {
             (_, Some(gss)) => gss.alpha_q16(),
-            (Base::Dctcp(dctcp), _) => dctcp.alpha_q16().into(),
-            _ => 0,
+            (base, None) => base.dctcp().map_or(0, |dctcp| dctcp.alpha_q16().into()),
         };
         vec![
             ("cwnd", json!(self.window.cwnd)),
@@ -163,7 +181,8 @@ impl Port {
             })),
             _ => Discipline::DropTail,
         };
-        let many_to_one = (name == "many_to_one").then(|| ManyToOne::new(whole(&settings["buffer"])));
+        let form = if settings["count"] == true { Form::Count } else { Form::Window };
+        let many_to_one = (name == "many_to_one").then(|| ManyToOne::new(form, whole(&settings["buffer"])));
         Port { law: port::Law { limit: size(settings, "limit"), discipline, many_to_one } }
     }
 
@@ -179,6 +198,7 @@ impl Port {
             flow: whole(&step["flow"]) as u32,
             opens: step["opens"] == true,
             closes: step["closes"] == true,
+            offer: step["carries"].as_u64().map_or(NO_OFFER, |offer| offer as u32),
         };
         let headers = match step.get("flows_open") {
             Some(flows) => (0..whole(flows) as u32).map(|flow| Header { flow, opens: true, ..header }).collect(),
@@ -189,7 +209,7 @@ impl Port {
             verdict = self.law.enqueue(micros(&step["now_us"]), &queue, &header, &mut Draw(number(&step["draw"])));
         }
         let (says, offer) = match verdict {
-            Verdict::Admit { mark, offer } => (if mark { "mark" } else { "pass" }, Some(offer)),
+            Verdict::Admit { mark, offer } => (if mark { "mark" } else { "pass" }, offer),
             Verdict::Drop(Drop::Full) => ("full", None),
             Verdict::Drop(Drop::Early) => ("early", None),
             Verdict::Drop(Drop::NotEct) => ("not_ect", None),

@@ -1,6 +1,6 @@
 //! A sender's story, round trip by round trip: every segment of a window has its own ACK, which lets out what it may.
 
-use fanin_laws::sender::{Ack, Base, Cause, Law, Window};
+use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
 
 use super::table::Table;
@@ -91,8 +91,21 @@ impl Flow {
         self.row(&format!("MCW {mcw}"));
     }
 
+    /// The application hands over `bytes`, to be there within `ms` where that is given.
+    pub fn begin_flow(&mut self, bytes: u64, ms: Option<u64>) {
+        self.begin();
+        let deadline = ms.map_or(Time::NEVER, |ms| self.now + Time::from_millis(ms));
+        self.law.begin(self.una, self.una + bytes, deadline);
+        self.row(&match ms {
+            Some(ms) => format!("{} KB in {ms} ms", bytes / 1000),
+            None => format!("{} KB", bytes / 1000),
+        });
+    }
+
     fn reduce(&mut self, cause: Cause) {
-        let ssthresh = self.law.cut(cause, self.window.cwnd, &self.window);
+        let srtt = Time::from_micros(self.rtt_us);
+        let at = Congestion { now: self.now, flight: self.window.cwnd, una: self.una, srtt };
+        let ssthresh = self.law.cut(cause, &at, &self.window);
         self.window = Window { cwnd: if cause == Cause::Timeout { MSS } else { ssthresh }, ssthresh };
     }
 
@@ -156,8 +169,7 @@ impl Flow {
         ];
         let alpha_q16 = match (&self.law.base, &self.law.slow_start) {
             (_, Some(gss)) => gss.alpha_q16(),
-            (Base::Dctcp(dctcp), _) => dctcp.alpha_q16().into(),
-            _ => 0,
+            (base, None) => base.dctcp().map_or(0, |dctcp| dctcp.alpha_q16().into()),
         };
         if self.show_alpha {
             cells.push(format!("{:.4}", alpha_q16 as f64 / 65_536.0));

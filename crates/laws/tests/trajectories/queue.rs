@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fanin_laws::port::many_to_one::ManyToOne;
+use fanin_laws::port::many_to_one::{ManyToOne, NO_OFFER};
 use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -72,27 +72,27 @@ impl Port {
 
     pub fn opens(&mut self, flow: u32) {
         self.enqueue(
-            Header { bytes: 48, ect: false, flow, opens: true, closes: false },
+            Header { bytes: 48, ect: false, flow, opens: true, closes: false, offer: NO_OFFER },
             &format!("SYN of flow {flow}"),
         );
     }
 
     pub fn closes(&mut self, flow: u32) {
         self.enqueue(
-            Header { bytes: 40, ect: false, flow, opens: false, closes: true },
+            Header { bytes: 40, ect: false, flow, opens: false, closes: true, offer: NO_OFFER },
             &format!("FIN of flow {flow}"),
         );
     }
 
     pub fn data(&mut self, flow: u32) {
-        let header = Header { bytes: 618, ect: false, flow, opens: false, closes: false };
+        let header = Header { bytes: 618, ect: false, flow, opens: false, closes: false, offer: NO_OFFER };
         self.enqueue(header, &format!("data of flow {flow}"));
     }
 
     fn arrive(&mut self) {
         self.sent += 1;
         let ect = self.not_ect_every == 0 || !self.sent.is_multiple_of(self.not_ect_every);
-        let header = Header { bytes: FRAME, ect, flow: 0, opens: false, closes: false };
+        let header = Header { bytes: FRAME, ect, flow: 0, opens: false, closes: false, offer: NO_OFFER };
         let what = format!("packet {}{}", self.sent, if ect { "" } else { " (not ECT)" });
         self.enqueue(header, &what);
     }
@@ -110,7 +110,7 @@ impl Port {
         };
         let Verdict::Admit { offer, .. } = verdict else { return self.row(&format!("{what}{fate}")) };
         if self.law.many_to_one.is_some() {
-            let offer = if offer == u32::MAX { "none".to_string() } else { offer.to_string() };
+            let offer = offer.filter(|&offer| offer != NO_OFFER).map_or("none".to_string(), |offer| offer.to_string());
             return self.table.row(vec!["0".to_string(), what.to_string(), offer]);
         }
         self.waiting.push_back(header.bytes);

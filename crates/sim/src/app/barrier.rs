@@ -183,7 +183,7 @@ impl<P: Probe> App<P> for Barrier {
             END => world.done = true,
             id => {
                 let server = &self.servers[id as usize];
-                world.write(server.connection.answerer, server.answer);
+                world.answer(server.connection.answerer, server.answer, server.asked);
             }
         }
     }

@@ -36,7 +36,7 @@ impl OneShot {
         self.server_of.resize(connection.opener as usize / 2 + 1, END);
         self.server_of[connection.opener as usize / 2] = server;
         world.wake_at(connection.answerer, flow.payload_bytes);
-        world.write(connection.opener, flow.payload_bytes);
+        world.answer(connection.opener, flow.payload_bytes, world.now);
         world.close(connection.opener);
     }
 }

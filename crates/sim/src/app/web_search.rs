@@ -148,7 +148,7 @@ impl<P: Probe> App<P> for WebSearch {
         }
         let worker = &self.workers[token as usize];
         if let Some(connection) = worker.connection {
-            world.write(connection.answerer, worker.answer);
+            world.answer(connection.answerer, worker.answer, worker.asked);
             world.close(connection.answerer);
         }
     }

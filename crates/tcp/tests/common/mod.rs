@@ -164,7 +164,7 @@ impl Script {
                 self.endpoint.handle(params, now, &segment, &sack, &mut self.outbox);
             }
             "connect" => self.endpoint.connect(params, now, &mut self.outbox),
-            "write" => self.endpoint.write(params, now, number(value)?, &mut self.outbox),
+            "write" => self.endpoint.write(params, now, number(value)?, Time::NEVER, &mut self.outbox),
             _ => self.endpoint.close(params, now, &mut self.outbox),
         }
         Ok(())

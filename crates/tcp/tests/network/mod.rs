@@ -185,7 +185,7 @@ impl Run<'_> {
         self.now = time;
         let at = match event {
             Event::Writes { at, bytes, last } => {
-                self.ends[at].write(&params, time, bytes, &mut outbox);
+                self.ends[at].write(&params, time, bytes, Time::NEVER, &mut outbox);
                 if last {
                     self.ends[at].close(&params, time, &mut outbox);
                 }
