@@ -100,13 +100,17 @@ fn row<R: Row>(row: &R) -> Value {
 
 fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> String {
     let title = |text: &str| format!("\n{BOLD}{text}{BOLD:#}\n");
+    let who = match spec.settings.workload.kind.many_to_one() {
+        true => format!("{} senders", spec.fan_in),
+        false => format!("{} hosts", spec.fan_in + 1),
+    };
     let rounds = match tables.queries.is_empty() {
         true => String::new(),
         false => title("queries") + &queries(tables),
     };
     let slowdown = if slowdown.is_empty() { String::new() } else { format!("\n{slowdown}") };
     header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)
-        + &title(&format!("{}, {} senders: {} Mbit/s", clean(&spec.label), spec.fan_in, three(tables.goodput_mbps())))
+        + &title(&format!("{}, {who}: {} Mbit/s", clean(&spec.label), three(tables.goodput_mbps())))
         + &totals(tables)
         + &rounds
         + &slowdown
