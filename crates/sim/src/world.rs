@@ -77,6 +77,9 @@ impl<P: Probe> World<P> {
     }
 
     /// Serves events until the application is done or nothing is left.
+    ///
+    /// A function of its own, so that what stands around it takes none of its registers.
+    #[inline(never)]
     pub fn run(&mut self, app: &mut dyn App<P>, stop: &AtomicBool) -> Result<(), Failure> {
         app.start(self);
         while !self.done {
