@@ -18,11 +18,15 @@ ALLOWED = {
     "fanin-units": ("", ""),
     "fanin-laws": ("fanin-units", "rand_core"),
     "fanin-fabric": ("fanin-units", ""),
+    "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
     "fanin-spec": ("fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-sim": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
     # The lab is given a runner: it knows neither the simulator nor any other driver.
-    "fanin-lab": ("fanin-spec fanin-units", "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror"),
+    "fanin-lab": (
+        "fanin-model fanin-spec fanin-units",
+        "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
+    ),
     "fanin-cli": (
         "fanin-lab fanin-laws fanin-sim fanin-spec fanin-tcp fanin-units",
         "anstream anstyle clap ctrlc dirs etherparse indicatif pcap-file serde_json tempfile terminal_size",

@@ -35,6 +35,10 @@ pub enum Command {
     /// Explain a scheme and its laws, or every key of a scenario
     #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario")]
     Explain(ExplainArguments),
+    /// Reproduce the figures of papers and judge what they claim
+    #[command(after_help = "Example:\n  fanin reproduce m21 gss --out scorecard\n  \
+        fanin reproduce m21 --figure M-6 --set red.instantaneous=false")]
+    Reproduce(ReproduceArguments),
     /// Show or prune the cache of finished runs
     #[command(after_help = "Example:\n  fanin cache\n  fanin cache prune --all")]
     Cache(CacheArguments),
@@ -114,6 +118,52 @@ pub struct TraceArguments {
     /// The file to write
     #[arg(long, value_name = "FILE.pcapng")]
     pub out: PathBuf,
+}
+
+#[derive(Args)]
+pub struct ReproduceArguments {
+    /// Folders of `papers/`, or `all`
+    #[arg(value_name = "PAPER", required = true)]
+    pub papers: Vec<String>,
+    /// One figure alone, such as M-6
+    #[arg(long, value_name = "ID")]
+    pub figure: Option<String>,
+    /// Fewer seeds and shorter runs than the papers'
+    #[arg(long)]
+    pub quick: bool,
+    /// Runs of every point, in place of the scenarios'
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub seeds: Option<u32>,
+    /// The first seed, in place of the scenarios'
+    #[arg(long, value_name = "K")]
+    pub first_seed: Option<u64>,
+    /// Set any key of the scenarios, to see what the claims hang on; may be given again
+    #[arg(long, value_name = "path.to.key=VALUE")]
+    pub set: Vec<String>,
+    /// Where the papers are
+    #[arg(long, value_name = "DIR", default_value = "papers")]
+    pub papers_in: PathBuf,
+    /// A new or empty folder for scorecard.json, the figures' tables and the report
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print the scorecard as one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Exit 1 when any claim fails, recorded or not
+    #[arg(long)]
+    pub strict: bool,
+    /// Record the verdicts in the papers' expected.json
+    #[arg(long, conflicts_with_all = ["set", "seeds", "first_seed"])]
+    pub record: bool,
+    /// Move what the papers leave open, one parameter at a time, and write their sensitivity.json and .md
+    #[arg(long, conflicts_with_all = ["figure", "quick", "seeds", "first_seed", "set", "out", "json", "strict", "record"])]
+    pub sensitivity: bool,
+    /// Threads; all cores unless told
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Neither take finished runs from the cache nor keep them there
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 /// What both running commands take.

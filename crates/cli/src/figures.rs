@@ -1,12 +1,17 @@
 //! Figures for people: few digits, units that fit, bars, tables.
 
-use anstyle::Style;
+use anstyle::{AnsiColor, Style};
 pub use fanin_lab::figures::{count, three, time};
 
 /// What stands aside.
 pub const GREY: Style = Style::new().dimmed();
 /// What stands out.
 pub const BOLD: Style = Style::new().bold();
+
+/// What holds.
+pub const GREEN: Style = AnsiColor::Green.on_default();
+/// What fails.
+pub const RED: Style = AnsiColor::Red.on_default().bold();
 
 /// About two digits, for what is known roughly, in at most four characters: `18`, `2.3`, `1.2k`.
 pub fn two(value: f64) -> String {

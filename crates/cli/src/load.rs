@@ -46,12 +46,16 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let contenders = scenario.contenders_with(&|file| named_file(folder, file))?;
     let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
-    let manifest = Manifest {
+    Ok(Loaded { name: scenario.name, title: scenario.title, contenders, out, manifest: manifest(text) })
+}
+
+/// What results say of this command.
+pub fn manifest(scenario_text: String) -> Manifest {
+    Manifest {
         version: env!("CARGO_PKG_VERSION").into(),
         arguments: std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned()).collect(),
-        scenario_text: text,
-    };
-    Ok(Loaded { name: scenario.name, title: scenario.title, contenders, out, manifest })
+        scenario_text,
+    }
 }
 
 /// Turns `--fan-in 2,4,8` into the list that `sweep.fan_in` takes.

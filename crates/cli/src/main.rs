@@ -10,6 +10,7 @@ mod figures;
 mod frame;
 mod list;
 mod load;
+mod reproduce;
 mod run;
 #[cfg(test)]
 mod sample;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

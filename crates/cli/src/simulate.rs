@@ -48,8 +48,14 @@ pub fn user_cache() -> Option<Cache> {
     dirs::cache_dir().map(|folder| Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
 }
 
-/// Carries the plan out; the first Ctrl-C ends it with what has finished, the second kills.
-pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Result<(Vec<RunSpec>, Outcome), Failure> {
+/// Works in a lab with a bar of progress; the first Ctrl-C ends it with what has finished, the second kills.
+pub fn in_lab<T, E>(
+    means: Means,
+    work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>,
+) -> Result<T, Failure>
+where
+    Failure: From<E>,
+{
     let listen = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             process::exit(130);
@@ -59,14 +65,24 @@ pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Resul
     let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
     let cache = if means.cached { user_cache() } else { None };
     let lab = Lab { runner: &Simulator, cache: cache.as_ref(), jobs: means.jobs, stop: &STOP };
-    let conducted = conduct(&lab, contenders, wishes, &mut |progress| bar.update(progress));
+    let done = work(&lab, &mut |progress| bar.update(progress));
     bar.clear();
-    let (specs, outcome) = conducted?;
-    for notice in &outcome.notices {
+    Ok(done?)
+}
+
+/// Carries a comparison's plan out.
+pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Result<(Vec<RunSpec>, Outcome), Failure> {
+    let (specs, outcome) = in_lab(means, |lab, progress| conduct(lab, contenders, wishes, progress))?;
+    notice(&outcome.notices);
+    Ok((specs, outcome))
+}
+
+/// Tells what the user may want to know of the cache.
+pub fn notice(notices: &[String]) {
+    for notice in notices {
         // Where it cannot be told, the results are none the worse.
         let _ = writeln!(anstream::stderr(), "{GREY}note: {notice}{GREY:#}");
     }
-    Ok((specs, outcome))
 }
 
 /// The report of a comparison; a Ctrl-C, by now or while it is made, leaves out what is not told yet.

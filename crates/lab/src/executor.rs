@@ -225,7 +225,7 @@ fn thread_user_time() -> Duration {
 
 /// The wall clock, which no result sees.
 #[expect(clippy::disallowed_methods, reason = "progress and cost figures need a clock")]
-fn clock() -> Instant {
+pub(crate) fn clock() -> Instant {
     Instant::now()
 }
 

@@ -8,6 +8,7 @@ mod estimate;
 mod executor;
 pub mod figures;
 mod out;
+pub mod paper;
 mod plan;
 mod report;
 mod runner;

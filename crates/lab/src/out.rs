@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 
+use crate::paper::{Reproduced, Scorecard};
 use crate::tables::Table;
 use crate::{Outcome, Report, Summary};
 
@@ -87,8 +88,28 @@ impl Out {
         outcome: &Outcome,
         report: Option<&Report>,
     ) -> Result<(), Refusal> {
+        self.publish(|out, names| out.write(manifest, summary, specs, outcome, report, names))
+    }
+
+    /// Writes a scorecard, the curves behind it and its report; the scorecard comes last, so that its presence says that
+    /// the rest is whole.
+    ///
+    /// # Errors
+    /// What the file system says; the folder is then as it was.
+    pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard, manifest: &Manifest) -> Result<(), Refusal> {
+        self.publish(|out, names| {
+            out.write_table(&reproduced.table(), names)?;
+            fs::write(out.draft.join("report.html"), reproduced.html(card, manifest))?;
+            names.push("report.html".into());
+            names.push("scorecard.json".into());
+            fs::write(out.draft.join("scorecard.json"), format!("{}\n", serde_json::to_string_pretty(card)?))
+        })
+    }
+
+    /// Has files written into the draft, then moves them into the folder.
+    fn publish(self, write: impl FnOnce(&Out, &mut Vec<String>) -> io::Result<()>) -> Result<(), Refusal> {
         let mut names = Vec::new();
-        self.write(manifest, summary, specs, outcome, report, &mut names)
+        write(&self, &mut names)
             .and_then(|()| names.iter().try_for_each(|n| fs::rename(self.draft.join(n), self.folder.join(n))))
             .map_err(|error| {
                 for name in &names {
@@ -121,13 +142,7 @@ impl Out {
             Table::of_runs(&runs, |t| &t.ports),
         ];
         for table in &tables {
-            for (ending, write) in
-                [("csv", Table::write_csv as fn(&Table, &Path) -> _), ("parquet", Table::write_parquet)]
-            {
-                let name = format!("{}.{ending}", table.name);
-                write(table, &self.draft.join(&name))?;
-                names.push(name);
-            }
+            self.write_table(table, names)?;
         }
         if let Some(report) = report {
             fs::write(self.draft.join("report.html"), report.html())?;
@@ -146,6 +161,16 @@ impl Out {
         });
         names.push("manifest.json".into());
         fs::write(self.draft.join("manifest.json"), format!("{text:#}\n"))
+    }
+
+    fn write_table(&self, table: &Table, names: &mut Vec<String>) -> io::Result<()> {
+        for (ending, write) in [("csv", Table::write_csv as fn(&Table, &Path) -> _), ("parquet", Table::write_parquet)]
+        {
+            let name = format!("{}.{ending}", table.name);
+            write(table, &self.draft.join(&name))?;
+            names.push(name);
+        }
+        Ok(())
     }
 }
 

@@ -54,6 +54,33 @@ pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { mean, lo: mean - half, hi: mean + half })
 }
 
+/// A straight line through samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// The slope by least squares with its 95 % interval.
+    pub slope: Interval,
+    /// The share of the variance that the line explains.
+    pub r_squared: f64,
+}
+
+/// Fits a line by least squares; `None` of fewer than three samples, or where all have the same x.
+pub fn slope(samples: &[(f64, f64)]) -> Option<Fit> {
+    let n = samples.len();
+    let mean_of = |pick: fn(&(f64, f64)) -> f64| samples.iter().map(pick).sum::<f64>() / n as f64;
+    let (mx, my) = (mean_of(|s| s.0), mean_of(|s| s.1));
+    let sum = |term: &dyn Fn(&(f64, f64)) -> f64| samples.iter().map(term).sum::<f64>();
+    let (xx, xy) = (sum(&|s| (s.0 - mx) * (s.0 - mx)), sum(&|s| (s.0 - mx) * (s.1 - my)));
+    if n < 3 || xx == 0.0 {
+        return None;
+    }
+    let slope = xy / xx;
+    let left = sum(&|s| libm::pow(s.1 - my - slope * (s.0 - mx), 2.0));
+    let all = sum(&|s| (s.1 - my) * (s.1 - my));
+    let half = t_quantile_975(n - 2) * libm::sqrt(left / (n - 2) as f64 / xx);
+    let r_squared = if all == 0.0 { 1.0 } else { 1.0 - left / all };
+    Some(Fit { slope: Interval { mean: slope, lo: slope - half, hi: slope + half }, r_squared })
+}
+
 /// The 0.975 quantile of Student's t with 1 to 30 degrees of freedom.
 const T_975: [f64; 30] = [
     12.706_204_736_2,
@@ -175,6 +202,16 @@ mod tests {
         for (df, t) in printed {
             assert!((t_quantile_975(df) - t).abs() < 6e-5, "df {df}: {} for {t}", t_quantile_975(df));
         }
+    }
+
+    #[test]
+    fn a_line_is_found_with_its_interval() {
+        // By hand: x 1..4, y 2, 4, 5, 8: slope 9.5 / 5 = 1.9, residuals 0.1, 0.2, -0.7, 0.4, s^2 = 0.7 / 2,
+        // t(2) = 4.3027: 4.3027 * sqrt(0.35 / 5) = 1.138; R^2 = 1 - 0.7 / 18.75.
+        let fit = slope(&[(1.0, 2.0), (2.0, 4.0), (3.0, 5.0), (4.0, 8.0)]).expect("four samples");
+        assert!((fit.slope.mean - 1.9).abs() < 1e-12);
+        assert!((fit.slope.hi - fit.slope.mean - 1.1384).abs() < 1e-4, "{fit:?}");
+        assert!((fit.r_squared - (1.0 - 0.7 / 18.75)).abs() < 1e-12);
     }
 
     #[test]

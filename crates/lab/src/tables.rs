@@ -14,6 +14,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
+use crate::paper::CurveRow;
 use crate::stats::Interval;
 use crate::{Slowdown, Spread, SummaryRow};
 
@@ -143,6 +144,28 @@ impl Table {
             columns.push(Column { name: name.into(), values: Values::Real(led().map(|(_, s)| pick(s)).collect()) });
         }
         Table { name: "slowdown", columns }
+    }
+
+    /// The curves of reproduced figures: one row a value.
+    pub(crate) fn of_curves(rows: &[CurveRow]) -> Table {
+        let text = |name: &str, pick: fn(&CurveRow) -> &str| Column {
+            name: name.into(),
+            values: Values::Text(rows.iter().map(|r| pick(r).to_string()).collect()),
+        };
+        let real = |name: &str, pick: fn(&CurveRow) -> f64| Column {
+            name: name.into(),
+            values: Values::Real(rows.iter().map(|r| Some(pick(r))).collect()),
+        };
+        let columns = vec![
+            text("paper", |r| &r.paper),
+            text("figure", |r| &r.figure),
+            text("measure", |r| &r.measure),
+            text("curve", |r| &r.curve),
+            real("x", |r| r.x),
+            Column { name: "run".into(), values: whole(rows.iter().map(|r| r.run)) },
+            real("y", |r| r.y),
+        ];
+        Table { name: "figures", columns }
     }
 
     /// Writes the table as CSV: a header line, absent values empty.

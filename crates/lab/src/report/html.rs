@@ -1,34 +1,17 @@
-//! The page: the report's words as plain HTML, its data as JSON, and the charts' code, in one file that asks for no other.
+//! A comparison's page: its words as plain HTML around its charts.
 
 use super::Report;
 use super::findings::Verdict;
-
-const SCRIPT: &str = include_str!("../../../../web/dist/report.js");
-const STYLE: &str = include_str!("../../../../web/dist/report.css");
+use super::page::{Page, text};
 
 impl Report {
-    /// The page.
+    /// The page, in one file that asks for no other.
     pub fn html(&self) -> String {
         // A report is numbers and texts: there is nothing in it that JSON lacks.
         let data = serde_json::to_string(self).unwrap_or_default();
-        let mut page = String::with_capacity(data.len() + SCRIPT.len() + STYLE.len() + 20_000);
-        page += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-        page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-        page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
-        // Nothing may be fetched, whatever a scenario's text says.
-        page += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
-                 script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n";
-        page += &format!("<title>{}: fanin</title>\n", text(&self.title));
-        page += &format!("<style>\n{STYLE}</style>\n</head>\n<body>\n");
-        page += &self.head();
-        page += "<main>\n";
-        page += &self.findings();
-        page += "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
-        page += &self.origin();
-        page += "</main>\n";
-        page += &format!("<script type=\"application/json\" id=\"data\">{}</script>\n", data.replace('<', "\\u003c"));
-        page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
-        page
+        let charts = "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
+        let body = format!("{}<main>\n{}{charts}{}</main>\n", self.head(), self.findings(), self.origin());
+        Page { title: &format!("{}: fanin", self.title), body: &body, data: &data }.html()
     }
 
     fn head(&self) -> String {
@@ -88,20 +71,4 @@ impl Report {
 fn capital(sentence: &str) -> String {
     let mut chars = sentence.chars();
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
-}
-
-/// A text as HTML shows it.
-fn text(raw: &str) -> String {
-    let mut safe = String::with_capacity(raw.len());
-    for c in raw.chars() {
-        match c {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            c if c.is_control() && c != '\n' && c != '\t' => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
 }

@@ -6,6 +6,7 @@
 mod cdf;
 mod findings;
 mod html;
+mod page;
 mod rows;
 #[cfg(test)]
 mod sample;
@@ -24,6 +25,8 @@ use cdf::Cdf;
 use findings::Finding;
 use rows::ReportRow;
 use story::Story;
+
+pub(crate) use page::{Page, text};
 
 /// Everything that the page shows; the JSON in it has this form.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -1,0 +1,186 @@
+//! `fanin reproduce`: the figures of papers, and which of their claims hold.
+
+use std::io::{Write, stderr};
+use std::num::NonZeroUsize;
+use std::thread;
+
+use fanin_lab::paper::{
+    self, Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Unreproduced,
+};
+use fanin_lab::{Manifest, Out};
+
+use crate::arguments::ReproduceArguments;
+use crate::failure::Failure;
+use crate::figures::{BOLD, GREEN, GREY, RED, wrap};
+use crate::load::manifest;
+use crate::say;
+use crate::simulate::{Means, in_lab, notice};
+
+/// Reproduces what was asked for.
+pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
+    let papers = read(arguments)?;
+    let jobs = arguments.jobs.or(thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let means = Means { jobs, cached: !arguments.no_cache };
+    if arguments.sensitivity {
+        return in_lab(means, |lab, progress| {
+            for paper in &papers {
+                let mut tell = |what: &str| drop(writeln!(stderr(), "{}: {what}", paper.name));
+                paper::sweep(lab, paper, &mut tell, progress)?;
+            }
+            Ok::<_, Unreproduced>(())
+        });
+    }
+    let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
+    let conditions = Conditions {
+        mode: if arguments.quick { Mode::Quick } else { Mode::Full },
+        seeds: arguments.seeds,
+        first_seed: arguments.first_seed,
+        set: arguments.set.clone(),
+    };
+    let wanted = |figure: &Figure| arguments.figure.as_ref().is_none_or(|id| *id == figure.id);
+    let reproduced = in_lab(means, |lab, progress| paper::reproduce(lab, &papers, &wanted, &conditions, progress))?;
+    notice(&reproduced.notices);
+    let manifest = manifest(String::new());
+    let card = Scorecard::new(&reproduced, &manifest.version);
+    finish(arguments, &papers, &reproduced, &card, &manifest, out)
+}
+
+fn finish(
+    arguments: &ReproduceArguments,
+    papers: &[Paper],
+    reproduced: &Reproduced,
+    card: &Scorecard,
+    manifest: &Manifest,
+    out: Option<Out>,
+) -> Result<(), Failure> {
+    let mut changed = Vec::new();
+    for paper in papers {
+        let expected = Expected::read(&paper.folder)?;
+        if arguments.record {
+            let unwritten = |error| Failure::Environment(format!("{}: {error}", paper.folder.display()));
+            expected.record(&paper.name, card, &paper.folder).map_err(unwritten)?;
+        } else {
+            changed.extend(expected.changed(&paper.name, card));
+        }
+    }
+    if arguments.json {
+        let json = serde_json::to_string(card).unwrap_or_default();
+        say(&format!("{json}\n"))?;
+    } else {
+        say(&told(card))?;
+    }
+    if let Some(out) = out {
+        out.fill_scorecard(reproduced, card, manifest).map_err(Failure::unwritten)?;
+    }
+    let failed: Vec<&str> = card.claims().filter(|(_, c)| c.verdict == "fail").map(|(_, c)| c.id.as_str()).collect();
+    if !changed.is_empty() {
+        return Err(Failure::Check(format!("verdicts are not the recorded ones: {}", differences(&changed))));
+    }
+    if arguments.strict && !failed.is_empty() {
+        return Err(Failure::Check(format!(
+            "{} of {} claims fail: {}",
+            failed.len(),
+            card.claims().count(),
+            failed.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+fn differences(changed: &[Changed]) -> String {
+    let one = |c: &Changed| match &c.was {
+        Some(was) => format!("{} was {was}, is {}", c.id, c.is),
+        None => format!("{} was not recorded, is {}", c.id, c.is),
+    };
+    changed.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// The papers that were asked for, read and checked; the figure is one of theirs.
+fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
+    let folder = &arguments.papers_in;
+    let known = Paper::names(folder);
+    if known.is_empty() {
+        let what =
+            format!("{}: no papers are there; run from the project's folder, or give --papers-in", folder.display());
+        return Err(Failure::Environment(what));
+    }
+    let mut names: Vec<String> = Vec::new();
+    for name in &arguments.papers {
+        match name.as_str() {
+            "all" => names.extend(known.clone()),
+            name if known.iter().any(|k| k == name) => names.push(name.into()),
+            name => {
+                let what = format!("unknown paper `{name}`; the papers are {}, or all", known.join(", "));
+                return Err(Failure::Input(what));
+            }
+        }
+    }
+    let mut seen = Vec::new();
+    names.retain(|name| {
+        !seen.contains(name) && {
+            seen.push(name.clone());
+            true
+        }
+    });
+    let mut papers = names.iter().map(|name| Paper::read(folder, name)).collect::<Result<Vec<_>, _>>()?;
+    if let Some(id) = &arguments.figure {
+        let ids: Vec<&str> = papers.iter().flat_map(|p| &p.figures).map(|f| f.id.as_str()).collect();
+        if !ids.contains(&id.as_str()) {
+            return Err(Failure::Input(format!("--figure {id}: no such figure; there are {}", ids.join(", "))));
+        }
+        papers.retain(|p| p.figures.iter().any(|f| f.id == *id));
+    }
+    Ok(papers)
+}
+
+/// Claims stand to the right of their ids.
+const INDENT: &str = "       ";
+const WIDTH: usize = 100;
+
+/// The scorecard for people.
+fn told(card: &Scorecard) -> String {
+    let mut text = String::new();
+    for paper in &card.papers {
+        text += &format!("{BOLD}{}{BOLD:#}\n", paper.paper);
+        for figure in &paper.figures {
+            text += &format!("\n{BOLD}{}{BOLD:#} {}\n", figure.id, figure.title);
+            for claim in &figure.claims {
+                let colour = if claim.verdict == "pass" { GREEN } else { RED };
+                let lines = |words: &str| format!("{INDENT}{}\n", wrap(words, WIDTH, INDENT));
+                text += &format!("  {colour}{}{colour:#} {}\n", claim.verdict, claim.id);
+                text += &lines(&claim.says);
+                let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
+                text += &format!("{GREY}{}{GREY:#}", lines(&seen));
+                text += &claim.why.as_deref().map_or(String::new(), lines);
+            }
+        }
+        text += "\n";
+    }
+    let passed = card.claims().filter(|(_, c)| c.verdict == "pass").count();
+    let fragile = card.claims().filter(|(_, c)| c.robust == Some(false)).count();
+    text + &format!(
+        "{passed} of {} claims hold, {fragile} are fragile; {:.1} s, {:.1} s CPU, {} runs kept from before\n",
+        card.claims().count(),
+        card.wall_s,
+        card.cpu_s,
+        card.cached_runs
+    )
+}
+
+impl From<PaperProblem> for Failure {
+    fn from(problem: PaperProblem) -> Failure {
+        Failure::Input(problem.to_string())
+    }
+}
+
+impl From<Unreproduced> for Failure {
+    fn from(failure: Unreproduced) -> Failure {
+        match failure {
+            Unreproduced::Paper(problem) => problem.into(),
+            Unreproduced::Broken(broken) => broken.into(),
+            Unreproduced::Stopped => Failure::Stopped(
+                "stopped by Ctrl-C; finished runs are kept, and the same command goes on from them".into(),
+            ),
+        }
+    }
+}

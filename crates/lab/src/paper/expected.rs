@@ -1,0 +1,87 @@
+//! The verdicts that were recorded: `papers/NAME/expected.json`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::PaperProblem;
+use super::{Mode, Scorecard};
+
+const FILE: &str = "expected.json";
+
+/// Verdicts by claim, of the full and of the quick reproduction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    full: BTreeMap<String, String>,
+    quick: BTreeMap<String, String>,
+}
+
+/// A verdict that is not the recorded one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The claim.
+    pub id: String,
+    /// What was recorded, if anything was.
+    pub was: Option<String>,
+    /// What it is.
+    pub is: &'static str,
+}
+
+impl Expected {
+    /// What is recorded of a paper; nothing where the file is not there.
+    ///
+    /// # Errors
+    /// A file that is something else.
+    pub fn read(folder: &Path) -> Result<Expected, PaperProblem> {
+        let path = folder.join(FILE);
+        match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text)
+                .map_err(|error| PaperProblem(format!("{}: {error}; `--record` writes it anew", path.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Expected::default()),
+            Err(error) => Err(PaperProblem(format!("{}: {error}", path.display()))),
+        }
+    }
+
+    /// The claims of one paper whose verdict is not the recorded one.
+    pub fn changed(&self, paper: &str, card: &Scorecard) -> Vec<Changed> {
+        let recorded = match card.mode {
+            Mode::Full => &self.full,
+            Mode::Quick => &self.quick,
+        };
+        let own = card.claims().filter(|(name, _)| *name == paper);
+        own.filter(|(_, claim)| recorded.get(&claim.id).map(String::as_str) != Some(claim.verdict))
+            .map(|(_, claim)| Changed {
+                id: claim.id.clone(),
+                was: recorded.get(&claim.id).cloned(),
+                is: claim.verdict,
+            })
+            .collect()
+    }
+
+    /// Records the verdicts of one paper, those of other claims stay.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn record(mut self, paper: &str, card: &Scorecard, folder: &Path) -> io::Result<()> {
+        let recorded = match card.mode {
+            Mode::Full => &mut self.full,
+            Mode::Quick => &mut self.quick,
+        };
+        for (_, claim) in card.claims().filter(|(name, _)| *name == paper) {
+            recorded.insert(claim.id.clone(), claim.verdict.into());
+        }
+        write_whole(&folder.join(FILE), &format!("{}\n", serde_json::to_string_pretty(&self)?))
+    }
+}
+
+/// Writes a file whole or not at all.
+pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let draft = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    fs::write(draft.path(), text)?;
+    draft.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! What is read off a run for a figure: a number a run, or a series.
+
+use fanin_spec::{QueryRow, RunSpec, RunTables};
+use fanin_units::Time;
+use serde::{Deserialize, Serialize};
+
+/// What a figure's axis shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Measure {
+    /// Goodput, Mbit/s.
+    GoodputMbps,
+    /// Mean time of a finished round or query, ms; where none has finished, the time that the first was given.
+    QueryMs,
+    /// Retransmission timeouts in the whole run.
+    Timeouts,
+    /// Rounds or queries, of those finished, in which a timeout fired, per cent.
+    TimeoutQueriesPct,
+    /// When the last round that was wanted ended, ms.
+    FinishMs,
+    /// Packets dropped at all ports.
+    Drops,
+    /// The median length of the periods of at least 100 ms in which the first server's cwnd does not move, ms.
+    FlatMs,
+    /// How many such periods there are.
+    Flats,
+    /// When each round ended, ms, by round.
+    RoundEndMs,
+    /// Answers received by then, by the time in ms.
+    Answers,
+    /// The first server's cwnd, segments, by the time in ms.
+    CwndSegments,
+    /// The probability of incast, by the number of flows: a closed form, no run.
+    IncastProbability,
+}
+
+/// What a measure is drawn over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The number of senders: one value a run.
+    FanIn,
+    /// The rounds of runs with one fan-in.
+    Rounds,
+    /// The time of the first run with one fan-in.
+    Time,
+    /// The number of flows, without a run.
+    Flows,
+}
+
+/// Flat periods shorter than this are ordinary waiting.
+const LEAST_FLAT: Time = Time::from_millis(100);
+
+impl Measure {
+    /// What it is drawn over.
+    pub fn over(self) -> Over {
+        match self {
+            Measure::RoundEndMs => Over::Rounds,
+            Measure::Answers | Measure::CwndSegments => Over::Time,
+            Measure::IncastProbability => Over::Flows,
+            _ => Over::FanIn,
+        }
+    }
+
+    /// Whether a run has to be watched for it.
+    pub fn watches(self) -> bool {
+        matches!(self, Measure::FlatMs | Measure::Flats | Measure::CwndSegments)
+    }
+
+    /// The axis' words.
+    pub fn axis(self) -> &'static str {
+        match self {
+            Measure::GoodputMbps => "goodput, Mbit/s",
+            Measure::QueryMs => "query time, ms",
+            Measure::Timeouts => "timeouts a run",
+            Measure::TimeoutQueriesPct => "queries with a timeout, %",
+            Measure::FinishMs => "end of the last round, ms",
+            Measure::Drops => "packets dropped a run",
+            Measure::FlatMs => "flat period, ms",
+            Measure::Flats => "flat periods a run",
+            Measure::RoundEndMs => "end of the round, ms",
+            Measure::Answers => "answers received",
+            Measure::CwndSegments => "cwnd, segments",
+            Measure::IncastProbability => "probability of incast",
+        }
+    }
+
+    /// The words of what it is drawn over.
+    pub fn over_axis(self) -> &'static str {
+        match self.over() {
+            Over::FanIn => "senders",
+            Over::Rounds => "round",
+            Over::Time => "time, ms",
+            Over::Flows => "flows",
+        }
+    }
+
+    /// The number that a run gives; `None` where it has none.
+    pub fn of_run(self, spec: &RunSpec, tables: &RunTables) -> Option<f64> {
+        let finished = || tables.queries.iter().filter(|q| q.qct_ps.is_some());
+        match self {
+            Measure::GoodputMbps => Some(tables.goodput_mbps()),
+            Measure::QueryMs => {
+                let times: Vec<f64> = finished().filter_map(|q| q.qct_ps).map(|ps| ps as f64 / 1e9).collect();
+                Some(crate::stats::mean(&times).unwrap_or(spec.settings.workload.duration.as_secs_f64() * 1e3))
+            }
+            Measure::Timeouts => Some(tables.totals.timeouts as f64),
+            Measure::TimeoutQueriesPct => {
+                let hit = finished().filter(|q| q.timeouts > 0).count();
+                // A run whose only query never ended had one for certain.
+                Some(if finished().count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished().count() as f64 })
+            }
+            Measure::FinishMs => tables.queries.last().and_then(end_ms),
+            Measure::Drops => Some(tables.totals.drops as f64),
+            Measure::FlatMs => {
+                let mut flats: Vec<u64> = flats(tables).iter().map(|t| t.0).collect();
+                crate::stats::percentiles(&mut flats).map(|p| p.p50 as f64 / 1e9)
+            }
+            Measure::Flats => Some(flats(tables).len() as f64),
+            _ => None,
+        }
+    }
+
+    /// The series that a run gives: x and y; nothing where it has none.
+    pub fn series(self, spec: &RunSpec, tables: &RunTables) -> Vec<(f64, f64)> {
+        match self {
+            Measure::RoundEndMs => {
+                tables.queries.iter().filter_map(|q| Some((f64::from(q.round) + 1.0, end_ms(q)?))).collect()
+            }
+            Measure::Answers => {
+                let mut ends: Vec<u64> = tables.flows.iter().filter_map(|f| Some(f.start_ps + f.fct_ps?)).collect();
+                ends.sort_unstable();
+                (1..).zip(ends).map(|(n, end): (u32, u64)| (end as f64 / 1e9, n.into())).collect()
+            }
+            Measure::CwndSegments => {
+                let mss = spec.settings.tcp.mss.0 as f64;
+                cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn end_ms(query: &QueryRow) -> Option<f64> {
+    Some((query.start_ps + query.qct_ps?) as f64 / 1e9)
+}
+
+fn cwnds(tables: &RunTables) -> impl Iterator<Item = (Time, u64)> {
+    tables.samples.iter().filter(|s| s.series == "cwnd").map(|s| (Time(s.time_ps), s.value_bytes))
+}
+
+/// The periods of at least [`LEAST_FLAT`] between two changes of cwnd.
+fn flats(tables: &RunTables) -> Vec<Time> {
+    let mut changes: Vec<(Time, u64)> = Vec::new();
+    for (at, bytes) in cwnds(tables) {
+        if changes.last().is_none_or(|&(_, last)| last != bytes) {
+            changes.push((at, bytes));
+        }
+    }
+    let gaps = changes.windows(2).map(|pair| pair[1].0.since(pair[0].0));
+    gaps.filter(|&gap| gap >= LEAST_FLAT).collect()
+}

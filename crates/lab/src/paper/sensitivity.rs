@@ -1,0 +1,131 @@
+//! How far verdicts hang on what a paper leaves open: one parameter at a time goes to either end of its plausible range.
+//!
+//! `sensitivity.toml` names the parameters with their ranges and the reduced settings; [`sweep`] writes `sensitivity.json`,
+//! which scorecards read, and `sensitivity.md`, which people do.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::expected::write_whole;
+use super::file::{Paper, PaperProblem};
+use super::reproduce::Unreproduced;
+use super::{Conditions, Mode, reproduce};
+use crate::{Lab, Progress};
+
+const JSON: &str = "sensitivity.json";
+
+/// What was found, by claim.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sensitivity {
+    /// Each claim, and the settings under which its verdict is another.
+    hangs_on: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ranges {
+    seeds: u32,
+    #[serde(default)]
+    set: Vec<String>,
+    #[serde(default)]
+    parameter: Vec<Parameter>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameter {
+    /// `host.service_jitter`.
+    key: String,
+    /// The value in the scenarios, for people.
+    value: String,
+    /// The ends of its range, as `--set` takes them.
+    ends: Vec<String>,
+    /// Why these.
+    why: String,
+}
+
+impl Sensitivity {
+    /// What is known of a paper; nothing where nobody looked.
+    ///
+    /// # Errors
+    /// A file that is something else.
+    pub fn read(folder: &Path) -> Result<Sensitivity, PaperProblem> {
+        let path = folder.join(JSON);
+        match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text)
+                .map_err(|error| PaperProblem(format!("{}: {error}; `make sensitivity` writes it", path.display()))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Sensitivity::default()),
+            Err(error) => Err(PaperProblem(format!("{}: {error}", path.display()))),
+        }
+    }
+
+    /// Whether a claim keeps its verdict; `None` where nobody looked.
+    pub fn robust(&self, claim: &str) -> Option<bool> {
+        self.hangs_on.get(claim).map(Vec::is_empty)
+    }
+}
+
+/// Moves every open parameter of a paper to either end and writes what changes. Finished runs are kept, so that a stopped
+/// sweep goes on where it was.
+///
+/// # Errors
+/// As [`reproduce`]; a `sensitivity.toml` that is not there or not right, or results that cannot be written.
+pub fn sweep(
+    lab: &Lab,
+    paper: &Paper,
+    tell: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), Unreproduced> {
+    let path = paper.folder.join("sensitivity.toml");
+    let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
+    let text = fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
+    let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
+    let mut verdicts = |more: Option<String>| -> Result<BTreeMap<String, bool>, Unreproduced> {
+        let set = ranges.set.iter().cloned().chain(more).collect();
+        let conditions = Conditions { mode: Mode::Full, seeds: Some(ranges.seeds), first_seed: None, set };
+        let out = reproduce(lab, std::slice::from_ref(paper), &|_| true, &conditions, progress)?;
+        let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
+        Ok(claims.map(|c| (c.claim.id, c.judgement.pass)).collect())
+    };
+    tell("as the scenarios have it");
+    let base = verdicts(None)?;
+    let mut found = Sensitivity { hangs_on: base.keys().map(|id| (id.clone(), Vec::new())).collect() };
+    let mut table = format!(
+        "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n"
+    );
+    for parameter in &ranges.parameter {
+        for end in &parameter.ends {
+            let setting = format!("{}={end}", parameter.key);
+            tell(&setting);
+            let moved = verdicts(Some(setting.clone()))?;
+            let mut changed = Vec::new();
+            for (id, pass) in moved {
+                if base.get(&id) != Some(&pass) {
+                    changed.push(format!("{id} {}", if pass { "passes" } else { "fails" }));
+                    found.hangs_on.entry(id).or_default().push(setting.clone());
+                }
+            }
+            let changed = if changed.is_empty() { "none".to_string() } else { changed.join(", ") };
+            table +=
+                &format!("| `{}` | {} | {end} | {changed} | {} |\n", parameter.key, parameter.value, parameter.why);
+        }
+    }
+    let fragile = found.hangs_on.values().filter(|settings| !settings.is_empty()).count();
+    let text = format!(
+        "# How far the verdicts hang on what the paper leaves open\n\n\
+         Made by `make sensitivity`: one parameter at a time, {} seeds{}. {fragile} of {} claims are fragile.\n\n{table}",
+        ranges.seeds,
+        ranges.set.iter().map(|s| format!(", `{s}`")).collect::<String>(),
+        found.hangs_on.len(),
+    );
+    let json = serde_json::to_string_pretty(&found).unwrap_or_default();
+    for (name, text) in [(JSON, format!("{json}\n")), ("sensitivity.md", text)] {
+        write_whole(&paper.folder.join(name), &text).map_err(|error| problem(format!("{name}: {error}")))?;
+    }
+    Ok(())
+}

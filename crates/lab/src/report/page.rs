@@ -1,0 +1,48 @@
+//! A page in one file that asks for no other: words as plain HTML, data as JSON, and the charts' code.
+
+const SCRIPT: &str = include_str!("../../../../web/dist/report.js");
+const STYLE: &str = include_str!("../../../../web/dist/report.css");
+
+/// What a page is made of.
+pub(crate) struct Page<'a> {
+    pub title: &'a str,
+    /// HTML.
+    pub body: &'a str,
+    /// JSON, which the charts' code reads.
+    pub data: &'a str,
+}
+
+impl Page<'_> {
+    /// The whole file.
+    pub fn html(&self) -> String {
+        let mut page = String::with_capacity(self.data.len() + SCRIPT.len() + STYLE.len() + self.body.len() + 2_000);
+        page += "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
+        page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+        page += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+        // Nothing may be fetched, whatever a scenario's text says.
+        page += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
+                 script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n";
+        page += &format!("<title>{}</title>\n", text(self.title));
+        page += &format!("<style>\n{STYLE}</style>\n</head>\n<body>\n{}", self.body);
+        let data = self.data.replace('<', "\\u003c");
+        page += &format!("<script type=\"application/json\" id=\"data\">{data}</script>\n");
+        page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+        page
+    }
+}
+
+/// A text as HTML shows it.
+pub(crate) fn text(raw: &str) -> String {
+    let mut safe = String::with_capacity(raw.len());
+    for c in raw.chars() {
+        match c {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            c if c.is_control() && c != '\n' && c != '\t' => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}

@@ -1,0 +1,42 @@
+//! Closed forms of incast: what can be said without a simulation, and what no simulation may contradict.
+//!
+//! Windows and flows may be fractions here: they are averages.
+
+mod bounds;
+mod incast_probability;
+mod overflow;
+
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+
+pub use bounds::{dctcp_queue_packets, last_answer_at_the_earliest, most_goodput_mbps};
+pub use incast_probability::{Growth, incast_as_printed, incast_at, incast_when_full, loss_rate};
+pub use overflow::{barrier_goodput_mbps, overflow_onset};
+
+/// The bottleneck that all flows share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bottleneck {
+    /// Its rate.
+    pub rate: Rate,
+    /// What its queue holds.
+    pub buffer: QueueSize,
+    /// The round-trip time without a queue.
+    pub rtt: Time,
+    /// A full packet on the wire.
+    pub packet: Bytes,
+}
+
+impl Bottleneck {
+    /// The queue's room in full packets.
+    pub fn buffer_packets(&self) -> f64 {
+        match self.buffer {
+            QueueSize::Packets(packets) => packets.into(),
+            QueueSize::Bytes(bytes) => bytes as f64 / self.packet.0 as f64,
+        }
+    }
+
+    /// What pipe and queue hold together, in full packets: (C RTT + B) / MSS (GSS, equation 4).
+    pub fn capacity_packets(&self) -> f64 {
+        let pipe = self.rate.0 as f64 * self.rtt.as_secs_f64() / 8.0 / self.packet.0 as f64;
+        pipe + self.buffer_packets()
+    }
+}
