@@ -17,10 +17,11 @@ build: ## build target/release/fanin
 demo: build ## compare schemes on the papers' own settings: the main job
 	@scripts/demo.sh
 
-test: ## run every test, and check what each crate may depend on
+test: ## run every test, the report's in a browser too, and check what each crate may depend on
 	@scripts/setup.sh rust
 	cargo test --workspace --locked
 	@python3 scripts/purity.py
+	@web/scripts/test.sh or-skip
 
 lint: ## formatting, clippy and the rules of clippy.toml; warnings are errors
 	@scripts/setup.sh rust
@@ -44,9 +45,10 @@ validate: build ## write docs/validation.md anew (a minute or two)
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check
 
-docs: ## write docs/schemes.md and the picture in README.md anew
+docs: ## write the generated pages of docs/ and the picture in README.md anew
 	@scripts/setup.sh rust
-	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house -- the_table_of_schemes the_picture_in_the_readme
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test docs -- \
+	  the_table_of_schemes the_reference_of_scenarios the_page_of_tables what_the
 
 fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
 	@scripts/setup.sh fuzz
@@ -58,7 +60,6 @@ clean: ## remove what was built
 # The report's charts: web/.
 .PHONY: web web-check web-test web-picture
 WEB_REPORT = target/web-report
-WEB_SCHEMES = newreno,dctcp,newreno+m21
 
 web: ## build the report's script and style sheet from web/src
 	@web/scripts/setup.sh
@@ -68,14 +69,12 @@ web-check: ## check that the committed bundle of web/ is what its source gives
 	@web/scripts/setup.sh
 	@npm --prefix web run check --silent
 
-web-test: build ## look at a report in headless Chromium
-	@web/scripts/setup.sh chromium
-	@rm -rf $(WEB_REPORT)
-	@target/release/fanin compare scenarios/fixed-fragment.toml --schemes $(WEB_SCHEMES) --fan-in 2,8,16,48 --seeds 2 --out $(WEB_REPORT) >/dev/null
-	FANIN_REPORT=$(CURDIR)/$(WEB_REPORT)/report.html npm --prefix web test --silent
+web-test: ## look at a report in headless Chromium: a part of `make test`
+	@scripts/setup.sh rust
+	@web/scripts/test.sh
 
 web-picture: build ## write docs/report.png anew
 	@web/scripts/setup.sh chromium
 	@rm -rf $(WEB_REPORT)
-	@target/release/fanin compare scenarios/fixed-fragment.toml --schemes $(WEB_SCHEMES) --fan-in 2,4,8,16,32,64,128 --out $(WEB_REPORT) >/dev/null
+	@target/release/fanin compare scenarios/fixed-fragment.toml --schemes newreno,dctcp,newreno+m21 --fan-in 2,4,8,16,32,64,128 --out $(WEB_REPORT) >/dev/null
 	@node web/scripts/picture.mjs $(WEB_REPORT)/report.html

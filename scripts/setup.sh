@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
-# toolchain and cargo-fuzz). Says nothing where nothing is missing, and may be run again at any time.
+# toolchain and cargo-fuzz), node, chromium. Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -63,11 +63,21 @@ fuzz() {
     fi
 }
 
+node() {
+    new_enough='^v(2[0-9]|[3-9][0-9])\.'
+    has_node() { command node --version 2>/dev/null | grep -Eq "$new_enough" && command -v npm >/dev/null; }
+    has_node || packages nodejs npm
+    has_node || { say "Node 20 or newer is needed, and this system offers $(command node --version)"; exit 3; }
+}
+
 for need in "$@"; do
     case $need in
         rust) rust ;;
         valgrind) command -v valgrind >/dev/null || packages valgrind ;;
         fuzz) fuzz ;;
+        node) node ;;
+        # Where the browser's tests look for it.
+        chromium) [ -e /usr/bin/chromium ] || packages chromium ;;
         *) say "unknown: $need"; exit 2 ;;
     esac
 done

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use fanin_units::Time;
 
 /// Predicts, compares and fixes incast: the collapse of a many-to-one exchange.
 #[derive(Parser)]
@@ -18,10 +19,15 @@ pub struct Arguments {
 pub enum Command {
     /// Compare schemes over a sweep of fan-ins: goodput, query times, what is behind them, and the onset of collapse
     #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml\n  \
-        fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB")]
+        fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB\n  \
+        fanin compare my.toml --onset\n  fanin compare my.toml --precision 2% --out results")]
     Compare(CompareArguments),
     /// Run one scheme once: totals, queries and ports
-    #[command(after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7")]
+    #[command(
+        after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7\n  \
+        fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 \\\n    \
+        --out inside --samples 50us --server server3,server7"
+    )]
     Run(RunArguments),
     /// Write the packets of one run as pcapng, for tshark and Wireshark
     #[command(
@@ -91,6 +97,14 @@ pub struct RunArguments {
     /// The seed; run.first_seed unless told
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub seed: Option<String>,
+    /// Write into --out what happened inside, too: the queue at the client's port and the servers' windows, at most one
+    /// sample a step (100 us unless told), every drop, timeout and fast retransmit
+    #[arg(long, value_name = "STEP", num_args = 0..=1, default_missing_value = "100us", value_parser = step)]
+    #[arg(requires = "out")]
+    pub samples: Option<Time>,
+    /// Write the windows of these servers alone, in place of all
+    #[arg(long, value_name = "server1,server2", value_delimiter = ',', requires = "samples")]
+    pub server: Vec<String>,
     #[command(flatten)]
     pub common: CommonArguments,
 }
@@ -231,6 +245,13 @@ fn percentage(text: &str) -> Result<f64, String> {
     match number {
         Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
         _ => Err("right would be a percentage above 0 and under 100, such as 2%".into()),
+    }
+}
+
+fn step(text: &str) -> Result<Time, String> {
+    match text.parse() {
+        Ok(step) if step > Time::ZERO => Ok(step),
+        _ => Err("right would be a time above zero with its unit, such as 100us".into()),
     }
 }
 

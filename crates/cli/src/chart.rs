@@ -62,11 +62,6 @@ impl Scale {
         three(mbps / self.unit_mbps)
     }
 
-    /// A goodput with its unit.
-    pub fn show_with_unit(&self, mbps: f64) -> String {
-        format!("{} {}", self.show(mbps), self.unit)
-    }
-
     /// The unit of goodput.
     pub fn unit(&self) -> &'static str {
         self.unit
@@ -79,7 +74,7 @@ impl Scale {
 }
 
 /// The rows of one scheme, by fan-in.
-pub fn rows_of<'a>(summary: &'a Summary, label: &str) -> Vec<&'a SummaryRow> {
+fn rows_of<'a>(summary: &'a Summary, label: &str) -> Vec<&'a SummaryRow> {
     summary.rows.iter().filter(|row| row.scheme == label).collect()
 }
 
@@ -163,14 +158,9 @@ fn why(row: &SummaryRow) -> String {
     let p99 = row.qct_ms.p99.map_or("none".into(), time);
     let cell = |value: f64, colour: Style| {
         let style = if value > 0.0 { colour } else { GREY };
-        format!("{style}{:>5}{style:#}", count(value / rounds(row)))
+        format!("{style}{:>5}{style:#}", count(row.a_round(value)))
     };
     format!("{p99:>7}{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
-}
-
-/// Rounds to share by; where none ended, the whole run counts as one.
-pub fn rounds(row: &SummaryRow) -> f64 {
-    if row.rounds > 0.0 { row.rounds } else { 1.0 }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stdout};
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::summarise;
+use fanin_lab::{Beside, summarise};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header};
@@ -28,7 +28,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     if let Some(out) = loaded.out {
         let title = loaded.title.as_deref();
         let report = tell(title, &loaded.contenders, &loaded.manifest, &summary, (&specs, &outcome))?;
-        out.fill(&loaded.manifest, &summary, &specs, &outcome, Some(&report)).map_err(Failure::unwritten)?;
+        out.fill(&loaded.manifest, &summary, &specs, &outcome, Beside::Report(&report)).map_err(Failure::unwritten)?;
     }
     if arguments.common.json {
         let text = serde_json::to_string(&summary).map_err(|error| Failure::Check(error.to_string()))?;

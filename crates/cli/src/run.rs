@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use fanin_lab::summarise;
-use fanin_spec::{Cell, PortRow, Row, RunSpec, RunTables};
+use fanin_lab::{Beside, plan, summarise};
+use fanin_spec::{Cell, Contender, PortRow, Row, RunSpec, RunTables, Watch};
+use fanin_units::Time;
 use serde_json::{Map, Value, json};
 
 use crate::arguments::RunArguments;
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time};
 use crate::load::{Loaded, Wishes, fan_ins, load};
 use crate::say;
-use crate::simulate::{Means, all_finished, cost, simulate};
+use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
 
 /// The width of tables that depend on it.
@@ -26,11 +27,17 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let wishes = one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?;
     let mut loaded = load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes)?;
     one_point(&loaded)?;
-    let means = Means { jobs: NonZeroUsize::MIN, cached: !arguments.common.no_cache };
-    let (specs, outcome) = simulate(&loaded.contenders, fanin_lab::Wishes::default(), means)?;
+    let watch = arguments.samples.map(|step| watch(step, &arguments.server, &loaded.contenders)).transpose()?;
+    let (beside, (specs, outcome)) = match watch {
+        Some(watch) => (Beside::Series, simulate_watched(&loaded.contenders, watch)?),
+        None => {
+            let means = Means { jobs: NonZeroUsize::MIN, cached: !arguments.common.no_cache };
+            (Beside::Nothing, simulate(&loaded.contenders, fanin_lab::Wishes::default(), means)?)
+        }
+    };
     let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
     if let Some(out) = loaded.out.take() {
-        out.fill(&loaded.manifest, &summary, &specs, &outcome, None).map_err(Failure::unwritten)?;
+        out.fill(&loaded.manifest, &summary, &specs, &outcome, beside).map_err(Failure::unwritten)?;
     }
     if let (Some(spec), Some(Some(done))) = (specs.first(), outcome.runs.first()) {
         if arguments.common.json {
@@ -75,6 +82,24 @@ pub fn one_point(loaded: &Loaded) -> Result<(), Failure> {
     let listed = fan_ins.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let what = format!("one run has one number of servers, and {} has {listed}: give one with --fan-in", loaded.name);
     Err(Failure::Input(what))
+}
+
+/// The whole run, with the windows of the servers that are named, or of all.
+fn watch(step: Time, names: &[String], contenders: &[Contender]) -> Result<Watch, Failure> {
+    let fan_in = plan(contenders).first().map_or(0, |spec| spec.fan_in);
+    let number = |name: &String| {
+        let number = name.strip_prefix("server").and_then(|n| n.parse::<u32>().ok());
+        number.filter(|n| (1..=fan_in).contains(n)).map(|n| n - 1).ok_or_else(|| {
+            Failure::Input(format!(
+                "--server {name}: there is no such server; right would be server1 to server{fan_in}"
+            ))
+        })
+    };
+    let servers = match names {
+        [] => (0..fan_in).collect(),
+        names => names.iter().map(number).collect::<Result<_, _>>()?,
+    };
+    Ok(Watch { step, from: Time::ZERO, to: Time::NEVER, servers })
 }
 
 fn object(spec: &RunSpec, tables: &RunTables) -> Value {

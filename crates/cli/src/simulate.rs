@@ -25,6 +25,15 @@ impl Runner for Simulator {
     }
 }
 
+/// Watches whatever it runs.
+struct Watching(Watch);
+
+impl Runner for Watching {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        Simulator.watch(spec, self.0.clone(), stop)
+    }
+}
+
 fn no_tables(failure: fanin_sim::Failure) -> RunError {
     match failure {
         fanin_sim::Failure::Stopped => RunError::Stopped,
@@ -56,6 +65,19 @@ pub fn in_lab<T, E>(
 where
     Failure: From<E>,
 {
+    let cache = if means.cached { user_cache() } else { None };
+    in_lab_of(&Simulator, cache.as_ref(), means.jobs, work)
+}
+
+fn in_lab_of<T, E>(
+    runner: &dyn Runner,
+    cache: Option<&Cache>,
+    jobs: NonZeroUsize,
+    work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>,
+) -> Result<T, Failure>
+where
+    Failure: From<E>,
+{
     let listen = ctrlc::set_handler(|| {
         if STOP.swap(true, Ordering::Relaxed) {
             process::exit(130);
@@ -63,8 +85,7 @@ where
     });
     listen.map_err(|error| Failure::Environment(format!("Ctrl-C cannot be listened for: {error}")))?;
     let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
-    let cache = if means.cached { user_cache() } else { None };
-    let lab = Lab { runner: &Simulator, cache: cache.as_ref(), jobs: means.jobs, stop: &STOP };
+    let lab = Lab { runner, cache, jobs, stop: &STOP };
     let done = work(&lab, &mut |progress| bar.update(progress));
     bar.clear();
     Ok(done?)
@@ -75,6 +96,12 @@ pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Resul
     let (specs, outcome) = in_lab(means, |lab, progress| conduct(lab, contenders, wishes, progress))?;
     notice(&outcome.notices);
     Ok((specs, outcome))
+}
+
+/// Runs what the contenders plan, one after another, and watches it. The cache is left alone: it has no series.
+pub fn simulate_watched(contenders: &[Contender], watch: Watch) -> Result<(Vec<RunSpec>, Outcome), Failure> {
+    let runner = Watching(watch);
+    in_lab_of(&runner, None, NonZeroUsize::MIN, |lab, progress| conduct(lab, contenders, Wishes::default(), progress))
 }
 
 /// Tells what the user may want to know of the cache.

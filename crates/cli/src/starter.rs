@@ -61,7 +61,7 @@ fn scenario() -> String {
 }
 
 fn entry(doc: &KeyDoc, key: &str) -> String {
-    let says = wrap(&format!("# {}", doc.doc), 100, "#   ");
+    let says = wrap(&format!("# {}{}", doc.doc, doc.scope()), 100, "#   ");
     // A barrier read needs a size, which has no default that suits all.
     let value = if doc.path == "workload.fragment" { "\"256 KiB\"" } else { &doc.default };
     let hidden = if LIVE.contains(&doc.path.as_str()) { "" } else { "#" };

@@ -2,45 +2,13 @@
 //!
 //! Generated documents are written anew by `make docs`.
 
+mod support;
+
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
 use fanin_spec::REGISTRY;
-use serde_json::Value;
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn says(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_fanin")).args(arguments).current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn fanin(arguments: &[&str]) -> Value {
-    serde_json::from_str(&says(arguments)).unwrap()
-}
-
-#[expect(clippy::disallowed_methods, reason = "the one switch between checking documents and writing them")]
-fn writes_documents() -> bool {
-    std::env::var_os("UPDATE").is_some()
-}
-
-/// Checks that a document is what the code gives, or makes it so.
-fn is_current(path: &str, generated: &str) {
-    let file = root().join(path);
-    if writes_documents() {
-        return fs::write(&file, generated).unwrap();
-    }
-    let written = fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == generated, "{path} is not what the code gives: run `make docs` and commit it");
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap()
-}
+use support::{fanin, is_current, root, text};
 
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
@@ -66,20 +34,6 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
     table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
               `fanin explain SCHEME` prints the laws' own headers.\n";
     is_current("docs/schemes.md", &table);
-}
-
-#[test]
-fn the_picture_in_the_readme_is_what_its_command_prints() {
-    let arguments = "compare scenarios/fixed-fragment.toml --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,32,64,128";
-    let output = says(&arguments.split(' ').chain(["--no-cache"]).collect::<Vec<_>>());
-    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
-    let picture = format!("```text\n$ fanin {arguments}\n{}\n```\n", lines.join("\n").trim_end());
-
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (begin, end) = ("<!-- picture: written by `make docs` -->\n", "<!-- end of picture -->\n");
-    let (before, rest) = readme.split_once(begin).unwrap();
-    let (_, after) = rest.split_once(end).unwrap();
-    is_current("README.md", &format!("{before}{begin}{picture}{end}{after}"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! What runs a spec is a [`Runner`]; which one, the caller decides.
 
 mod cache;
+pub mod columns;
 mod estimate;
 mod executor;
 pub mod figures;
@@ -20,9 +21,9 @@ mod tables;
 
 pub use cache::{Cache, Found, Usage};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
-pub use out::{Manifest, Out, Refusal};
+pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
-pub use report::{Report, report};
+pub use report::{Finding, Report, Verdict, findings, report};
 pub use runner::{RunError, Runner};
 pub use setting::setting;
 pub use slowdown::Slowdown;

@@ -32,6 +32,17 @@ pub struct Manifest {
     pub scenario_text: String,
 }
 
+/// What is written beside the summary and the tables that every run gives.
+#[derive(Clone, Copy, Debug)]
+pub enum Beside<'a> {
+    /// Nothing.
+    Nothing,
+    /// The report.
+    Report(&'a Report),
+    /// The series and events of watched runs.
+    Series,
+}
+
 /// A folder for results. Until [`Out::fill`] there is only an empty subfolder in it; dropped before that, it takes
 /// back what it created.
 #[derive(Debug)]
@@ -75,8 +86,8 @@ impl Out {
         Ok(out)
     }
 
-    /// Writes the summary, every table of the finished runs, the report if there is one, and `manifest.json`; the manifest comes last, so that
-    /// its presence says that the rest is whole.
+    /// Writes the summary, every table of the finished runs, what is asked for beside them, and `manifest.json`; the
+    /// manifest comes last, so that its presence says that the rest is whole.
     ///
     /// # Errors
     /// What the file system says; the folder is then as it was.
@@ -86,9 +97,9 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
-        report: Option<&Report>,
+        beside: Beside,
     ) -> Result<(), Refusal> {
-        self.publish(|out, names| out.write(manifest, summary, specs, outcome, report, names))
+        self.publish(|out, names| out.write(manifest, summary, specs, outcome, beside, names))
     }
 
     /// Writes a scorecard, the curves behind it and its report; the scorecard comes last, so that its presence says that
@@ -126,7 +137,7 @@ impl Out {
         summary: &Summary,
         specs: &[RunSpec],
         outcome: &Outcome,
-        report: Option<&Report>,
+        beside: Beside,
         names: &mut Vec<String>,
     ) -> io::Result<()> {
         let runs: Vec<(&RunSpec, &RunTables)> = specs
@@ -134,17 +145,21 @@ impl Out {
             .zip(&outcome.runs)
             .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
             .collect();
-        let tables = [
+        let mut tables = vec![
             Table::of_summary(&summary.rows),
             Table::of_slowdowns(&summary.rows),
             Table::of_runs(&runs, |t| &t.flows),
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),
         ];
+        if let Beside::Series = beside {
+            tables.push(Table::of_runs(&runs, |t| &t.samples));
+            tables.push(Table::of_runs(&runs, |t| &t.events));
+        }
         for table in &tables {
             self.write_table(table, names)?;
         }
-        if let Some(report) = report {
+        if let Beside::Report(report) = beside {
             fs::write(self.draft.join("report.html"), report.html())?;
             names.push("report.html".into());
         }

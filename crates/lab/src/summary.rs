@@ -61,6 +61,13 @@ pub struct SummaryRow {
     pub slowdown: Vec<Slowdown>,
 }
 
+impl SummaryRow {
+    /// A count's share of one round; where none ended, the whole run counts as one.
+    pub fn a_round(&self, count: f64) -> f64 {
+        if self.rounds > 0.0 { count / self.rounds } else { count }
+    }
+}
+
 /// A point of the sweep.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct Point {

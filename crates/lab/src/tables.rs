@@ -14,9 +14,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
+use crate::SummaryRow;
+use crate::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
 use crate::paper::CurveRow;
-use crate::stats::Interval;
-use crate::{Slowdown, Spread, SummaryRow};
 
 /// A table, column by column; all columns are of one length.
 pub(crate) struct Table {
@@ -37,9 +37,6 @@ enum Values {
     Text(Vec<String>),
 }
 
-/// A figure's name and how to take it from a `T`.
-type Named<T, V> = (&'static str, fn(&T) -> V);
-
 impl Table {
     /// One table of many runs: each row led by its run's scheme, fan-in and seed.
     pub(crate) fn of_runs<'a, R: Row + 'a>(
@@ -47,11 +44,13 @@ impl Table {
         rows: fn(&RunTables) -> &[R],
     ) -> Table {
         let led = || runs.iter().flat_map(|(spec, tables)| rows(tables).iter().map(move |row| (*spec, row)));
-        let mut columns = vec![
-            Column { name: "scheme".into(), values: Values::Text(led().map(|(s, _)| s.label.clone()).collect()) },
-            Column { name: "fan_in".into(), values: whole(led().map(|(s, _)| s.fan_in.into())) },
-            Column { name: "seed".into(), values: whole(led().map(|(s, _)| s.seed)) },
+        let run = [
+            Values::Text(led().map(|(s, _)| s.label.clone()).collect()),
+            whole(led().map(|(s, _)| s.fan_in.into())),
+            whole(led().map(|(s, _)| s.seed)),
         ];
+        let run = OF_A_RUN.iter().zip(run).map(|(column, values)| Column { name: column.name.into(), values });
+        let mut columns: Vec<Column> = run.collect();
         let own = columns.len();
         columns.extend(R::COLUMNS.iter().map(|column| Column {
             name: column.name.into(),
@@ -74,75 +73,31 @@ impl Table {
 
     /// The summary's rows, nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.
     pub(crate) fn of_summary(rows: &[SummaryRow]) -> Table {
-        let mut columns = vec![
-            Column { name: "scheme".into(), values: Values::Text(rows.iter().map(|r| r.scheme.clone()).collect()) },
-            Column { name: "fan_in".into(), values: whole(rows.iter().map(|r| r.point.fan_in.into())) },
-            Column { name: "seeds".into(), values: whole(rows.iter().map(|r| r.seeds as u64)) },
-        ];
-        let mut real = |name: String, pick: &dyn Fn(&SummaryRow) -> Option<f64>| {
-            columns.push(Column { name, values: Values::Real(rows.iter().map(pick).collect()) });
+        let values = |take: Take| match take {
+            Take::Text(pick) => Values::Text(rows.iter().map(|row| pick(row).to_string()).collect()),
+            Take::Whole(pick) => whole(rows.iter().map(pick)),
+            Take::Real(pick) => Values::Real(rows.iter().map(pick).collect()),
         };
-        let ends: [Named<Interval, f64>; 3] = [("mean", |i| i.mean), ("lo", |i| i.lo), ("hi", |i| i.hi)];
-        for (end, pick) in ends {
-            real(format!("goodput_mbps_{end}"), &|r| Some(pick(&r.goodput_mbps)));
-        }
-        let times: [Named<SummaryRow, Spread>; 2] = [("qct_ms", |r| r.qct_ms), ("fct_ms", |r| r.fct_ms)];
-        let marks: [Named<Spread, Option<f64>>; 6] = [
-            ("mean", |s| s.mean),
-            ("p50", |s| s.p50),
-            ("p95", |s| s.p95),
-            ("p99", |s| s.p99),
-            ("p999", |s| s.p999),
-            ("max", |s| s.max),
-        ];
-        for (time, spread) in times {
-            for (mark, pick) in marks {
-                real(format!("{time}_{mark}"), &|r| pick(&spread(r)));
-            }
-        }
-        let means: [Named<SummaryRow, f64>; 6] = [
-            ("timeouts", |r| r.timeouts),
-            ("fast_retransmits", |r| r.fast_retransmits),
-            ("drops", |r| r.drops),
-            ("marks", |r| r.marks),
-            ("data_packets", |r| r.data_packets),
-            ("rounds", |r| r.rounds),
-        ];
-        for (name, pick) in means {
-            real(name.into(), &|r| Some(pick(r)));
-        }
-        real("jain".into(), &|r| r.jain);
-        let longest = whole(rows.iter().map(|r| r.queue_max_bytes));
-        columns.push(Column { name: "queue_max_bytes".into(), values: longest });
+        let columns = of_the_summary().map(|c| Column { name: c.name.into(), values: values(c.take) }).collect();
         Table { name: "summary", columns }
     }
 
     /// The summary's slowdowns, a row a bucket of sizes.
     pub(crate) fn of_slowdowns(rows: &[SummaryRow]) -> Table {
         let led = || rows.iter().flat_map(|row| row.slowdown.iter().map(move |bucket| (row, bucket)));
-        let text = |name: &str, pick: &dyn Fn(&SummaryRow, &Slowdown) -> String| Column {
-            name: name.into(),
-            values: Values::Text(led().map(|(row, bucket)| pick(row, bucket)).collect()),
-        };
+        let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
         let mut columns = vec![
-            text("scheme", &|row, _| row.scheme.clone()),
-            Column { name: "fan_in".into(), values: whole(led().map(|(row, _)| row.point.fan_in.into())) },
-            text("sizes", &|_, bucket| bucket.sizes.into()),
+            Column { name: scheme, values: Values::Text(led().map(|(row, _)| row.scheme.clone()).collect()) },
+            Column { name: fan_in, values: whole(led().map(|(row, _)| row.point.fan_in.into())) },
         ];
-        let counts: [Named<Slowdown, Option<u64>>; 4] = [
-            ("over_bytes", |s| Some(s.over_bytes)),
-            ("up_to_bytes", |s| s.up_to_bytes),
-            ("flows", |s| Some(s.flows)),
-            ("unfinished", |s| Some(s.unfinished)),
-        ];
-        for (name, pick) in counts {
-            columns.push(Column { name: name.into(), values: Values::Whole(led().map(|(_, s)| pick(s)).collect()) });
-        }
-        let ratios: [Named<Slowdown, Option<f64>>; 3] =
-            [("slowdown_mean", |s| s.mean), ("slowdown_p50", |s| s.p50), ("slowdown_p99", |s| s.p99)];
-        for (name, pick) in ratios {
-            columns.push(Column { name: name.into(), values: Values::Real(led().map(|(_, s)| pick(s)).collect()) });
-        }
+        columns.extend(OF_SLOWDOWNS.iter().map(|column| Column {
+            name: column.name.into(),
+            values: match column.take {
+                TakeSlowdown::Text(take) => Values::Text(led().map(|(_, s)| take(s).to_string()).collect()),
+                TakeSlowdown::Whole(take) => Values::Whole(led().map(|(_, s)| take(s)).collect()),
+                TakeSlowdown::Real(take) => Values::Real(led().map(|(_, s)| take(s)).collect()),
+            },
+        }));
         Table { name: "slowdown", columns }
     }
 

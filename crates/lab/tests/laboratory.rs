@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_lab::{
-    Cache, Lab, Manifest, Out, Outcome, RunError, Runner, Summary, Wishes, conduct, execute, plan, summarise,
+    Beside, Cache, Lab, Manifest, Out, Outcome, RunError, Runner, Summary, Wishes, conduct, execute, plan, summarise,
 };
 use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunSpec, RunTables, Scenario, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -173,7 +173,7 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     let folder = top.path().join("deep/er");
     let out = Out::claim(&folder).unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
-    out.fill(&manifest(), &summary, &specs, &outcome, None).unwrap();
+    out.fill(&manifest(), &summary, &specs, &outcome, Beside::Nothing).unwrap();
     let mut names: Vec<String> =
         fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -199,7 +199,7 @@ fn parquet_and_csv_hold_the_same_cells() {
     let top = tempfile::tempdir().unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let folder = top.path().join("out");
-    Out::claim(&folder).unwrap().fill(&manifest(), &summary, &specs, &outcome, None).unwrap();
+    Out::claim(&folder).unwrap().fill(&manifest(), &summary, &specs, &outcome, Beside::Nothing).unwrap();
     for name in ["summary", "flows", "queries", "ports"] {
         let mut text = csv::Reader::from_path(folder.join(format!("{name}.csv"))).unwrap();
         let header: Vec<String> = text.headers().unwrap().iter().map(String::from).collect();

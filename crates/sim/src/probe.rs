@@ -59,13 +59,19 @@ impl Probe for Off {
     const ON: bool = false;
 }
 
-/// A series under way: the step at hand and what it holds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Series {
+/// A queue's step at hand: its largest and its last value.
+#[derive(Clone, Copy, Debug)]
+struct Peak {
     step: u64,
-    value: u64,
-    ssthresh: u64,
-    any: bool,
+    largest: u64,
+    last: u64,
+}
+
+/// A window's step at hand and what it holds.
+#[derive(Clone, Copy, Debug)]
+struct Stand {
+    step: u64,
+    window: Window,
 }
 
 /// Keeps what is watched.
@@ -76,9 +82,9 @@ pub(crate) struct Recorder {
     client_port: LinkId,
     /// Endpoints that are none of the workload's own.
     beside: BTreeSet<u32>,
-    queue: Series,
+    queue: Option<Peak>,
     /// By endpoint.
-    windows: Vec<Series>,
+    windows: Vec<Option<Stand>>,
     samples: Vec<Sample>,
     happenings: Vec<(Time, Happening)>,
 }
@@ -92,10 +98,9 @@ enum Sample {
 
 impl Recorder {
     pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
-        let queue = Series::default();
         let (windows, samples, happenings) = (Vec::new(), Vec::new(), Vec::new());
         let beside = BTreeSet::new();
-        Recorder { watch, began: Time::ZERO, client_port, beside, queue, windows, samples, happenings }
+        Recorder { watch, began: Time::ZERO, client_port, beside, queue: None, windows, samples, happenings }
     }
 
     fn step_of(&self, now: Time) -> Option<u64> {
@@ -144,14 +149,22 @@ impl Recorder {
 
     /// Writes out the series that are under way.
     fn finish(&mut self) {
-        if self.queue.any {
-            self.samples.push(Sample::Queue(self.time_of(self.queue.step), self.queue.value));
-        }
-        for (series, endpoint) in self.windows.iter().zip(0..) {
-            if series.any {
-                let window = Window { cwnd: series.value as u32, ssthresh: series.ssthresh as u32 };
-                self.samples.push(Sample::Window(self.time_of(series.step), endpoint, window));
+        self.close_queue(None);
+        for endpoint in 0..self.windows.len() {
+            if let Some(stand) = self.windows[endpoint] {
+                self.samples.push(Sample::Window(self.time_of(stand.step), endpoint as u32, stand.window));
             }
+        }
+    }
+
+    /// Writes out the queue's step at hand, and how it stood after that where the next step with news is not its
+    /// neighbour: a row holds until the next one.
+    fn close_queue(&mut self, next: Option<u64>) {
+        let Some(peak) = self.queue.take() else { return };
+        self.samples.push(Sample::Queue(self.time_of(peak.step), peak.largest));
+        let after = self.time_of(peak.step + 1);
+        if peak.last != peak.largest && next != Some(peak.step + 1) && after < self.watch.to {
+            self.samples.push(Sample::Queue(after, peak.last));
         }
     }
 }
@@ -161,26 +174,26 @@ impl Probe for Recorder {
 
     fn queue(&mut self, now: Time, link: LinkId, bytes: u64) {
         let Some(step) = self.step_of(now).filter(|_| link == self.client_port) else { return };
-        if self.queue.any && self.queue.step == step {
-            self.queue.value = self.queue.value.max(bytes);
-            return;
+        match &mut self.queue {
+            Some(peak) if peak.step == step => {
+                peak.largest = peak.largest.max(bytes);
+                peak.last = bytes;
+            }
+            _ => {
+                self.close_queue(Some(step));
+                self.queue = Some(Peak { step, largest: bytes, last: bytes });
+            }
         }
-        if self.queue.any {
-            self.samples.push(Sample::Queue(self.time_of(self.queue.step), self.queue.value));
-        }
-        self.queue = Series { step, value: bytes, any: true, ..Series::default() };
     }
 
     fn window(&mut self, now: Time, endpoint: u32, window: Window) {
         let Some(step) = self.step_of(now).filter(|_| !self.beside.contains(&endpoint)) else { return };
         if self.windows.len() <= endpoint as usize {
-            self.windows.resize(endpoint as usize + 1, Series::default());
+            self.windows.resize(endpoint as usize + 1, None);
         }
-        let now = Series { step, value: window.cwnd.into(), ssthresh: window.ssthresh.into(), any: true };
-        let before = std::mem::replace(&mut self.windows[endpoint as usize], now);
-        if before.any && before.step != step {
-            let window = Window { cwnd: before.value as u32, ssthresh: before.ssthresh as u32 };
-            self.samples.push(Sample::Window(self.time_of(before.step), endpoint, window));
+        let before = self.windows[endpoint as usize].replace(Stand { step, window });
+        if let Some(before) = before.filter(|before| before.step != step) {
+            self.samples.push(Sample::Window(self.time_of(before.step), endpoint, before.window));
         }
     }
 
@@ -198,7 +211,7 @@ impl Probe for Recorder {
     fn rounds_begin(&mut self, now: Time) {
         self.began = now;
         // What was seen of the opening of connections stands at the start.
-        self.queue.any = false;
+        self.queue = None;
         self.windows.clear();
         self.samples.clear();
         self.happenings.iter_mut().for_each(|(time, _)| *time = Time::ZERO);

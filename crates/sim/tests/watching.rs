@@ -62,6 +62,16 @@ fn a_series_has_at_most_one_sample_a_step() {
 }
 
 #[test]
+fn a_sample_of_the_queue_holds_until_the_next_one() {
+    let step = Time::from_micros(100);
+    let seen = watched(step);
+    let queue: Vec<_> = seen.samples.iter().filter(|s| s.series == "queue").collect();
+    let pauses: Vec<_> = queue.windows(2).filter(|pair| pair[1].time_ps - pair[0].time_ps > 2 * step.0).collect();
+    assert!(!pauses.is_empty(), "nobody waited for a timeout");
+    assert!(pauses.iter().all(|pair| pair[0].value_bytes == 0), "a queue that holds something moves");
+}
+
+#[test]
 fn rounds_end_on_the_clock_of_the_queries() {
     let seen = watched(Time::from_micros(100));
     let ends: Vec<u64> = seen.events.iter().filter(|e| e.what == "round_end").map(|e| e.time_ps).collect();

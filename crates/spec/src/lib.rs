@@ -27,5 +27,6 @@ pub use settings::{
 };
 pub use sizes::Sizes;
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow, Totals,
+    Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow,
+    Totals, unit,
 };

@@ -55,6 +55,18 @@ pub struct KeyDoc {
     pub default: String,
     /// What it means.
     pub doc: String,
+    /// The workloads that look at it, by their words; empty where all do.
+    pub workloads: &'static [&'static str],
+}
+
+impl KeyDoc {
+    /// Which workloads alone look at it, to stand behind what it means; empty where all do.
+    pub fn scope(&self) -> String {
+        match self.workloads {
+            [] => String::new(),
+            words => format!(" ({} alone)", words.join(", ")),
+        }
+    }
 }
 
 fn unexpected(literal: &Literal) -> String {
@@ -339,10 +351,11 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text.
+/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key that
+/// not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`.
 macro_rules! section {
     ($(#[doc = $doc:literal])* $name:ident in $section:literal {
-        $($(#[doc = $kdoc:literal])* $key:ident: $type:ty = $default:expr,)*
+        $($(#[doc = $kdoc:literal])* $(#[only($($kind:ident),*)])? $key:ident: $type:ty = $default:expr,)*
     }) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq)]
@@ -376,6 +389,7 @@ macro_rules! section {
                     form: <$type>::FORM,
                     default: self.$key.show(),
                     doc: concat!($($kdoc),*).trim().to_string(),
+                    workloads: const { &[$($(crate::Kind::$kind.word()),*)?] },
                 }),*]
             }
         }

@@ -35,8 +35,10 @@ section! {
         /// What a host's transmit queue holds; the packet on the wire does not count.
         buffer: Optional<QueueSize> = Optional::NONE,
         /// Time that a server works on a request before it answers.
+        #[only(Barrier, WebSearch)]
         service_time: Time = Time::ZERO,
         /// Uniform random addition to the service time, up to this.
+        #[only(Barrier, WebSearch)]
         service_jitter: Time = Time::ZERO,
     }
 }
@@ -154,24 +156,31 @@ section! {
         /// The pattern of requests and answers.
         kind: Kind = Kind::Barrier,
         /// What each server sends, whatever their number; excludes block.
+        #[only(Barrier, OneShot, WebSearch)]
         fragment: Optional<Bytes> = Optional::NONE,
         /// What all servers together send, shared evenly; excludes fragment.
+        #[only(Barrier, OneShot, WebSearch)]
         block: Optional<Bytes> = Optional::NONE,
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
+        #[only(Barrier, WebSearch)]
         request: Bytes = Bytes(64),
         /// Each server's start is uniform in 0 up to this, every round.
+        #[only(Barrier, OneShot, WebSearch, Long)]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),
         /// Queries of a web search, one after another.
+        #[only(WebSearch)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
+        #[only(Barrier, WebSearch)]
         in_flight: Optional<u32> = Optional::NONE,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
         /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless sweep.fan_in says how many besides the client.
+        #[only(Flows)]
         file: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
         load: Optional<Share> = Optional::NONE,

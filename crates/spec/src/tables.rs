@@ -24,6 +24,30 @@ pub struct Column {
     pub doc: &'static str,
 }
 
+impl Column {
+    /// The unit that the name carries.
+    pub fn unit(&self) -> &'static str {
+        match self.kind {
+            ColumnType::Text => "text",
+            ColumnType::U64 | ColumnType::OptionalU64 => unit(self.name).unwrap_or("count"),
+        }
+    }
+}
+
+/// The unit that a name carries or stands for, such as that of `goodput_mbps_mean`.
+pub fn unit(name: &str) -> Option<&'static str> {
+    name.split('_').find_map(|part| match part {
+        "bytes" => Some("B"),
+        "fan" => Some("servers"),
+        "round" | "seed" | "server" => Some("number"),
+        "mbps" => Some("Mbit/s"),
+        "ms" => Some("ms"),
+        "ps" => Some("ps"),
+        "s" => Some("s"),
+        _ => None,
+    })
+}
+
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cell {
@@ -136,7 +160,7 @@ table! {
     FlowRow in "flows" {
         /// The round or query that an answer belongs to, of any other flow its number; counted from zero.
         round: u32,
-        /// The server that answers, counted from zero; of any other flow the sending host.
+        /// The server that answers, counted from zero: 0 is the host `server1`; of any other flow the sending host's number.
         server: u32,
         /// Payload.
         payload_bytes: u64,
@@ -192,7 +216,7 @@ table! {
 }
 
 table! {
-    /// One sample of a series that was watched.
+    /// One sample of a series that was watched; it holds until the series' next one.
     SampleRow in "samples" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
         time_ps: u64,
@@ -200,7 +224,7 @@ table! {
         series: String,
         /// The port or host that it is of, such as `switch>client` or `server3`.
         of: String,
-        /// The value: the largest queue, the last window within a step.
+        /// The value: the largest queue, the last window within a step that begins then; `ssthresh` is 4294967295 until the first loss.
         value_bytes: u64,
     }
 }

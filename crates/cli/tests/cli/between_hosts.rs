@@ -73,7 +73,7 @@ fn poisson_flows_come_out_as_tables_and_in_the_report() {
     assert!(shown.contains("Poisson flows for 20 ms between 4 hosts: hadoop sizes at 30.0 % load"), "{shown}");
     let file = |name: &str| fs::read_to_string(place.path("results").join(name)).unwrap();
     let slowdown = file("slowdown.csv");
-    let head = "scheme,fan_in,sizes,over_bytes,up_to_bytes,flows,unfinished,slowdown_mean,slowdown_p50,slowdown_p99\n";
+    let head = "scheme,fan_in,sizes,over_bytes,up_to_bytes,flows,unfinished,mean,p50,p99\n";
     assert!(slowdown.starts_with(&format!("{head}newreno,3,all sizes,0,,")), "{slowdown}");
     assert_eq!(slowdown.lines().count(), 1 + 2 * 5);
     let flows = file("flows.csv");

@@ -209,7 +209,7 @@ fn explain_shows_every_key_and_every_scheme() {
 #[test]
 fn every_command_helps_with_an_example() {
     let place = Place::with("");
-    for command in ["compare", "run", "list", "explain", "new"] {
+    for command in ["compare", "run", "trace", "list", "explain", "cache", "new"] {
         let text = place.says(&[command, "--help"]);
         assert!(text.contains("Example:\n  fanin "), "{command}");
     }

@@ -5,4 +5,5 @@ mod between_hosts;
 mod commands;
 mod common;
 mod keeping;
+mod series;
 mod tracing;

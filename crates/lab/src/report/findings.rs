@@ -9,9 +9,10 @@ use crate::{Summary, SummaryRow};
 
 /// A sentence or two.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub(super) struct Finding {
+pub struct Finding {
     /// The scheme; none where several are spoken of.
     pub scheme: Option<String>,
+    /// How it fares.
     pub verdict: Verdict,
     /// In a few words.
     pub head: String,
@@ -19,6 +20,8 @@ pub(super) struct Finding {
     pub says: String,
 }
 
+/// What is left of the best goodput where a scheme is still said to hold.
+const HELD: f64 = 0.75;
 /// Timeouts a round that make waiting the rule.
 const OFTEN: f64 = 0.3;
 const DOUBT: &str = " Rounds wait for timeouts at every fan-in tried: an onset may lie below the smallest.";
@@ -26,7 +29,7 @@ const DOUBT: &str = " Rounds wait for timeouts at every fan-in tried: an onset m
 /// How a scheme fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
+pub enum Verdict {
     /// Its goodput stays up.
     Holds,
     /// Its goodput falls by a quarter or more; it has no onset in the strict sense.
@@ -43,14 +46,27 @@ pub(super) enum Verdict {
 pub(super) fn fall<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
     let mut best = 0.0_f64;
     rows.iter().copied().find(|row| {
-        let falls = row.goodput_mbps.mean < 0.75 * best;
+        let falls = row.goodput_mbps.mean < HELD * best;
         best = best.max(row.goodput_mbps.mean);
         falls
     })
 }
 
-/// Every finding: of all schemes, then one a scheme.
-pub(super) fn findings(contenders: &[Contender], summary: &Summary, stories: &[Story], line_mbps: f64) -> Vec<Finding> {
+/// The rate of the client's link, or of all hosts' links where flows go between any two, in Mbit/s; the fastest where
+/// it differs by scheme.
+pub(super) fn line_mbps(contenders: &[Contender]) -> f64 {
+    let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(0);
+    contenders.iter().map(most).max().unwrap_or(0) as f64 / 1e6
+}
+
+/// Every finding: of all schemes, if there are several, then one a scheme.
+pub fn findings(contenders: &[Contender], summary: &Summary) -> Vec<Finding> {
+    told(contenders, summary, &[])
+}
+
+/// Every finding, with what stories show.
+pub(super) fn told(contenders: &[Contender], summary: &Summary, stories: &[Story]) -> Vec<Finding> {
+    let line_mbps = line_mbps(contenders);
     let schemes: Vec<Finding> = contenders
         .iter()
         .map(|contender| {
@@ -96,10 +112,10 @@ impl Subject<'_> {
         }
         let fall = fall(&self.rows);
         let held = fall.and_then(|fall| self.rows.iter().rfind(|row| row.point.fan_in < fall.point.fan_in));
-        let waits = self.rows.iter().all(|row| timeouts_a_round(row) >= OFTEN);
+        let waits = self.rows.iter().all(|row| row.a_round(row.timeouts) >= OFTEN);
         if let Some(row) = self.onset.and_then(|n| self.rows.iter().find(|row| row.point.fan_in == n)) {
             if waits {
-                let says = self.fallen(row) + DOUBT;
+                let says = self.fallen(row, 0.5) + DOUBT;
                 return (
                     Verdict::Collapses,
                     format!("waits for timeouts at every fan-in, collapses at {}", row.point.fan_in),
@@ -107,7 +123,7 @@ impl Subject<'_> {
                 );
             }
             let held = held.map_or(String::new(), |held| format!("holds to {}, ", held.point.fan_in));
-            return (Verdict::Collapses, format!("{held}collapses at {}", row.point.fan_in), self.fallen(row));
+            return (Verdict::Collapses, format!("{held}collapses at {}", row.point.fan_in), self.fallen(row, 0.5));
         }
         if waits {
             let says = format!("{}{}{DOUBT}", self.level(last), self.why(last));
@@ -115,7 +131,7 @@ impl Subject<'_> {
         }
         match (fall, held) {
             (Some(row), Some(held)) => {
-                (Verdict::Falls, format!("holds to {}, then falls", held.point.fan_in), self.fallen(row))
+                (Verdict::Falls, format!("holds to {}, then falls", held.point.fan_in), self.fallen(row, HELD))
             }
             _ => {
                 let head = format!("holds to {}, the largest fan-in tried", last.point.fan_in);
@@ -124,15 +140,20 @@ impl Subject<'_> {
         }
     }
 
-    /// From where to where, and why.
-    fn fallen(&self, row: &SummaryRow) -> String {
+    /// From where to where, why, and where `share` of the best is reached again, if anywhere.
+    fn fallen(&self, row: &SummaryRow, share: f64) -> String {
         let before = self.rows.iter().filter(|r| r.point.fan_in < row.point.fan_in);
         let best = before.reduce(|a, b| if b.goodput_mbps.mean > a.goodput_mbps.mean { b } else { a });
         let from = best.map_or(String::new(), |best| {
             format!(" from {} with {} senders", self.rate(best.goodput_mbps.mean), best.point.fan_in)
         });
         let to = self.rate(row.goodput_mbps.mean);
-        format!("Goodput falls{from} to {to} with {}.{}", row.point.fan_in, self.why(row))
+        let least = share * best.map_or(f64::INFINITY, |best| best.goodput_mbps.mean);
+        let again = self.rows.iter().find(|r| r.point.fan_in > row.point.fan_in && r.goodput_mbps.mean >= least);
+        let recovery = again.map_or(String::new(), |again| {
+            format!(" Goodput recovers to {} with {}.", self.rate(again.goodput_mbps.mean), again.point.fan_in)
+        });
+        format!("Goodput falls{from} to {to} with {}.{}{recovery}", row.point.fan_in, self.why(row))
     }
 
     /// How much it moves at a point.
@@ -150,9 +171,9 @@ impl Subject<'_> {
                 timeouts => format!(" No round ended, after {} timeouts a run.", count(timeouts)),
             };
         };
-        let timeouts = timeouts_a_round(row);
+        let timeouts = row.a_round(row.timeouts);
         if timeouts < 0.05 {
-            let (drops, marks) = (row.drops / rounds(row), row.marks / rounds(row));
+            let (drops, marks) = (row.a_round(row.drops), row.a_round(row.marks));
             let signs = match (drops >= 0.05, marks >= 0.05) {
                 (false, false) => "no drops and no marks".into(),
                 (true, false) => format!("{} drops", count(drops)),
@@ -226,15 +247,6 @@ fn rate(mbps: f64, line_mbps: f64) -> String {
     if line_mbps >= 100_000.0 { format!("{} Gbit/s", three(mbps / 1e3)) } else { format!("{} Mbit/s", three(mbps)) }
 }
 
-/// Rounds to share by; where none ended, the whole run counts as one.
-fn rounds(row: &SummaryRow) -> f64 {
-    if row.rounds > 0.0 { row.rounds } else { 1.0 }
-}
-
-fn timeouts_a_round(row: &SummaryRow) -> f64 {
-    row.timeouts / rounds(row)
-}
-
 #[cfg(test)]
 mod tests {
     use fanin_spec::Scenario;
@@ -256,7 +268,7 @@ mod tests {
             onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
             engine: Cost::default(),
         };
-        findings(&contenders, &summary, stories, 1000.0)
+        told(&contenders, &summary, stories)
     }
 
     fn one(onset: Option<u32>, points: &[Point], stories: &[Story]) -> (Verdict, String) {
@@ -299,7 +311,7 @@ mod tests {
     #[test]
     fn a_fall_by_a_quarter_that_is_no_collapse_is_a_fall() {
         let points =
-            [(32, 930.0, 70.0, 0.0, 0.0, 9.0), (48, 600.0, 220.0, 1.0, 9.0, 9.0), (64, 700.0, 240.0, 1.0, 9.0, 9.0)];
+            [(32, 930.0, 70.0, 0.0, 0.0, 9.0), (48, 600.0, 220.0, 1.0, 9.0, 9.0), (64, 690.0, 240.0, 1.0, 9.0, 9.0)];
         let (verdict, says) = one(None, &points, &[]);
         assert_eq!(verdict, Verdict::Falls);
         assert_eq!(
@@ -307,6 +319,20 @@ mod tests {
             "holds to 32, then falls: Goodput falls from 930 Mbit/s with 32 senders to 600 Mbit/s with 48. \
              A round takes 220 ms on average and has one timeout of 200 ms or more."
         );
+    }
+
+    #[test]
+    fn goodput_that_falls_and_recovers_is_said_to() {
+        let points =
+            [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 212.0, 203.0, 0.0, 0.0, 0.0), (32, 800.0, 99.0, 0.0, 0.0, 0.0)];
+        let (verdict, says) = one(None, &points, &[]);
+        assert_eq!(verdict, Verdict::Falls);
+        assert!(says.ends_with("no timeout. Goodput recovers to 800 Mbit/s with 32."), "{says}");
+        let longer = [points[0], points[1], (24, 200.0, 203.0, 0.0, 0.0, 0.0), points[2]];
+        let (verdict, says) = one(Some(16), &longer, &[]);
+        assert_eq!(verdict, Verdict::Collapses);
+        assert!(says.ends_with(" Goodput recovers to 800 Mbit/s with 32."), "{says}");
+        assert!(!one(Some(16), COLLAPSE, &[]).1.contains("recovers"));
     }
 
     #[test]

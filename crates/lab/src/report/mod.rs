@@ -22,7 +22,7 @@ use fanin_spec::{Contender, RunSpec, RunTables};
 use crate::{Broken, Manifest, Outcome, Runner, Summary, setting};
 
 use cdf::Cdf;
-use findings::Finding;
+pub use findings::{Finding, Verdict, findings};
 use rows::ReportRow;
 use story::Story;
 
@@ -98,8 +98,6 @@ pub fn report(
             stories.extend(story::tell(runner, spec, tables, stop)?);
         }
     }
-    let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(0);
-    let line_mbps = contenders.iter().map(most).max().unwrap_or(0) as f64 / 1e6;
     Ok(Report {
         schema: 1,
         fanin: manifest.version.clone(),
@@ -110,8 +108,8 @@ pub fn report(
         scenario_text: manifest.scenario_text.clone(),
         setting: setting(contenders),
         many_to_one,
-        line_mbps,
-        findings: findings::findings(contenders, summary, &stories, line_mbps),
+        line_mbps: findings::line_mbps(contenders),
+        findings: findings::told(contenders, summary, &stories),
         schemes: summary
             .onset
             .0

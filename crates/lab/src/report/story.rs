@@ -137,14 +137,14 @@ impl Story {
             QueueSize::Bytes(bytes) => bytes,
             QueueSize::Packets(packets) => u64::from(packets).saturating_mul(frame),
         };
-        // A queue that holds something moves at least once in the time of a packet.
+        // While the link is busy, its queue moves at least once in the time of a packet.
         let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
         let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame).0.saturating_mul(2));
         let series = |kind: &str, of: Option<&str>| {
             let rows = samples.iter().filter(move |s| s.series == kind && of.is_none_or(|of| s.of == of));
             rows.map(|s| (s.time_ps, s.value_bytes)).collect::<Vec<_>>()
         };
-        let queue = thinned(&with_empty_times(&series("queue", None), busy), busy, QUEUE_POINTS);
+        let queue = thinned(&series("queue", None), busy, QUEUE_POINTS);
         let mut names: Vec<&str> = samples.iter().filter(|s| s.series == "cwnd").map(|s| s.of.as_str()).collect();
         names.sort_unstable();
         names.dedup();
@@ -287,18 +287,6 @@ pub(super) fn round_to(value: f64, unit: f64) -> f64 {
     (value * scale).round() / scale
 }
 
-/// A queue's samples with an empty queue wherever none was taken for longer than `busy`.
-fn with_empty_times(points: &[(u64, u64)], busy: u64) -> Vec<(u64, u64)> {
-    let mut all = Vec::with_capacity(points.len());
-    for (i, &(time, value)) in points.iter().enumerate() {
-        all.push((time, value));
-        if value > 0 && points.get(i + 1).is_none_or(|next| next.0 - time > busy) {
-            all.push((time.saturating_add(busy), 0));
-        }
-    }
-    all
-}
-
 /// The points at which the value changes, and the last one.
 fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let keep = |i: usize| i == 0 || i + 1 == points.len() || points[i].1 != points[i - 1].1;
@@ -376,13 +364,6 @@ mod tests {
     fn nothing_is_told_of_a_scheme_without_finished_runs() {
         assert_eq!(chosen(&[], None), None);
         assert_eq!(chosen(&[(99, 900.0, 9.0, 0.0, 0.0, 0.0)], None), None);
-    }
-
-    #[test]
-    fn an_empty_queue_is_put_where_nothing_was_seen() {
-        let points = [(0, 5), (10, 9), (100, 3), (110, 0)];
-        assert_eq!(with_empty_times(&points, 10), [(0, 5), (10, 9), (20, 0), (100, 3), (110, 0)]);
-        assert_eq!(with_empty_times(&[(0, 5)], 10), [(0, 5), (10, 0)]);
     }
 
     #[test]

@@ -1,0 +1,7 @@
+//! The documents: generated pages are what the code gives, and what a page tells to type works.
+
+mod scenario;
+#[path = "../support/mod.rs"]
+mod support;
+mod tables;
+mod typed;

@@ -1,0 +1,269 @@
+//! `docs/tables.md`: every file that `--out` writes, every column, and the objects of `--json`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
+use fanin_spec::{Column, ColumnType, EventRow, FlowRow, PortRow, QueryRow, Row, SampleRow, Totals, unit};
+use serde_json::Value;
+
+use crate::support::{fanin, is_current, root};
+
+const HEAD: &str = "\
+# Tables
+
+Generated from the tables' own declarations by `make docs`; `make test` checks it, and that every column that is written
+stands here.
+
+`--out DIR` writes each table twice, from the same columns: as CSV, with a head and with absent values empty, and as Parquet.
+Whole numbers are unsigned and have 64 bits; real ones are doubles, rounded to six digits. A name carries its unit where there
+is one; times count from the first request.
+
+| file | written by |
+| --- | --- |
+| `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
+| `samples`, `events` | `fanin run --out DIR --samples` |
+| `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
+| `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
+
+## `summary`: one row a scheme and fan-in
+
+";
+
+const SLOWDOWN: &str = "
+## `slowdown`: one row a scheme, fan-in and bucket of sizes, where flows have a slowdown
+
+";
+
+const RUNS: &str = "
+## Tables of runs
+
+Every row of the tables below is led by its run:
+
+";
+
+/// Objects of `--json` and `manifest.json`, beside what they share with the tables: path, unit, meaning.
+type Fields = &'static [(&'static str, &'static str, &'static str)];
+
+const COMPARE: Fields = &[
+    ("schema", "number", "The version of this form: 1."),
+    ("scenario", "text", "The scenario file's own name."),
+    ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
+    (
+        "rows[]",
+        "list",
+        "One object a scheme and fan-in, as in the table below; points without a finished run are left out.",
+    ),
+    ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
+    ("onset.LABEL", "servers", "The fan-in at which the scheme collapses, or null."),
+    ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
+    ("engine.packet_hops", "count", "Links that packets crossed."),
+    ("engine.cpu_s", "s", "User CPU time of the simulations alone."),
+];
+
+const RUN: Fields = &[
+    ("schema", "number", "The version of this form: 1."),
+    ("scenario", "text", "The scenario file's own name."),
+    ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
+    ("scheme", "text", "The scheme's label, else its name."),
+    ("fan_in", "servers", "The number of servers."),
+    ("seed", "number", "The run's seed."),
+    ("goodput_mbps", "Mbit/s", "Payload delivered in order over the measured time."),
+    ("totals", "object", "The sums, as in the table below."),
+    ("queries[]", "list", "The rows of `queries`."),
+    ("ports[]", "list", "The rows of `ports`."),
+    ("slowdown[]", "list", "Buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
+    ("engine.events", "count", "Events taken from the queue. Not part of the result, nor are the two below."),
+    ("engine.packet_hops", "count", "Links that packets crossed."),
+    ("engine.cpu_s", "s", "User CPU time of the simulation alone."),
+];
+
+const MANIFEST: Fields = &[
+    ("schema", "number", "The version of this form: 1."),
+    ("fanin", "text", "The version of the program."),
+    ("arguments[]", "text", "The command, without the program's name."),
+    ("scenario", "text", "The scenario file's own name."),
+    ("scenario_sha256", "text", "SHA-256 of the scenario's text."),
+    ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
+    ("runs_planned", "count", "Runs that were meant."),
+    ("runs_finished", "count", "Runs whose rows stand in the tables: fewer after a Ctrl-C."),
+];
+
+const COLUMNS: &str = "| column | unit | type | what it is |\n| --- | --- | --- | --- |\n";
+
+fn columns(columns: &[Column]) -> String {
+    let row = |column: &Column| {
+        let kind = match column.kind {
+            ColumnType::U64 => "whole",
+            ColumnType::OptionalU64 => "whole, may be absent",
+            ColumnType::Text => "text",
+        };
+        assert!(!column.doc.is_empty(), "{} says nothing of itself", column.name);
+        format!("| `{}` | {} | {kind} | {} |\n", column.name, column.unit(), column.doc)
+    };
+    COLUMNS.to_string() + &columns.iter().map(row).collect::<String>()
+}
+
+/// The summary's columns, under their names in CSV or in the JSON object.
+fn summary(json: bool) -> String {
+    let row = |column: &fanin_lab::columns::SummaryColumn| {
+        let (kind, other) = match column.take {
+            Take::Text(_) => ("text", "text"),
+            Take::Whole(_) => ("whole", "count"),
+            Take::Real(_) => ("real", "count"),
+        };
+        let other = if column.name == "jain" { "share" } else { other };
+        let name = if json { column.json } else { column.name };
+        format!("| `{name}` | {} | {kind} | {} |\n", unit(column.name).unwrap_or(other), column.doc)
+    };
+    let head = if json { "field of a row" } else { "column" };
+    COLUMNS.replace("column", head) + &of_the_summary().map(row).collect::<String>()
+}
+
+/// The slowdowns' columns.
+fn slowdown() -> String {
+    let row = |column: &SlowdownColumn| {
+        let (kind, other) = match column.take {
+            TakeSlowdown::Text(_) => ("text", "text"),
+            TakeSlowdown::Whole(_) => ("whole, may be absent", "count"),
+            TakeSlowdown::Real(_) => ("real, may be absent", "times"),
+        };
+        format!("| `{}` | {} | {kind} | {} |\n", column.name, unit(column.name).unwrap_or(other), column.doc)
+    };
+    columns(&OF_A_RUN[..2]) + &OF_SLOWDOWNS.iter().map(row).collect::<String>()
+}
+
+fn table<R: Row>(says: &str) -> String {
+    format!("\n### `{}`: {says}\n\n{}", R::TABLE, columns(R::COLUMNS))
+}
+
+fn fields(fields: Fields) -> String {
+    let row = |(path, unit, says): &(&str, &str, &str)| format!("| `{path}` | {unit} | {says} |\n");
+    "| field | unit | what it is |\n| --- | --- | --- |\n".to_string() + &fields.iter().map(row).collect::<String>()
+}
+
+fn page() -> String {
+    HEAD.to_string()
+        + &summary(false)
+        + SLOWDOWN
+        + &slowdown()
+        + RUNS
+        + &columns(&OF_A_RUN)
+        + &table::<FlowRow>("one row an answer of a server, a line of a list, or a Poisson flow")
+        + &table::<QueryRow>("one row a round or query")
+        + &table::<PortRow>("one row a port that took or dropped a packet")
+        + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
+        + &table::<EventRow>("one row a thing that happened")
+        + "\n## `fanin compare --json`\n\n"
+        + &fields(COMPARE)
+        + "\n"
+        + &summary(true)
+        + "\n## `fanin run --json`\n\n"
+        + &fields(RUN)
+        + "\n"
+        + &columns(Totals::COLUMNS).replacen("column", "field of `totals`", 1)
+        + "\n## `manifest.json`\n\n"
+        + &fields(MANIFEST)
+}
+
+#[test]
+fn the_page_of_tables_is_what_the_tables_declare() {
+    is_current("docs/tables.md", &page());
+}
+
+/// The names in the first column of what stands under the headings that begin so.
+fn documented(page: &str, heading: &str) -> BTreeSet<String> {
+    let (_, rest) = page.split_once(&format!("# `{heading}`")).unwrap_or_else(|| panic!("no heading for {heading}"));
+    let part = rest.split("\n#").next().unwrap_or_default();
+    part.lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once('`').map(|(name, _)| name.to_string()))
+        .collect()
+}
+
+/// Checks every file of a folder of results, and gives the names of the tables.
+fn check(page: &str, folder: &Path) -> BTreeSet<String> {
+    let mut tables = BTreeSet::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let file = path.file_name().unwrap().to_str().unwrap();
+        let (name, ending) = file.split_once('.').unwrap();
+        if ending != "csv" {
+            let known = format!("`{}`", if ending == "parquet" { name } else { file });
+            assert!(page.contains(&known), "{file} is not in the page");
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mut written: BTreeSet<String> = text.lines().next().unwrap().split(',').map(String::from).collect();
+        if !["summary", "slowdown"].contains(&name) {
+            assert!(OF_A_RUN.iter().all(|column| written.remove(column.name)), "{file} is not led by its run");
+        }
+        assert_eq!(written, documented(page, name), "the columns of {file} and the page");
+        tables.insert(name.to_string());
+    }
+    tables
+}
+
+/// The paths of an object's values: lists are taken by their first, labels of schemes have no name of their own.
+fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    let below = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(map) if path == "onset" => assert!(found.insert("onset.LABEL".into()) && !map.is_empty()),
+        Value::Object(map) => map.iter().for_each(|(key, value)| paths(value, &below(key), found)),
+        Value::Array(items) if items.first().is_some_and(Value::is_object) => {
+            paths(&items[0], &format!("{path}[]"), found)
+        }
+        Value::Array(_) => drop(found.insert(format!("{path}[]"))),
+        _ => drop(found.insert(path.to_string())),
+    }
+}
+
+/// The same of what a page documents: `within` are fields of a table of their own.
+fn told(fields: Fields, within: &[(&str, Vec<&str>)]) -> BTreeSet<String> {
+    let list = |path: &&str| within.iter().all(|(of, _)| of != path);
+    let own = fields.iter().map(|(path, ..)| *path).filter(list).map(String::from);
+    let inner = within.iter().flat_map(|(of, names)| names.iter().map(move |name| format!("{of}.{name}")));
+    own.chain(inner).collect()
+}
+
+#[test]
+fn whatever_is_written_is_documented() {
+    let page = fs::read_to_string(root().join("docs/tables.md")).unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let out = |name: &str| place.path().join(name).to_str().unwrap().to_string();
+    let scenario = "scenarios/fixed-fragment.toml";
+    let small = ["--set", "workload.duration=300 ms", "--no-cache", "--json"];
+    let object = |arguments: &[&str]| fanin(&[arguments, &small].concat());
+    let found = |value: &Value| {
+        let mut found = BTreeSet::new();
+        paths(value, "", &mut found);
+        found
+    };
+
+    let compared = out("compared");
+    let object_compare =
+        object(&["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--seeds", "2", "--out", &compared]);
+    let rows = of_the_summary().map(|column| column.json).collect();
+    assert_eq!(found(&object_compare), told(COMPARE, &[("rows[]", rows)]));
+
+    let ran = out("ran");
+    let object_run =
+        object(&["run", scenario, "--scheme", "newreno", "--fan-in", "8", "--out", &ran, "--samples", "1ms"]);
+    let names = |columns: &'static [Column]| columns.iter().map(|column| column.name).collect::<Vec<_>>();
+    let within = [
+        ("totals", names(Totals::COLUMNS)),
+        ("queries[]", names(QueryRow::COLUMNS)),
+        ("ports[]", names(PortRow::COLUMNS)),
+    ];
+    assert_eq!(found(&object_run), told(RUN, &within));
+
+    let tables = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
+    assert_eq!(check(&page, Path::new(&compared)), tables(&["flows", "ports", "queries", "slowdown", "summary"]));
+    assert_eq!(
+        check(&page, Path::new(&ran)),
+        tables(&["events", "flows", "ports", "queries", "samples", "slowdown", "summary"])
+    );
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(Path::new(&ran).join("manifest.json")).unwrap()).unwrap();
+    assert_eq!(found(&manifest), told(MANIFEST, &[]));
+}

@@ -1,0 +1,152 @@
+//! What a page tells to type: every scenario in it runs, every command does what the page shows.
+//!
+//! A block marked `toml scenario NAME` is a file of that name; one marked `sh` holds commands; one marked `text` that begins
+//! with `$ ` holds a command and what it prints, which `make docs` writes anew. The blocks of a page work in one folder, from
+//! the first to the last, with the project's scenarios beside.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::support::{is_current, root, says};
+
+/// A folder in which a reader follows a page.
+struct Reader {
+    page: String,
+    folder: TempDir,
+    cache: TempDir,
+}
+
+impl Reader {
+    fn of(page: &str) -> Reader {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(root().canonicalize().unwrap().join("scenarios"), folder.path().join("scenarios"))
+            .unwrap();
+        Reader { page: page.into(), folder, cache: tempfile::tempdir().unwrap() }
+    }
+
+    /// What a command prints in a shell that finds `fanin`.
+    fn types(&self, command: &str) -> String {
+        let programs = Path::new(env!("CARGO_BIN_EXE_fanin")).parent().unwrap().display();
+        let output = Command::new("sh")
+            .args(["-euc", command])
+            .current_dir(self.folder.path())
+            .env("PATH", format!("{programs}:/usr/local/bin:/usr/bin:/bin"))
+            .env("XDG_CACHE_HOME", self.cache.path())
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: `{command}` fails: {told}", self.page);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Follows one block, and gives what should stand in it.
+    fn follows(&self, mark: &str, body: &str) -> String {
+        if let Some(name) = mark.strip_prefix("toml scenario") {
+            let name = if name.is_empty() { "scenario.toml" } else { name.trim() };
+            fs::write(self.folder.path().join(name), body).unwrap();
+            self.types(&format!("fanin compare {name} --fan-in 2,4 --seeds 1"));
+        } else if mark == "sh" {
+            self.follows_commands(body);
+        } else if mark == "text"
+            && let Some(command) = body.lines().next().and_then(|line| line.strip_prefix("$ "))
+        {
+            let printed: Vec<String> = self.types(command).lines().map(|line| line.trim_end().to_string()).collect();
+            return format!("$ {command}\n{}\n", printed.join("\n").trim_end());
+        } else {
+            assert!(
+                !mark.starts_with("toml"),
+                "{}: a block of TOML is marked `toml scenario`, so that it is run",
+                self.page
+            );
+        }
+        body.into()
+    }
+
+    fn follows_commands(&self, body: &str) {
+        let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+        for command in body.replace("\\\n", " ").lines().filter(|line| !line.trim().is_empty()) {
+            let mut words = command.split_whitespace();
+            match (words.next(), words.next()) {
+                (Some("fanin"), _) => drop(self.types(command)),
+                // Only that there is such a target: this test is run by one of them.
+                (Some("make"), Some(target)) => {
+                    assert!(makefile.contains(&format!("\n{target}: ")), "{}: there is no `make {target}`", self.page);
+                }
+                (Some("export"), Some(path)) if path.starts_with("PATH=") => {}
+                _ => panic!("{}: a block of sh holds `{command}`, which is no command of the project's", self.page),
+            }
+        }
+    }
+}
+
+/// Follows a page from its first block to its last.
+fn is_followed(path: &str) {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    let reader = Reader::of(path);
+    let mut page = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        page += &format!("{line}\n");
+        if let Some(mark) = line.strip_prefix("```") {
+            let body: String =
+                lines.by_ref().take_while(|line| *line != "```").map(|line| format!("{line}\n")).collect();
+            page += &format!("{}```\n", reader.follows(mark, &body));
+        }
+    }
+    is_current(path, &page);
+}
+
+fn pages() -> Vec<String> {
+    let names =
+        fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut pages: Vec<String> =
+        names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
+    pages.push("README.md".into());
+    pages
+}
+
+#[test]
+fn what_the_readme_tells_to_type_works() {
+    is_followed("README.md");
+}
+
+#[test]
+fn what_the_quick_start_tells_to_type_works() {
+    is_followed("docs/quick-start.md");
+}
+
+#[test]
+fn what_the_other_pages_tell_to_type_works() {
+    for page in pages().iter().filter(|page| !["README.md", "docs/quick-start.md"].contains(&page.as_str())) {
+        is_followed(page);
+    }
+}
+
+#[test]
+fn every_command_and_flag_that_a_text_names_is_there() {
+    let help = |command: &str| says(&[command, "--help"]);
+    let commands: BTreeSet<String> = says(&["--help"])
+        .lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next().map(String::from))
+        .collect();
+    for page in pages() {
+        let text = fs::read_to_string(root().join(&page)).unwrap();
+        for span in text.split('`').skip(1).step_by(2).filter_map(|span| span.strip_prefix("fanin ")) {
+            let mut words = span.split_whitespace();
+            let command = words.next().unwrap_or_default();
+            assert!(commands.contains(command), "{page}: there is no `fanin {command}`");
+            let help = help(command);
+            for flag in words.filter(|word| word.starts_with("--")) {
+                let name = flag.split(['=', '[']).next().unwrap_or_default();
+                assert!(
+                    help.contains(&format!("{name} ")) || help.contains(&format!("{name}\n")),
+                    "{page}: `fanin {command}` has no {flag}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The columns of tables as they are written: what leads the rows of a run, and the summary with its nested figures
+//! flattened.
+
+use fanin_spec::{Column, ColumnType};
+
+use crate::{Slowdown, SummaryRow};
+
+/// What leads every row of a run's tables: the run.
+pub const OF_A_RUN: [Column; 3] = [
+    Column { name: "scheme", kind: ColumnType::Text, doc: "The scheme's label, else its name." },
+    Column { name: "fan_in", kind: ColumnType::U64, doc: "The number of servers." },
+    Column { name: "seed", kind: ColumnType::U64, doc: "The run's seed." },
+];
+
+/// A column of the summary.
+#[derive(Clone, Copy, Debug)]
+pub struct SummaryColumn {
+    /// The name in CSV and Parquet.
+    pub name: &'static str,
+    /// Where it stands in a row of the JSON object, if it is not called the same there.
+    pub json: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// How it is taken from a row.
+    pub take: Take,
+}
+
+/// How a figure is taken from a row.
+#[derive(Clone, Copy, Debug)]
+pub enum Take {
+    /// A text.
+    Text(fn(&SummaryRow) -> &str),
+    /// A whole number.
+    Whole(fn(&SummaryRow) -> u64),
+    /// A number, or nothing.
+    Real(fn(&SummaryRow) -> Option<f64>),
+}
+
+const fn column(name: &'static str, json: &'static str, doc: &'static str, take: Take) -> SummaryColumn {
+    SummaryColumn { name, json, doc, take }
+}
+
+/// The columns of one time's spread.
+macro_rules! spread {
+    ($field:ident, $what:literal) => {
+        [
+            spread!($field, mean, concat!("Mean of ", $what, ".")),
+            spread!($field, p50, concat!("Median of ", $what, ".")),
+            spread!($field, p95, concat!("95th percentile of ", $what, ".")),
+            spread!($field, p99, concat!("99th percentile of ", $what, ".")),
+            spread!($field, p999, concat!("99.9th percentile of ", $what, ".")),
+            spread!($field, max, concat!("Largest of ", $what, ".")),
+        ]
+    };
+    ($field:ident, $mark:ident, $doc:expr) => {
+        column(
+            concat!(stringify!($field), "_", stringify!($mark)),
+            concat!(stringify!($field), ".", stringify!($mark)),
+            $doc,
+            Take::Real(|r| r.$field.$mark),
+        )
+    };
+}
+
+const WHERE: [SummaryColumn; 3] = [
+    column("scheme", "scheme", "The scheme's label, else its name.", Take::Text(|r| &r.scheme)),
+    column("fan_in", "point.fan_in", "The number of servers.", Take::Whole(|r| r.point.fan_in as u64)),
+    column("seeds", "seeds", "Runs that finished, each with a seed of its own.", Take::Whole(|r| r.seeds as u64)),
+];
+
+const GOODPUT: [SummaryColumn; 3] = [
+    column(
+        "goodput_mbps_mean",
+        "goodput_mbps.mean",
+        "Payload delivered in order over the measured time: mean over seeds.",
+        Take::Real(|r| Some(r.goodput_mbps.mean)),
+    ),
+    column(
+        "goodput_mbps_lo",
+        "goodput_mbps.lo",
+        "Lower end of its 95 % t interval over seeds.",
+        Take::Real(|r| Some(r.goodput_mbps.lo)),
+    ),
+    column("goodput_mbps_hi", "goodput_mbps.hi", "Upper end of it.", Take::Real(|r| Some(r.goodput_mbps.hi))),
+];
+
+const QCT: [SummaryColumn; 6] =
+    spread!(qct_ms, "the completion times of queries or rounds, all seeds' together; absent where none ended");
+const FCT: [SummaryColumn; 6] =
+    spread!(fct_ms, "the completion times of single servers' answers, all seeds' together; absent where none ended");
+
+const COUNTS: [SummaryColumn; 8] = [
+    column("timeouts", "timeouts", "Retransmission timeouts fired, mean over seeds.", Take::Real(|r| Some(r.timeouts))),
+    column(
+        "fast_retransmits",
+        "fast_retransmits",
+        "Entries into fast recovery, mean over seeds.",
+        Take::Real(|r| Some(r.fast_retransmits)),
+    ),
+    column("drops", "drops", "Packets dropped at all ports, mean over seeds.", Take::Real(|r| Some(r.drops))),
+    column("marks", "marks", "Packets marked at all ports, mean over seeds.", Take::Real(|r| Some(r.marks))),
+    column(
+        "data_packets",
+        "data_packets",
+        "Distinct data segments delivered, mean over seeds.",
+        Take::Real(|r| Some(r.data_packets)),
+    ),
+    column("rounds", "rounds", "Rounds or queries completed, mean over seeds.", Take::Real(|r| Some(r.rounds))),
+    column(
+        "jain",
+        "jain",
+        "Jain's index over the servers' goodputs while they answer, from 0 to 1 where all are equal: mean over seeds; \
+         absent where no answer completed.",
+        Take::Real(|r| r.jain),
+    ),
+    column(
+        "queue_max_bytes",
+        "queue_max_bytes",
+        "The longest queue at the port to the client, over all seeds; the packet on the wire does not count.",
+        Take::Whole(|r| r.queue_max_bytes),
+    ),
+];
+
+/// Every column of the summary, in its order.
+pub fn of_the_summary() -> impl Iterator<Item = &'static SummaryColumn> {
+    const ALL: [&[SummaryColumn]; 5] = [&WHERE, &GOODPUT, &QCT, &FCT, &COUNTS];
+    ALL.into_iter().flatten()
+}
+
+/// A column of the slowdowns, behind the scheme and the number of servers.
+#[derive(Clone, Copy, Debug)]
+pub struct SlowdownColumn {
+    /// The name in CSV, Parquet, and the JSON object.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// How it is taken from a bucket of sizes.
+    pub take: TakeSlowdown,
+}
+
+/// How a figure is taken from a bucket of sizes.
+#[derive(Clone, Copy, Debug)]
+pub enum TakeSlowdown {
+    /// A text.
+    Text(fn(&Slowdown) -> &str),
+    /// A whole number, or nothing.
+    Whole(fn(&Slowdown) -> Option<u64>),
+    /// A number, or nothing.
+    Real(fn(&Slowdown) -> Option<f64>),
+}
+
+/// Every column of the slowdowns, in its order.
+pub const OF_SLOWDOWNS: [SlowdownColumn; 8] = {
+    const fn column(name: &'static str, doc: &'static str, take: TakeSlowdown) -> SlowdownColumn {
+        SlowdownColumn { name, doc, take }
+    }
+    use TakeSlowdown::{Real, Text, Whole};
+    [
+        column("sizes", "The flows' sizes, for people; all sizes come first.", Text(|s| s.sizes)),
+        column("over_bytes", "Flows of more payload than this.", Whole(|s| Some(s.over_bytes))),
+        column("up_to_bytes", "And of no more than this; absent where there is no bound.", Whole(|s| s.up_to_bytes)),
+        column("flows", "Flows that ended, all seeds' together.", Whole(|s| Some(s.flows))),
+        column("unfinished", "Flows that had not ended as the run did.", Whole(|s| Some(s.unfinished))),
+        column(
+            "mean",
+            "Mean of their times over the least time alone in the network (`ideal_ps` of `flows`); absent where none ended.",
+            Real(|s| s.mean),
+        ),
+        column("p50", "Median of it.", Real(|s| s.p50)),
+        column("p99", "99th percentile of it.", Real(|s| s.p99)),
+    ]
+};

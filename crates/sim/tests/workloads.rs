@@ -1,0 +1,65 @@
+//! What the reference says of keys and workloads: those that it names look at a key, and the others do not.
+
+mod common;
+
+use common::run;
+use fanin_spec::{Kind, RunSpec, RunTables, Scenario, Settings};
+
+const BASE: &str = r#"
+    schemes = ["newreno"]
+    [workload]
+    fragment = "64 KiB"
+    duration = "100 ms"
+    queries = 3
+"#;
+
+/// The tables under a workload with one key set; `None` where the scenario is refused.
+fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
+    let mut scenario = Scenario::parse("test.toml", BASE).unwrap();
+    // What a kind needs and the others have no use for.
+    let needs = match kind {
+        Kind::Flows => Some("workload.file=a.csv".to_string()),
+        Kind::Poisson => Some("workload.load=0.3".into()),
+        _ => None,
+    };
+    let base = [Some(format!("workload.kind={}", kind.word())), Some("sweep.fan_in=[4]".into()), needs, set];
+    for assignment in base.into_iter().flatten() {
+        scenario.assign("--set", &assignment).unwrap();
+    }
+    let file = |path: &str| {
+        let bytes = if path == "a.csv" { 20_000 } else { 30_000 };
+        Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
+    };
+    let contender = scenario.contenders_with(&file).ok()?.remove(0);
+    let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
+    Some(run(&RunSpec { label, scheme, settings, fan_in: 4, seed: 1 }))
+}
+
+/// A value that differs from the one in use.
+fn other(path: &str) -> &'static str {
+    match path {
+        "host.service_time" | "host.service_jitter" => "300 us",
+        "workload.fragment" => "32 KiB",
+        "workload.block" => "64 KiB",
+        "workload.request" => "1 KiB",
+        "workload.start_jitter" => "100 us",
+        "workload.file" => "b.csv",
+        "workload.queries" | "workload.in_flight" => "2",
+        _ => panic!("give {path} a value here that is not its default"),
+    }
+}
+
+#[test]
+fn a_key_that_names_its_workloads_moves_those_and_no_other() {
+    let scoped: Vec<_> = Settings::default().docs().into_iter().filter(|doc| !doc.workloads.is_empty()).collect();
+    assert!(scoped.len() >= 7, "only {} keys name their workloads", scoped.len());
+    for (kind, _) in Kind::all() {
+        let Some(plain) = tables(kind, None) else { continue };
+        for doc in &scoped {
+            let changed = tables(kind, Some(format!("{}={}", doc.path, other(&doc.path))));
+            let moves = changed.is_some_and(|changed| changed != plain);
+            let word = kind.word();
+            assert_eq!(moves, doc.workloads.contains(&word), "{} under {word}, by its declaration", doc.path);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Looks at a report in headless Chromium. With `or-skip` it is content where that cannot be had here, and says why.
+set -eu
+cd "$(dirname "$0")/../.."
+if ! web/scripts/setup.sh chromium; then
+  [ "${1:-}" = or-skip ] || exit 3
+  echo "skipped: the report's tests in a browser, for the reason above"
+  exit 0
+fi
+report=$PWD/target/web-report
+rm -rf "$report"
+cargo run --quiet --locked --package fanin-cli -- compare scenarios/fixed-fragment.toml \
+  --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,16,48 --seeds 2 --no-cache --out "$report" >/dev/null
+FANIN_REPORT=$report/report.html npm --prefix web test --silent
