@@ -6,7 +6,9 @@ use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fanin_lab::{Cache, Lab, Manifest, Outcome, Progress, Report, RunError, Runner, Summary, Wishes, conduct, report};
+use fanin_lab::{
+    Cache, Lab, Manifest, Outcome, Progress, Report, RunError, Runner, Summary, Watching, Wishes, conduct, report,
+};
 use fanin_spec::{Contender, RunSpec, RunTables, Watch};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -22,15 +24,6 @@ impl Runner for Simulator {
 
     fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
         fanin_sim::watch(spec, watch, stop).map_err(no_tables)
-    }
-}
-
-/// Watches whatever it runs.
-struct Watching(Watch);
-
-impl Runner for Watching {
-    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        Simulator.watch(spec, self.0.clone(), stop)
     }
 }
 
@@ -57,7 +50,7 @@ pub fn user_cache() -> Option<Cache> {
     dirs::cache_dir().map(|folder| Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
 }
 
-/// Works in a lab with a bar of progress; the first Ctrl-C ends it with what has finished, the second kills.
+/// Works in the simulator's lab; the first Ctrl-C ends it with what has finished, the second kills.
 pub fn in_lab<T, E>(
     means: Means,
     work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>,
@@ -66,15 +59,11 @@ where
     Failure: From<E>,
 {
     let cache = if means.cached { user_cache() } else { None };
-    in_lab_of(&Simulator, cache.as_ref(), means.jobs, work)
+    work_in(Lab { runner: &Simulator, cache: cache.as_ref(), jobs: means.jobs, stop: &STOP }, work)
 }
 
-fn in_lab_of<T, E>(
-    runner: &dyn Runner,
-    cache: Option<&Cache>,
-    jobs: NonZeroUsize,
-    work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>,
-) -> Result<T, Failure>
+/// Works in a lab, with a bar of progress and an ear for Ctrl-C.
+fn work_in<T, E>(lab: Lab, work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>) -> Result<T, Failure>
 where
     Failure: From<E>,
 {
@@ -85,7 +74,6 @@ where
     });
     listen.map_err(|error| Failure::Environment(format!("Ctrl-C cannot be listened for: {error}")))?;
     let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
-    let lab = Lab { runner, cache, jobs, stop: &STOP };
     let done = work(&lab, &mut |progress| bar.update(progress));
     bar.clear();
     Ok(done?)
@@ -100,8 +88,9 @@ pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Resul
 
 /// Runs what the contenders plan, one after another, and watches it. The cache is left alone: it has no series.
 pub fn simulate_watched(contenders: &[Contender], watch: Watch) -> Result<(Vec<RunSpec>, Outcome), Failure> {
-    let runner = Watching(watch);
-    in_lab_of(&runner, None, NonZeroUsize::MIN, |lab, progress| conduct(lab, contenders, Wishes::default(), progress))
+    let lab =
+        Lab { runner: &Watching { runner: &Simulator, watch }, cache: None, jobs: NonZeroUsize::MIN, stop: &STOP };
+    work_in(lab, |lab, progress| conduct(lab, contenders, Wishes::default(), progress))
 }
 
 /// Tells what the user may want to know of the cache.

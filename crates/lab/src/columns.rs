@@ -86,8 +86,10 @@ const GOODPUT: [SummaryColumn; 3] = [
 
 const QCT: [SummaryColumn; 6] =
     spread!(qct_ms, "the completion times of queries or rounds, all seeds' together; absent where none ended");
-const FCT: [SummaryColumn; 6] =
-    spread!(fct_ms, "the completion times of single servers' answers, all seeds' together; absent where none ended");
+const FCT: [SummaryColumn; 6] = spread!(
+    fct_ms,
+    "the completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together; absent where none ended"
+);
 
 const COUNTS: [SummaryColumn; 8] = [
     column("timeouts", "timeouts", "Retransmission timeouts fired, mean over seeds.", Take::Real(|r| Some(r.timeouts))),
@@ -116,7 +118,7 @@ const COUNTS: [SummaryColumn; 8] = [
     column(
         "queue_max_bytes",
         "queue_max_bytes",
-        "The longest queue at the port to the client, over all seeds; the packet on the wire does not count.",
+        "The longest queue at the port to the client, or of a flows or poisson workload at any switch port, over all seeds; the packet on the wire does not count.",
         Take::Whole(|r| r.queue_max_bytes),
     ),
 ];

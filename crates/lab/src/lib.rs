@@ -24,7 +24,7 @@ pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, Verdict, findings, report};
-pub use runner::{RunError, Runner};
+pub use runner::{RunError, Runner, Watching};
 pub use setting::setting;
 pub use slowdown::Slowdown;
 pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};

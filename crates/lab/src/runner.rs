@@ -30,3 +30,17 @@ pub trait Runner: Sync {
         self.run(spec, stop)
     }
 }
+
+/// A runner that watches whatever it is asked to run.
+pub struct Watching<'a> {
+    /// What runs.
+    pub runner: &'a dyn Runner,
+    /// What is watched.
+    pub watch: Watch,
+}
+
+impl Runner for Watching<'_> {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        self.runner.watch(spec, self.watch.clone(), stop)
+    }
+}

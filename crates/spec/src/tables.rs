@@ -39,7 +39,7 @@ pub fn unit(name: &str) -> Option<&'static str> {
     name.split('_').find_map(|part| match part {
         "bytes" => Some("B"),
         "fan" => Some("servers"),
-        "round" | "seed" | "server" => Some("number"),
+        "host" | "round" | "seed" | "server" => Some("number"),
         "mbps" => Some("Mbit/s"),
         "ms" => Some("ms"),
         "ps" => Some("ps"),

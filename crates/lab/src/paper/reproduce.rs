@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fanin_model::{Bottleneck, Growth};
-use fanin_spec::{Contender, RunSpec, RunTables, Watch};
+use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::{Bytes, QueueSize, Time};
 
 use super::curve::{Curve, Point};
@@ -13,7 +13,7 @@ use super::judge::Judgement;
 use super::measure::{Measure, Over};
 use super::sensitivity::Sensitivity;
 use crate::executor::clock;
-use crate::{Broken, Lab, Progress, RunError, Runner, execute};
+use crate::{Broken, Lab, Progress, Watching, execute};
 
 /// How much of a paper's settings is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -252,18 +252,8 @@ fn specs<'a>(
     fan_ins.flat_map(|&n| of(n)).collect()
 }
 
-/// A runner that watches the first server's window wherever it is asked to run.
-struct Watching<'a>(&'a dyn Runner);
-
-/// How closely windows are watched.
-const STEP: Time = Time::from_micros(100);
-
-impl Runner for Watching<'_> {
-    fn run(&self, spec: &RunSpec, stop: &std::sync::atomic::AtomicBool) -> Result<RunTables, RunError> {
-        let watch = Watch { step: STEP, from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
-        self.0.watch(spec, watch, stop)
-    }
-}
+/// The first server's window, as closely as figures need it.
+const FIRST_WINDOW: (Time, u32) = (Time::from_micros(100), 0);
 
 /// Progress over all batches.
 struct Tally<'a> {
@@ -283,7 +273,9 @@ impl Tally<'_> {
 
 impl Measured {
     fn run(&mut self, lab: &Lab, batch: &Batch, tally: &mut Tally) -> Result<(), Unreproduced> {
-        let watching = Watching(lab.runner);
+        let (step, server) = FIRST_WINDOW;
+        let watch = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: vec![server] };
+        let watching = Watching { runner: lab.runner, watch };
         // The cache knows runs by their specs, and those that were not watched have no samples.
         let lab = if batch.watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
         let outcome = execute(&lab, &batch.specs, &mut |progress| tally.tell(progress))?;
