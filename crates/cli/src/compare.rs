@@ -36,15 +36,12 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     } else {
         let width = width();
         let mut parts = vec![header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)];
-        let many_to_one = loaded.contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
-        match many_to_one {
+        match loaded.contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
             true => parts.push(chart(&loaded.contenders, &summary, width)),
             false => parts.push(overview(&loaded.contenders, &summary)),
         }
         parts.push(slowdown(&summary, width));
-        if many_to_one {
-            parts.push(verdicts(&loaded.contenders, &summary, width));
-        }
+        parts.push(verdicts(&loaded.contenders, &summary, width));
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;
         // The cost is beside the point: where it cannot be told, it is not.
