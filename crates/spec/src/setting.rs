@@ -2,6 +2,9 @@
 
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
+use crate::Sizes;
+use crate::problem::did_you_mean;
+
 /// A value as it stands in a scenario or behind `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
@@ -181,6 +184,11 @@ impl Share {
         if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
     }
 
+    /// The share as a floating-point number.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.written.0) / f64::from(self.written.1)
+    }
+
     fn parse(text: &str) -> Option<Share> {
         let (n, d) = match text.split_once('/') {
             Some((n, d)) => (n.trim().parse().ok()?, d.trim().parse().ok()?),
@@ -211,6 +219,60 @@ impl Setting for Share {
             (n, d) if n == d || n == 0 => (n / d).to_string(),
             (n, d) => format!("\"{n}/{d}\""),
         }
+    }
+}
+
+/// A text, quoted as TOML has it.
+fn quoted(text: &str) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+}
+
+/// The path of a file, relative to the scenario's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePath(pub String);
+
+impl Setting for FilePath {
+    const FORM: &'static str = "the path of a file, relative to the scenario's";
+    fn read(literal: &Literal) -> Result<FilePath, String> {
+        match literal {
+            Literal::Text(text) if text.trim().is_empty() => Err("it is empty".into()),
+            Literal::Text(text) => Ok(FilePath(text.clone())),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+/// A distribution of flow sizes: a published one's name, or the path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution(pub String);
+
+impl Distribution {
+    /// The file that it is read from, where it is no published one.
+    pub(crate) fn path(&self) -> Option<&str> {
+        (!Sizes::names().any(|name| name == self.0)).then_some(self.0.as_str())
+    }
+}
+
+impl Setting for Distribution {
+    const FORM: &'static str =
+        "\"web-search\", \"data-mining\", \"hadoop\", or the path of a file (with an ending) of lines `bytes percent`";
+    fn read(literal: &Literal) -> Result<Distribution, String> {
+        let Literal::Text(text) = literal else { return Err(unexpected(literal)) };
+        match Sizes::names().any(|name| name == text) || text.contains('.') {
+            true => Ok(Distribution(text.clone())),
+            false => Err(format!("\"{text}\" is not a distribution{}", did_you_mean(text, Sizes::names()))),
+        }
+    }
+    fn show(&self) -> String {
+        quoted(&self.0)
     }
 }
 
@@ -245,6 +307,8 @@ optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
 optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");
 optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
 optional!(u32, "a whole number, or \"none\"");
+optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
+optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
 
 /// Declares an enum whose values are words in a scenario.
 macro_rules! words {
