@@ -28,7 +28,10 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         },
         "seeds",
     );
-    [format!("star: {}", cluster.join("; ")), format!("{workload}; {seeds}")]
+    [
+        format!("{}: {}", same(&|s| s.fabric.kind.word().into(), "fabrics"), cluster.join("; ")),
+        format!("{workload}; {seeds}"),
+    ]
 }
 
 fn workload(s: &Settings) -> String {

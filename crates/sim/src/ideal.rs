@@ -28,7 +28,7 @@ fn path(fabric: &Fabric, from: NodeId, to: NodeId) -> Vec<Link> {
     let link = |id: u32| fabric.links()[id as usize];
     let mut path = vec![link(fabric.uplink(from))];
     while let Some(last) = path.last().filter(|last| !fabric.is_host(last.to)) {
-        path.push(link(fabric.next_hop(last.to, to)));
+        path.push(link(fabric.next_hop(last.to, to, 0)));
     }
     path
 }

@@ -4,7 +4,7 @@ use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, Kind, Settings};
+use crate::{Discipline, FabricKind, Kind, Settings};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -130,6 +130,13 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     }
 
     workload(s)?;
+    // A plain star always fits. What fits the largest fan-in fits the others.
+    if (s.fabric.kind != FabricKind::Star || !s.fabric.edges.is_empty())
+        && let Some(&largest) = s.sweep.fan_in.last()
+        && let Err(what) = s.network(largest)
+    {
+        return wrong(&["fabric.edges", "fabric.kind", "sweep.fan_in"], what);
+    }
 
     if scheme.discipline == Discipline::Red {
         match (s.red.min_th, s.red.max_th) {

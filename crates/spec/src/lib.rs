@@ -6,6 +6,7 @@
 
 mod check;
 mod flows;
+mod network;
 mod problem;
 mod registry;
 mod run;
@@ -22,8 +23,8 @@ pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, Host, Inputs, Kind, Link, M21, NewReno, Offer, Red, RtoFloor, Run, Settings,
-    Sweep, Switch, Tcp, Workload,
+    Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, NewReno, Offer, Red,
+    RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

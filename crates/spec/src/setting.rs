@@ -152,6 +152,23 @@ impl Setting for u64 {
     }
 }
 
+impl Setting for Vec<String> {
+    const FORM: &'static str = "a list of texts, such as [\"client tor1\", \"server1..8 tor1\"]";
+    fn read(literal: &Literal) -> Result<Vec<String>, String> {
+        let text = |item: &Literal| match item {
+            Literal::Text(text) => Ok(text.clone()),
+            other => Err(unexpected(other)),
+        };
+        match literal {
+            Literal::List(items) => items.iter().map(text).collect(),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        Literal::List(self.iter().cloned().map(Literal::Text).collect()).show()
+    }
+}
+
 impl Setting for Vec<u32> {
     const FORM: &'static str = "a list of whole numbers, such as [2, 4, 8]";
     fn read(literal: &Literal) -> Result<Vec<u32>, String> {

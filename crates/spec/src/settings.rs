@@ -21,6 +21,26 @@ section! {
     }
 }
 
+words! {
+    /// How hosts and switches are joined.
+    FabricKind, "\"star\" or \"edges\"" {
+        /// One switch, each host on a link of its own.
+        Star = "star",
+        /// Any network of switches, given by its links; flows are spread over ways of equal length by their hash.
+        Edges = "edges",
+    }
+}
+
+section! {
+    /// How hosts and switches are joined.
+    FabricSettings in "fabric" {
+        /// The form of the network.
+        kind: FabricKind = FabricKind::Star,
+        /// The links of an "edges" fabric: two nodes each, then a rate and a delay where they are not those of [link]. Hosts are client and server1, server2, ..., a range as server1..8; other names are switches.
+        edges: Vec<String> = Vec::new(),
+    }
+}
+
 section! {
     /// The switch: one queue a port.
     Switch in "switch" {
@@ -112,6 +132,8 @@ section! {
         timestamps: bool = false,
         /// Full segments that one ACK may cover; 1 acknowledges every packet.
         delayed_ack: u32 = 2,
+        /// Acknowledge at once a segment that says CWR, in spite of delayed_ack, as Linux does: its sender may have a window of one segment.
+        ack_cwr: bool = true,
         /// Longest time that an ACK waits.
         delayed_ack_timeout: Time = Time::from_millis(40),
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
@@ -334,6 +356,7 @@ macro_rules! settings {
 
 settings! {
     link: Link,
+    fabric: FabricSettings,
     switch: Switch,
     host: Host,
     tcp: Tcp,

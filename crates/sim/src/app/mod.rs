@@ -115,7 +115,7 @@ fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
             let at_switches = fabric.links().iter().zip(0..).filter(|(link, _)| !fabric.is_host(link.from));
             at_switches.map(|(_, id)| longest(id)).max().unwrap_or(0)
         }
-        true => longest(fabric.next_hop(fabric.hosts(), CLIENT)),
+        true => longest(fabric.downlink(CLIENT)),
     }
 }
 
