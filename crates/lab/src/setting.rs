@@ -28,10 +28,13 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         },
         "seeds",
     );
-    [
-        format!("{}: {}", same(&|s| s.fabric.kind.word().into(), "fabrics"), cluster.join("; ")),
-        format!("{workload}; {seeds}"),
-    ]
+    [format!("{}: {}", same(&fabric, "fabrics"), cluster.join("; ")), format!("{workload}; {seeds}")]
+}
+
+/// The fabric; where it has racks, their over-subscription: the rate of their hosts over that of their uplinks.
+fn fabric(s: &Settings) -> String {
+    let kind = s.fabric.kind.word();
+    s.oversubscription().map_or(kind.into(), |times| format!("{kind}, {}:1 over-subscribed", three(times)))
 }
 
 fn workload(s: &Settings) -> String {
@@ -56,6 +59,14 @@ fn workload(s: &Settings) -> String {
             let (count, name) =
                 s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), file_of(flows.name())));
             format!("{count} flows of {name} between {} hosts", hosts())
+        }
+        Kind::Shuffle => {
+            let of = match w.pairs.as_f64() {
+                1.0 => "each other one".into(),
+                share => format!("{} % of the others", three(100.0 * share)),
+            };
+            let size = w.fragment.0.map_or(String::new(), |size| size.to_string());
+            format!("shuffle between {} hosts: {size} from each to {of}", hosts())
         }
         Kind::Poisson => format!("Poisson flows for {} between {} hosts: {}", w.duration, hosts(), poisson()),
     };

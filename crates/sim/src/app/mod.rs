@@ -6,6 +6,7 @@ mod listed;
 mod long;
 mod one_shot;
 mod poisson;
+mod shuffle;
 mod transfers;
 mod web_search;
 
@@ -50,6 +51,7 @@ pub(crate) fn new<P: Probe + 'static>(spec: &RunSpec) -> Box<dyn App<P>> {
         Kind::WebSearch => Box::new(web_search::WebSearch::new(spec)),
         Kind::Long => Box::new(long::Long::new(spec)),
         Kind::Flows => Box::new(listed::Listed::new(spec)),
+        Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => return Box::new(poisson::Alone::new(spec)),
     };
     match spec.settings.workload.load.0 {
