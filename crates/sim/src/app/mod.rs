@@ -13,6 +13,7 @@ mod web_search;
 use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, Totals};
 use fanin_units::Time;
 
+use crate::link::Link;
 use crate::probe::Probe;
 use crate::world::World;
 
@@ -122,7 +123,8 @@ fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
 }
 
 fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
-    let rows = world.net.links.iter().zip(0..).map(|(link, id)| PortRow {
+    let used = world.net.links.iter().zip(0..).filter(|(link, _)| link.packets + link.counts().drops() > 0);
+    let row = |(link, id): (&Link, u32)| PortRow {
         port: world.net.fabric.link_name(id),
         packets: link.packets,
         wire_bytes: link.wire_bytes,
@@ -131,6 +133,6 @@ fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
         drops_not_ect: link.counts().drops_not_ect,
         marks: link.counts().marks,
         queue_max_bytes: link.queue_max_bytes,
-    });
-    rows.filter(|row| row.packets + row.drops_full + row.drops_early + row.drops_not_ect > 0).collect()
+    };
+    used.map(row).collect()
 }
