@@ -11,7 +11,7 @@ mod table;
 
 use fanin_laws::port::Discipline;
 use fanin_laws::port::many_to_one::{Form, ManyToOne};
-use fanin_laws::port::red::{self, Red};
+use fanin_laws::port::red::{self, Red, Thresholds};
 use fanin_laws::sender::cubic::{self, Cubic};
 use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
@@ -171,8 +171,7 @@ fn red_tells_its_story() {
     let says =
         "min_th 5, max_th 15, max_p 0.1, w 0.25, ECN: two come for one that leaves, then none come, then a few again";
     let red = Red::new(red::Params {
-        min_th: QueueSize::Packets(5),
-        max_th: QueueSize::Packets(15),
+        thresholds: Thresholds::new(QueueSize::Packets(5), QueueSize::Packets(15)),
         max_p_q16: 6554,
         weight_q32: 1 << 30,
         instantaneous: false,

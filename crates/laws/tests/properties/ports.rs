@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
-use fanin_laws::port::red::{self, Red};
+use fanin_laws::port::red::{self, Red, Thresholds};
 use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -21,8 +21,7 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         let (min_th, max_th) = (size(low), size(low + more + 1000));
         let rate = Rate(1_000_000_000);
         Discipline::Red(Red::new(red::Params {
-            min_th,
-            max_th,
+            thresholds: Thresholds::new(min_th, max_th),
             max_p_q16,
             weight_q32,
             instantaneous,
@@ -136,8 +135,7 @@ proptest! {
     ) {
         let (min_th, max_th) = (QueueSize::Packets(2000), QueueSize::Packets(3000));
         let mut red = Red::new(red::Params {
-            min_th,
-            max_th,
+            thresholds: Thresholds::new(min_th, max_th),
             max_p_q16: 6554,
             weight_q32,
             instantaneous: false,
@@ -191,8 +189,7 @@ fn the_largest_queues_overflow_nothing() {
         for weight_q32 in [0, 1, u32::MAX] {
             let rate = Rate(u64::MAX);
             let params = red::Params {
-                min_th,
-                max_th,
+                thresholds: Thresholds::new(min_th, max_th),
                 max_p_q16: 65_536,
                 weight_q32,
                 instantaneous: weight_q32 == 1,
