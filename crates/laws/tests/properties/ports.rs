@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use fanin_laws::port::codel::{self, CoDel};
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
 use fanin_laws::port::red::{self, Red, Thresholds};
-use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Discipline, Drop, Header, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -204,6 +205,34 @@ fn the_largest_queues_overflow_nothing() {
             };
             for queue in [queue, idle, queue, idle] {
                 law.enqueue(Time::NEVER, &queue, &header, &mut rng);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn codel_drops_nothing_that_came_soon_enough_and_never_the_last_packet_and_marks_only_what_can_be(
+        ecn in any::<bool>(),
+        target_us in 1..1000u64,
+        more_us in 0..1000u64,
+        leaves in prop::collection::vec((1..2000u64, 0..3000u64, 0..6000u64, any::<bool>()), 1..300),
+    ) {
+        let (target, interval) = (Time::from_micros(target_us), Time::from_micros(target_us + more_us));
+        let codel = CoDel::new(codel::Params { target, interval, max_packet: 1500, ecn });
+        let mut law = Law { limit: None, discipline: Discipline::CoDel(codel), many_to_one: None };
+        let (mut now, mut late_since) = (Time::ZERO, None);
+        for (gap, sojourn, behind, ect) in leaves {
+            now += Time::from_micros(gap);
+            let departure = law.dequeue(now, Time::from_micros(sojourn), behind, ect);
+            let late = sojourn >= target_us && behind > 1500;
+            late_since = if late { late_since.or(Some(now)) } else { None };
+            if departure != (Departure::Pass { mark: false }) {
+                prop_assert!(late_since.is_some_and(|since| now.since(since) >= interval), "{departure:?} too early");
+            }
+            match departure {
+                Departure::Pass { mark } => prop_assert!(!mark || (ecn && ect)),
+                Departure::Drop(cause) => prop_assert_eq!(cause, if ecn { Drop::NotEct } else { Drop::Early }),
             }
         }
     }
