@@ -124,3 +124,22 @@ fn a_job_that_cannot_end_in_time_says_so() {
     assert_eq!((tables.queries[0].qct_ps, tables.totals.rounds), (None, 0));
     assert!(tables.tasks.iter().any(|task| task.end_ps.is_none()));
 }
+
+#[test]
+fn no_packet_is_faster_than_its_way_and_measuring_changes_nothing() {
+    let (plain, tables) = job(7);
+    let measured = RunSpec {
+        settings: fanin_spec::Settings { measure: fanin_spec::Measure { latency: true }, ..plain.settings.clone() },
+        ..plain
+    };
+    let with = run(&measured);
+    assert_eq!((&with.totals, &with.flows, &with.tasks), (&tables.totals, &tables.flows, &tables.tasks));
+    let fetch = with.latency.iter().find(|row| row.class == "fetch" && row.what == "data").expect("fetches");
+    // Two links of 1 Gbit/s and 25 us each: a full packet takes at least 74 us; the last of a flow may be short.
+    assert!(fetch.p50_ps >= 74_000_000, "{fetch:?}");
+    let packets: u64 = with.latency.iter().map(|row| row.packets).sum();
+    assert_eq!(packets, with.totals.delivered_packets);
+    for row in &with.latency {
+        assert!(row.p50_ps <= row.p95_ps && row.p95_ps <= row.p99_ps && row.p99_ps <= row.max_ps, "{row:?}");
+    }
+}

@@ -330,6 +330,14 @@ section! {
 }
 
 section! {
+    /// What is measured beyond what every run does.
+    Measure in "measure" {
+        /// How long each packet takes from end to end: the table `latency`.
+        latency: bool = false,
+    }
+}
+
+section! {
     /// How often each point is run.
     Run in "run" {
         /// Runs of every point, each with its own seed.
@@ -398,6 +406,7 @@ settings! {
     tcp: Tcp,
     workload: Workload,
     mapreduce: MapReduce,
+    measure: Measure,
     sweep: Sweep,
     run: Run,
     dctcp: Dctcp,

@@ -247,6 +247,30 @@ table! {
 }
 
 table! {
+    /// How long packets took from the sending to the receiving host, queues included, by class; percentiles are right to 3 %.
+    LatencyRow in "latency" {
+        /// The flows' kind, as in `flows`; what a connection sends back belongs to it.
+        class: String,
+        /// `data` or `ack`: with payload or without.
+        what: String,
+        /// Packets that arrived.
+        packets: u64,
+        /// Their mean.
+        mean_ps: u64,
+        /// Their median.
+        p50_ps: u64,
+        /// The 95th percentile.
+        p95_ps: u64,
+        /// The 99th percentile.
+        p99_ps: u64,
+        /// The 99.9th percentile.
+        p999_ps: u64,
+        /// The largest.
+        max_ps: u64,
+    }
+}
+
+table! {
     /// One sample of a series that was watched; it holds until the series' next one.
     SampleRow in "samples" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
@@ -324,6 +348,8 @@ pub struct RunTables {
     pub queries: Vec<QueryRow>,
     /// One row a task of a MapReduce job; empty of other workloads.
     pub tasks: Vec<TaskRow>,
+    /// One row a class of packets, where the scenario measures latency.
+    pub latency: Vec<LatencyRow>,
     /// One row a port that took or dropped a packet.
     pub ports: Vec<PortRow>,
     /// Series that were watched; empty where nothing was.

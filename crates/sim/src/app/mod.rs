@@ -106,7 +106,8 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
     };
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
     let (flows, queries, tasks, ports) = (record.flows, record.queries, record.tasks, ports(world));
-    RunTables { totals, flows, queries, tasks, ports, engine, ..RunTables::default() }
+    let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
+    RunTables { totals, flows, queries, tasks, latency, ports, engine, ..RunTables::default() }
 }
 
 /// The longest queue at the port where the workload's bytes come together.

@@ -24,6 +24,9 @@ impl Transfers {
     pub fn start<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, (from, to): (u32, u32), bytes: u64) {
         let ideal = world.ideal(from, to, bytes);
         let connection = world.connect(from, to);
+        if let Some(latencies) = &mut world.latencies {
+            latencies.classify(connection.opener, kind);
+        }
         let number = self.rows.len() as u32;
         self.of.resize(connection.opener as usize / 2 + 1, NONE);
         self.of[connection.opener as usize / 2] = number;
