@@ -1,17 +1,27 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { distributions } from "./cdf";
-import { read } from "./data";
+import { type Report, read } from "./data";
 import { el } from "./dom";
+import { figures } from "./figure";
 import { Schemes } from "./schemes";
 import { stories } from "./story";
 import { sweep } from "./sweep";
 import { table } from "./table";
 import { themeButton } from "./theme";
 
-const report = read();
-const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
-const charts = document.getElementById("charts");
-const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
-charts?.replaceChildren(sweep(report, schemes), distributions(report, schemes), ...stories(report, schemes), table(report, schemes));
-charts?.before(bar);
+function comparison(report: Report): void {
+  const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
+  const charts = document.getElementById("charts");
+  const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
+  charts?.replaceChildren(sweep(report, schemes), distributions(report, schemes), ...stories(report, schemes), table(report, schemes));
+  charts?.before(bar);
+}
+
+const data = read();
+if ("kind" in data) {
+  document.querySelector(".bar.figures")?.append(themeButton());
+  figures(data);
+} else {
+  comparison(data);
+}

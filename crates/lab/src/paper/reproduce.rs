@@ -41,8 +41,8 @@ pub struct Conditions {
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Reproduced {
-    /// Full or quick.
-    pub mode: Mode,
+    /// How they were reproduced.
+    pub conditions: Conditions,
     /// The papers, in the order that was asked for.
     pub papers: Vec<DrawnPaper>,
     /// Runs that came from the cache.
@@ -82,7 +82,7 @@ pub struct DrawnFigure {
 }
 
 /// One chart.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug)]
 pub struct Chart {
     /// What is drawn.
     pub measure: Measure,
@@ -150,7 +150,7 @@ pub fn reproduce(
 ) -> Result<Reproduced, Unreproduced> {
     let start = clock();
     let mut out = Reproduced {
-        mode: conditions.mode,
+        conditions: conditions.clone(),
         papers: Vec::new(),
         cached_runs: 0,
         wall: Duration::ZERO,
@@ -159,21 +159,20 @@ pub fn reproduce(
     };
     let mut work = Vec::new();
     for paper in papers {
-        work.push(plan(paper, wanted, conditions)?);
+        work.push((Sensitivity::read(&paper.folder)?, plan(paper, wanted, conditions)?));
     }
     let mut tally = Tally {
         done: 0,
-        total: work.iter().flatten().map(|b| b.specs.len()).sum(),
+        total: work.iter().flat_map(|(_, batches)| batches).map(|b| b.specs.len()).sum(),
         elapsed: Duration::ZERO,
         tell: progress,
     };
-    for (paper, batches) in papers.iter().zip(&work) {
+    for (paper, (sensitivity, batches)) in papers.iter().zip(&work) {
         let mut measured = Measured::default();
         for batch in batches {
             measured.run(lab, batch, &mut tally)?;
         }
-        let sensitivity = Sensitivity::read(&paper.folder)?;
-        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| draw(f, &measured, &sensitivity)).collect();
+        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| draw(f, &measured, sensitivity)).collect();
         out.papers.push(DrawnPaper { name: paper.name.clone(), title: paper.title.clone(), figures });
         out.cached_runs += measured.cached;
         out.cpu += measured.cpu;

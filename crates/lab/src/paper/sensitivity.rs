@@ -85,6 +85,14 @@ pub fn sweep(
     let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
     let text = fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
     let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
+    let ends = |p: &Parameter| p.ends.iter().map(|end| format!("{}={end}", p.key)).collect::<Vec<_>>();
+    // What cannot be set is told before anything is run.
+    for setting in ranges.parameter.iter().flat_map(ends) {
+        for scenario in paper.scenarios() {
+            let set: Vec<String> = ranges.set.iter().cloned().chain([setting.clone()]).collect();
+            paper.contenders(scenario, false, &set).map_err(|what| problem(what.to_string()))?;
+        }
+    }
     let mut verdicts = |more: Option<String>| -> Result<BTreeMap<String, bool>, Unreproduced> {
         let set = ranges.set.iter().cloned().chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: Some(ranges.seeds), first_seed: None, set };
@@ -95,9 +103,9 @@ pub fn sweep(
     tell("as the scenarios have it");
     let base = verdicts(None)?;
     let mut found = Sensitivity { hangs_on: base.keys().map(|id| (id.clone(), Vec::new())).collect() };
-    let mut table = format!(
+    let mut table =
         "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n"
-    );
+            .to_string();
     for parameter in &ranges.parameter {
         for end in &parameter.ends {
             let setting = format!("{}={end}", parameter.key);
