@@ -1,8 +1,10 @@
 //! `fanin` as a process.
 
 mod bad_input;
+mod claims;
 mod commands;
 mod common;
 mod keeping;
+mod reproducing;
 mod series;
 mod tracing;
