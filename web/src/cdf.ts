@@ -11,7 +11,7 @@ export function distributions(report: Report, schemes: Schemes): HTMLElement {
   const all = fanIns(report);
   const onsets = report.schemes.map((s) => s.onset).filter((n) => n !== null);
   let fanIn = onsets.length > 0 ? Math.min(...onsets) : (all[all.length - 1] ?? 0);
-  let which: "qct" | "fct" = "qct";
+  let which: "qct" | "fct" = report.many_to_one ? "qct" : "fct";
   const says = "Cumulative distributions of completion times, a curve a scheme; percentiles are in the table below.";
   const chart = new Chart(says, 300, () => curves(report, schemes, fanIn, which));
   schemes.onChange(() => chart.draw());
@@ -29,8 +29,11 @@ export function distributions(report: Report, schemes: Schemes): HTMLElement {
     which = value;
     chart.draw();
   });
-  const controls = el("div", { class: "title" }, el("label", { for: "fan-in" }, "Senders ", select), switcher);
-  const caption = "Share of all queries, or of all single answers, that took no longer; all seeds together.";
+  const label = el("label", { for: "fan-in" }, report.many_to_one ? "Senders " : "Hosts beside the first ", select);
+  const controls = el("div", { class: "title" }, label, ...(report.many_to_one ? [switcher] : []));
+  const caption = report.many_to_one
+    ? "Share of all queries, or of all single answers, that took no longer; all seeds together."
+    : "Share of all flows that took no longer; all seeds together.";
   return section("cdf", "Completion times", el("figure", {}, controls, chart.frame, el("figcaption", {}, caption)));
 }
 

@@ -9,6 +9,17 @@ export interface Spread {
   max: number | null;
 }
 
+export interface Slowdown {
+  sizes: string;
+  over_bytes: number;
+  up_to_bytes: number | null;
+  flows: number;
+  unfinished: number;
+  mean: number | null;
+  p50: number | null;
+  p99: number | null;
+}
+
 export interface Row {
   scheme: string;
   point: { fan_in: number };
@@ -24,6 +35,7 @@ export interface Row {
   rounds: number;
   queue_max_bytes: number;
   jain: number | null;
+  slowdown: Slowdown[];
   qct_ms_over_seeds: { p50: [number, number] | null; p99: [number, number] | null };
 }
 
@@ -78,6 +90,8 @@ export interface Story {
 
 export interface Report {
   schema: number;
+  /** Whether many send to one client; otherwise there are no rounds. */
+  many_to_one: boolean;
   line_mbps: number;
   schemes: { label: string; onset: number | null }[];
   rows: Row[];

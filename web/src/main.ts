@@ -5,6 +5,7 @@ import { type Report, read } from "./data";
 import { el } from "./dom";
 import { figures } from "./figure";
 import { Schemes } from "./schemes";
+import { slowdown } from "./slowdown";
 import { stories } from "./story";
 import { sweep } from "./sweep";
 import { table } from "./table";
@@ -14,7 +15,9 @@ function comparison(report: Report): void {
   const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
   const charts = document.getElementById("charts");
   const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
-  charts?.replaceChildren(sweep(report, schemes), distributions(report, schemes), ...stories(report, schemes), table(report, schemes));
+  const parts = [distributions(report, schemes), ...slowdown(report, schemes), ...stories(report, schemes), table(report, schemes)];
+  if (report.many_to_one) parts.unshift(sweep(report, schemes));
+  charts?.replaceChildren(...parts);
   charts?.before(bar);
 }
 

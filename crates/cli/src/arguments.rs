@@ -91,9 +91,9 @@ pub struct RunArguments {
     /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
     #[arg(long, value_name = "S")]
     pub scheme: String,
-    /// The number of servers
+    /// The number of servers; may be left out where the scenario has one alone
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub fan_in: String,
+    pub fan_in: Option<String>,
     /// The seed; run.first_seed unless told
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub seed: Option<String>,
@@ -117,9 +117,9 @@ pub struct TraceArguments {
     /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
     #[arg(long, value_name = "S")]
     pub scheme: String,
-    /// The number of servers
+    /// The number of servers; may be left out where the scenario has one alone
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub fan_in: String,
+    pub fan_in: Option<String>,
     /// The seed; run.first_seed unless told
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub seed: Option<String>,

@@ -42,7 +42,7 @@ pub fn header(name: &str, title: Option<&str>, contenders: &[Contender]) -> Stri
 }
 
 /// The unit of goodput and what a full bar stands for.
-struct Scale {
+pub struct Scale {
     line_mbps: f64,
     unit_mbps: f64,
     unit: &'static str,
@@ -50,16 +50,21 @@ struct Scale {
 
 impl Scale {
     /// The scale that suits these clients' links.
-    fn of(contenders: &[Contender]) -> Scale {
-        let rate = |c: &Contender| c.settings.link.client_rate.0.unwrap_or(c.settings.link.rate).0;
-        let line_mbps = contenders.iter().map(rate).max().unwrap_or(1) as f64 / 1e6;
+    pub fn of(contenders: &[Contender]) -> Scale {
+        let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(1);
+        let line_mbps = contenders.iter().map(most).max().unwrap_or(1) as f64 / 1e6;
         let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
         Scale { line_mbps, unit_mbps, unit }
     }
 
     /// A goodput without its unit.
-    fn show(&self, mbps: f64) -> String {
+    pub fn show(&self, mbps: f64) -> String {
         three(mbps / self.unit_mbps)
+    }
+
+    /// The unit of goodput.
+    pub fn unit(&self) -> &'static str {
+        self.unit
     }
 
     fn title(&self) -> String {

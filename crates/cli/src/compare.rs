@@ -13,6 +13,7 @@ use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
+use crate::spread::{overview, slowdown};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
@@ -34,12 +35,15 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         say(&(text + "\n"))?;
     } else {
         let width = width();
-        say(&format!(
-            "{}\n{}\n{}",
-            header(&loaded.name, loaded.title.as_deref(), &loaded.contenders),
-            chart(&loaded.contenders, &summary, width),
-            verdicts(&loaded.contenders, &summary, width)
-        ))?;
+        let mut parts = vec![header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)];
+        match loaded.contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
+            true => parts.push(chart(&loaded.contenders, &summary, width)),
+            false => parts.push(overview(&loaded.contenders, &summary)),
+        }
+        parts.push(slowdown(&summary, width));
+        parts.push(verdicts(&loaded.contenders, &summary, width));
+        parts.retain(|part| !part.is_empty());
+        say(&parts.join("\n"))?;
         // The cost is beside the point: where it cannot be told, it is not.
         let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
     }

@@ -9,7 +9,10 @@ use crate::figures::{BOLD, GREY};
 use crate::say;
 
 /// The fabrics, each with what it is.
-pub const FABRICS: [(&str, &str); 1] = [("star", "one switch, each host on a link of its own")];
+pub const FABRICS: [(&str, &str); 2] = [
+    ("star", "one switch, each host on a link of its own"),
+    ("edges", "any network of switches, given by its links (fabric.edges)"),
+];
 
 /// Lists schemes, workloads and fabrics.
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {

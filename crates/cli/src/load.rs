@@ -43,7 +43,8 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     if let Some(names) = &wishes.schemes {
         scenario.select(names)?;
     }
-    let contenders = scenario.contenders()?;
+    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+    let contenders = scenario.contenders_with(&|file| named_file(folder, file))?;
     let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     Ok(Loaded { name: scenario.name, title: scenario.title, contenders, out, manifest: manifest(text) })
 }
@@ -68,6 +69,15 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
             "--fan-in {text}: `{word}` is not a number of servers; right would be rising numbers, such as 2,4,8"
         ))),
     }
+}
+
+/// A file that a scenario names, relative to the scenario's folder: the path for messages, and the text.
+fn named_file(folder: &Path, file: &str) -> Result<(String, String), String> {
+    let path = folder.join(file);
+    let name = path.display().to_string();
+    let bytes = fs::read(&path).map_err(|error| format!("{name} cannot be read: {error}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| format!("{name} is not a text in UTF-8"))?;
+    Ok((name, text))
 }
 
 fn read(path: &str) -> Result<String, Failure> {

@@ -15,6 +15,7 @@ mod run;
 #[cfg(test)]
 mod sample;
 mod simulate;
+mod spread;
 mod starter;
 mod trace;
 mod verdict;

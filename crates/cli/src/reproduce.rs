@@ -7,7 +7,8 @@ use std::thread;
 
 use fanin_lab::Out;
 use fanin_lab::paper::{
-    self, Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Unreproduced,
+    self, Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Setting,
+    Unreproduced,
 };
 
 use crate::arguments::ReproduceArguments;
@@ -36,7 +37,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         mode: if arguments.quick { Mode::Quick } else { Mode::Full },
         seeds: arguments.seeds,
         first_seed: arguments.first_seed,
-        set: arguments.set.clone(),
+        set: arguments.set.iter().map(|assignment| Setting::everywhere(assignment)).collect(),
     };
     let wanted = |figure: &Figure| arguments.figure.as_ref().is_none_or(|id| *id == figure.id);
     let reproduced = in_lab(means, |lab, progress| paper::reproduce(lab, &papers, &wanted, &conditions, progress))?;

@@ -15,14 +15,18 @@ use crate::figures::{BOLD, GREY, clean, columns, three, time};
 use crate::load::{Loaded, Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
+use crate::spread::slowdown;
 
+/// The width of tables that depend on it.
+const WIDTH: usize = 100;
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
 
 /// Runs it and shows totals, queries and ports.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let wishes = one_run(&arguments.scheme, &arguments.fan_in, arguments.seed.as_deref())?;
+    let wishes = one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?;
     let mut loaded = load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes)?;
+    one_point(&loaded)?;
     let watch = arguments.samples.map(|step| watch(step, &arguments.server, &loaded.contenders)).transpose()?;
     let (beside, (specs, outcome)) = match watch {
         Some(watch) => (Beside::Series, simulate_watched(&loaded.contenders, watch)?),
@@ -41,10 +45,11 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             object["schema"] = summary.schema.into();
             object["scenario"] = summary.scenario.into();
             object["hash"] = summary.hash.into();
+            object["slowdown"] = json!(summary.rows.first().map(|row| &row.slowdown));
             object["engine"] = json!(summary.engine);
             say(&format!("{object}\n"))?;
         } else {
-            say(&text(&loaded, spec, &done.tables))?;
+            say(&text(&loaded, spec, &done.tables, &slowdown(&summary, WIDTH)))?;
             // The cost is beside the point: where it cannot be told, it is not.
             let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
         }
@@ -53,19 +58,30 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// What a command wishes that runs one scheme at one fan-in under one seed.
-pub fn one_run<'a>(scheme: &'a str, fan_in: &str, seed: Option<&str>) -> Result<Wishes<'a>, Failure> {
-    if fan_in.contains(',') {
-        let what = format!("--fan-in {fan_in}: one run has one number of servers; `fanin compare` takes several");
-        return Err(Failure::Input(what));
+pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) -> Result<Wishes<'a>, Failure> {
+    let mut keys = vec![("one run".into(), "run.seeds", "1".into())];
+    if let Some(fan_in) = fan_in {
+        if fan_in.contains(',') {
+            let what = format!("--fan-in {fan_in}: one run has one number of servers; `fanin compare` takes several");
+            return Err(Failure::Input(what));
+        }
+        keys.push((format!("--fan-in {fan_in}"), "sweep.fan_in", fan_ins(fan_in)?));
     }
-    let mut keys = vec![
-        (format!("--fan-in {fan_in}"), "sweep.fan_in", fan_ins(fan_in)?),
-        ("one run".into(), "run.seeds", "1".into()),
-    ];
     if let Some(seed) = seed {
         keys.push((format!("--seed {seed}"), "run.first_seed", seed.into()));
     }
     Ok(Wishes { schemes: Some(vec![scheme]), keys })
+}
+
+/// Refuses a sweep where one run is wanted.
+pub fn one_point(loaded: &Loaded) -> Result<(), Failure> {
+    let fan_ins: Vec<u32> = loaded.contenders.iter().flat_map(|c| c.settings.sweep.fan_in.clone()).collect();
+    if fan_ins.len() == 1 {
+        return Ok(());
+    }
+    let listed = fan_ins.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let what = format!("one run has one number of servers, and {} has {listed}: give one with --fan-in", loaded.name);
+    Err(Failure::Input(what))
 }
 
 /// The whole run, with the windows of the servers that are named, or of all.
@@ -107,13 +123,22 @@ fn row<R: Row>(row: &R) -> Value {
     Value::Object(pairs.map(|(column, cell)| (column.name.to_string(), value(cell))).collect::<Map<_, _>>())
 }
 
-fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables) -> String {
+fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> String {
     let title = |text: &str| format!("\n{BOLD}{text}{BOLD:#}\n");
+    let who = match spec.settings.workload.kind.many_to_one() {
+        true => format!("{} senders", spec.fan_in),
+        false => format!("{} hosts", spec.fan_in + 1),
+    };
+    let rounds = match tables.queries.is_empty() {
+        true => String::new(),
+        false => title("queries") + &queries(tables),
+    };
+    let slowdown = if slowdown.is_empty() { String::new() } else { format!("\n{slowdown}") };
     header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)
-        + &title(&format!("{}, {} senders: {} Mbit/s", clean(&spec.label), spec.fan_in, three(tables.goodput_mbps())))
+        + &title(&format!("{}, {who}: {} Mbit/s", clean(&spec.label), three(tables.goodput_mbps())))
         + &totals(tables)
-        + &title("queries")
-        + &queries(tables)
+        + &rounds
+        + &slowdown
         + &title("ports")
         + &ports(tables)
 }

@@ -41,5 +41,6 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         rounds: if p99 > 0.0 { 10.0 } else { 0.0 },
         queue_max_bytes: 65_000,
         jain: Some(1.0),
+        slowdown: Vec::new(),
     }
 }

@@ -21,13 +21,14 @@ use crate::failure::Failure;
 use crate::figures::large;
 use crate::frame::{Stack, packet};
 use crate::load::load;
-use crate::run::one_run;
+use crate::run::{one_point, one_run};
 use crate::say;
 
 /// Runs it and writes what crossed the tapped links.
 pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
-    let wishes = one_run(&arguments.scheme, &arguments.fan_in, arguments.seed.as_deref())?;
+    let wishes = one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?;
     let loaded = load(&arguments.scenario, &arguments.set, None, &wishes)?;
+    one_point(&loaded)?;
     let Some(spec) = plan(&loaded.contenders).into_iter().next() else { return Ok(()) };
     let file = unfinished(&arguments.out)?;
     let caught = tapped(&spec, &arguments.at)?;

@@ -88,14 +88,15 @@ fn every_scheme_and_alias_parses_to_itself() {
 #[test]
 fn every_scenario_file_of_the_project_is_right() {
     let mut seen = 0;
-    for folder in ["scenarios", "bench/scenarios"] {
-        for file in fs::read_dir(root().join(folder)).unwrap() {
-            let path = file.unwrap().path();
+    for folder in ["scenarios", "scenarios/flows", "bench/scenarios"] {
+        let files = fs::read_dir(root().join(folder)).unwrap().map(|file| file.unwrap().path());
+        for path in files.filter(|path| path.extension().is_some_and(|ending| ending == "toml")) {
             let text = fs::read_to_string(&path).unwrap();
             let scenario = fanin_spec::Scenario::parse(&path.to_string_lossy(), &text).unwrap();
-            scenario.contenders().unwrap_or_else(|problem| panic!("{problem}"));
+            let beside = |file: &str| Ok((file.into(), fs::read_to_string(root().join(folder).join(file)).unwrap()));
+            scenario.contenders_with(&beside).unwrap_or_else(|problem| panic!("{problem}"));
             seen += 1;
         }
     }
-    assert!(seen >= 6, "only {seen} scenarios found");
+    assert!(seen >= 11, "only {seen} scenarios found");
 }

@@ -3,10 +3,12 @@
 //! Hosts are numbered from zero, switches follow them. Links are numbered by the node that receives from them, then by
 //! the node that sends, so that a link's number is a rule of the model: simulators order events of one instant by it.
 
+mod edges;
 mod star;
 
 use fanin_units::{Rate, Time};
 
+pub use edges::{Edge, edges};
 pub use star::{Star, star};
 
 /// A node's number.
@@ -33,6 +35,18 @@ pub struct Link {
 pub struct Fabric {
     hosts: u32,
     links: Vec<Link>,
+    routes: Routes,
+    /// By node; a star's follow a rule.
+    names: Vec<String>,
+}
+
+/// How switches find the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Routes {
+    /// One switch, whose links to hosts have the hosts' numbers.
+    Star,
+    /// Worked out of a list of edges.
+    Table(edges::Table),
 }
 
 impl Fabric {
@@ -56,22 +70,40 @@ impl Fabric {
     #[inline]
     pub fn uplink(&self, host: NodeId) -> LinkId {
         debug_assert!(self.is_host(host));
-        self.hosts + host
+        match &self.routes {
+            Routes::Star => self.hosts + host,
+            // A host has one link, whoever the packet is for.
+            Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
+        }
     }
 
-    /// The link that a switch takes towards a host.
+    /// The link by which a host receives: hosts come first, each has one link, and links are numbered by receiver.
     #[inline]
-    pub fn next_hop(&self, _switch: NodeId, host: NodeId) -> LinkId {
+    pub fn downlink(&self, host: NodeId) -> LinkId {
         debug_assert!(self.is_host(host));
         host
     }
 
+    /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks.
+    #[inline]
+    pub fn next_hop(&self, switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
+        debug_assert!(self.is_host(host));
+        match &self.routes {
+            Routes::Star => host,
+            Routes::Table(table) => match table.next_hops(switch, host) {
+                [only] => *only,
+                several => several[(mix(flow_hash ^ u64::from(switch)) % several.len() as u64) as usize],
+            },
+        }
+    }
+
     /// A node's name for people: `client`, `server3`, `switch`.
     pub fn name(&self, node: NodeId) -> String {
-        match node {
-            0 => "client".into(),
-            n if n < self.hosts => format!("server{n}"),
-            _ => "switch".into(),
+        match (self.names.get(node as usize), node) {
+            (Some(name), _) => name.clone(),
+            (None, 0) => "client".into(),
+            (None, n) if n < self.hosts => format!("server{n}"),
+            (None, _) => "switch".into(),
         }
     }
 
@@ -80,4 +112,11 @@ impl Fabric {
         let link = &self.links[link as usize];
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
+}
+
+/// Spreads the bits of a hash (the finaliser of SplitMix64), so that each switch chooses anew.
+fn mix(hash: u64) -> u64 {
+    let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
 }

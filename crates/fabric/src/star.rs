@@ -2,7 +2,7 @@
 
 use fanin_units::{Rate, Time};
 
-use crate::{Fabric, Link, NodeId};
+use crate::{Fabric, Link, NodeId, Routes};
 
 /// What a star is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub fn star(star: &Star) -> Fabric {
     let rate = |host: NodeId| if host == 0 { star.client_rate } else { star.rate };
     let down = (0..hosts).map(|host| Link { from: switch, to: host, rate: rate(host), delay: star.delay });
     let up = (0..hosts).map(|host| Link { from: host, to: switch, rate: rate(host), delay: star.delay });
-    Fabric { hosts, links: down.chain(up).collect() }
+    Fabric { hosts, links: down.chain(up).collect(), routes: Routes::Star, names: Vec::new() }
 }
 
 #[cfg(test)]
@@ -42,7 +42,7 @@ mod tests {
             let up = fabric.links()[fabric.uplink(from) as usize];
             prop_assert_eq!(up.from, from);
             prop_assert!(!fabric.is_host(up.to));
-            let down = fabric.links()[fabric.next_hop(up.to, to) as usize];
+            let down = fabric.links()[fabric.next_hop(up.to, to, 0) as usize];
             prop_assert_eq!((down.from, down.to), (up.to, to));
         }
 

@@ -3,7 +3,7 @@
 
 use fanin_spec::{Column, ColumnType};
 
-use crate::SummaryRow;
+use crate::{Slowdown, SummaryRow};
 
 /// What leads every row of a run's tables: the run.
 pub const OF_A_RUN: [Column; 3] = [
@@ -86,8 +86,10 @@ const GOODPUT: [SummaryColumn; 3] = [
 
 const QCT: [SummaryColumn; 6] =
     spread!(qct_ms, "the completion times of queries or rounds, all seeds' together; absent where none ended");
-const FCT: [SummaryColumn; 6] =
-    spread!(fct_ms, "the completion times of single servers' answers, all seeds' together; absent where none ended");
+const FCT: [SummaryColumn; 6] = spread!(
+    fct_ms,
+    "the completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together; absent where none ended"
+);
 
 const COUNTS: [SummaryColumn; 8] = [
     column("timeouts", "timeouts", "Retransmission timeouts fired, mean over seeds.", Take::Real(|r| Some(r.timeouts))),
@@ -116,7 +118,7 @@ const COUNTS: [SummaryColumn; 8] = [
     column(
         "queue_max_bytes",
         "queue_max_bytes",
-        "The longest queue at the port to the client, over all seeds; the packet on the wire does not count.",
+        "The longest queue at the port to the client, or of a flows or poisson workload at any switch port, over all seeds; the packet on the wire does not count.",
         Take::Whole(|r| r.queue_max_bytes),
     ),
 ];
@@ -126,3 +128,47 @@ pub fn of_the_summary() -> impl Iterator<Item = &'static SummaryColumn> {
     const ALL: [&[SummaryColumn]; 5] = [&WHERE, &GOODPUT, &QCT, &FCT, &COUNTS];
     ALL.into_iter().flatten()
 }
+
+/// A column of the slowdowns, behind the scheme and the number of servers.
+#[derive(Clone, Copy, Debug)]
+pub struct SlowdownColumn {
+    /// The name in CSV, Parquet, and the JSON object.
+    pub name: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// How it is taken from a bucket of sizes.
+    pub take: TakeSlowdown,
+}
+
+/// How a figure is taken from a bucket of sizes.
+#[derive(Clone, Copy, Debug)]
+pub enum TakeSlowdown {
+    /// A text.
+    Text(fn(&Slowdown) -> &str),
+    /// A whole number, or nothing.
+    Whole(fn(&Slowdown) -> Option<u64>),
+    /// A number, or nothing.
+    Real(fn(&Slowdown) -> Option<f64>),
+}
+
+/// Every column of the slowdowns, in its order.
+pub const OF_SLOWDOWNS: [SlowdownColumn; 8] = {
+    const fn column(name: &'static str, doc: &'static str, take: TakeSlowdown) -> SlowdownColumn {
+        SlowdownColumn { name, doc, take }
+    }
+    use TakeSlowdown::{Real, Text, Whole};
+    [
+        column("sizes", "The flows' sizes, for people; all sizes come first.", Text(|s| s.sizes)),
+        column("over_bytes", "Flows of more payload than this.", Whole(|s| Some(s.over_bytes))),
+        column("up_to_bytes", "And of no more than this; absent where there is no bound.", Whole(|s| s.up_to_bytes)),
+        column("flows", "Flows that ended, all seeds' together.", Whole(|s| Some(s.flows))),
+        column("unfinished", "Flows that had not ended as the run did.", Whole(|s| Some(s.unfinished))),
+        column(
+            "mean",
+            "Mean of their times over the least time alone in the network (`ideal_ps` of `flows`); absent where none ended.",
+            Real(|s| s.mean),
+        ),
+        column("p50", "Median of it.", Real(|s| s.p50)),
+        column("p99", "99th percentile of it.", Real(|s| s.p99)),
+    ]
+};

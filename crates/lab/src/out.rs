@@ -147,6 +147,7 @@ impl Out {
             .collect();
         let mut tables = vec![
             Table::of_summary(&summary.rows),
+            Table::of_slowdowns(&summary.rows),
             Table::of_runs(&runs, |t| &t.flows),
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),

@@ -2,6 +2,8 @@
 
 use fanin_spec::{Contender, Kind, Settings};
 
+use crate::figures::three;
+
 /// The cluster; the workload and its seeds. What differs between schemes is said to.
 pub fn setting(contenders: &[Contender]) -> [String; 2] {
     let same = |show: &dyn Fn(&Settings) -> String, what: &str| {
@@ -26,7 +28,10 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         },
         "seeds",
     );
-    [format!("star: {}", cluster.join("; ")), format!("{workload}; {seeds}")]
+    [
+        format!("{}: {}", same(&|s| s.fabric.kind.word().into(), "fabrics"), cluster.join("; ")),
+        format!("{workload}; {seeds}"),
+    ]
 }
 
 fn workload(s: &Settings) -> String {
@@ -36,11 +41,23 @@ fn workload(s: &Settings) -> String {
         (None, Some(block)) => format!("{block} from all servers together"),
         (None, None) => "no end".into(),
     };
+    let hosts = || s.sweep.fan_in.iter().map(|n| (n + 1).to_string()).collect::<Vec<_>>().join(", ");
+    let poisson = || {
+        let sizes = s.inputs.sizes.as_ref().map_or("", |sizes| file_of(sizes.name()));
+        let load = w.load.0.map_or(0.0, |load| load.as_f64()) * 100.0;
+        format!("{sizes} sizes at {} % load", three(load))
+    };
     let mut text = match w.kind {
         Kind::Barrier => format!("barrier reads for {}: {size}", w.duration),
         Kind::OneShot => format!("one shot: {size}"),
         Kind::WebSearch => format!("web search, {} queries: {size}", w.queries),
         Kind::Long => format!("long flows for {}", w.duration),
+        Kind::Flows => {
+            let (count, name) =
+                s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), file_of(flows.name())));
+            format!("{count} flows of {name} between {} hosts", hosts())
+        }
+        Kind::Poisson => format!("Poisson flows for {} between {} hosts: {}", w.duration, hosts(), poisson()),
     };
     if let Some(cap) = w.in_flight.0 {
         text += &format!(", {cap} asked at once");
@@ -48,5 +65,13 @@ fn workload(s: &Settings) -> String {
     if w.background > 0 {
         text += &format!(", {} long flows beside", w.background);
     }
+    if w.kind != Kind::Poisson && w.load.0.is_some() {
+        text += &format!(", Poisson flows beside: {}", poisson());
+    }
     text
+}
+
+/// The last part of a path.
+fn file_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }

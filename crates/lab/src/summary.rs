@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use fanin_spec::{Contender, RunSpec, RunTables, Scenario, Totals};
+use fanin_spec::{Contender, FlowKind, RunSpec, RunTables, Scenario, Totals};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
 use crate::{Done, Outcome};
 
@@ -38,7 +39,7 @@ pub struct SummaryRow {
     pub goodput_mbps: Interval,
     /// Query completion times in ms, pooled over seeds.
     pub qct_ms: Spread,
-    /// Flow completion times in ms, pooled over seeds.
+    /// Flow completion times in ms, pooled over seeds; Poisson flows beside another workload do not count.
     pub fct_ms: Spread,
     /// Retransmission timeouts fired, mean over seeds.
     pub timeouts: f64,
@@ -56,6 +57,8 @@ pub struct SummaryRow {
     pub queue_max_bytes: u64,
     /// Jain's index over the servers' goodputs while they answer, mean over seeds; `None` where no answer completed.
     pub jain: Option<f64>,
+    /// Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none.
+    pub slowdown: Vec<Slowdown>,
 }
 
 impl SummaryRow {
@@ -158,7 +161,7 @@ fn row(label: &str, fan_in: u32, runs: &[&RunTables]) -> Option<SummaryRow> {
         seeds: runs.len(),
         goodput_mbps: goodput.six_digits(),
         qct_ms: spread(runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.qct_ps)).collect()),
-        fct_ms: spread(runs.iter().flat_map(|r| r.flows.iter().filter_map(|f| f.fct_ps)).collect()),
+        fct_ms: spread(runs.iter().flat_map(|r| workload_fcts(r)).collect()),
         timeouts: mean(|t| t.timeouts),
         fast_retransmits: mean(|t| t.fast_retransmits),
         drops: mean(|t| t.drops),
@@ -167,13 +170,19 @@ fn row(label: &str, fan_in: u32, runs: &[&RunTables]) -> Option<SummaryRow> {
         rounds: mean(|t| t.rounds),
         queue_max_bytes: runs.iter().map(|r| r.totals.queue_max_bytes).max().unwrap_or(0),
         jain: stats::mean(&jains).map(six_digits),
+        slowdown: slowdowns(runs),
     })
+}
+
+/// Completion times of the workload's own flows.
+pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
+    run.flows.iter().filter(|flow| flow.kind != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
 }
 
 /// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
 fn server_goodputs(run: &RunTables, fan_in: u32) -> Vec<f64> {
     let mut sums = vec![(0u64, 0u64); fan_in as usize];
-    for flow in &run.flows {
+    for flow in run.flows.iter().filter(|flow| flow.kind == FlowKind::Answer) {
         if let (Some(sum), Some(fct)) = (sums.get_mut(flow.server as usize), flow.fct_ps) {
             *sum = (sum.0 + flow.payload_bytes, sum.1 + fct);
         }

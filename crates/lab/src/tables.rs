@@ -15,7 +15,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 use crate::SummaryRow;
-use crate::columns::{OF_A_RUN, Take, of_the_summary};
+use crate::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
 use crate::paper::CurveRow;
 
 /// A table, column by column; all columns are of one length.
@@ -80,6 +80,25 @@ impl Table {
         };
         let columns = of_the_summary().map(|c| Column { name: c.name.into(), values: values(c.take) }).collect();
         Table { name: "summary", columns }
+    }
+
+    /// The summary's slowdowns, a row a bucket of sizes.
+    pub(crate) fn of_slowdowns(rows: &[SummaryRow]) -> Table {
+        let led = || rows.iter().flat_map(|row| row.slowdown.iter().map(move |bucket| (row, bucket)));
+        let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
+        let mut columns = vec![
+            Column { name: scheme, values: Values::Text(led().map(|(row, _)| row.scheme.clone()).collect()) },
+            Column { name: fan_in, values: whole(led().map(|(row, _)| row.point.fan_in.into())) },
+        ];
+        columns.extend(OF_SLOWDOWNS.iter().map(|column| Column {
+            name: column.name.into(),
+            values: match column.take {
+                TakeSlowdown::Text(take) => Values::Text(led().map(|(_, s)| take(s).to_string()).collect()),
+                TakeSlowdown::Whole(take) => Values::Whole(led().map(|(_, s)| take(s)).collect()),
+                TakeSlowdown::Real(take) => Values::Real(led().map(|(_, s)| take(s)).collect()),
+            },
+        }));
+        Table { name: "slowdown", columns }
     }
 
     /// The curves of reproduced figures: one row a value.

@@ -25,6 +25,7 @@ impl Runner for Toy {
             payload_bytes: 1_000,
             start_ps: 0,
             fct_ps: (server != 3).then_some(1_000_000_000 * spec.seed),
+            ..FlowRow::default()
         };
         Ok(RunTables {
             totals: Totals {
@@ -176,7 +177,7 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     let mut names: Vec<String> =
         fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    let mut expected: Vec<String> = ["flows", "ports", "queries", "summary"]
+    let mut expected: Vec<String> = ["flows", "ports", "queries", "slowdown", "summary"]
         .iter()
         .flat_map(|name| [format!("{name}.csv"), format!("{name}.parquet")])
         .chain(["manifest.json".to_string()])
@@ -184,9 +185,10 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     expected.sort();
     assert_eq!(names, expected);
     let flows = fs::read_to_string(folder.join("flows.csv")).unwrap();
-    assert!(
-        flows.starts_with("scheme,fan_in,seed,round,server,payload_bytes,start_ps,fct_ps\nnewreno,2,1,0,0,1000,0,")
-    );
+    assert!(flows.starts_with(
+        "scheme,fan_in,seed,round,server,payload_bytes,start_ps,fct_ps,kind,from_host,to_host,ideal_ps\n\
+             newreno,2,1,0,0,1000,0,"
+    ));
     let said: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();
     assert_eq!((&said["runs_finished"], &said["runs_planned"]), (&12.into(), &12.into()));

@@ -25,6 +25,7 @@ impl Runner for Toy {
             payload_bytes: 1_000,
             start_ps: 0,
             fct_ps: Some(if server == 1 { qct_ms } else { 9 } * MS),
+            ..FlowRow::default()
         };
         Ok(RunTables {
             totals: Totals {

@@ -1,6 +1,6 @@
 //! From a spec to laws, parameters and a network.
 
-use fanin_fabric::{Fabric, Star, star};
+use fanin_fabric::Fabric;
 use fanin_laws::port::{self, many_to_one, red};
 use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
 use fanin_spec::{Base, Discipline, Ect, Offer, RunSpec};
@@ -24,18 +24,17 @@ pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
     });
     let links = links.collect();
     let params = params(spec);
-    World::new(spec, Net::new(fabric, links, params.mss + 100, framing, probe), params, sender_law(spec, &params))
+    World::new(
+        spec,
+        Net::new(fabric, links, params.mss + 100, framing, spec.seed, probe),
+        params,
+        sender_law(spec, &params),
+    )
 }
 
 /// The network of a spec: the client, its servers, then the background's hosts.
 pub(crate) fn fabric(spec: &RunSpec) -> Fabric {
-    let s = &spec.settings;
-    star(&Star {
-        servers: spec.fan_in + s.workload.background,
-        rate: s.link.rate,
-        client_rate: s.link.client_rate.0.unwrap_or(s.link.rate),
-        delay: s.link.delay,
-    })
+    spec.settings.network(spec.fan_in).expect("spec::check has built it")
 }
 
 fn params(spec: &RunSpec) -> Params {
@@ -67,6 +66,7 @@ fn params(spec: &RunSpec) -> Params {
         limited_transmit: t.limited_transmit,
         timestamps: t.timestamps,
         delayed_ack: t.delayed_ack,
+        ack_cwr: t.ack_cwr,
         delayed_ack_timeout: t.delayed_ack_timeout,
         quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,

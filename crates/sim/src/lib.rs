@@ -10,6 +10,7 @@ mod build;
 mod calendar;
 mod event;
 mod heap;
+mod ideal;
 mod link;
 mod net;
 mod probe;
@@ -95,7 +96,7 @@ pub fn tap_points(spec: &RunSpec) -> (Vec<String>, Vec<String>) {
 
 type Simulated<P> = (World<P>, Box<dyn App<P>>);
 
-fn simulate<P: Probe>(
+fn simulate<P: Probe + 'static>(
     spec: &RunSpec,
     departures: Departures,
     probe: P,

@@ -90,6 +90,8 @@ pub(crate) struct Net<P> {
     pub host_of: Vec<u32>,
     sacks: Sacks,
     framing: u32,
+    /// Flows are spread by their number and this.
+    flow_seed: u64,
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -98,12 +100,12 @@ pub(crate) struct Net<P> {
 
 impl<P: Probe> Net<P> {
     /// A network of links that carry frames of mostly up to `frame` bytes, of which `framing` are the link layer's.
-    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32, probe: P) -> Net<P> {
+    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32, flow_seed: u64, probe: P) -> Net<P> {
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
         let span = 2 * links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
         let events = Calendar::new(span, 2 * links.len());
         let (host_of, sacks) = (Vec::new(), Sacks::default());
-        Net { fabric, links, events, host_of, sacks, framing, probe, injected: 0, delivered: 0, hops: 0 }
+        Net { fabric, links, events, host_of, sacks, framing, flow_seed, probe, injected: 0, delivered: 0, hops: 0 }
     }
 
     /// Gives a packet to a link.
@@ -162,7 +164,8 @@ impl<P: Probe> Net<P> {
             self.delivered += 1;
             return Some(packet);
         }
-        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize]);
+        let flow = self.flow_seed ^ u64::from(packet.to);
+        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize], flow);
         self.enqueue(now, next, packet);
         None
     }

@@ -23,6 +23,17 @@ pub(crate) enum Happening {
     RoundEnd(u32),
 }
 
+impl Happening {
+    fn endpoint(self) -> Option<u32> {
+        match self {
+            Happening::Drop(_, endpoint) | Happening::Timeout(endpoint) | Happening::FastRetransmit(endpoint) => {
+                Some(endpoint)
+            }
+            Happening::RoundEnd(_) => None,
+        }
+    }
+}
+
 /// Is told of what happens.
 pub(crate) trait Probe {
     /// A port's queue holds so many bytes.
@@ -35,6 +46,8 @@ pub(crate) trait Probe {
     fn happening(&mut self, _now: Time, _happening: Happening) {}
     /// Connections stand and the first round begins: times of rounds are counted from here.
     fn rounds_begin(&mut self, _now: Time) {}
+    /// An endpoint is none of the workload's own: its windows and happenings are not kept.
+    fn beside(&mut self, _endpoint: u32) {}
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
     const ON: bool;
 }
@@ -67,6 +80,8 @@ pub(crate) struct Recorder {
     /// When the first round began: the clock of the tables starts there.
     began: Time,
     client_port: LinkId,
+    /// Endpoints that are none of the workload's own.
+    beside: BTreeSet<u32>,
     queue: Option<Peak>,
     /// By endpoint.
     windows: Vec<Option<Stand>>,
@@ -84,7 +99,8 @@ enum Sample {
 impl Recorder {
     pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
         let (windows, samples, happenings) = (Vec::new(), Vec::new(), Vec::new());
-        Recorder { watch, began: Time::ZERO, client_port, queue: None, windows, samples, happenings }
+        let beside = BTreeSet::new();
+        Recorder { watch, began: Time::ZERO, client_port, beside, queue: None, windows, samples, happenings }
     }
 
     fn step_of(&self, now: Time) -> Option<u64> {
@@ -171,7 +187,7 @@ impl Probe for Recorder {
     }
 
     fn window(&mut self, now: Time, endpoint: u32, window: Window) {
-        let Some(step) = self.step_of(now) else { return };
+        let Some(step) = self.step_of(now).filter(|_| !self.beside.contains(&endpoint)) else { return };
         if self.windows.len() <= endpoint as usize {
             self.windows.resize(endpoint as usize + 1, None);
         }
@@ -182,9 +198,14 @@ impl Probe for Recorder {
     }
 
     fn happening(&mut self, now: Time, happening: Happening) {
-        if self.step_of(now).is_some() {
+        let beside = happening.endpoint().is_some_and(|endpoint| self.beside.contains(&endpoint));
+        if self.step_of(now).is_some() && !beside {
             self.happenings.push((now.since(self.began), happening));
         }
+    }
+
+    fn beside(&mut self, endpoint: u32) {
+        self.beside.insert(endpoint);
     }
 
     fn rounds_begin(&mut self, now: Time) {

@@ -14,6 +14,12 @@ pub(crate) enum Purpose {
     Service = 2,
     /// A port's own draws.
     Port = 3,
+    /// When a host's Poisson flows start.
+    Gap = 4,
+    /// Where they go.
+    Peer = 5,
+    /// How large they are.
+    Size = 6,
 }
 
 /// One stream.
@@ -29,6 +35,23 @@ impl Stream {
     /// Uniform in zero up to `span`, `span` excluded where it is above zero.
     pub fn up_to(&mut self, span: Time) -> Time {
         Time(((u128::from(self.0.next_u64()) * u128::from(span.0)) >> 64) as u64)
+    }
+
+    /// Uniform in the whole numbers under `n`, which is above zero.
+    pub fn below(&mut self, n: u32) -> u32 {
+        ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32
+    }
+
+    /// Uniform in 64 bits.
+    pub fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Exponential with this mean, in ps: the time to the next event of a Poisson process.
+    pub fn exponential(&mut self, mean_ps: f64) -> Time {
+        // Above 0 and at most 1, in steps of 2^-53.
+        let uniform = ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        Time((-libm::log(uniform) * mean_ps) as u64)
     }
 
     /// The generator, for laws that draw.

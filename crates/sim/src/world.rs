@@ -11,6 +11,7 @@ use fanin_units::Time;
 use crate::Failure;
 use crate::app::App;
 use crate::event::{Event, Key};
+use crate::ideal;
 use crate::net::{Net, Uplink};
 use crate::probe::{Happening, Probe};
 
@@ -45,6 +46,8 @@ pub(crate) struct World<P> {
     events: u64,
     /// Retransmission timeouts so far.
     pub timeouts: u64,
+    /// When the workload began, connections that stand before it apart: then what runs beside it begins too.
+    pub begun: Option<Time>,
     /// The application has what it wants.
     pub done: bool,
 }
@@ -64,6 +67,7 @@ impl<P: Probe> World<P> {
             sack: Vec::with_capacity(4),
             events: 0,
             timeouts: 0,
+            begun: None,
             done: false,
         }
     }
@@ -73,6 +77,9 @@ impl<P: Probe> World<P> {
     }
 
     /// Serves events until the application is done or nothing is left.
+    ///
+    /// A function of its own, so that what stands around it takes none of its registers.
+    #[inline(never)]
     pub fn run(&mut self, app: &mut dyn App<P>, stop: &AtomicBool) -> Result<(), Failure> {
         app.start(self);
         while !self.done {
@@ -186,6 +193,14 @@ impl<P: Probe> World<P> {
         }
         self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
         connection
+    }
+
+    /// The least time in which `bytes` get from one host to another, alone in the network.
+    pub fn ideal(&self, from: u32, to: u32, bytes: u64) -> Time {
+        let Params { mss, .. } = self.params;
+        // IP and TCP, and what the link layer adds.
+        let header = 40 + self.params.option_bytes() + self.spec.settings.link.framing.0 as u32;
+        ideal::time(&self.net.fabric, (from, to), bytes, mss, header)
     }
 
     /// Gives an endpoint `bytes` to send.

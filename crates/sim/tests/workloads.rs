@@ -16,12 +16,21 @@ const BASE: &str = r#"
 /// The tables under a workload with one key set; `None` where the scenario is refused.
 fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     let mut scenario = Scenario::parse("test.toml", BASE).unwrap();
-    for assignment in
-        [Some(format!("workload.kind={}", kind.word())), Some("sweep.fan_in=[4]".into()), set].into_iter().flatten()
-    {
+    // What a kind needs and the others have no use for.
+    let needs = match kind {
+        Kind::Flows => Some("workload.file=a.csv".to_string()),
+        Kind::Poisson => Some("workload.load=0.3".into()),
+        _ => None,
+    };
+    let base = [Some(format!("workload.kind={}", kind.word())), Some("sweep.fan_in=[4]".into()), needs, set];
+    for assignment in base.into_iter().flatten() {
         scenario.assign("--set", &assignment).unwrap();
     }
-    let contender = scenario.contenders().ok()?.remove(0);
+    let file = |path: &str| {
+        let bytes = if path == "a.csv" { 20_000 } else { 30_000 };
+        Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
+    };
+    let contender = scenario.contenders_with(&file).ok()?.remove(0);
     let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
     Some(run(&RunSpec { label, scheme, settings, fan_in: 4, seed: 1 }))
 }
@@ -33,6 +42,8 @@ fn other(path: &str) -> &'static str {
         "workload.fragment" => "32 KiB",
         "workload.block" => "64 KiB",
         "workload.request" => "1 KiB",
+        "workload.start_jitter" => "100 us",
+        "workload.file" => "b.csv",
         "workload.queries" | "workload.in_flight" => "2",
         _ => panic!("give {path} a value here that is not its default"),
     }

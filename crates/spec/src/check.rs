@@ -4,10 +4,10 @@ use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, Kind, Settings};
+use crate::{Discipline, FabricKind, Kind, Settings};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
-const FAN_IN_MAX: u32 = 1_000_000;
+pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
 
 /// A problem and the keys that it lies in.
 pub(crate) struct Wrong {
@@ -130,6 +130,13 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     }
 
     workload(s)?;
+    // A plain star always fits. What fits the largest fan-in fits the others.
+    if (s.fabric.kind != FabricKind::Star || !s.fabric.edges.is_empty())
+        && let Some(&largest) = s.sweep.fan_in.last()
+        && let Err(what) = s.network(largest)
+    {
+        return wrong(&["fabric.edges", "fabric.kind", "sweep.fan_in"], what);
+    }
 
     if scheme.discipline == Discipline::Red {
         match (s.red.min_th, s.red.max_th) {
@@ -166,7 +173,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     let sizes = ["workload.fragment", "workload.block"];
     match (w.kind, w.fragment.0, w.block.0) {
-        (Kind::Long, _, _) => {}
+        (Kind::Long | Kind::Flows | Kind::Poisson, _, _) => {}
         (_, None, None) => {
             return wrong(
                 &["workload.kind"],
@@ -207,12 +214,13 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
             "no server may be asked: right would be at least 1, or \"none\" for no cap".into(),
         );
     }
-    if w.in_flight.0.is_some() && matches!(w.kind, Kind::Long | Kind::OneShot) {
+    if w.in_flight.0.is_some() && !matches!(w.kind, Kind::Barrier | Kind::WebSearch) {
         return wrong(
             &["workload.in_flight"],
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
         );
     }
+    flows(s)?;
     if w.request > Bytes(1 << 20) {
         return wrong(&["workload.request"], format!("a request of {}: right would be at most 1 MiB", w.request));
     }
@@ -229,6 +237,35 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
         }
     }
     Ok(())
+}
+
+/// Lists of flows and Poisson flows.
+fn flows(s: &Settings) -> Result<(), Wrong> {
+    let wrong = |path: &'static str, what: &str| Err(Wrong { paths: vec![path], what: what.into() });
+    let w = &s.workload;
+    match (w.kind, &w.file.0) {
+        (Kind::Flows, None) => {
+            return wrong("workload.kind", "the flows workload needs `workload.file`, such as \"flows.csv\"");
+        }
+        (Kind::Flows, Some(_)) if s.sweep.fan_in.len() > 1 => {
+            let what =
+                "a list of flows runs on one cluster: `sweep.fan_in` has one number, the hosts besides the client";
+            return wrong("sweep.fan_in", what);
+        }
+        (Kind::Flows, Some(_)) | (_, None) => {}
+        (_, Some(_)) => return wrong("workload.file", "`workload.file` goes with `workload.kind = \"flows\"` alone"),
+    }
+    match w.load.0 {
+        Some(load) if load.in_q(32) == 0 => wrong(
+            "workload.load",
+            "a load of 0: right would be a share above 0 and at most 1, or \"none\" for no Poisson flows",
+        ),
+        None if w.kind == Kind::Poisson => wrong(
+            "workload.kind",
+            "the poisson workload needs `workload.load`, a share of the hosts' links such as 0.5",
+        ),
+        _ => Ok(()),
+    }
 }
 
 /// A full data frame on the wire, without TCP options.

@@ -5,23 +5,29 @@
 //! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
 
 mod check;
+mod flows;
+mod network;
 mod problem;
 mod registry;
 mod run;
 mod scenario;
 mod setting;
 mod settings;
+mod sizes;
 mod tables;
 
+pub use flows::{Flow, Flows};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{RunSpec, Watch};
-pub use scenario::{Contender, Scenario};
-pub use setting::{KeyDoc, Literal, Optional, Setting, Share};
+pub use scenario::{Contender, Reader, Scenario};
+pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, Host, Kind, Link, M21, NewReno, Offer, Red, RtoFloor, Run, Settings, Sweep,
-    Switch, Tcp, Workload,
+    Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, NewReno, Offer, Red,
+    RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
+pub use sizes::Sizes;
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow,
+    Totals, unit,
 };

@@ -45,6 +45,13 @@ impl Problem {
     }
 }
 
+/// A piece of a file as a message shows it: its first characters, in backticks.
+pub(crate) fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let cut = if text.chars().count() > SHOWN { "…" } else { "" };
+    format!("`{}{cut}`", text.chars().take(SHOWN).collect::<String>().escape_debug())
+}
+
 /// The text "(did you mean `x`?)" for the nearest of `known`, or nothing where none is near.
 pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     known

@@ -23,13 +23,8 @@ impl RunSpec {
     /// All that the run's tables follow from, as a text: equal texts, equal tables. The label is not among it, nor is
     /// the rest of the sweep.
     pub fn canonical(&self) -> String {
-        let mut text = format!("scheme = {}\nfan_in = {}\nseed = {}\n", self.scheme, self.fan_in, self.seed);
-        for key in self.settings.docs() {
-            if !key.path.starts_with("sweep.") && !key.path.starts_with("run.") {
-                text += &format!("{} = {}\n", key.path, key.default);
-            }
-        }
-        text
+        let head = format!("scheme = {}\nfan_in = {}\nseed = {}\n", self.scheme, self.fan_in, self.seed);
+        head + &self.settings.canonical(|path| !path.starts_with("sweep.") && !path.starts_with("run."))
     }
 }
 

@@ -1,11 +1,14 @@
 //! The scenario file: read, widened by arguments, resolved into one [`Settings`] a scheme.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
 
+use crate::check::Wrong;
 use crate::problem::{Origin, Problem, did_you_mean};
-use crate::setting::Literal;
-use crate::{Ect, Scheme, Settings, check};
+use crate::setting::{FilePath, Literal};
+use crate::{Ect, Flows, Kind, Scheme, Settings, Sizes, check};
 
 /// One key set to one value, and where.
 #[derive(Clone, Debug)]
@@ -47,6 +50,9 @@ pub struct Contender {
     /// Its settings.
     pub settings: Settings,
 }
+
+/// Reads a file that a scenario names: the path gives a name for messages, and the text; or why it cannot be read.
+pub type Reader<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
 
 const TOP: [&str; 2] = ["title", "schemes"];
 
@@ -146,20 +152,29 @@ impl Scenario {
         self.variants.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Resolves and checks every scheme's settings.
+    /// Resolves and checks every scheme's settings, of a scenario that names no file.
     ///
     /// # Errors
     /// The first value that is wrong, or the first two that do not go together.
     pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
+        self.contenders_with(&|_| Err("no files are read here".into()))
+    }
+
+    /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
+    /// for messages, and its text.
+    ///
+    /// # Errors
+    /// As [`Scenario::contenders`]; and what is wrong with a file.
+    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
         if self.variants.is_empty() {
             let what =
                 format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
             return Err(Problem::new(&Origin::Default, what));
         }
-        self.variants.iter().map(|variant| self.resolve(variant)).collect()
+        self.variants.iter().map(|variant| self.resolve(variant, read)).collect()
     }
 
-    fn resolve(&self, variant: &Variant) -> Result<Contender, Problem> {
+    fn resolve(&self, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
         let mut settings = Settings::default();
         if variant.scheme.ecn && variant.scheme.base.is_dctcp_like() {
             settings.tcp.ect = Ect::All;
@@ -174,13 +189,38 @@ impl Scenario {
                     .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
             }
         }
+        let assigned = |paths: &[&str]| {
+            let mut set = layers.iter().rev().flat_map(|layer| layer.iter().rev());
+            set.find(|a| paths.iter().any(|p| *p == format!("{}.{}", a.section, a.key))).map(|a| &a.origin)
+        };
+        let refuse = |wrong: Wrong| Problem::new(assigned(&wrong.paths).unwrap_or(&variant.origin), wrong.what);
+        let take = |key: &'static str, path: &str| {
+            read(path).map_err(|why| refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }))
+        };
+        let (kind, load) = (settings.workload.kind, settings.workload.load.0);
+        if let (Kind::Flows, Some(FilePath(path))) = (kind, &settings.workload.file.0) {
+            let (name, text) = take("workload.file", path)?;
+            let flows = Flows::parse(&name, &text)?;
+            if assigned(&["sweep.fan_in"]).is_none() {
+                settings.sweep.fan_in = vec![flows.hosts() - 1];
+            }
+            settings.inputs.flows = Some(Arc::new(flows));
+        }
+        if load.is_some() {
+            let sizes = match settings.workload.sizes.path() {
+                None => Sizes::named(&settings.workload.sizes.0),
+                Some(path) => {
+                    take("workload.sizes", path).and_then(|(name, text)| Sizes::parse(&name, &text)).map(Some)?
+                }
+            };
+            settings.inputs.sizes = sizes.map(Arc::new);
+        }
         let contender = Contender { label: variant.label.clone(), scheme: variant.scheme, settings };
-        check::settings(&contender).map_err(|wrong| {
-            let set = layers.iter().rev().flat_map(|layer| layer.iter().rev());
-            let origin = set.into_iter().find(|a| wrong.paths.iter().any(|p| *p == format!("{}.{}", a.section, a.key)));
-            let origin = origin.map_or(&variant.origin, |a| &a.origin);
-            Problem::new(origin, wrong.what)
-        })?;
+        check::settings(&contender).map_err(refuse)?;
+        let Settings { inputs, sweep, workload, .. } = &contender.settings;
+        if let Some(flows) = &inputs.flows {
+            flows.fit(sweep.fan_in.first().map_or(0, |servers| servers + 1), workload.duration)?;
+        }
         Ok(contender)
     }
 
@@ -189,9 +229,7 @@ impl Scenario {
         let mut hasher = Sha256::new();
         for contender in contenders {
             hasher.update(format!("{} = {}\n", contender.label, contender.scheme));
-            for key in contender.settings.docs() {
-                hasher.update(format!("{} = {}\n", key.path, key.default));
-            }
+            hasher.update(contender.settings.canonical(|_| true));
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }

@@ -2,6 +2,9 @@
 
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
+use crate::Sizes;
+use crate::problem::did_you_mean;
+
 /// A value as it stands in a scenario or behind `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
@@ -149,6 +152,23 @@ impl Setting for u64 {
     }
 }
 
+impl Setting for Vec<String> {
+    const FORM: &'static str = "a list of texts, such as [\"client tor1\", \"server1..8 tor1\"]";
+    fn read(literal: &Literal) -> Result<Vec<String>, String> {
+        let text = |item: &Literal| match item {
+            Literal::Text(text) => Ok(text.clone()),
+            other => Err(unexpected(other)),
+        };
+        match literal {
+            Literal::List(items) => items.iter().map(text).collect(),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        Literal::List(self.iter().cloned().map(Literal::Text).collect()).show()
+    }
+}
+
 impl Setting for Vec<u32> {
     const FORM: &'static str = "a list of whole numbers, such as [2, 4, 8]";
     fn read(literal: &Literal) -> Result<Vec<u32>, String> {
@@ -179,6 +199,11 @@ impl Share {
         let (n, d) = (self.written.0 as u64, self.written.1 as u64);
         let units = ((n << bits) + d / 2) / d;
         if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
+    }
+
+    /// The share as a floating-point number.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.written.0) / f64::from(self.written.1)
     }
 
     fn parse(text: &str) -> Option<Share> {
@@ -214,6 +239,60 @@ impl Setting for Share {
     }
 }
 
+/// A text, quoted as TOML has it.
+fn quoted(text: &str) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+}
+
+/// The path of a file, relative to the scenario's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePath(pub String);
+
+impl Setting for FilePath {
+    const FORM: &'static str = "the path of a file, relative to the scenario's";
+    fn read(literal: &Literal) -> Result<FilePath, String> {
+        match literal {
+            Literal::Text(text) if text.trim().is_empty() => Err("it is empty".into()),
+            Literal::Text(text) => Ok(FilePath(text.clone())),
+            other => Err(unexpected(other)),
+        }
+    }
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+/// A distribution of flow sizes: a published one's name, or the path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution(pub String);
+
+impl Distribution {
+    /// The file that it is read from, where it is no published one.
+    pub(crate) fn path(&self) -> Option<&str> {
+        (!Sizes::names().any(|name| name == self.0)).then_some(self.0.as_str())
+    }
+}
+
+impl Setting for Distribution {
+    const FORM: &'static str =
+        "\"web-search\", \"data-mining\", \"hadoop\", or the path of a file (with an ending) of lines `bytes percent`";
+    fn read(literal: &Literal) -> Result<Distribution, String> {
+        let Literal::Text(text) = literal else { return Err(unexpected(literal)) };
+        match Sizes::names().any(|name| name == text) || text.contains('.') {
+            true => Ok(Distribution(text.clone())),
+            false => Err(format!("\"{text}\" is not a distribution{}", did_you_mean(text, Sizes::names()))),
+        }
+    }
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
 /// A value that may be absent, written `"none"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optional<T>(pub Option<T>);
@@ -245,6 +324,8 @@ optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
 optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");
 optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
 optional!(u32, "a whole number, or \"none\"");
+optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
+optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
 
 /// Declares an enum whose values are words in a scenario.
 macro_rules! words {

@@ -1,8 +1,11 @@
 //! Every key of a scenario, with its default: the one place where a setting is declared.
 
+use std::sync::Arc;
+
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
-use crate::setting::{KeyDoc, Literal, Optional, Section, Setting, Share, section, words};
+use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, section, words};
+use crate::{Flows, Sizes};
 
 section! {
     /// Every link: both directions alike.
@@ -15,6 +18,26 @@ section! {
         delay: Time = Time::from_micros(25),
         /// Bytes that the link layer adds to each packet.
         framing: Bytes = Bytes(2),
+    }
+}
+
+words! {
+    /// How hosts and switches are joined.
+    FabricKind, "\"star\" or \"edges\"" {
+        /// One switch, each host on a link of its own.
+        Star = "star",
+        /// Any network of switches, given by its links; flows are spread over ways of equal length by their hash.
+        Edges = "edges",
+    }
+}
+
+section! {
+    /// How hosts and switches are joined.
+    FabricSettings in "fabric" {
+        /// The form of the network.
+        kind: FabricKind = FabricKind::Star,
+        /// The links of an "edges" fabric: two nodes each, then a rate and a delay where they are not those of [link]. Hosts are client and server1, server2, ..., a range as server1..8; other names are switches.
+        edges: Vec<String> = Vec::new(),
     }
 }
 
@@ -109,6 +132,8 @@ section! {
         timestamps: bool = false,
         /// Full segments that one ACK may cover; 1 acknowledges every packet.
         delayed_ack: u32 = 2,
+        /// Acknowledge at once a segment that says CWR, in spite of delayed_ack, as Linux does: its sender may have a window of one segment.
+        ack_cwr: bool = true,
         /// Longest time that an ACK waits.
         delayed_ack_timeout: Time = Time::from_millis(40),
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
@@ -124,7 +149,7 @@ section! {
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\" or \"long\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\" or \"poisson\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -133,6 +158,17 @@ words! {
         WebSearch = "web-search",
         /// Every sender sends without end.
         Long = "long",
+        /// The flows of a file, each over a connection of its own, between any two hosts.
+        Flows = "flows",
+        /// Every host, the client too, sends flows of random size to random hosts at random times.
+        Poisson = "poisson",
+    }
+}
+
+impl Kind {
+    /// Whether many send to one client; otherwise flows go between any two hosts, and there are no rounds.
+    pub fn many_to_one(self) -> bool {
+        !matches!(self, Kind::Flows | Kind::Poisson)
     }
 }
 
@@ -151,8 +187,9 @@ section! {
         #[only(Barrier, WebSearch)]
         request: Bytes = Bytes(64),
         /// Each server's start is uniform in 0 up to this, every round.
+        #[only(Barrier, OneShot, WebSearch, Long)]
         start_jitter: Time = Time::ZERO,
-        /// Measured time of a barrier or long workload; the others end when they are done, at the latest then.
+        /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),
         /// Queries of a web search, one after another.
         #[only(WebSearch)]
@@ -164,6 +201,13 @@ section! {
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
+        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless sweep.fan_in says how many besides the client.
+        #[only(Flows)]
+        file: Optional<FilePath> = Optional::NONE,
+        /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
+        load: Optional<Share> = Optional::NONE,
+        /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
+        sizes: Distribution = Distribution("web-search".into()),
     }
 }
 
@@ -259,11 +303,24 @@ section! {
     }
 }
 
+/// What is read from files, beside the scenario's own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// The list of a flows workload.
+    pub flows: Option<Arc<Flows>>,
+    /// The sizes of Poisson flows, where there are any.
+    pub sizes: Option<Arc<Sizes>>,
+}
+
 macro_rules! settings {
     ($($field:ident: $section:ty,)*) => {
         /// Every setting, resolved for one scheme.
         #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct Settings { $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)* }
+        pub struct Settings {
+            $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)*
+            /// What the files hold that settings name.
+            pub inputs: Inputs,
+        }
 
         impl Settings {
             /// The names of the sections with what they hold.
@@ -299,6 +356,7 @@ macro_rules! settings {
 
 settings! {
     link: Link,
+    fabric: FabricSettings,
     switch: Switch,
     host: Host,
     tcp: Tcp,
@@ -314,6 +372,32 @@ settings! {
 }
 
 impl Settings {
+    /// Every key with its value that results follow from, a line each: of a file that is named, what it holds.
+    pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
+        const NAMES_OF_FILES: [&str; 2] = ["workload.file", "workload.sizes"];
+        let mut text = String::new();
+        for key in self.docs().iter().filter(|key| keep(&key.path) && !NAMES_OF_FILES.contains(&key.path.as_str())) {
+            text += &format!("{} = {}\n", key.path, key.default);
+        }
+        if let Some(flows) = &self.inputs.flows {
+            text += &format!("flows = {} between {}\n", flows.digest(), flows.hosts());
+        }
+        if let Some(sizes) = &self.inputs.sizes {
+            text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
+        }
+        text
+    }
+
+    /// The rate, in bits a second, at which a workload on `fan_in` servers and a client can move bytes at most: that of
+    /// the client's link, or of all hosts' together.
+    pub fn line_rate(&self, fan_in: u32) -> u64 {
+        let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
+        match self.workload.kind.many_to_one() {
+            true => client,
+            false => client.saturating_add(self.link.rate.0.saturating_mul(fan_in.into())),
+        }
+    }
+
     /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.
     pub fn answer(&self, fan_in: u32, server: u32) -> Bytes {
         match (self.workload.fragment.0, self.workload.block.0) {

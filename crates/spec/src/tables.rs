@@ -39,7 +39,7 @@ pub fn unit(name: &str) -> Option<&'static str> {
     name.split('_').find_map(|part| match part {
         "bytes" => Some("B"),
         "fan" => Some("servers"),
-        "round" | "seed" | "server" => Some("number"),
+        "host" | "round" | "seed" | "server" => Some("number"),
         "mbps" => Some("Mbit/s"),
         "ms" => Some("ms"),
         "ps" => Some("ps"),
@@ -100,6 +100,39 @@ impl Value for String {
     }
 }
 
+impl Value for FlowKind {
+    const KIND: ColumnType = ColumnType::Text;
+    fn cell(&self) -> Cell {
+        Cell::Text(self.word().into())
+    }
+}
+
+/// Where a flow comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FlowKind {
+    /// A server's answer, or a sender's fragment.
+    #[default]
+    Answer,
+    /// A line of the workload's file.
+    Listed,
+    /// A flow of the poisson workload.
+    Poisson,
+    /// A Poisson flow beside another workload.
+    Beside,
+}
+
+impl FlowKind {
+    /// Its word in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            FlowKind::Answer => "answer",
+            FlowKind::Listed => "listed",
+            FlowKind::Poisson => "poisson",
+            FlowKind::Beside => "beside",
+        }
+    }
+}
+
 macro_rules! table {
     ($(#[doc = $doc:literal])* $name:ident in $table:literal {
         $($(#[doc = $cdoc:literal])* $column:ident: $type:ty,)*
@@ -123,11 +156,11 @@ macro_rules! table {
 }
 
 table! {
-    /// One server's answer.
+    /// One flow: a server's answer, a line of a list, or a Poisson flow.
     FlowRow in "flows" {
-        /// The round or query it belongs to, counted from zero.
+        /// The round or query that an answer belongs to, of any other flow its number; counted from zero.
         round: u32,
-        /// The server, counted from zero: 0 is the host `server1`.
+        /// The server that answers, counted from zero: 0 is the host `server1`; of any other flow the sending host's number.
         server: u32,
         /// Payload.
         payload_bytes: u64,
@@ -135,6 +168,14 @@ table! {
         start_ps: u64,
         /// From the start to the last byte delivered in order; absent where the run ended first.
         fct_ps: Option<u64>,
+        /// `answer` of a server, `listed` in a file, `poisson`, or `beside`: a Poisson flow beside another workload.
+        kind: FlowKind,
+        /// The sending host, counted from zero; 0 is the client.
+        from_host: u32,
+        /// The receiving host.
+        to_host: u32,
+        /// The least time for the bytes, alone in the network: every packet with its headers at the slowest link, store-and-forward at the others, and the links' delays; without a handshake. Slowdown is fct_ps over this. Absent of answers, which wait for a request.
+        ideal_ps: Option<u64>,
     }
 }
 
@@ -221,7 +262,7 @@ table! {
         marks: u64,
         /// Rounds or queries completed.
         rounds: u64,
-        /// The longest queue at the port to the client.
+        /// The longest queue at the port to the client; of a flows or poisson workload, at any switch port.
         queue_max_bytes: u64,
         /// Packets that endpoints sent.
         injected_packets: u64,

@@ -12,8 +12,9 @@ use proptest::sample::{Index, select};
 fn scenarios() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut texts = Vec::new();
-    for folder in ["scenarios", "bench/scenarios"] {
+    for folder in ["scenarios", "scenarios/flows", "bench/scenarios"] {
         let mut files: Vec<_> = fs::read_dir(root.join(folder)).unwrap().map(|file| file.unwrap().path()).collect();
+        files.retain(|file| file.extension().is_some_and(|ending| ending == "toml"));
         files.sort();
         texts.extend(files.iter().map(|file| fs::read_to_string(file).unwrap()));
     }
@@ -30,7 +31,12 @@ fn read(text: &str, assignments: &[String], schemes: &[&str]) -> Result<(), Prob
     if !schemes.is_empty() {
         scenario.select(schemes)?;
     }
-    scenario.contenders().map(|_| ())
+    // A list of flows, or a table of sizes: whatever asks for it.
+    let file = |path: &str| match path.ends_with(".csv") {
+        true => Ok((path.to_string(), "src,dst,bytes,start_us\n0,3,20000,12.5\n".to_string())),
+        false => Ok((path.to_string(), "0 0\n100 100\n".to_string())),
+    };
+    scenario.contenders_with(&file).map(|_| ())
 }
 
 fn says_something(read: Result<(), Problem>) {
@@ -84,6 +90,11 @@ fn value() -> impl Strategy<Value = String> {
         "web-search",
         "long",
         "one-shot",
+        "flows",
+        "poisson",
+        "hadoop",
+        "a.csv",
+        "a.cm",
     ];
     prop_oneof![4 => select(words.to_vec()).prop_map(String::from), 1 => any::<String>()]
 }

@@ -80,6 +80,8 @@ pub struct Params {
     pub timestamps: bool,
     /// Segments that one ACK may cover.
     pub delayed_ack: u32,
+    /// A segment that says CWR is acknowledged at once.
+    pub ack_cwr: bool,
     /// Longest time that an ACK waits.
     pub delayed_ack_timeout: Time,
     /// So many segments are acknowledged at once where the sender may be short of ACKs.

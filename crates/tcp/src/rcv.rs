@@ -131,7 +131,11 @@ impl Endpoint {
             if params.timestamps {
                 self.rcv.note_time(segment);
             }
-            self.acknowledge(params, now, wire);
+            match segment.flags.any(Flags::CWR) && params.ack_cwr && self.ecn {
+                // The sender has cut its window, perhaps to one segment: it may wait for this ACK.
+                true => self.send_ack(params, now, wire),
+                false => self.acknowledge(params, now, wire),
+            }
             return Progress { awake: self.wakes(), ..Progress::default() };
         }
         self.receive_irregular(params, now, segment, Block { start, end }, wire)

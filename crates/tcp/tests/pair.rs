@@ -49,6 +49,7 @@ fn settings(mut n: u32) -> (Params, u8) {
         ect: [Ect::Off, Ect::Data, Ect::All][pick(3) as usize],
         echo: if pick(2) == 1 { Echo::Exact } else { Echo::Latched },
         mcw_option: pick(2) == 1,
+        ack_cwr: pick(2) == 1,
         karn_backoff: pick(2) == 1,
         quick_acks: 4 * pick(2) as u8,
         idle_restart: pick(2) == 1,

@@ -280,6 +280,21 @@ fn without_a_change_of_state_acks_are_delayed_as_ever() {
 }
 
 #[test]
+fn a_segment_that_says_cwr_is_acknowledged_at_once_where_that_is_asked_for() {
+    let script = |ack_cwr| Script::server(Params { ack_cwr, ..exact(2) });
+    script(true).run(
+        "20 < .W 1:1001 ack 1 ect
+         20 > . 1:1 ack 1001 ect
+         21 < . 1001:2001 ack 1 ect
+         61 > . 1:1 ack 2001 ect",
+    );
+    script(false).run(
+        "20 < .W 1:1001 ack 1 ect
+         60 > . 1:1 ack 1001 ect",
+    );
+}
+
+#[test]
 fn cwr_does_not_end_the_exact_echo() {
     Script::server(exact(1)).run(
         "20 < . 1:1001 ack 1 ce

@@ -1,6 +1,7 @@
 //! `fanin` as a process.
 
 mod bad_input;
+mod between_hosts;
 mod claims;
 mod commands;
 mod common;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use fanin_lab::columns::{OF_A_RUN, Take, of_the_summary};
+use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{Column, ColumnType, EventRow, FlowRow, PortRow, QueryRow, Row, SampleRow, Totals, unit};
 use serde_json::Value;
 
@@ -22,12 +22,17 @@ is one; times count from the first request.
 
 | file | written by |
 | --- | --- |
-| `summary`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
+| `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
 | `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
 
 ## `summary`: one row a scheme and fan-in
+
+";
+
+const SLOWDOWN: &str = "
+## `slowdown`: one row a scheme, fan-in and bucket of sizes, where flows have a slowdown
 
 ";
 
@@ -50,6 +55,7 @@ const COMPARE: Fields = &[
         "list",
         "One object a scheme and fan-in, as in the table below; points without a finished run are left out.",
     ),
+    ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("onset.LABEL", "servers", "The fan-in at which the scheme collapses, or null."),
     ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
@@ -67,6 +73,7 @@ const RUN: Fields = &[
     ("totals", "object", "The sums, as in the table below."),
     ("queries[]", "list", "The rows of `queries`."),
     ("ports[]", "list", "The rows of `ports`."),
+    ("slowdown[]", "list", "Buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("engine.events", "count", "Events taken from the queue. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
     ("engine.cpu_s", "s", "User CPU time of the simulation alone."),
@@ -114,6 +121,19 @@ fn summary(json: bool) -> String {
     COLUMNS.replace("column", head) + &of_the_summary().map(row).collect::<String>()
 }
 
+/// The slowdowns' columns.
+fn slowdown() -> String {
+    let row = |column: &SlowdownColumn| {
+        let (kind, other) = match column.take {
+            TakeSlowdown::Text(_) => ("text", "text"),
+            TakeSlowdown::Whole(_) => ("whole, may be absent", "count"),
+            TakeSlowdown::Real(_) => ("real, may be absent", "times"),
+        };
+        format!("| `{}` | {} | {kind} | {} |\n", column.name, unit(column.name).unwrap_or(other), column.doc)
+    };
+    columns(&OF_A_RUN[..2]) + &OF_SLOWDOWNS.iter().map(row).collect::<String>()
+}
+
 fn table<R: Row>(says: &str) -> String {
     format!("\n### `{}`: {says}\n\n{}", R::TABLE, columns(R::COLUMNS))
 }
@@ -126,9 +146,11 @@ fn fields(fields: Fields) -> String {
 fn page() -> String {
     HEAD.to_string()
         + &summary(false)
+        + SLOWDOWN
+        + &slowdown()
         + RUNS
         + &columns(&OF_A_RUN)
-        + &table::<FlowRow>("one row an answer of a server")
+        + &table::<FlowRow>("one row an answer of a server, a line of a list, or a Poisson flow")
         + &table::<QueryRow>("one row a round or query")
         + &table::<PortRow>("one row a port that took or dropped a packet")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
@@ -173,7 +195,7 @@ fn check(page: &str, folder: &Path) -> BTreeSet<String> {
         }
         let text = fs::read_to_string(&path).unwrap();
         let mut written: BTreeSet<String> = text.lines().next().unwrap().split(',').map(String::from).collect();
-        if name != "summary" {
+        if !["summary", "slowdown"].contains(&name) {
             assert!(OF_A_RUN.iter().all(|column| written.remove(column.name)), "{file} is not led by its run");
         }
         assert_eq!(written, documented(page, name), "the columns of {file} and the page");
@@ -236,8 +258,11 @@ fn whatever_is_written_is_documented() {
     assert_eq!(found(&object_run), told(RUN, &within));
 
     let tables = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
-    assert_eq!(check(&page, Path::new(&compared)), tables(&["flows", "ports", "queries", "summary"]));
-    assert_eq!(check(&page, Path::new(&ran)), tables(&["events", "flows", "ports", "queries", "samples", "summary"]));
+    assert_eq!(check(&page, Path::new(&compared)), tables(&["flows", "ports", "queries", "slowdown", "summary"]));
+    assert_eq!(
+        check(&page, Path::new(&ran)),
+        tables(&["events", "flows", "ports", "queries", "samples", "slowdown", "summary"])
+    );
     let manifest: Value =
         serde_json::from_str(&fs::read_to_string(Path::new(&ran).join("manifest.json")).unwrap()).unwrap();
     assert_eq!(found(&manifest), told(MANIFEST, &[]));

@@ -123,7 +123,7 @@ fn command(paper: &str, figure: &str, conditions: &Conditions) -> String {
     if let Some(first) = conditions.first_seed {
         command += &format!(" --first-seed {first}");
     }
-    conditions.set.iter().fold(command, |command, set| format!("{command} --set {}", quoted(set)))
+    conditions.set.iter().fold(command, |command, set| format!("{command} --set {}", quoted(&set.assignment)))
 }
 
 fn held<'a>(claims: impl Iterator<Item = &'a ScoredClaim>) -> (usize, usize) {
@@ -136,7 +136,7 @@ fn head(names: &str, conditions: &Conditions, card: &Scorecard) -> String {
         Mode::Full => "the papers’ full settings",
         Mode::Quick => "quick: fewer seeds and shorter runs than the papers’",
     };
-    let set: String = conditions.set.iter().map(|set| format!("; with {set}")).collect();
+    let set: String = conditions.set.iter().map(|set| format!("; with {}", set.assignment)).collect();
     format!(
         "<header>\n<p class=\"kicker\">fanin reproduce · {}</p>\n<h1>{passed} of {all} published claims hold</h1>\n\
          <p class=\"setting\">{mode}{}</p>\n</header>\n",

@@ -34,8 +34,29 @@ pub struct Conditions {
     pub seeds: Option<u32>,
     /// In place of the scenarios' first seed.
     pub first_seed: Option<u64>,
-    /// Keys of every scenario that are set, as `--set` does.
-    pub set: Vec<String>,
+    /// Keys of scenarios that are set, as `--set` does.
+    pub set: Vec<Setting>,
+}
+
+/// A key of some or of all scenarios, set to a value.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// `path.to.key=VALUE`.
+    pub assignment: String,
+    /// The scenarios' files; all where there is none.
+    pub scenarios: Vec<String>,
+}
+
+impl Setting {
+    /// A key of all scenarios.
+    pub fn everywhere(assignment: &str) -> Setting {
+        Setting { assignment: assignment.into(), scenarios: Vec::new() }
+    }
+
+    /// Whether it sets a key of this scenario.
+    pub fn is_of(&self, scenario: &str) -> bool {
+        self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
+    }
 }
 
 /// What came out.
@@ -207,7 +228,9 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
     let mut batches = Vec::new();
     for (scenario, wanted) in scenarios {
         let quick = conditions.mode == Mode::Quick;
-        for contender in paper.contenders(scenario, quick, &conditions.set)? {
+        let set: Vec<String> =
+            conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
+        for contender in paper.contenders(scenario, quick, &set)? {
             let Some(measures) = wanted.get(&contender.label) else { continue };
             for watched in [false, true] {
                 let measures: BTreeMap<u32, BTreeSet<Measure>> = measures

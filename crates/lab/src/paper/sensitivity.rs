@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::expected::write_whole;
 use super::file::{Paper, PaperProblem};
 use super::reproduce::Unreproduced;
-use super::{Conditions, Mode, reproduce};
+use super::{Conditions, Mode, Setting, reproduce};
 use crate::{Lab, Progress};
 
 const JSON: &str = "sensitivity.json";
@@ -45,8 +45,17 @@ struct Parameter {
     value: String,
     /// The ends of its range, as `--set` takes them.
     ends: Vec<String>,
+    /// The scenarios that it is left open in; all where there is none.
+    #[serde(default)]
+    scenarios: Vec<String>,
     /// Why these.
     why: String,
+}
+
+impl Parameter {
+    fn at(&self, end: &str) -> Setting {
+        Setting { assignment: format!("{}={end}", self.key), scenarios: self.scenarios.clone() }
+    }
 }
 
 impl Sensitivity {
@@ -85,16 +94,20 @@ pub fn sweep(
     let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
     let text = fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
     let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
-    let ends = |p: &Parameter| p.ends.iter().map(|end| format!("{}={end}", p.key)).collect::<Vec<_>>();
     // What cannot be set is told before anything is run.
-    for setting in ranges.parameter.iter().flat_map(ends) {
-        for scenario in paper.scenarios() {
-            let set: Vec<String> = ranges.set.iter().cloned().chain([setting.clone()]).collect();
+    let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
+    if let Some(name) = ranges.parameter.iter().flat_map(|p| &p.scenarios).find(unknown) {
+        return Err(problem(format!("no figure has a scenario `{name}`")).into());
+    }
+    for (parameter, end) in ranges.parameter.iter().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
+        let setting = parameter.at(end);
+        for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
+            let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
             paper.contenders(scenario, false, &set).map_err(|what| problem(what.to_string()))?;
         }
     }
-    let mut verdicts = |more: Option<String>| -> Result<BTreeMap<String, bool>, Unreproduced> {
-        let set = ranges.set.iter().cloned().chain(more).collect();
+    let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, bool>, Unreproduced> {
+        let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: Some(ranges.seeds), first_seed: None, set };
         let out = reproduce(lab, std::slice::from_ref(paper), &|_| true, &conditions, progress)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
@@ -103,19 +116,19 @@ pub fn sweep(
     tell("as the scenarios have it");
     let base = verdicts(None)?;
     let mut found = Sensitivity { hangs_on: base.keys().map(|id| (id.clone(), Vec::new())).collect() };
-    let mut table =
-        "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n"
-            .to_string();
+    let mut table = String::from(
+        "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n",
+    );
     for parameter in &ranges.parameter {
         for end in &parameter.ends {
-            let setting = format!("{}={end}", parameter.key);
-            tell(&setting);
+            let setting = parameter.at(end);
+            tell(&setting.assignment);
             let moved = verdicts(Some(setting.clone()))?;
             let mut changed = Vec::new();
             for (id, pass) in moved {
                 if base.get(&id) != Some(&pass) {
                     changed.push(format!("{id} {}", if pass { "passes" } else { "fails" }));
-                    found.hangs_on.entry(id).or_default().push(setting.clone());
+                    found.hangs_on.entry(id).or_default().push(setting.assignment.clone());
                 }
             }
             let changed = if changed.is_empty() { "none".to_string() } else { changed.join(", ") };

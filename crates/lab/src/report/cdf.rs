@@ -3,6 +3,7 @@
 use fanin_spec::{RunSpec, RunTables};
 
 use crate::stats::six_digits;
+use crate::summary::workload_fcts;
 
 /// Times of one scheme at one fan-in, pooled over seeds.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -36,7 +37,7 @@ impl Cdf {
             scheme: scheme.into(),
             fan_in,
             qct: Curve::of(tables().flat_map(|t| t.queries.iter().filter_map(|q| q.qct_ps)).collect()),
-            fct: Curve::of(tables().flat_map(|t| t.flows.iter().filter_map(|f| f.fct_ps)).collect()),
+            fct: Curve::of(tables().flat_map(|t| workload_fcts(t)).collect()),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What was found, in plain words, from the numbers alone.
 
 use fanin_spec::Contender;
-use fanin_units::Rate;
 
+use super::spread;
 use super::story::Story;
 use crate::figures::{count, three, time};
 use crate::{Summary, SummaryRow};
@@ -52,10 +52,11 @@ pub(super) fn fall<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
     })
 }
 
-/// The rate of the client's link, the fastest where it differs by scheme, in Mbit/s.
+/// The rate of the client's link, or of all hosts' links where flows go between any two, in Mbit/s; the fastest where
+/// it differs by scheme.
 pub(super) fn line_mbps(contenders: &[Contender]) -> f64 {
-    let rate = |c: &Contender| c.settings.link.client_rate.0.unwrap_or(c.settings.link.rate);
-    contenders.iter().map(rate).max().unwrap_or(Rate(0)).0 as f64 / 1e6
+    let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(0);
+    contenders.iter().map(most).max().unwrap_or(0) as f64 / 1e6
 }
 
 /// Every finding: of all schemes, if there are several, then one a scheme.
@@ -76,7 +77,11 @@ pub(super) fn told(contenders: &[Contender], summary: &Summary, stories: &[Story
             Subject { contender, rows, onset, story, line_mbps }.finding()
         })
         .collect();
-    comparison(summary, &schemes, line_mbps).into_iter().chain(schemes).collect()
+    let overall = match contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
+        true => comparison(summary, &schemes, line_mbps),
+        false => spread::comparison(summary),
+    };
+    overall.into_iter().chain(schemes).collect()
 }
 
 struct Subject<'a> {
@@ -97,6 +102,10 @@ impl Subject<'_> {
         let Some(last) = self.rows.last() else {
             return (Verdict::Open, "has no finished run".into(), String::new());
         };
+        if !self.contender.settings.workload.kind.many_to_one() {
+            let (head, says) = spread::words(last, &self.rate(last.goodput_mbps.mean));
+            return (Verdict::Open, head, says);
+        }
         if self.rows.len() == 1 {
             let says = format!("{}{} One fan-in shows no onset.", self.level(last), self.why(last));
             return (Verdict::Open, format!("tried with {} senders alone", last.point.fan_in), says);

@@ -10,6 +10,7 @@ mod page;
 mod rows;
 #[cfg(test)]
 mod sample;
+mod spread;
 mod stall;
 mod story;
 mod window;
@@ -47,7 +48,9 @@ pub struct Report {
     scenario_text: String,
     /// The cluster; the workload and its seeds.
     setting: [String; 2],
-    /// The rate of the client's link.
+    /// Whether many send to one client; otherwise there are no rounds, and no sweep is drawn.
+    many_to_one: bool,
+    /// The rate of the client's link, or of all hosts' links together where flows go between any two.
     line_mbps: f64,
     /// What was found, in words: of all schemes first, then scheme by scheme.
     findings: Vec<Finding>,
@@ -87,8 +90,10 @@ pub fn report(
         .zip(&outcome.runs)
         .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
         .collect();
+    let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
     let mut stories = Vec::new();
-    for (label, onset) in &summary.onset.0 {
+    // A story is one of rounds at the client.
+    for (label, onset) in summary.onset.0.iter().filter(|_| many_to_one) {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         if let Some((spec, tables)) = story::choose(&runs, label, &rows, *onset) {
             stories.extend(story::tell(runner, spec, tables, stop)?);
@@ -103,6 +108,7 @@ pub fn report(
         command: command(&manifest.arguments),
         scenario_text: manifest.scenario_text.clone(),
         setting: setting(contenders),
+        many_to_one,
         line_mbps: findings::line_mbps(contenders),
         findings: findings::told(contenders, summary, &stories),
         schemes: summary

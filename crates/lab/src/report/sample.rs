@@ -28,6 +28,7 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             rounds: if ended { 10.0 } else { 0.0 },
             queue_max_bytes: 65_000,
             jain: Some(1.0),
+            slowdown: Vec::new(),
         }
     };
     points.iter().map(row).collect()

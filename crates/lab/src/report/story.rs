@@ -392,7 +392,8 @@ mod tests {
 
     #[test]
     fn the_servers_that_answer_last_come_first_and_the_first_to_answer_last() {
-        let flow = |server, fct_ps| FlowRow { round: 2, server, payload_bytes: 1, start_ps: 0, fct_ps };
+        let flow =
+            |server, fct_ps| FlowRow { round: 2, server, payload_bytes: 1, start_ps: 0, fct_ps, ..FlowRow::default() };
         let mut flows = vec![flow(0, Some(5)), flow(1, None), flow(2, Some(9)), flow(3, Some(1))];
         flows.push(FlowRow { round: 1, ..flow(4, None) });
         let tables = RunTables { flows, ..RunTables::default() };

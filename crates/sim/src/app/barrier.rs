@@ -110,6 +110,8 @@ impl Barrier {
             payload_bytes: server.answer,
             start_ps: server.asked.since(self.began).0,
             fct_ps: Some(world.now.since(server.asked).0),
+            from_host: host_of(id),
+            ..FlowRow::default()
         });
         self.missing -= 1;
         if self.next < world.spec.fan_in {

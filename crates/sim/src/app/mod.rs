@@ -1,11 +1,15 @@
 //! The applications: who asks whom for what, and what is measured of it.
 
 mod barrier;
+mod beside;
+mod listed;
 mod long;
 mod one_shot;
+mod poisson;
+mod transfers;
 mod web_search;
 
-use fanin_spec::{Engine, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, Totals};
+use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, Totals};
 use fanin_units::Time;
 
 use crate::probe::Probe;
@@ -39,12 +43,18 @@ pub(crate) struct Record {
 }
 
 /// The application of a spec.
-pub(crate) fn new<P: Probe>(spec: &RunSpec) -> Box<dyn App<P>> {
-    match spec.settings.workload.kind {
+pub(crate) fn new<P: Probe + 'static>(spec: &RunSpec) -> Box<dyn App<P>> {
+    let workload: Box<dyn App<P>> = match spec.settings.workload.kind {
         Kind::Barrier => Box::new(barrier::Barrier::new(spec)),
         Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
         Kind::WebSearch => Box::new(web_search::WebSearch::new(spec)),
         Kind::Long => Box::new(long::Long::new(spec)),
+        Kind::Flows => Box::new(listed::Listed::new(spec)),
+        Kind::Poisson => return Box::new(poisson::Alone::new(spec)),
+    };
+    match spec.settings.workload.load.0 {
+        None => workload,
+        Some(_) => Box::new(beside::Beside::new(workload, poisson::Poisson::new(spec, FlowKind::Beside))),
     }
 }
 
@@ -62,8 +72,10 @@ pub(crate) fn host_of(server: u32) -> u32 {
 /// A length that no run reaches: a long flow's.
 const ENDLESS: u64 = 1 << 50;
 
-/// Starts the scenario's background flows: long ones into the client, each from a host behind the servers.
+/// Starts the scenario's background flows: long ones into the client, each from a host behind the servers. The workload
+/// begins.
 pub(crate) fn start_background<P: Probe>(world: &mut World<P>) {
+    world.begun = Some(world.now);
     for i in 0..world.spec.settings.workload.background {
         let connection = world.connect(host_of(world.spec.fan_in + i), CLIENT);
         world.write(connection.opener, ENDLESS);
@@ -75,7 +87,6 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
     let record = app.record(world);
     let stats = || world.sockets.iter().map(|socket| socket.endpoint.stats());
     let counts = || world.net.links.iter().map(|link| link.counts());
-    let to_client = world.net.fabric.next_hop(world.net.fabric.hosts(), CLIENT);
     let totals = Totals {
         payload_bytes: record.payload_bytes,
         measured_ps: record.measured.0,
@@ -85,7 +96,7 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
         drops: counts().map(|c| c.drops()).sum(),
         marks: counts().map(|c| c.marks).sum(),
         rounds: record.rounds,
-        queue_max_bytes: world.net.links[to_client as usize].queue_max_bytes,
+        queue_max_bytes: longest_queue(world),
         injected_packets: world.net.injected,
         delivered_packets: world.net.delivered,
         in_flight_packets: world.net.in_flight(),
@@ -93,6 +104,19 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
     let (flows, queries, ports) = (record.flows, record.queries, ports(world));
     RunTables { totals, flows, queries, ports, engine, ..RunTables::default() }
+}
+
+/// The longest queue at the port where the workload's bytes come together.
+fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
+    let (fabric, links) = (&world.net.fabric, &world.net.links);
+    let longest = |link: u32| links[link as usize].queue_max_bytes;
+    match world.spec.settings.workload.kind.many_to_one() {
+        false => {
+            let at_switches = fabric.links().iter().zip(0..).filter(|(link, _)| !fabric.is_host(link.from));
+            at_switches.map(|(_, id)| longest(id)).max().unwrap_or(0)
+        }
+        true => longest(fabric.downlink(CLIENT)),
+    }
 }
 
 fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {

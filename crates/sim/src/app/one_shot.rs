@@ -23,6 +23,8 @@ impl OneShot {
             payload_bytes: spec.settings.answer(spec.fan_in, server).0,
             start_ps: 0,
             fct_ps: None,
+            from_host: host_of(server),
+            ..FlowRow::default()
         };
         OneShot { flows: (0..spec.fan_in).map(flow).collect(), server_of: Vec::new(), missing: spec.fan_in }
     }

@@ -88,6 +88,8 @@ impl WebSearch {
             payload_bytes: worker.answer,
             start_ps: worker.asked.0,
             fct_ps: Some(world.now.since(worker.asked).0),
+            from_host: host_of(id),
+            ..FlowRow::default()
         });
         self.missing -= 1;
         if self.next < world.spec.fan_in {

@@ -50,6 +50,7 @@ pub fn plain() -> Params {
         limited_transmit: false,
         timestamps: false,
         delayed_ack: 1,
+        ack_cwr: false,
         delayed_ack_timeout: Time::from_millis(40),
         quick_acks: 0,
         idle_restart: false,

@@ -1,0 +1,129 @@
+//! Flows between any two hosts: what they were given, and their slowdown by size.
+
+use fanin_lab::{Slowdown, Summary, SummaryRow};
+use fanin_spec::Contender;
+
+use crate::chart::Scale;
+use crate::figures::{BOLD, GREY, clean, columns, count, three, time};
+
+/// A line a scheme: in place of the chart, where there is no fan-in to draw over.
+pub fn overview(contenders: &[Contender], summary: &Summary) -> String {
+    let scale = Scale::of(contenders);
+    let head = [
+        "scheme",
+        "hosts",
+        &format!("goodput of all, {}", scale.unit()),
+        "flow time p50",
+        "p99",
+        "timeouts",
+        "drops",
+        "marks",
+        "longest queue, B",
+    ];
+    let line = |row: &SummaryRow| {
+        vec![
+            clean(&row.scheme),
+            (row.point.fan_in + 1).to_string(),
+            scale.show(row.goodput_mbps.mean),
+            row.fct_ms.p50.map_or("none".into(), time),
+            row.fct_ms.p99.map_or("none".into(), time),
+            count(row.timeouts),
+            count(row.drops),
+            count(row.marks),
+            row.queue_max_bytes.to_string(),
+        ]
+    };
+    columns(&head, &summary.rows.iter().map(line).collect::<Vec<_>>())
+}
+
+/// The first column: sizes.
+const LEFT: usize = 16;
+/// A scheme's column, the line before it included.
+const COLUMN: usize = 20;
+
+/// Slowdowns by fan-in and size, schemes side by side in `width` characters; nothing where no flow has any.
+pub fn slowdown(summary: &Summary, width: usize) -> String {
+    let slowed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.slowdown.is_empty()).collect();
+    let mut fan_ins: Vec<u32> = slowed.iter().map(|row| row.point.fan_in).collect();
+    fan_ins.sort_unstable();
+    fan_ins.dedup();
+    if fan_ins.is_empty() {
+        return String::new();
+    }
+    let head = "slowdown";
+    let mut text =
+        format!("{BOLD}{head}{BOLD:#}{GREY} by size: a flow's time over the least time alone in the network{GREY:#}\n");
+    for fan_in in fan_ins {
+        let rows: Vec<&SummaryRow> = slowed.iter().filter(|row| row.point.fan_in == fan_in).copied().collect();
+        for rows in rows.chunks((width.saturating_sub(LEFT) / COLUMN).max(1)) {
+            text += &block(rows);
+        }
+    }
+    text
+}
+
+/// Some schemes at one fan-in.
+fn block(rows: &[&SummaryRow]) -> String {
+    let hosts = rows.first().map_or(0, |row| row.point.fan_in + 1);
+    let cut = |label: &str| clean(label).chars().take(COLUMN - 2).collect::<String>();
+    let names: String = rows.iter().map(|row| format!("│ {:<1$}", cut(&row.scheme), COLUMN - 2)).collect();
+    let heads = format!("│{:>7}{:>6}{:>6}", "mean", "p50", "p99").repeat(rows.len());
+    let mut text = format!("{:LEFT$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
+    text += &format!("{GREY}{:<LEFT$}{heads}{GREY:#}\n", format!("{hosts} hosts"));
+    for (i, sizes) in rows[0].slowdown.iter().enumerate().map(|(i, bucket)| (i, bucket.sizes)) {
+        let buckets: Vec<&Slowdown> = rows.iter().filter_map(|row| row.slowdown.get(i)).collect();
+        if buckets.iter().all(|bucket| bucket.flows + bucket.unfinished == 0) {
+            continue;
+        }
+        text += &format!("{sizes:<LEFT$}");
+        for bucket in buckets {
+            let times = |value: Option<f64>| value.map_or("none".into(), three);
+            let [mean, p50, p99] = [bucket.mean, bucket.p50, bucket.p99].map(times);
+            text += &format!("{GREY}│{GREY:#}{mean:>7}{p50:>6}{p99:>6}");
+        }
+        text.push('\n');
+    }
+    let flows = |row: &&SummaryRow| {
+        let all = row.slowdown.first().map_or((0, 0), |all| (all.flows + all.unfinished, all.unfinished));
+        let unfinished = if all.1 > 0 { format!(", {} open", all.1) } else { String::new() };
+        format!("│ {:<1$}", format!("{}{unfinished}", all.0), COLUMN - 2)
+    };
+    let counts: String = rows.iter().map(flows).collect();
+    text + &format!("{GREY}{:<LEFT$}{}{GREY:#}\n", "flows", counts.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::comparison;
+
+    #[test]
+    fn schemes_stand_side_by_side_and_sizes_that_nobody_has_are_left_out() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        assert_eq!(slowdown(&summary, 100), "");
+        let bucket = |sizes, flows, unfinished, mean: Option<f64>| {
+            let (over_bytes, up_to_bytes) = (0, None);
+            Slowdown { sizes, over_bytes, up_to_bytes, flows, unfinished, mean, p50: mean, p99: mean.map(|m| 10.0 * m) }
+        };
+        for (row, mean) in summary.rows.iter_mut().zip([Some(4.15), None]) {
+            let open = if mean.is_some() { 0 } else { 3 };
+            row.slowdown = vec![
+                bucket("all sizes", 120 - open, open, mean),
+                bucket("to 10 KB", 120 - open, open, mean),
+                bucket("over 1 MB", 0, 0, None),
+            ];
+        }
+        let plain = |width| anstream::adapter::strip_str(&slowdown(&summary, width)).to_string();
+        let expected = "\
+slowdown by size: a flow's time over the least time alone in the network
+                │ newreno           │ dctcp
+16 hosts        │   mean   p50   p99│   mean   p50   p99
+all sizes       │   4.15  4.15  41.5│   none  none  none
+to 10 KB        │   4.15  4.15  41.5│   none  none  none
+flows           │ 120               │ 120, 3 open
+";
+        assert_eq!(plain(100), expected);
+        assert_eq!(plain(40).lines().count(), 1 + 2 * 5);
+    }
+}

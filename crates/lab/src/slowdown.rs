@@ -1,0 +1,108 @@
+//! Slowdown by size: how many times longer flows take than alone in the network.
+
+use fanin_spec::{FlowRow, RunTables};
+
+use crate::stats::{percentiles, six_digits};
+
+/// Flows of like size.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Slowdown {
+    /// The sizes, for people: `10 KB to 100 KB`.
+    pub sizes: &'static str,
+    /// Larger than so many bytes.
+    pub over_bytes: u64,
+    /// And no larger than so many; `None`: of any size.
+    pub up_to_bytes: Option<u64>,
+    /// Flows that ended, over all seeds.
+    pub flows: u64,
+    /// Flows that did not.
+    pub unfinished: u64,
+    /// The mean of the slowdowns, pooled over seeds; `None` where no flow ended, as below.
+    pub mean: Option<f64>,
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+}
+
+const BUCKETS: [(&str, u64, Option<u64>); 5] = [
+    ("all sizes", 0, None),
+    ("to 10 KB", 0, Some(10_000)),
+    ("10 KB to 100 KB", 10_000, Some(100_000)),
+    ("100 KB to 1 MB", 100_000, Some(1_000_000)),
+    ("over 1 MB", 1_000_000, None),
+];
+
+/// The slowdowns of a point's flows, all first, then by size; nothing where no flow has an ideal time.
+pub(crate) fn slowdowns(runs: &[&RunTables]) -> Vec<Slowdown> {
+    let flows: Vec<(&FlowRow, u64)> = runs
+        .iter()
+        .flat_map(|run| &run.flows)
+        .filter_map(|flow| flow.ideal_ps.filter(|&ideal| ideal > 0).map(|ideal| (flow, ideal)))
+        .collect();
+    if flows.is_empty() {
+        return Vec::new();
+    }
+    BUCKETS.iter().map(|&(sizes, over, up_to)| bucket(sizes, over, up_to, &flows)).collect()
+}
+
+fn bucket(sizes: &'static str, over: u64, up_to: Option<u64>, flows: &[(&FlowRow, u64)]) -> Slowdown {
+    let inside = |bytes: u64| bytes > over && up_to.is_none_or(|most| bytes <= most);
+    let all = flows.iter().filter(|(flow, _)| inside(flow.payload_bytes));
+    let count = all.clone().count();
+    // In millionths, so that percentiles are exact.
+    let mut ratios: Vec<u64> = all
+        .filter_map(|(flow, ideal)| flow.fct_ps.map(|fct| (u128::from(fct) * 1_000_000 / u128::from(*ideal)) as u64))
+        .collect();
+    let ended = ratios.len();
+    let times = |millionths: f64| six_digits(millionths / 1e6);
+    let found = percentiles(&mut ratios);
+    Slowdown {
+        sizes,
+        over_bytes: over,
+        up_to_bytes: up_to,
+        flows: ended as u64,
+        unfinished: (count - ended) as u64,
+        mean: found.map(|p| times(p.mean)),
+        p50: found.map(|p| times(p.p50 as f64)),
+        p99: found.map(|p| times(p.p99 as f64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(flows: &[(u64, Option<u64>, Option<u64>)]) -> RunTables {
+        let row = |&(payload_bytes, fct_ps, ideal_ps): &(u64, Option<u64>, Option<u64>)| FlowRow {
+            payload_bytes,
+            fct_ps,
+            ideal_ps,
+            ..FlowRow::default()
+        };
+        RunTables { flows: flows.iter().map(row).collect(), ..RunTables::default() }
+    }
+
+    #[test]
+    fn flows_are_told_apart_by_size_and_pooled_over_runs() {
+        let one = run(&[(10_000, Some(30), Some(10)), (10_001, Some(15), Some(10)), (5_000_000, None, Some(10))]);
+        let two = run(&[(1, Some(50), Some(10)), (1_000_001, Some(20), Some(10))]);
+        let found = slowdowns(&[&one, &two]);
+        let seen: Vec<_> = found.iter().map(|s| (s.sizes, s.flows, s.unfinished, s.mean, s.p50, s.p99)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("all sizes", 4, 1, Some(2.875), Some(2.0), Some(5.0)),
+                ("to 10 KB", 2, 0, Some(4.0), Some(3.0), Some(5.0)),
+                ("10 KB to 100 KB", 1, 0, Some(1.5), Some(1.5), Some(1.5)),
+                ("100 KB to 1 MB", 0, 0, None, None, None),
+                ("over 1 MB", 1, 1, Some(2.0), Some(2.0), Some(2.0)),
+            ]
+        );
+    }
+
+    #[test]
+    fn answers_have_no_slowdown() {
+        assert_eq!(slowdowns(&[&run(&[(1000, Some(5), None)])]), []);
+    }
+}

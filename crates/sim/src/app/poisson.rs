@@ -1,0 +1,149 @@
+//! Poisson flows: every host, the client too, starts flows of random size to random other hosts, independently of what
+//! is under way.
+
+use std::sync::Arc;
+
+use fanin_spec::{FlowKind, RunSpec, Sizes};
+use fanin_units::Time;
+
+use super::transfers::Transfers;
+use super::{App, END, Record, start_background};
+use crate::probe::Probe;
+use crate::streams::{Purpose, Stream};
+use crate::world::World;
+
+/// One host's draws.
+struct Source {
+    gaps: Stream,
+    peers: Stream,
+    sizes: Stream,
+}
+
+/// The sources and their flows, under whatever application.
+pub(crate) struct Poisson {
+    kind: FlowKind,
+    load: f64,
+    sizes: Option<Arc<Sizes>>,
+    sources: Vec<Source>,
+    /// No flow starts from then on.
+    until: Time,
+    pub transfers: Transfers,
+}
+
+/// Tokens of sources' timers have this bit; the rest is the host.
+const SOURCE: u32 = 1 << 31;
+
+impl Poisson {
+    pub fn new(spec: &RunSpec, kind: FlowKind) -> Poisson {
+        let source = |host| Source {
+            gaps: Stream::new(spec.seed, Purpose::Gap, host),
+            peers: Stream::new(spec.seed, Purpose::Peer, host),
+            sizes: Stream::new(spec.seed, Purpose::Size, host),
+        };
+        Poisson {
+            kind,
+            load: spec.settings.workload.load.0.map_or(0.0, |load| load.as_f64()),
+            sizes: spec.settings.inputs.sizes.clone(),
+            sources: (0..=spec.fan_in).map(source).collect(),
+            until: Time::NEVER,
+            transfers: Transfers::default(),
+        }
+    }
+
+    /// Whether a timer is a source's.
+    pub fn own(token: u32) -> bool {
+        token & SOURCE != 0 && token < END - 1
+    }
+
+    /// Every host begins.
+    pub fn start<P: Probe>(&mut self, world: &mut World<P>) {
+        for host in 0..self.sources.len() as u32 {
+            self.wait(world, host);
+        }
+    }
+
+    /// Waits for a host's next flow.
+    fn wait<P: Probe>(&mut self, world: &mut World<P>, host: u32) {
+        let Some(sizes) = &self.sizes else { return };
+        let fabric = &world.net.fabric;
+        let rate = fabric.links()[fabric.uplink(host) as usize].rate;
+        // Payload alone is the load: headers and retransmissions come on top.
+        let mean_gap_ps = sizes.mean_bytes() * 8e12 / (self.load * rate.0 as f64);
+        let gap = self.sources[host as usize].gaps.exponential(mean_gap_ps);
+        if world.now.saturating_add(gap) < self.until {
+            world.after(gap, SOURCE | host);
+        }
+    }
+
+    /// A host's flow starts.
+    pub fn due<P: Probe>(&mut self, world: &mut World<P>, token: u32) {
+        let (host, hosts) = (token & !SOURCE, self.sources.len() as u32);
+        let (Some(source), Some(sizes)) = (self.sources.get_mut(host as usize), &self.sizes) else { return };
+        let other = source.peers.below(hosts - 1);
+        let to = if other < host { other } else { other + 1 };
+        let bytes = sizes.at(source.sizes.word());
+        self.transfers.start(world, self.kind, (host, to), bytes);
+        self.wait(world, host);
+    }
+}
+
+/// The poisson workload: flows start for the scenario's duration, and the run ends with the last byte of the last one.
+pub(crate) struct Alone {
+    poisson: Poisson,
+    /// What was delivered within the duration; `None` before its end.
+    payload: Option<u64>,
+    duration: Time,
+}
+
+/// The timer of what has not ended long after the last start.
+const GIVE_UP: u32 = END - 1;
+/// So many durations after the start.
+const PATIENCE: u64 = 10;
+
+impl Alone {
+    pub fn new(spec: &RunSpec) -> Alone {
+        let duration = spec.settings.workload.duration;
+        let poisson = Poisson { until: duration, ..Poisson::new(spec, FlowKind::Poisson) };
+        Alone { poisson, payload: None, duration }
+    }
+}
+
+impl<P: Probe> App<P> for Alone {
+    fn start(&mut self, world: &mut World<P>) {
+        start_background(world);
+        world.after(self.duration, END);
+        world.after(self.duration.saturating_mul(PATIENCE), GIVE_UP);
+        self.poisson.start(world);
+    }
+
+    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
+
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
+        self.poisson.transfers.end(world, endpoint);
+        world.done = self.payload.is_some() && self.poisson.transfers.missing == 0;
+    }
+
+    fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
+        world.close(endpoint);
+    }
+
+    fn due(&mut self, world: &mut World<P>, token: u32) {
+        match token {
+            END => {
+                self.payload = Some(self.poisson.transfers.delivered(world));
+                world.done = self.poisson.transfers.missing == 0;
+            }
+            GIVE_UP => world.done = true,
+            token => self.poisson.due(world, token),
+        }
+    }
+
+    fn record(&self, _world: &World<P>) -> Record {
+        Record {
+            flows: self.poisson.transfers.rows(0).collect(),
+            payload_bytes: self.payload.unwrap_or(0),
+            measured: self.duration,
+            ..Record::default()
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Flows between any two hosts, each over a connection of its own.
+
+use fanin_spec::{FlowKind, FlowRow};
+
+use crate::probe::Probe;
+use crate::world::World;
+
+/// Those that were started, and what became of them.
+#[derive(Default)]
+pub(crate) struct Transfers {
+    rows: Vec<FlowRow>,
+    /// The receiving endpoint of each.
+    receivers: Vec<u32>,
+    /// The flow of each connection, by half an endpoint's number; `NONE` for connections of others.
+    of: Vec<u32>,
+    /// How many have not ended.
+    pub missing: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Transfers {
+    /// Starts a flow: the sender opens a connection, sends, and closes it.
+    pub fn start<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, (from, to): (u32, u32), bytes: u64) {
+        let ideal = world.ideal(from, to, bytes);
+        let connection = world.connect(from, to);
+        let number = self.rows.len() as u32;
+        self.of.resize(connection.opener as usize / 2 + 1, NONE);
+        self.of[connection.opener as usize / 2] = number;
+        self.receivers.push(connection.answerer);
+        self.rows.push(FlowRow {
+            round: number,
+            server: from,
+            payload_bytes: bytes,
+            start_ps: world.now.0,
+            fct_ps: None,
+            kind,
+            from_host: from,
+            to_host: to,
+            ideal_ps: Some(ideal.0),
+        });
+        self.missing += 1;
+        if kind == FlowKind::Beside {
+            world.net.probe.beside(connection.opener);
+            world.net.probe.beside(connection.answerer);
+        }
+        world.wake_at(connection.answerer, bytes);
+        world.write(connection.opener, bytes);
+        world.close(connection.opener);
+    }
+
+    /// Whether an endpoint is one of these flows'.
+    pub fn own(&self, endpoint: u32) -> bool {
+        self.of.get(endpoint as usize / 2).is_some_and(|&number| number != NONE)
+    }
+
+    /// The last byte of a flow is there.
+    pub fn end<P: Probe>(&mut self, world: &World<P>, endpoint: u32) {
+        let row = &mut self.rows[self.of[endpoint as usize / 2] as usize];
+        row.fct_ps = Some(world.now.0 - row.start_ps);
+        self.missing -= 1;
+    }
+
+    /// A row each, in the order of their starts; times count from `begun_ps`.
+    pub fn rows(&self, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
+        self.rows.iter().map(move |row| FlowRow { start_ps: row.start_ps - begun_ps, ..row.clone() })
+    }
+
+    /// When the first one started, in ps.
+    pub fn first_start(&self) -> u64 {
+        self.rows.first().map_or(0, |row| row.start_ps)
+    }
+
+    /// Payload delivered in order so far.
+    pub fn delivered<P: Probe>(&self, world: &World<P>) -> u64 {
+        self.receivers.iter().map(|&receiver| world.delivered(receiver)).sum()
+    }
+}

@@ -1,0 +1,274 @@
+//! Lists of flows: HPCC's flow file, htsim's connection matrix, and CSV, told apart by the ending of the file's name.
+//!
+//! Sources of the forms: alibaba-edu/High-Precision-Congestion-Control, `simulation/mix/flow.txt` and `traffic_gen/`;
+//! Broadcom/csg-htsim, `sim/datacenter/connection_matrices/` and `connection_matrix.cpp`.
+
+use fanin_units::Time;
+use sha2::{Digest, Sha256};
+
+use crate::check::FAN_IN_MAX;
+use crate::problem::{Origin, Problem, excerpt};
+
+/// One flow of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The sending host, counted from zero.
+    pub from: u32,
+    /// The receiving host, another one.
+    pub to: u32,
+    /// Payload.
+    pub bytes: u64,
+    /// When the sender opens its connection, since the start of the run.
+    pub start: Time,
+    /// Its line in the file, counted from one.
+    line: usize,
+}
+
+/// A list of flows as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flows {
+    name: String,
+    list: Vec<Flow>,
+    hosts: u32,
+    digest: String,
+}
+
+/// A list is at most so long.
+const FLOWS_MAX: usize = 10_000_000;
+/// A flow is at most so large: 1 TiB.
+pub(crate) const BYTES_MAX: u64 = 1 << 40;
+/// A flow starts at the latest after as long as a run can take.
+const START_MAX: Time = Time::from_secs(100_000);
+
+/// What is wrong with a line.
+type Wrong = (usize, String);
+
+impl Flows {
+    /// Reads a list. `name` is how the user calls the file; its ending tells the form: `.txt` or `.flow` is HPCC's,
+    /// `.cm` htsim's, `.csv` the one with the header `src,dst,bytes,start_us`.
+    ///
+    /// # Errors
+    /// The first line that is not understood and what was expected there, or an ending that tells no form.
+    pub fn parse(name: &str, text: &str) -> Result<Flows, Problem> {
+        let text = text.trim_start_matches('\u{feff}');
+        let at = |line| Origin::File { name: name.into(), line };
+        let read = match name.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("txt" | "flow") => hpcc(text),
+            Some("cm") => htsim(text),
+            Some("csv") => csv(text),
+            _ => Err((
+                1,
+                "the name's ending tells no form: right would be .txt or .flow (HPCC), .cm (htsim) or .csv".into(),
+            )),
+        };
+        let (list, declared) = read.map_err(|(line, what)| Problem::new(&at(line), what))?;
+        let Some(largest) = list.iter().map(|flow| flow.from.max(flow.to)).max() else {
+            return Err(Problem::new(&at(text.lines().count().max(1)), "the list has no flow"));
+        };
+        let mut digest = Sha256::new();
+        for flow in &list {
+            digest.update(format!("{} {} {} {}\n", flow.from, flow.to, flow.bytes, flow.start.0));
+        }
+        let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Flows { name: name.into(), hosts: declared.unwrap_or(largest + 1), list, digest })
+    }
+
+    /// The file's name, as it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The flows, in the order of the file.
+    pub fn list(&self) -> &[Flow] {
+        &self.list
+    }
+
+    /// The number of hosts: what the file declares, else the largest host's number and one.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// SHA-256 over all flows: what a run follows from, whatever the file's name and form.
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Refuses a flow whose host is not among `hosts`, and one that would start after `end`.
+    pub(crate) fn fit(&self, hosts: u32, end: Time) -> Result<(), Problem> {
+        let at =
+            |flow: &Flow, what| Err(Problem::new(&Origin::File { name: self.name.clone(), line: flow.line }, what));
+        for flow in &self.list {
+            let largest = flow.from.max(flow.to);
+            if largest >= hosts {
+                return at(flow, format!("host {largest} does not exist: the cluster has hosts 0 to {}", hosts - 1));
+            }
+            if flow.start >= end {
+                let start = flow.start;
+                return at(flow, format!("a flow that starts at {start}: the run ends at `workload.duration`, {end}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Flows, and the number of hosts where the file declares it.
+type Read = Result<(Vec<Flow>, Option<u32>), Wrong>;
+
+/// Lines that hold something, trimmed, each with its number.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().zip(1..).map(|(line, number)| (number, line.trim())).filter(|(_, line)| !line.is_empty())
+}
+
+/// HPCC's: the number of flows, then a line each. What stands behind so many flows is not read.
+fn hpcc(text: &str) -> Read {
+    const FORM: &str = "expected `SRC DST PRIORITY PORT BYTES START_SECONDS`, such as `2 1 3 100 200000 2.000000001`";
+    let mut lines = lines(text);
+    let Some((first, announced)) = lines.next() else { return Ok((Vec::new(), None)) };
+    let count: usize =
+        whole(announced).and_then(|count| usize::try_from(count).ok()).filter(|&count| count <= FLOWS_MAX).ok_or_else(
+            || (first, format!("expected the number of flows, at most {FLOWS_MAX}; this is {}", excerpt(announced))),
+        )?;
+    let mut list: Vec<Flow> = Vec::new();
+    let mut last = first;
+    for (line, text) in lines.take(count) {
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let [from, to, priority, port, bytes, start] = fields[..] else {
+            return Err((line, format!("{FORM}; this is {}", excerpt(text))));
+        };
+        for (field, what) in [(priority, "a priority"), (port, "a port")] {
+            whole(field).ok_or_else(|| (line, format!("{FORM}; {} is not {what}", excerpt(field))))?;
+        }
+        list.push(flow(line, [from, to, bytes], (start, 12), FORM)?);
+        last = line;
+    }
+    if list.len() < count {
+        return Err((last, format!("the first line announces {count} flows, and {} follow", list.len())));
+    }
+    Ok((list, None))
+}
+
+/// htsim's: `Nodes` and `Connections`, then a line each. Flows that other flows start are not understood.
+fn htsim(text: &str) -> Read {
+    const FORM: &str =
+        "expected `SRC->DST id N start PICOSECONDS size BYTES`, such as `0->15 id 1 start 0 size 2000000`";
+    let (mut nodes, mut count, mut list) = (None, None, Vec::new());
+    let mut last = 1;
+    for (line, text) in lines(text).filter(|(_, line)| !line.starts_with('#')) {
+        last = line;
+        let mut words = text.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        if let Some((from, to)) = first.split_once("->") {
+            let nodes = nodes.ok_or_else(|| (line, "expected `Nodes N` before the first connection".to_string()))?;
+            let (mut start, mut size) = (None, None);
+            while let Some(key) = words.next() {
+                let value = match key {
+                    "id" | "start" | "size" => {
+                        words.next().ok_or_else(|| (line, format!("{FORM}; `{key}` has no value")))?
+                    }
+                    "trigger" | "send_done_trigger" | "recv_done_trigger" | "addon" => {
+                        return Err((
+                            line,
+                            format!("`{key}`: flows that start one another are not understood; {FORM}"),
+                        ));
+                    }
+                    "prio" => return Err((line, format!("`prio`: ports have no priorities; {FORM}"))),
+                    other => return Err((line, format!("{FORM}; {} is not understood", excerpt(other)))),
+                };
+                match key {
+                    "start" => start = Some(value),
+                    "size" => size = Some(value),
+                    _ => drop(whole(value).ok_or_else(|| (line, format!("{FORM}; {} is no id", excerpt(value))))?),
+                }
+            }
+            let (Some(start), Some(size)) = (start, size) else {
+                return Err((line, format!("{FORM}; this is {}", excerpt(text))));
+            };
+            let flow = flow(line, [from, to, size], (start, 0), FORM)?;
+            if flow.from.max(flow.to) >= nodes {
+                let largest = flow.from.max(flow.to);
+                return Err((
+                    line,
+                    format!("host {largest} does not exist: `Nodes {nodes}` has hosts 0 to {}", nodes - 1),
+                ));
+            }
+            list.push(flow);
+            continue;
+        }
+        let number = words.next().and_then(whole);
+        match (first, number) {
+            ("Nodes", Some(n)) if (2..=u64::from(FAN_IN_MAX) + 1).contains(&n) => nodes = Some(n as u32),
+            ("Nodes", _) => return Err((line, format!("expected `Nodes N`, N from 2 to {}", FAN_IN_MAX + 1))),
+            ("Connections", Some(n)) if n <= FLOWS_MAX as u64 => count = Some((line, n)),
+            ("Connections", _) => return Err((line, format!("expected `Connections N`, N at most {FLOWS_MAX}"))),
+            ("Triggers" | "Failures", Some(0)) => {}
+            ("Triggers" | "trigger", _) => {
+                return Err((line, "triggers, by which flows start one another, are not understood".into()));
+            }
+            ("Failures" | "failure", _) => return Err((line, "failures of links are not understood".into())),
+            _ => return Err((line, format!("{FORM}; this is {}", excerpt(text)))),
+        }
+    }
+    match count {
+        Some((_, n)) if n == list.len() as u64 => Ok((list, nodes)),
+        Some((line, n)) => Err((line, format!("`Connections {n}`, and the file has {}", list.len()))),
+        None => Err((last, "expected `Connections N`, the number of flows, before them".into())),
+    }
+}
+
+/// A header, then a line each.
+fn csv(text: &str) -> Read {
+    const HEADER: [&str; 4] = ["src", "dst", "bytes", "start_us"];
+    const FORM: &str = "expected `src,dst,bytes,start_us`, such as `0,3,20000,12.5`";
+    let mut lines = lines(text);
+    let Some((first, header)) = lines.next() else { return Ok((Vec::new(), None)) };
+    if !header.split(',').map(str::trim).eq(HEADER) {
+        return Err((first, format!("expected the header `{}`; this is {}", HEADER.join(","), excerpt(header))));
+    }
+    let mut list = Vec::new();
+    for (line, text) in lines {
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let [from, to, bytes, start] = fields[..] else {
+            return Err((line, format!("{FORM}; this is {}", excerpt(text))));
+        };
+        if list.len() == FLOWS_MAX {
+            return Err((line, format!("a list has at most {FLOWS_MAX} flows")));
+        }
+        list.push(flow(line, [from, to, bytes], (start, 6), FORM)?);
+    }
+    Ok((list, None))
+}
+
+/// A flow from its fields; the start is in units of 10^`digits` ps.
+fn flow(line: usize, [from, to, bytes]: [&str; 3], (start, digits): (&str, u32), form: &str) -> Result<Flow, Wrong> {
+    let host = |text: &str| {
+        let number = whole(text).and_then(|n| u32::try_from(n).ok()).filter(|&n| n <= FAN_IN_MAX);
+        number.ok_or_else(|| (line, format!("{form}; {} is not a host from 0 to {FAN_IN_MAX}", excerpt(text))))
+    };
+    let (from, to) = (host(from)?, host(to)?);
+    if from == to {
+        return Err((line, format!("a flow from host {from} to itself: it would cross no link")));
+    }
+    let size = whole(bytes).filter(|size| (1..=BYTES_MAX).contains(size));
+    let bytes =
+        size.ok_or_else(|| (line, format!("{form}; {} is not a size from 1 to {BYTES_MAX} B", excerpt(bytes))))?;
+    let time = decimal(start, digits).map(Time).filter(|&time| time <= START_MAX);
+    let start =
+        time.ok_or_else(|| (line, format!("{form}; {} is not a time from 0 to {START_MAX}", excerpt(start))))?;
+    Ok(Flow { from, to, bytes, start, line })
+}
+
+/// A whole number without a sign.
+fn whole(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// A decimal number without a sign, times 10^`digits`; digits beyond that are cut off.
+pub(crate) fn decimal(text: &str, digits: u32) -> Option<u64> {
+    let (before, after) = text.split_once('.').unwrap_or((text, ""));
+    let known = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    if !known(before) || !known(after) || before.len() + after.len() == 0 {
+        return None;
+    }
+    let after: String = after.chars().chain(std::iter::repeat('0')).take(digits as usize).collect();
+    format!("0{before}{after}").parse().ok()
+}

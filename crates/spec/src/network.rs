@@ -1,0 +1,93 @@
+//! From settings to the network: a star, or what a list of edges says.
+
+use fanin_fabric::{Edge, Fabric, Star, edges, star};
+use fanin_units::{Rate, Time};
+
+use crate::{FabricKind, Settings};
+
+/// No range of servers is longer than this.
+const RANGE_MAX: u32 = 100_000;
+
+impl Settings {
+    /// The network for `fan_in` servers: the client is host 0, servers follow, then the hosts of background flows.
+    ///
+    /// # Errors
+    /// What does not fit, and what would.
+    pub fn network(&self, fan_in: u32) -> Result<Fabric, String> {
+        let servers = fan_in + self.workload.background;
+        match self.fabric.kind {
+            FabricKind::Star if !self.fabric.edges.is_empty() => {
+                Err("a star has no `fabric.edges`: set `fabric.kind = \"edges\"`".into())
+            }
+            FabricKind::Star => Ok(star(&Star {
+                servers,
+                rate: self.link.rate,
+                client_rate: self.link.client_rate.0.unwrap_or(self.link.rate),
+                delay: self.link.delay,
+            })),
+            FabricKind::Edges => self.of_edges(servers),
+        }
+    }
+
+    fn of_edges(&self, servers: u32) -> Result<Fabric, String> {
+        let mut list = Vec::new();
+        for text in &self.fabric.edges {
+            list.extend(self.edge(text).map_err(|what| format!("`fabric.edges`, \"{text}\": {what}"))?);
+        }
+        let named = list.iter().flat_map(|edge| edge.ends.iter()).filter_map(|name| server(name)).max().unwrap_or(0);
+        if named < servers {
+            return Err(format!(
+                "`fabric.edges` has {named} servers, and {servers} are asked for: lower the fan-in, or add server{}",
+                named + 1
+            ));
+        }
+        let hosts: Vec<String> =
+            std::iter::once("client".into()).chain((1..=named).map(|n| format!("server{n}"))).collect();
+        edges(&hosts, &list).map_err(|what| format!("`fabric.edges`: {what}"))
+    }
+
+    /// The edges of one text: several where a range of servers is joined to a switch.
+    fn edge(&self, text: &str) -> Result<Vec<Edge>, String> {
+        const FORM: &str =
+            "right would be two nodes, then perhaps a rate and a delay, such as \"tor1 core 10 Gbit/s 5 us\"";
+        let mut words = text.split_whitespace();
+        let (Some(one), Some(other)) = (words.next(), words.next()) else { return Err(FORM.into()) };
+        let rest: Vec<&str> = words.collect();
+        let of_client = [one, other].contains(&"client");
+        let rate = if of_client { self.link.client_rate.0.unwrap_or(self.link.rate) } else { self.link.rate };
+        let rate_of = |words: &[&str]| words.join(" ").parse::<Rate>().map_err(|why| format!("{why}; {FORM}"));
+        let time_of = |words: &[&str]| words.join(" ").parse::<Time>().map_err(|why| format!("{why}; {FORM}"));
+        let (rate, delay) = match rest.as_slice() {
+            [] => (rate, self.link.delay),
+            rest if rest[rest.len() - 1].ends_with("bit/s") => (rate_of(rest)?, self.link.delay),
+            rest => match rest.iter().position(|word| word.ends_with("bit/s")) {
+                Some(at) => (rate_of(&rest[..=at])?, time_of(&rest[at + 1..])?),
+                None => (rate, time_of(rest)?),
+            },
+        };
+        let (some, others) = (names(one)?, names(other)?);
+        let pairs = some.iter().flat_map(|a| others.iter().map(move |b| [a.clone(), b.clone()]));
+        Ok(pairs.map(|ends| Edge { ends, rate, delay }).collect())
+    }
+}
+
+/// The nodes of a word: one, or a range of servers.
+fn names(word: &str) -> Result<Vec<String>, String> {
+    let Some((first, last)) = word.split_once("..") else {
+        return match word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+            true => Ok(vec![word.into()]),
+            false => Err(format!("`{word}` is no name: letters, digits, - and _ make one")),
+        };
+    };
+    match (server(first), last.parse::<u32>()) {
+        (Some(first), Ok(last)) if first <= last && last - first < RANGE_MAX => {
+            Ok((first..=last).map(|n| format!("server{n}")).collect())
+        }
+        _ => Err(format!("`{word}` is no range of servers, such as server1..8")),
+    }
+}
+
+/// The number of a server's name.
+fn server(name: &str) -> Option<u32> {
+    name.strip_prefix("server")?.parse().ok().filter(|&n| n > 0)
+}

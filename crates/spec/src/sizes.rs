@@ -1,0 +1,186 @@
+//! Distributions of flow sizes: a table of cumulative shares, linear in between.
+//!
+//! Sources: web search, Alizadeh et al., SIGCOMM 2010 (DCTCP), as HPCC's `traffic_gen` has it; data mining, Greenberg et
+//! al., SIGCOMM 2009 (VL2); Hadoop, Roy et al., SIGCOMM 2015, as HPCC's `traffic_gen` has it.
+
+use crate::flows::{BYTES_MAX, decimal};
+use crate::problem::{Origin, Problem, excerpt};
+
+/// A distribution of flow sizes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    name: String,
+    points: Vec<Point>,
+}
+
+/// So large a share of flows is no larger than so many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Point {
+    bytes: u64,
+    /// In units of 10^-9.
+    share: u64,
+}
+
+/// The whole, in the unit of [`Point::share`].
+const WHOLE: u64 = 1_000_000_000;
+/// Draws are taken to so many bits: what keeps the interpolation within 128.
+const DRAW_BITS: u32 = 48;
+
+/// A name, and cumulative shares in 1/1000 by bytes.
+type Named = (&'static str, &'static [(u64, u64)]);
+
+const NAMED: [Named; 3] = [
+    (
+        "web-search",
+        &[
+            (0, 0),
+            (10_000, 150),
+            (20_000, 200),
+            (30_000, 300),
+            (50_000, 400),
+            (80_000, 530),
+            (200_000, 600),
+            (1_000_000, 700),
+            (2_000_000, 800),
+            (5_000_000, 900),
+            (10_000_000, 970),
+            (30_000_000, 1000),
+        ],
+    ),
+    (
+        "data-mining",
+        &[
+            (180, 100),
+            (216, 200),
+            (560, 300),
+            (900, 400),
+            (1_100, 500),
+            (1_870, 600),
+            (3_160, 700),
+            (10_000, 800),
+            (400_000, 900),
+            (3_160_000, 950),
+            (100_000_000, 980),
+            (1_000_000_000, 1000),
+        ],
+    ),
+    (
+        "hadoop",
+        &[
+            (0, 0),
+            (100, 10),
+            (200, 20),
+            (300, 50),
+            (350, 150),
+            (400, 200),
+            (500, 300),
+            (600, 400),
+            (700, 500),
+            (1_000, 600),
+            (2_000, 670),
+            (7_000, 700),
+            (30_000, 720),
+            (50_000, 820),
+            (80_000, 870),
+            (120_000, 900),
+            (300_000, 950),
+            (1_000_000, 975),
+            (2_000_000, 990),
+            (10_000_000, 1000),
+        ],
+    ),
+];
+
+impl Sizes {
+    /// The names of the published distributions.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
+    }
+
+    /// A published distribution by its name.
+    pub fn named(name: &str) -> Option<Sizes> {
+        let (name, table) = NAMED.iter().find(|(known, _)| *known == name)?;
+        let point = |&(bytes, per_mille): &(u64, u64)| Point { bytes, share: per_mille * (WHOLE / 1000) };
+        Some(Sizes { name: (*name).into(), points: table.iter().map(point).collect() })
+    }
+
+    /// Reads a table of lines `bytes percent`; `name` is how the user calls the file. Between two lines sizes are spread
+    /// evenly; where the first is above 0 %, that share of flows has that very size. Blank lines and those that begin
+    /// with `#` are passed over.
+    ///
+    /// # Errors
+    /// The first line that is not of that form, or that falls behind the one before it.
+    pub fn parse(name: &str, text: &str) -> Result<Sizes, Problem> {
+        let wrong = |line: usize, what: String| Err(Problem::new(&Origin::File { name: name.into(), line }, what));
+        let mut points: Vec<Point> = Vec::new();
+        let mut last = 1;
+        for (text, line) in text.trim_start_matches('\u{feff}').lines().map(str::trim).zip(1..) {
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            last = line;
+            let mut words = text.split_whitespace();
+            let (bytes, percent) = (words.next(), words.next());
+            let bytes = bytes.and_then(|word| decimal(word, 0)).filter(|&bytes| bytes <= BYTES_MAX);
+            let share = percent.and_then(|word| decimal(word, 7)).filter(|&share| share <= WHOLE);
+            let (Some(bytes), Some(share), None) = (bytes, share, words.next()) else {
+                let what = "expected `bytes percent`, such as `10000 15`, the percent from 0 to 100";
+                return wrong(line, format!("{what}; this is {}", excerpt(text)));
+            };
+            if let Some(before) = points.last()
+                && (bytes < before.bytes || share < before.share)
+            {
+                let what = "the distribution falls: bytes and percent must both rise from line to line";
+                return wrong(line, format!("{what}; this is {} after {}", excerpt(text), before.show()));
+            }
+            points.push(Point { bytes, share });
+        }
+        let sizes = Sizes { name: name.into(), points };
+        match sizes.points.last() {
+            Some(Point { share: WHOLE, bytes: 1.. }) => Ok(sizes),
+            Some(Point { share: WHOLE, .. }) => wrong(last, "every flow would have 0 B".into()),
+            _ => wrong(last, "the last line must reach 100 percent".into()),
+        }
+    }
+
+    /// Its name: a published one, or the file's.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The mean size in bytes.
+    pub fn mean_bytes(&self) -> f64 {
+        let mut twice = 0u128;
+        let mut before: Option<Point> = None;
+        for point in &self.points {
+            let (low, share) = before.map_or((point.bytes, point.share), |b| (b.bytes, point.share - b.share));
+            twice += u128::from(share) * u128::from(low + point.bytes);
+            before = Some(*point);
+        }
+        twice as f64 / (2 * WHOLE) as f64
+    }
+
+    /// The size, in bytes and at least one, that a share of `draw` / 2^64 of flows does not reach: the inverse of the
+    /// distribution, in whole numbers.
+    pub fn at(&self, draw: u64) -> u64 {
+        let draw = u128::from(draw >> (64 - DRAW_BITS)) * u128::from(WHOLE);
+        let scaled = |share: u64| u128::from(share) << DRAW_BITS;
+        let above = self.points.partition_point(|point| scaled(point.share) <= draw).min(self.points.len() - 1);
+        let high = self.points[above];
+        let Some(low) = above.checked_sub(1).map(|below| self.points[below]) else { return high.bytes.max(1) };
+        let width = scaled(high.share - low.share);
+        let part = u128::from(high.bytes - low.bytes) * (draw - scaled(low.share)) + width / 2;
+        (low.bytes + (part / width) as u64).max(1)
+    }
+
+    /// The table: bytes, and the share of flows that are no larger, in units of 10^-9.
+    pub fn points(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.points.iter().map(|point| (point.bytes, point.share))
+    }
+}
+
+impl Point {
+    fn show(self) -> String {
+        format!("`{} {}`", self.bytes, self.share as f64 / (WHOLE / 100) as f64)
+    }
+}
