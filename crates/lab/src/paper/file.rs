@@ -282,7 +282,7 @@ fn read_figure(
     for raw in raw.claim {
         let at = raw.span().start;
         let raw = raw.into_inner();
-        if !raw.id.strip_prefix(&format!("{id}.")).is_some_and(|rest| !rest.is_empty()) {
+        if raw.id.strip_prefix(&format!("{id}.")).is_none_or(str::is_empty) {
             return Err(reader.problem(at, format!("claim `{}` of figure `{id}`: its id would be {id}.1", raw.id)));
         }
         if !ids.insert(raw.id.clone()) {

@@ -231,15 +231,18 @@ fn onset(curve: &Curve, at: Option<f64>, past: Option<f64>, grid: &[f64], range:
             (0..points.len()).find(|&i| over(i) && over(i + 1))
         }
     };
-    let seeds = last.values.len();
+    let seeds = match last.values.len() {
+        1 => "of one seed".to_string(),
+        n => format!("means over {n} seeds"),
+    };
     match (found.map(|i| points[i].x), at) {
-        (None, at) => (at.is_none(), format!("no onset up to {} (means over {seeds} seeds)", last.x)),
+        (None, at) => (at.is_none(), format!("no onset up to {} ({seeds})", last.x)),
         (Some(x), at) => {
             let within = at.is_some_and(|at| {
                 let (lo, hi) = neighbours(grid, at);
                 (lo..=hi).contains(&x)
             });
-            (within, format!("onset at {x} (means over {seeds} seeds)"))
+            (within, format!("onset at {x} ({seeds})"))
         }
     }
 }

@@ -96,7 +96,7 @@ fn an_onset_may_be_one_step_of_the_papers_grid_away() {
     // The grid ends: what would be a step further is not there.
     assert!(holds(&onset(Some(16.0)), &[falls_at(8.0)]) && holds(&onset(Some(1.0)), &[falls_at(2.0)]));
     assert_eq!(onset(Some(16.0)).judge(&[falls_at(8.0)]).expected, "onset in 8..16");
-    assert_eq!(onset(None).judge(&[falls_at(99.0)]).measured, "no onset up to 16 (means over 1 seeds)");
+    assert_eq!(onset(None).judge(&[falls_at(99.0)]).measured, "no onset up to 16 (of one seed)");
 }
 
 #[test]
