@@ -143,7 +143,8 @@ fn told(card: &Scorecard) -> String {
             for claim in &figure.claims {
                 let colour = if claim.verdict == "pass" { GREEN } else { RED };
                 let lines = |words: &str| format!("{INDENT}{}\n", wrap(words, WIDTH, INDENT));
-                text += &format!("  {colour}{}{colour:#} {}\n", claim.verdict, claim.id);
+                let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
+                text += &format!("  {colour}{}{colour:#} {}{fragile}\n", claim.verdict, claim.id);
                 text += &lines(&claim.says);
                 let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
                 text += &format!("{GREY}{}{GREY:#}", lines(&seen));

@@ -189,6 +189,8 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
     let told = fs::read_to_string(place.path("papers/tiny/sensitivity.md")).unwrap();
     assert!(told.contains("| `switch.buffer` | 128 KiB | 256 KiB | none | a test |"), "{told}");
     assert!(told.contains("| `switch.buffer` | 128 KiB | 3 packets | ") && told.contains("T-1.3 fails"), "{told}");
+    let terminal = place.says(&["reproduce", "tiny"]);
+    assert!(terminal.contains("pass T-1.3, fragile") && terminal.contains("fail T-1.2\n"), "{terminal}");
     let card = card(&place, &[]);
     let claims = card["papers"][0]["figures"][0]["claims"].as_array().unwrap();
     assert_eq!((&claims[1]["robust"], &claims[2]["robust"]), (&true.into(), &false.into()));
