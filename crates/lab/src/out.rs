@@ -152,6 +152,9 @@ impl Out {
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),
         ];
+        if runs.iter().any(|(_, tables)| !tables.tasks.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.tasks));
+        }
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));

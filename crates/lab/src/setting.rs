@@ -57,6 +57,10 @@ fn workload(s: &Settings) -> String {
                 s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), file_of(flows.name())));
             format!("{count} flows of {name} between {} hosts", hosts())
         }
+        Kind::MapReduce => {
+            let m = &s.mapreduce;
+            format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.sweep.fan_in[0]))
+        }
         Kind::Poisson => format!("Poisson flows for {} between {} hosts: {}", w.duration, hosts(), poisson()),
     };
     if let Some(cap) = w.in_flight.0 {

@@ -203,6 +203,12 @@ impl<P: Probe> World<P> {
         ideal::time(&self.net.fabric, (from, to), bytes, mss, header)
     }
 
+    /// The switch that a host is on: hosts of one rack share it.
+    pub fn rack(&self, host: u32) -> u32 {
+        let fabric = &self.net.fabric;
+        fabric.links()[fabric.uplink(host) as usize].to
+    }
+
     /// Gives an endpoint `bytes` to send.
     pub fn write(&mut self, endpoint: u32, bytes: u64) {
         self.write_by(endpoint, bytes, Time::NEVER);

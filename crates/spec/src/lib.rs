@@ -23,11 +23,11 @@ pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, NewReno, Offer, Red,
-    RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
+    Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, MapReduce, NewReno,
+    Offer, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, PortRow, QueryRow, Row, RunTables, SampleRow,
-    Totals, unit,
+    TaskRow, Totals, unit,
 };

@@ -119,6 +119,12 @@ pub enum FlowKind {
     Poisson,
     /// A Poisson flow beside another workload.
     Beside,
+    /// A split that a map reads from another node.
+    Split,
+    /// A part of a map's output that a reduce fetches.
+    Fetch,
+    /// A replica of a reduce's output.
+    Replica,
 }
 
 impl FlowKind {
@@ -129,6 +135,9 @@ impl FlowKind {
             FlowKind::Listed => "listed",
             FlowKind::Poisson => "poisson",
             FlowKind::Beside => "beside",
+            FlowKind::Split => "split",
+            FlowKind::Fetch => "fetch",
+            FlowKind::Replica => "replica",
         }
     }
 }
@@ -216,6 +225,28 @@ table! {
 }
 
 table! {
+    /// One task of a MapReduce job. Phases follow one another: a map starts, reads, works, spills; a reduce starts, shuffles, works, writes.
+    TaskRow in "tasks" {
+        /// `map` or `reduce`.
+        kind: String,
+        /// Among its kind, counted from zero.
+        number: u32,
+        /// The host that it ran on; 0 where it never did.
+        node: u32,
+        /// When its node took it.
+        start_ps: u64,
+        /// When a reduce's first fetch began; absent of maps.
+        shuffle_start_ps: Option<u64>,
+        /// When a map had read its split, a reduce fetched its last part.
+        input_end_ps: u64,
+        /// When its function had run, a reduce's merge before it included.
+        work_end_ps: u64,
+        /// When its output was on disk; absent where the run ended first.
+        end_ps: Option<u64>,
+    }
+}
+
+table! {
     /// One sample of a series that was watched; it holds until the series' next one.
     SampleRow in "samples" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
@@ -291,6 +322,8 @@ pub struct RunTables {
     pub flows: Vec<FlowRow>,
     /// One row a round or query.
     pub queries: Vec<QueryRow>,
+    /// One row a task of a MapReduce job; empty of other workloads.
+    pub tasks: Vec<TaskRow>,
     /// One row a port that took or dropped a packet.
     pub ports: Vec<PortRow>,
     /// Series that were watched; empty where nothing was.

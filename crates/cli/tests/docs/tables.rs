@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
-use fanin_spec::{Column, ColumnType, EventRow, FlowRow, PortRow, QueryRow, Row, SampleRow, Totals, unit};
+use fanin_spec::{Column, ColumnType, EventRow, FlowRow, PortRow, QueryRow, Row, SampleRow, TaskRow, Totals, unit};
 use serde_json::Value;
 
 use crate::support::{fanin, is_current, root};
@@ -199,6 +199,7 @@ fn page() -> String {
         + &table::<FlowRow>("one row an answer of a server, a line of a list, or a Poisson flow")
         + &table::<QueryRow>("one row a round or query")
         + &table::<PortRow>("one row a port that took or dropped a packet")
+        + &table::<TaskRow>("one row a task of a MapReduce job")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
         + &table::<EventRow>("one row a thing that happened")
         + "\n## `fanin compare --json`\n\n"

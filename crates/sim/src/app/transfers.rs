@@ -54,11 +54,13 @@ impl Transfers {
         self.of.get(endpoint as usize / 2).is_some_and(|&number| number != NONE)
     }
 
-    /// The last byte of a flow is there.
-    pub fn end<P: Probe>(&mut self, world: &World<P>, endpoint: u32) {
-        let row = &mut self.rows[self.of[endpoint as usize / 2] as usize];
+    /// The last byte of a flow is there: the flow's number, in the order of starts.
+    pub fn end<P: Probe>(&mut self, world: &World<P>, endpoint: u32) -> u32 {
+        let number = self.of[endpoint as usize / 2];
+        let row = &mut self.rows[number as usize];
         row.fct_ps = Some(world.now.0 - row.start_ps);
         self.missing -= 1;
+        number
     }
 
     /// A row each, in the order of their starts; times count from `begun_ps`.
