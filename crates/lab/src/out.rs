@@ -107,10 +107,10 @@ impl Out {
     ///
     /// # Errors
     /// What the file system says; the folder is then as it was.
-    pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard, manifest: &Manifest) -> Result<(), Refusal> {
+    pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard) -> Result<(), Refusal> {
         self.publish(|out, names| {
             out.write_table(&reproduced.table(), names)?;
-            fs::write(out.draft.join("report.html"), reproduced.html(card, manifest))?;
+            fs::write(out.draft.join("report.html"), reproduced.html(card))?;
             names.push("report.html".into());
             names.push("scorecard.json".into());
             fs::write(out.draft.join("scorecard.json"), format!("{}\n", serde_json::to_string_pretty(card)?))

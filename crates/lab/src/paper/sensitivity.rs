@@ -52,6 +52,12 @@ struct Parameter {
     why: String,
 }
 
+impl Parameter {
+    fn at(&self, end: &str) -> Setting {
+        Setting { assignment: format!("{}={end}", self.key), scenarios: self.scenarios.clone() }
+    }
+}
+
 impl Sensitivity {
     /// What is known of a paper; nothing where nobody looked.
     ///
@@ -88,6 +94,18 @@ pub fn sweep(
     let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
     let text = fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
     let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
+    // What cannot be set is told before anything is run.
+    let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
+    if let Some(name) = ranges.parameter.iter().flat_map(|p| &p.scenarios).find(unknown) {
+        return Err(problem(format!("no figure has a scenario `{name}`")).into());
+    }
+    for (parameter, end) in ranges.parameter.iter().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
+        let setting = parameter.at(end);
+        for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
+            let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
+            paper.contenders(scenario, false, &set).map_err(|what| problem(what.to_string()))?;
+        }
+    }
     let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, bool>, Unreproduced> {
         let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: Some(ranges.seeds), first_seed: None, set };
@@ -103,15 +121,14 @@ pub fn sweep(
     );
     for parameter in &ranges.parameter {
         for end in &parameter.ends {
-            let setting = format!("{}={end}", parameter.key);
-            tell(&setting);
-            let scenarios = parameter.scenarios.clone();
-            let moved = verdicts(Some(Setting { assignment: setting.clone(), scenarios }))?;
+            let setting = parameter.at(end);
+            tell(&setting.assignment);
+            let moved = verdicts(Some(setting.clone()))?;
             let mut changed = Vec::new();
             for (id, pass) in moved {
                 if base.get(&id) != Some(&pass) {
                     changed.push(format!("{id} {}", if pass { "passes" } else { "fails" }));
-                    found.hangs_on.entry(id).or_default().push(setting.clone());
+                    found.hangs_on.entry(id).or_default().push(setting.assignment.clone());
                 }
             }
             let changed = if changed.is_empty() { "none".to_string() } else { changed.join(", ") };
