@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint cost cost-update bench validate validate-check docs fuzz clean
+.PHONY: help build demo test lint reproduce sensitivity cost cost-update bench validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -27,6 +27,12 @@ lint: ## formatting, clippy and the rules of clippy.toml; warnings are errors
 	@scripts/setup.sh rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+reproduce: build ## the figures of every paper at its full settings, and which claims hold (some minutes)
+	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
+
+sensitivity: build ## write papers/*/sensitivity.json and .md anew: on what the verdicts hang (many minutes, resumable)
+	@target/release/fanin reproduce all --sensitivity
 
 cost: build ## instructions a data packet, against bench/cost.json
 	@scripts/setup.sh valgrind
@@ -69,7 +75,7 @@ web-check: ## check that the committed bundle of web/ is what its source gives
 	@web/scripts/setup.sh
 	@npm --prefix web run check --silent
 
-web-test: ## look at a report in headless Chromium: a part of `make test`
+web-test: ## look at a report and a scorecard in headless Chromium: a part of `make test`
 	@scripts/setup.sh rust
 	@web/scripts/test.sh
 

@@ -28,7 +28,7 @@ ALLOWED = {
         "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     "fanin-cli": (
-        "fanin-lab fanin-laws fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-lab fanin-laws fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
         "anstream anstyle clap ctrlc dirs etherparse indicatif pcap-file serde_json tempfile terminal_size",
     ),
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks at a report in headless Chromium. With `or-skip` it is content where that cannot be had here, and says why.
+# Looks at a report and at a scorecard's page in headless Chromium. With `or-skip` it is content where that cannot be had here, and says why.
 set -eu
 cd "$(dirname "$0")/../.."
 if ! web/scripts/setup.sh chromium; then
@@ -11,4 +11,7 @@ report=$PWD/target/web-report
 rm -rf "$report"
 cargo run --quiet --locked --package fanin-cli -- compare scenarios/fixed-fragment.toml \
   --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,16,48 --seeds 2 --no-cache --out "$report" >/dev/null
-FANIN_REPORT=$report/report.html npm --prefix web test --silent
+scorecard=$PWD/target/web-scorecard
+rm -rf "$scorecard"
+cargo run --quiet --locked --package fanin-cli -- reproduce m21 --quick --no-cache --out "$scorecard" >/dev/null
+FANIN_REPORT=$report/report.html FANIN_SCORECARD=$scorecard/report.html npm --prefix web test --silent

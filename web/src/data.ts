@@ -99,12 +99,43 @@ export interface Report {
   stories: Story[];
 }
 
+/** A curve of a paper's figure; `lo` and `hi` are empty where every point is of one run. */
+export interface Drawn {
+  name: string;
+  x: number[];
+  y: number[];
+  lo: number[];
+  hi: number[];
+}
+
+export interface PaperChart {
+  measure: string;
+  x: string;
+  y: string;
+  steps: boolean;
+  curves: Drawn[];
+}
+
+export interface PaperFigure {
+  paper: string;
+  id: string;
+  log: boolean;
+  charts: PaperChart[];
+}
+
+/** A scorecard's data, as crates/lab/src/paper/page.rs writes it. */
+export interface Scorecard {
+  schema: number;
+  kind: "scorecard";
+  figures: PaperFigure[];
+}
+
 /** The data that stands in the page. */
-export function read(): Report {
+export function read(): Report | Scorecard {
   const text = document.getElementById("data")?.textContent ?? "";
-  const report = JSON.parse(text) as Report;
-  if (report.schema !== 1) throw new Error(`the report's data have schema ${report.schema}; this page reads 1`);
-  return report;
+  const data = JSON.parse(text) as Report | Scorecard;
+  if (data.schema !== 1) throw new Error(`the report's data have schema ${data.schema}; this page reads 1`);
+  return data;
 }
 
 /** The numbers of senders that were tried, rising. */

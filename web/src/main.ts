@@ -1,8 +1,9 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { distributions } from "./cdf";
-import { read } from "./data";
+import { type Report, read } from "./data";
 import { el } from "./dom";
+import { figures } from "./figure";
 import { Schemes } from "./schemes";
 import { slowdown } from "./slowdown";
 import { stories } from "./story";
@@ -10,11 +11,20 @@ import { sweep } from "./sweep";
 import { table } from "./table";
 import { themeButton } from "./theme";
 
-const report = read();
-const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
-const charts = document.getElementById("charts");
-const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
-const parts = [distributions(report, schemes), ...slowdown(report, schemes), ...stories(report, schemes), table(report, schemes)];
-if (report.many_to_one) parts.unshift(sweep(report, schemes));
-charts?.replaceChildren(...parts);
-charts?.before(bar);
+function comparison(report: Report): void {
+  const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
+  const charts = document.getElementById("charts");
+  const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
+  const parts = [distributions(report, schemes), ...slowdown(report, schemes), ...stories(report, schemes), table(report, schemes)];
+  if (report.many_to_one) parts.unshift(sweep(report, schemes));
+  charts?.replaceChildren(...parts);
+  charts?.before(bar);
+}
+
+const data = read();
+if ("kind" in data) {
+  document.querySelector(".bar.figures")?.append(themeButton());
+  figures(data);
+} else {
+  comparison(data);
+}

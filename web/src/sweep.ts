@@ -5,18 +5,11 @@ import { axis, Chart, drawing, font, type Hover, LEFT, logTicks, tooltip } from 
 import { fanIns, type Report, type Row } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
+import { apart, lines, NONE, type Point } from "./lines";
 import type { Schemes } from "./schemes";
 import { colours } from "./theme";
 
-interface Point {
-  value: number | null;
-  lo: number | null;
-  hi: number | null;
-}
-
 type Pick = (row: Row) => Point;
-
-const NONE: Point = { value: null, lo: null, hi: null };
 
 /** Both charts. */
 export function sweep(report: Report, schemes: Schemes): HTMLElement {
@@ -109,27 +102,15 @@ function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) =
       return row ? pick(row) : NONE;
     }),
   );
-  const series: uPlot.Series[] = [{}];
-  const bands: uPlot.Band[] = [];
-  const values: (number | null)[][] = [];
-  for (const [i, label] of schemes.labels.entries()) {
-    const common = { show: schemes.shows(label), spanGaps: true };
-    const colour = schemes.colour(label);
-    const first = series.length;
-    series.push({ ...common, width: 0, points: { show: false } }, { ...common, width: 0, points: { show: false } });
-    series.push({ ...common, label, stroke: colour, dash: schemes.dash(label), width: 2, points: { show: true, size: 6, fill: colour } });
-    bands.push({ series: [first + 1, first], fill: `${colour}26` });
-    const column = columns[i] ?? [];
-    values.push(column.map((p) => p.lo), column.map((p) => p.hi), column.map((p) => p.value));
-  }
+  const { series, bands, values } = lines(schemes, schemes.labels, columns);
   const hover: Hover = (u) => {
     const i = u.cursor.idx;
     if (i === null || i === undefined) return undefined;
-    const lines = schemes.labels
+    const shown = schemes.labels
       .map((label, s) => ({ label, point: columns[s]?.[i] ?? NONE }))
       .filter(({ label }) => schemes.shows(label))
       .map(({ label, point }) => ({ name: label, value: show(point), colour: schemes.colour(label) }));
-    return { title: `${x[i]} senders`, lines };
+    return { title: `${x[i]} senders`, lines: shown };
   };
   const options: Omit<uPlot.Options, "width" | "height"> = {
     legend: { show: false },
@@ -148,17 +129,6 @@ function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) =
     plugins: [tooltip(hover), ...y.plugins],
   };
   return { options, data: [x, ...values] as uPlot.AlignedData };
-}
-
-/** The ticks that leave room for each other. */
-function apart(u: uPlot, ticks: number[]): number[] {
-  let last = -Infinity;
-  return ticks.filter((value) => {
-    const x = u.valToPos(value, "x");
-    if (x - last < 24) return false;
-    last = x;
-    return true;
-  });
 }
 
 /** A ring around each onset, with its number. */

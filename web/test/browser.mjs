@@ -1,29 +1,55 @@
-// Debian's Chromium, driven by Playwright, on one report.
-import { existsSync } from "node:fs";
+// Debian's Chromium, driven by Playwright, on one page; and what its tests ask of every page.
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-export const report = process.env["FANIN_REPORT"] ?? "";
-export const missing = !existsSync(CHROMIUM)
-  ? `${CHROMIUM} is not installed`
-  : !existsSync(report)
-    ? "FANIN_REPORT names no report; `make web-test` makes one"
-    : undefined;
+/** The page that a variable of the environment names, or why it cannot be looked at. */
+export function page(variable) {
+  const path = process.env[variable] ?? "";
+  const absent = existsSync(path) ? undefined : `${variable} names no page; \`make web-test\` makes one`;
+  const missing = existsSync(CHROMIUM) ? absent : `${CHROMIUM} is not installed`;
+  if (missing) console.log(`skipped: ${missing}`);
+  return { path, missing };
+}
 
 export const open = () => chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
 
-/** The report in a page of its own; `heard` holds errors and requests. */
-export async function show(browser, options = {}) {
+/** The file in a page of its own; `heard` holds errors and requests. */
+export async function show(browser, path, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, ...options });
   const page = await context.newPage();
   const heard = { errors: [], requests: [] };
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && heard.errors.push(message.text()));
   page.on("pageerror", (error) => heard.errors.push(error.message));
   page.on("request", (request) => heard.requests.push(request.url()));
-  await page.goto(pathToFileURL(report).href);
+  await page.goto(pathToFileURL(path).href);
   await page.locator(".chart canvas").first().waitFor();
   return { page, heard };
+}
+
+/** The middle of an element, once it is in view. */
+export async function middle(locator) {
+  await locator.scrollIntoViewIfNeeded();
+  const box = await locator.boundingBox();
+  return { ...box, cx: box.x + box.width / 2, cy: box.y + box.height / 2 };
+}
+
+/** The text beside the cursor with the mouse there. */
+export async function hovered(page, over, share = 0.5) {
+  const box = await middle(over);
+  await page.mouse.move(box.x + 2, box.cy);
+  await page.mouse.move(box.x + box.width * share, box.cy);
+  return over.locator(".tip").innerText();
+}
+
+/** What axe finds serious, as texts. */
+export async function seriousFindings(page) {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(" ")}`);
 }

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
+import { statSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { missing, open, report, show } from "./browser.mjs";
+import { hovered, middle, open, page as named, seriousFindings, show } from "./browser.mjs";
 
-const axe = missing ? "" : readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-if (missing) console.log(`skipped: ${missing}`);
+const { path: report, missing } = named("FANIN_REPORT");
 
 describe("the report", { skip: missing ?? false }, () => {
   let browser;
@@ -15,24 +13,9 @@ describe("the report", { skip: missing ?? false }, () => {
 
   /** Opens the report, and closes it after the test. */
   const opened = async (t, options) => {
-    const shown = await show(browser, options);
+    const shown = await show(browser, report, options);
     t.after(() => shown.page.context().close());
     return shown;
-  };
-
-  /** The middle of an element, once it is in view. */
-  const middle = async (locator) => {
-    await locator.scrollIntoViewIfNeeded();
-    const box = await locator.boundingBox();
-    return { ...box, cx: box.x + box.width / 2, cy: box.y + box.height / 2 };
-  };
-
-  /** The text beside the cursor with the mouse there. */
-  const hovered = async (page, over, share = 0.5) => {
-    const box = await middle(over);
-    await page.mouse.move(box.x + 2, box.cy);
-    await page.mouse.move(box.x + box.width * share, box.cy);
-    return over.locator(".tip").innerText();
   };
 
   const moment = (tip) => Number.parseFloat(tip);
@@ -159,10 +142,7 @@ describe("the report", { skip: missing ?? false }, () => {
   for (const colorScheme of ["light", "dark"]) {
     it(`has no serious finding of axe in ${colorScheme} colours`, async (t) => {
       const { page } = await opened(t, { colorScheme, bypassCSP: true });
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document));
-      const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-      assert.deepEqual(serious.map(({ id, nodes }) => `${id}: ${nodes.map((n) => n.target).join(" ")}`), []);
+      assert.deepEqual(await seriousFindings(page), []);
     });
   }
 });

@@ -38,8 +38,8 @@ pub enum Command {
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
-    /// Explain a scheme and its laws, or every key of a scenario
-    #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario")]
+    /// Explain a scheme and its laws, every key of a scenario, or the closed forms of incast
+    #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario\n  fanin explain model")]
     Explain(ExplainArguments),
     /// Reproduce the figures of papers and judge what they claim
     #[command(after_help = "Example:\n  fanin reproduce m21 gss --out scorecard\n  \
@@ -225,8 +225,8 @@ pub struct ListArguments {
 
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// A scheme's name, or `scenario`
-    #[arg(value_name = "SCHEME | scenario")]
+    /// A scheme's name, `scenario`, or `model`
+    #[arg(value_name = "SCHEME | scenario | model")]
     pub subject: String,
     /// Print one JSON object
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! `fanin explain`: a scheme and its laws, or every key of a scenario.
+//! `fanin explain`: a scheme and its laws, every key of a scenario, or the closed forms of incast.
 
 use fanin_spec::{Base, Discipline, KeyDoc, REGISTRY, Scheme, Settings};
 use serde_json::{Value, json};
@@ -14,8 +14,14 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         let docs = Settings::default().docs();
         return say(&if arguments.json { format!("{}\n", json!({"keys": json_keys(&docs)})) } else { scenario(&docs) });
     }
-    let scheme = Scheme::parse(&arguments.subject)
-        .map_err(|what| Failure::Input(format!("{what}; `fanin explain scenario` explains the file")))?;
+    if arguments.subject == "model" {
+        return say(&if arguments.json { format!("{}\n", model_object()) } else { model_text() });
+    }
+    let scheme = Scheme::parse(&arguments.subject).map_err(|what| {
+        Failure::Input(format!(
+            "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms"
+        ))
+    })?;
     say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { scheme_text(&scheme) })
 }
 
@@ -43,11 +49,26 @@ fn laws(scheme: &Scheme) -> Vec<&'static str> {
     laws
 }
 
-/// A law's own header: the `//!` lines that its file begins with, without those marks.
+/// A law's own header.
 fn header(law: &str) -> String {
-    let file = fanin_laws::headers().iter().find(|(name, _)| *name == law).map_or("", |(_, text)| text);
+    fanin_laws::headers().iter().find(|(name, _)| *name == law).map_or(String::new(), |(_, file)| marked(file))
+}
+
+/// The `//!` lines that a file begins with, without those marks.
+fn marked(file: &str) -> String {
     let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn model_text() -> String {
+    let says = "What can be said of incast without a simulation, and what no simulation may contradict.";
+    let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", indent(&marked(file)));
+    format!("{BOLD}model{BOLD:#}: {says}\n{}", fanin_model::headers().iter().map(form).collect::<String>())
+}
+
+fn model_object() -> Value {
+    let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
+    json!({"forms": fanin_model::headers().iter().map(form).collect::<Vec<_>>()})
 }
 
 fn says(scheme: &Scheme) -> String {

@@ -1,19 +1,19 @@
 //! `fanin reproduce`: the figures of papers, and which of their claims hold.
 
+use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::num::NonZeroUsize;
 use std::thread;
 
+use fanin_lab::Out;
 use fanin_lab::paper::{
     self, Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Setting,
     Unreproduced,
 };
-use fanin_lab::{Manifest, Out};
 
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, wrap};
-use crate::load::manifest;
 use crate::say;
 use crate::simulate::{Means, in_lab, notice};
 
@@ -31,6 +31,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
             Ok::<_, Unreproduced>(())
         });
     }
+    let recorded = papers.iter().map(|p| Expected::read(&p.folder)).collect::<Result<Vec<_>, _>>()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let conditions = Conditions {
         mode: if arguments.quick { Mode::Quick } else { Mode::Full },
@@ -41,25 +42,24 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let wanted = |figure: &Figure| arguments.figure.as_ref().is_none_or(|id| *id == figure.id);
     let reproduced = in_lab(means, |lab, progress| paper::reproduce(lab, &papers, &wanted, &conditions, progress))?;
     notice(&reproduced.notices);
-    let manifest = manifest(String::new());
-    let card = Scorecard::new(&reproduced, &manifest.version);
-    finish(arguments, &papers, &reproduced, &card, &manifest, out)
+    let card = Scorecard::new(&reproduced, env!("CARGO_PKG_VERSION"));
+    finish(arguments, papers.iter().zip(recorded), &reproduced, &card, out)
 }
 
-fn finish(
+fn finish<'a>(
     arguments: &ReproduceArguments,
-    papers: &[Paper],
+    papers: impl Iterator<Item = (&'a Paper, Expected)>,
     reproduced: &Reproduced,
     card: &Scorecard,
-    manifest: &Manifest,
     out: Option<Out>,
 ) -> Result<(), Failure> {
     let mut changed = Vec::new();
-    for paper in papers {
-        let expected = Expected::read(&paper.folder)?;
+    for (paper, expected) in papers {
         if arguments.record {
             let unwritten = |error| Failure::Environment(format!("{}: {error}", paper.folder.display()));
-            expected.record(&paper.name, card, &paper.folder).map_err(unwritten)?;
+            expected.record(paper, card).map_err(unwritten)?;
+        } else if expected.is_empty(card.mode) {
+            notice(&[format!("{}: no verdicts are recorded of such runs; `--record` records them", paper.name)]);
         } else {
             changed.extend(expected.changed(&paper.name, card));
         }
@@ -71,7 +71,7 @@ fn finish(
         say(&told(card))?;
     }
     if let Some(out) = out {
-        out.fill_scorecard(reproduced, card, manifest).map_err(Failure::unwritten)?;
+        out.fill_scorecard(reproduced, card).map_err(Failure::unwritten)?;
     }
     let failed: Vec<&str> = card.claims().filter(|(_, c)| c.verdict == "fail").map(|(_, c)| c.id.as_str()).collect();
     if !changed.is_empty() {
@@ -116,13 +116,8 @@ fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
             }
         }
     }
-    let mut seen = Vec::new();
-    names.retain(|name| {
-        !seen.contains(name) && {
-            seen.push(name.clone());
-            true
-        }
-    });
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
     let mut papers = names.iter().map(|name| Paper::read(folder, name)).collect::<Result<Vec<_>, _>>()?;
     if let Some(id) = &arguments.figure {
         let ids: Vec<&str> = papers.iter().flat_map(|p| &p.figures).map(|f| f.id.as_str()).collect();
@@ -148,7 +143,8 @@ fn told(card: &Scorecard) -> String {
             for claim in &figure.claims {
                 let colour = if claim.verdict == "pass" { GREEN } else { RED };
                 let lines = |words: &str| format!("{INDENT}{}\n", wrap(words, WIDTH, INDENT));
-                text += &format!("  {colour}{}{colour:#} {}\n", claim.verdict, claim.id);
+                let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
+                text += &format!("  {colour}{}{colour:#} {}{fragile}\n", claim.verdict, claim.id);
                 text += &lines(&claim.says);
                 let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
                 text += &format!("{GREY}{}{GREY:#}", lines(&seen));

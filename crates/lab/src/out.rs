@@ -107,10 +107,10 @@ impl Out {
     ///
     /// # Errors
     /// What the file system says; the folder is then as it was.
-    pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard, manifest: &Manifest) -> Result<(), Refusal> {
+    pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard) -> Result<(), Refusal> {
         self.publish(|out, names| {
             out.write_table(&reproduced.table(), names)?;
-            fs::write(out.draft.join("report.html"), reproduced.html(card, manifest))?;
+            fs::write(out.draft.join("report.html"), reproduced.html(card))?;
             names.push("report.html".into());
             names.push("scorecard.json".into());
             fs::write(out.draft.join("scorecard.json"), format!("{}\n", serde_json::to_string_pretty(card)?))
@@ -152,6 +152,12 @@ impl Out {
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),
         ];
+        if runs.iter().any(|(_, tables)| !tables.tasks.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.tasks));
+        }
+        if runs.iter().any(|(_, tables)| !tables.latency.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.latency));
+        }
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));

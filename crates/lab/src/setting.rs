@@ -60,6 +60,10 @@ fn workload(s: &Settings) -> String {
                 s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), file_of(flows.name())));
             format!("{count} flows of {name} between {} hosts", hosts())
         }
+        Kind::MapReduce => {
+            let m = &s.mapreduce;
+            format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.sweep.fan_in[0]))
+        }
         Kind::Shuffle => {
             let of = match w.pairs.as_f64() {
                 1.0 => "each other one".into(),

@@ -1,4 +1,11 @@
-//! What no simulation may beat: each is a line of arithmetic.
+//! What no simulation may beat.
+//! Sources: arithmetic; DCTCP's queue: Alizadeh et al., SIGCOMM 2010, section 3.3.
+//! Forms:   T >= N S / C + one way, the end of the last of N answers of S: every byte crosses the bottleneck
+//!          G <= C MSS / (MSS + MHS), goodput of full segments with their headers on a busy link
+//!          Q <= K + N, DCTCP's queue in steady state: each of N senders adds a packet before it hears of a mark
+//! Units:   T in picoseconds, G in Mbit/s, Q in packets.
+//! Departs: nowhere.
+//! Checked: M21's 932 Mbit/s and a mebibyte at 10 Gbit/s, by hand in its tests.
 
 use fanin_units::{Bytes, Rate, Time};
 

@@ -1,10 +1,18 @@
 //! The probability that some flow of many loses its whole window, and all wait for its timeout.
-//! Source:  Memon, Huang and Saajid, "Gentle Slow Start" (2019), section 2.3 and 3.1, equations 1 to 6.
-//! Model:   a packet is lost with probability p, independently; a flow times out when it loses all w packets of its window:
-//!          P_TO = p^w; incast is that one of n does: P = 1 - (1 - P_TO)^n.
-//! Departs: equation 1 prints p = 1 - n w / B, a share that is over one below overflow and negative above; what n w - B of
-//!          n w packets lose is p = 1 - B / (n w), and 0 where they fit. Equation 6 prints the share delivered where the
-//!          share lost belongs; [`incast_as_printed`] has it, to show what it gives.
+//! Sources: Memon, Huang and Saajid, "Gentle Slow Start" (2019), section 2.3 and 3.1, equations 1 to 6.
+//! Model:   a packet is lost with probability p, independently; a flow times out when it loses all w packets of its window;
+//!          incast is that one of n does.
+//! Forms:   p = 1 - B / (n w), or 0 where n w packets fit in B                         (equation 1, mended)
+//!          P_TO = p^w; P = 1 - (1 - P_TO)^n                                           (equations 2 and 3)
+//!          W = (C RTT + B) / MSS fill pipe and queue, and each flow has w = W / n     (equations 4 and 5)
+//!          with GSS a window then grows by one: p = 1 / (w + 1); P = 1 - (1 - p^w)^n  (equation 6, mended)
+//!          without GSS it doubles: p = 1/2; P = 1 - (1 - (1/2)^w)^n
+//! Units:   packets; n and w may be fractions, since they are averages.
+//! Departs: equation 1 prints p = 1 - n w / B, which is negative past overflow; what n w - B of n w packets lose is
+//!          1 - B / (n w). Equation 6 prints the share delivered where the share lost belongs: that form is kept beside,
+//!          to show what it gives, P >= 0.9999 from 20 flows on.
+//! Checked: P(65 flows, 1 Gbit/s) = 0.986 and P(78, 10 Gbit/s) = 0.984, where the paper's figure 3 has 1: by hand, in its
+//!          tests.
 
 use crate::Bottleneck;
 

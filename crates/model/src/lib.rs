@@ -40,3 +40,12 @@ impl Bottleneck {
         pipe + self.buffer_packets()
     }
 }
+
+/// The files' own headers, by the form's name: what `fanin explain model` prints.
+pub fn headers() -> &'static [(&'static str, &'static str)] {
+    &[
+        ("incast_probability", include_str!("incast_probability.rs")),
+        ("overflow", include_str!("overflow.rs")),
+        ("bounds", include_str!("bounds.rs")),
+    ]
+}

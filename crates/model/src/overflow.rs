@@ -1,6 +1,12 @@
 //! Where the buffer overflows, and what a round costs once somebody waits for a timeout.
 //! Sources: the sum of windows against pipe and queue (Alizadeh et al., SIGCOMM 2010, section 2.3.2); Phanishayee et al.,
 //!          FAST 2008, section 4: a round with a timeout is the transfer and the least timeout.
+//! Forms:   N* = (C RTT + B) / (w MSS), the flows whose windows of w packets fill pipe and queue
+//!          G = N S / (N S / (C h) + RTT + s RTO), goodput of barrier reads of S from each of N servers, where a share s of
+//!          rounds waits for one timeout and a share h of the wire is payload
+//! Units:   N* in flows, G in Mbit/s; N and w may be fractions, since they are averages.
+//! Departs: nowhere.
+//! Checked: M21's buffer and a round of 16 servers, by hand in its tests.
 
 use fanin_units::{Bytes, Time};
 

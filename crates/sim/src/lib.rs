@@ -11,6 +11,7 @@ mod calendar;
 mod event;
 mod heap;
 mod ideal;
+mod latency;
 mod link;
 mod net;
 mod probe;

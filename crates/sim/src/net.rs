@@ -8,6 +8,7 @@ use fanin_units::Time;
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
+use crate::latency::stamp;
 use crate::link::{Link, Todo};
 use crate::probe::{Happening, Probe};
 
@@ -20,6 +21,8 @@ pub struct Packet {
     sack: u32,
     /// Its size on the wire, framing included.
     pub(crate) wire_bytes: u32,
+    /// When it was sent, as [`stamp`] has it.
+    pub(crate) sent: u32,
     /// The segment.
     pub segment: Segment,
 }
@@ -38,7 +41,7 @@ impl Default for Packet {
             header: 0,
             flags: fanin_tcp::Flags::NONE,
         };
-        Packet { to: 0, sack: 0, wire_bytes: 0, segment }
+        Packet { to: 0, sack: 0, wire_bytes: 0, sent: 0, segment }
     }
 }
 
@@ -277,6 +280,10 @@ impl<P: Probe> Wire for Uplink<'_, P> {
         self.net.injected += 1;
         let sack = self.net.sacks.keep(sack);
         let wire_bytes = segment.packet_bytes() + self.net.framing;
-        self.net.enqueue(self.now.0, self.link, Packet { to: self.peer, sack, wire_bytes, segment });
+        self.net.enqueue(
+            self.now.0,
+            self.link,
+            Packet { to: self.peer, sack, wire_bytes, sent: stamp(self.now.0), segment },
+        );
     }
 }

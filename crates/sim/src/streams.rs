@@ -20,6 +20,10 @@ pub(crate) enum Purpose {
     Peer = 5,
     /// How large they are.
     Size = 6,
+    /// Where replicas lie.
+    Placement = 7,
+    /// In which order a reduce fetches.
+    Task = 8,
 }
 
 /// One stream.

@@ -12,6 +12,7 @@ use crate::Failure;
 use crate::app::App;
 use crate::event::{Event, Key};
 use crate::ideal;
+use crate::latency::Latencies;
 use crate::net::{Net, Uplink};
 use crate::probe::{Happening, Probe};
 
@@ -48,6 +49,8 @@ pub(crate) struct World<P> {
     pub timeouts: u64,
     /// When the workload began, connections that stand before it apart: then what runs beside it begins too.
     pub begun: Option<Time>,
+    /// Where the scenario measures them.
+    pub latencies: Option<Box<Latencies>>,
     /// The application has what it wants.
     pub done: bool,
 }
@@ -67,6 +70,7 @@ impl<P: Probe> World<P> {
             sack: Vec::with_capacity(4),
             events: 0,
             timeouts: 0,
+            latencies: spec.settings.measure.latency.then(Box::default),
             begun: None,
             done: false,
         }
@@ -107,6 +111,9 @@ impl<P: Probe> World<P> {
     #[inline]
     fn arrive(&mut self, link: LinkId, app: &mut dyn App<P>) {
         let Some(packet) = self.net.arrive(self.now.0, link) else { return };
+        if let Some(latencies) = &mut self.latencies {
+            latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
+        }
         self.net.take_sack(&packet, &mut self.sack);
         let socket = &mut self.sockets[packet.to as usize];
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
@@ -203,6 +210,12 @@ impl<P: Probe> World<P> {
         // IP and TCP, and what the link layer adds.
         let header = 40 + self.params.option_bytes() + self.spec.settings.link.framing.0 as u32;
         ideal::time(&self.net.fabric, (from, to), bytes, mss, header)
+    }
+
+    /// The switch that a host is on: hosts of one rack share it.
+    pub fn rack(&self, host: u32) -> u32 {
+        let fabric = &self.net.fabric;
+        fabric.links()[fabric.uplink(host) as usize].to
     }
 
     /// Gives an endpoint `bytes` to send.

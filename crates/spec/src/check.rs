@@ -217,7 +217,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     let sizes = ["workload.fragment", "workload.block"];
     match (w.kind, w.fragment.0, w.block.0) {
-        (Kind::Long | Kind::Flows | Kind::Poisson, _, _) => {}
+        (Kind::Long | Kind::Flows | Kind::Poisson | Kind::MapReduce, _, _) => {}
         (_, None, None) => {
             return wrong(
                 &["workload.kind"],
@@ -269,6 +269,9 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
         );
     }
     flows(s)?;
+    if w.kind == Kind::MapReduce {
+        mapreduce(s)?;
+    }
     if w.request > Bytes(1 << 20) {
         return wrong(&["workload.request"], format!("a request of {}: right would be at most 1 MiB", w.request));
     }
@@ -320,6 +323,31 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         ),
         _ => Ok(()),
     }
+}
+
+fn mapreduce(s: &Settings) -> Result<(), Wrong> {
+    let m = &s.mapreduce;
+    let wrong = |path: &'static str, what: String| Err(Wrong { paths: vec![path], what });
+    for (path, count) in [
+        ("mapreduce.maps", m.maps),
+        ("mapreduce.reduces", m.reduces.0.unwrap_or(1)),
+        ("mapreduce.replicas", m.replicas),
+        ("mapreduce.output_replicas", m.output_replicas),
+        ("mapreduce.map_slots", m.map_slots),
+        ("mapreduce.reduce_slots", m.reduce_slots),
+        ("mapreduce.parallel_fetches", m.parallel_fetches),
+    ] {
+        if count == 0 || count > 100_000 {
+            return wrong(path, format!("`{path}` of {count}: right would be 1 to 100000"));
+        }
+    }
+    if m.input.0 < u64::from(m.maps) {
+        return wrong("mapreduce.input", format!("{} leave less than a byte for each of {} maps", m.input, m.maps));
+    }
+    if m.heartbeat == Time::ZERO {
+        return wrong("mapreduce.heartbeat", "a heartbeat of 0 s never lets time pass: Hadoop's is 3 s".into());
+    }
+    Ok(())
 }
 
 /// A full data frame on the wire, without TCP options.

@@ -181,7 +181,7 @@ section! {
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\" or \"poisson\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\" or \"mapreduce\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -196,13 +196,15 @@ words! {
         Shuffle = "shuffle",
         /// Every host, the client too, sends flows of random size to random hosts at random times.
         Poisson = "poisson",
+        /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] says otherwise.
+        MapReduce = "mapreduce",
     }
 }
 
 impl Kind {
     /// Whether many send to one client; otherwise flows go between any two hosts, and there are no rounds.
     pub fn many_to_one(self) -> bool {
-        !matches!(self, Kind::Flows | Kind::Shuffle | Kind::Poisson)
+        !matches!(self, Kind::Flows | Kind::Shuffle | Kind::Poisson | Kind::MapReduce)
     }
 }
 
@@ -245,6 +247,40 @@ section! {
         load: Optional<Share> = Optional::NONE,
         /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
         sizes: Distribution = Distribution("web-search".into()),
+    }
+}
+
+section! {
+    /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
+    MapReduce in "mapreduce" {
+        /// Bytes of the job's input; Terasort's maps put out as much, and so do its reduces.
+        input: Bytes = Bytes(6_400_000_000),
+        /// Map tasks, one a split.
+        maps: u32 = 100,
+        /// Reduce tasks; "none" takes as many as there are servers.
+        reduces: Optional<u32> = Optional::NONE,
+        /// Nodes that hold each split (Hadoop: dfs.replication).
+        replicas: u32 = 3,
+        /// Nodes that the output is written to; Terasort writes one.
+        output_replicas: u32 = 1,
+        /// Maps that a node runs at once (Hadoop: mapred.tasktracker.map.tasks.maximum).
+        map_slots: u32 = 2,
+        /// Reduces that a node runs at once.
+        reduce_slots: u32 = 2,
+        /// How often a node reports and asks for work (Hadoop 1: 3 s and more).
+        heartbeat: Time = Time::from_secs(3),
+        /// Share of maps that have to be done before reduces start (Hadoop: mapred.reduce.slowstart.completed.maps).
+        slow_start: Share = Share::of(1, 20),
+        /// Fetches that a reduce has at once (Hadoop: mapred.reduce.parallel.copies).
+        parallel_fetches: u32 = 5,
+        /// Time in which a task's process starts.
+        task_start: Time = Time::from_secs(1),
+        /// Rate of a disk, read and written; tasks of a node do not share it.
+        disk_rate: Rate = Rate(640_000_000),
+        /// Input that a map's function takes in.
+        map_rate: Rate = Rate(500_000_000),
+        /// What a reduce's function takes in.
+        reduce_rate: Rate = Rate(500_000_000),
     }
 }
 
@@ -345,6 +381,14 @@ section! {
 }
 
 section! {
+    /// What is measured beyond what every run does.
+    Measure in "measure" {
+        /// How long each packet takes from end to end: the table `latency`.
+        latency: bool = false,
+    }
+}
+
+section! {
     /// How often each point is run.
     Run in "run" {
         /// Runs of every point, each with its own seed.
@@ -412,6 +456,8 @@ settings! {
     host: Host,
     tcp: Tcp,
     workload: Workload,
+    mapreduce: MapReduce,
+    measure: Measure,
     sweep: Sweep,
     run: Run,
     dctcp: Dctcp,

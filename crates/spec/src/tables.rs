@@ -121,6 +121,12 @@ pub enum FlowKind {
     Poisson,
     /// A Poisson flow beside another workload.
     Beside,
+    /// A split that a map reads from another node.
+    Split,
+    /// A part of a map's output that a reduce fetches.
+    Fetch,
+    /// A replica of a reduce's output.
+    Replica,
 }
 
 impl FlowKind {
@@ -132,6 +138,9 @@ impl FlowKind {
             FlowKind::Shuffle => "shuffle",
             FlowKind::Poisson => "poisson",
             FlowKind::Beside => "beside",
+            FlowKind::Split => "split",
+            FlowKind::Fetch => "fetch",
+            FlowKind::Replica => "replica",
         }
     }
 }
@@ -219,6 +228,52 @@ table! {
 }
 
 table! {
+    /// One task of a MapReduce job. Phases follow one another: a map starts, reads, works, spills; a reduce starts, shuffles, works, writes.
+    TaskRow in "tasks" {
+        /// `map` or `reduce`.
+        kind: String,
+        /// Among its kind, counted from zero.
+        number: u32,
+        /// The host that it ran on; 0 where it never did.
+        node: u32,
+        /// When its node took it.
+        start_ps: u64,
+        /// When a reduce's first fetch began; absent of maps.
+        shuffle_start_ps: Option<u64>,
+        /// When a map had read its split, a reduce fetched its last part.
+        input_end_ps: u64,
+        /// When its function had run, a reduce's merge before it included.
+        work_end_ps: u64,
+        /// When its output was on disk; absent where the run ended first.
+        end_ps: Option<u64>,
+    }
+}
+
+table! {
+    /// How long packets took from the sending to the receiving host, queues included, by class; percentiles are right to 3 %.
+    LatencyRow in "latency" {
+        /// The flows' kind, as in `flows`; what a connection sends back belongs to it.
+        class: String,
+        /// `data` or `ack`: with payload or without.
+        what: String,
+        /// Packets that arrived.
+        packets: u64,
+        /// Their mean.
+        mean_ps: u64,
+        /// Their median.
+        p50_ps: u64,
+        /// The 95th percentile.
+        p95_ps: u64,
+        /// The 99th percentile.
+        p99_ps: u64,
+        /// The 99.9th percentile.
+        p999_ps: u64,
+        /// The largest.
+        max_ps: u64,
+    }
+}
+
+table! {
     /// One sample of a series that was watched; it holds until the series' next one.
     SampleRow in "samples" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
@@ -294,6 +349,10 @@ pub struct RunTables {
     pub flows: Vec<FlowRow>,
     /// One row a round or query.
     pub queries: Vec<QueryRow>,
+    /// One row a task of a MapReduce job; empty of other workloads.
+    pub tasks: Vec<TaskRow>,
+    /// One row a class of packets, where the scenario measures latency.
+    pub latency: Vec<LatencyRow>,
     /// One row a port that took or dropped a packet.
     pub ports: Vec<PortRow>,
     /// Series that were watched; empty where nothing was.

@@ -27,6 +27,20 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ("schemes = [\"newreno+ecn\"]\n", "my.toml:1: scheme `newreno+ecn` cannot work"),
         ("[run]\nseeds = 0\n", "my.toml:2: no seeds"),
         ("[link\n", "my.toml:1: not TOML"),
+        (
+            "[fabric]\nkind = \"edges\"\nedges = [\"client s\", \"server1..200 t\"]\n",
+            "my.toml:3: `fabric.edges`: no way from `client` to `server1`: the edges are not one network",
+        ),
+        (
+            "[fabric]\nkind = \"edges\"\nedges = [\"client s\", \"server1..200 s 0 Gbit/s\"]\n",
+            "my.toml:3: `fabric.edges`: the edge from server1 to s has a rate of zero",
+        ),
+        ("[fabric]\nedges = [\"client s\"]\n", "a star has no `fabric.edges`: set `fabric.kind = \"edges\"`"),
+        (
+            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\nmaps = 0\n",
+            "my.toml:4: `mapreduce.maps` of 0: right would be",
+        ),
+        ("[workload]\nkind = \"mapreduce\"\n[mapreduce]\nheartbeat = \"0 s\"\n", "my.toml:4: a heartbeat of 0 s"),
         ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
     ];
     for (text, told) in cases {

@@ -287,3 +287,25 @@ fn compare_writes_the_same_report_with_any_number_of_jobs() {
     assert!(one.contains("<pre tabindex=\"0\" class=\"command\">fanin compare my.toml</pre>"));
     assert!(one.contains("\"stories\":[{\"scheme\":\"newreno\",\"fan_in\":4,"));
 }
+
+#[test]
+fn explain_model_shows_each_closed_form_with_its_source() {
+    let place = Place::with("");
+    let text = place.says(&["explain", "model"]);
+    for part in
+        ["P_TO = p^w", "N* = (C RTT + B) / (w MSS)", "T >= N S / C + one way", "Gentle Slow Start", "SIGCOMM 2010"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!text.contains("//!") && !text.contains("fn "));
+    let object = json(&place.says(&["explain", "model", "--json"]));
+    let forms = object["forms"].as_array().unwrap();
+    assert_eq!(
+        forms.iter().map(|form| &form["name"]).collect::<Vec<_>>(),
+        ["incast_probability", "overflow", "bounds"]
+    );
+    for form in forms {
+        let header = form["header"].as_str().unwrap();
+        assert!(["Sources:", "Forms:", "Units:", "Departs:", "Checked:"].iter().all(|label| header.contains(label)));
+    }
+}

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
-use fanin_spec::{Column, ColumnType, EventRow, FlowRow, PortRow, QueryRow, Row, SampleRow, Totals, unit};
+use fanin_spec::{
+    Column, ColumnType, EventRow, FlowRow, LatencyRow, PortRow, QueryRow, Row, SampleRow, TaskRow, Totals, unit,
+};
 use serde_json::Value;
 
 use crate::support::{fanin, is_current, root};
@@ -26,6 +28,8 @@ is one; times count from the first request.
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
 | `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
+| `figures` | `fanin reproduce --out DIR` |
+| `report.html`, `scorecard.json` | the same: [how to read them](reproducing.md); the scorecard comes last |
 
 ## `summary`: one row a scheme and fan-in
 
@@ -88,6 +92,50 @@ const MANIFEST: Fields = &[
     ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
     ("runs_planned", "count", "Runs that were meant."),
     ("runs_finished", "count", "Runs whose rows stand in the tables: fewer after a Ctrl-C."),
+];
+
+/// The columns of `figures`.
+const FIGURES: Fields = &[
+    ("paper", "text", "The paper's folder."),
+    ("figure", "text", "The figure's id."),
+    ("measure", "text", "What y is; it names its unit where there is one. `reproducing.md` has them all."),
+    ("curve", "text", "The scheme's label, or the closed form's name."),
+    (
+        "x",
+        "the axis'",
+        "The number of senders, of flows or of the round, or a time in ms, as the measure is drawn over.",
+    ),
+    ("run", "number", "The run's place among those with a value at x, in the order of seeds, from zero."),
+    ("y", "the measure's", "The value of one run."),
+];
+
+const SCORECARD: Fields = &[
+    ("schema", "number", "The version of this form: 1."),
+    ("fanin", "text", "The version of the program."),
+    ("mode", "text", "`full` or `quick`."),
+    ("wall_s", "s", "Wall time. Not part of the result, nor are the two below."),
+    ("cpu_s", "s", "User CPU time of all runs; of those from the cache, as it was measured then."),
+    ("cached_runs", "count", "Runs that came from the cache."),
+    ("papers[].paper", "text", "The paper's folder."),
+    ("papers[].figures[].id", "text", "The figure's id."),
+    ("papers[].figures[].title", "text", "What it shows."),
+    ("papers[].figures[].claims[].id", "text", "The claim's id."),
+    ("papers[].figures[].claims[].says", "text", "What the paper says, in plain words."),
+    ("papers[].figures[].claims[].where", "text", "Where it says so."),
+    (
+        "papers[].figures[].claims[].class",
+        "text",
+        "The class that sets the tolerance: order, onset, level, factor, share, shape or none.",
+    ),
+    ("papers[].figures[].claims[].verdict", "text", "`pass` or `fail`."),
+    ("papers[].figures[].claims[].measured", "text", "What was seen."),
+    ("papers[].figures[].claims[].expected", "text", "What passes."),
+    (
+        "papers[].figures[].claims[].robust",
+        "true, false, null",
+        "Whether the verdict keeps over the plausible ranges of what the paper leaves open; null where nobody has tried.",
+    ),
+    ("papers[].figures[].claims[].why", "text", "Only where it fails: what was found to be the cause."),
 ];
 
 const COLUMNS: &str = "| column | unit | type | what it is |\n| --- | --- | --- | --- |\n";
@@ -153,6 +201,8 @@ fn page() -> String {
         + &table::<FlowRow>("one row an answer of a server, a line of a list, or a Poisson flow")
         + &table::<QueryRow>("one row a round or query")
         + &table::<PortRow>("one row a port that took or dropped a packet")
+        + &table::<TaskRow>("one row a task of a MapReduce job")
+        + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
         + &table::<EventRow>("one row a thing that happened")
         + "\n## `fanin compare --json`\n\n"
@@ -165,6 +215,10 @@ fn page() -> String {
         + &columns(Totals::COLUMNS).replacen("column", "field of `totals`", 1)
         + "\n## `manifest.json`\n\n"
         + &fields(MANIFEST)
+        + "\n## `figures`: one row a value that a figure draws\n\n"
+        + &fields(FIGURES).replacen("field", "column", 1)
+        + "\n## `scorecard.json`, and `fanin reproduce --json`\n\n"
+        + &fields(SCORECARD)
 }
 
 #[test]
@@ -195,7 +249,7 @@ fn check(page: &str, folder: &Path) -> BTreeSet<String> {
         }
         let text = fs::read_to_string(&path).unwrap();
         let mut written: BTreeSet<String> = text.lines().next().unwrap().split(',').map(String::from).collect();
-        if !["summary", "slowdown"].contains(&name) {
+        if !["summary", "slowdown", "figures"].contains(&name) {
             assert!(OF_A_RUN.iter().all(|column| written.remove(column.name)), "{file} is not led by its run");
         }
         assert_eq!(written, documented(page, name), "the columns of {file} and the page");
@@ -204,14 +258,14 @@ fn check(page: &str, folder: &Path) -> BTreeSet<String> {
     tables
 }
 
-/// The paths of an object's values: lists are taken by their first, labels of schemes have no name of their own.
+/// The paths of an object's values: those of all members of a list, labels of schemes have no name of their own.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     let below = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
     match value {
         Value::Object(map) if path == "onset" => assert!(found.insert("onset.LABEL".into()) && !map.is_empty()),
         Value::Object(map) => map.iter().for_each(|(key, value)| paths(value, &below(key), found)),
         Value::Array(items) if items.first().is_some_and(Value::is_object) => {
-            paths(&items[0], &format!("{path}[]"), found)
+            items.iter().for_each(|item| paths(item, &format!("{path}[]"), found));
         }
         Value::Array(_) => drop(found.insert(format!("{path}[]"))),
         _ => drop(found.insert(path.to_string())),
@@ -266,4 +320,10 @@ fn whatever_is_written_is_documented() {
     let manifest: Value =
         serde_json::from_str(&fs::read_to_string(Path::new(&ran).join("manifest.json")).unwrap()).unwrap();
     assert_eq!(found(&manifest), told(MANIFEST, &[]));
+
+    let reproduced = out("reproduced");
+    let tiny = ["reproduce", "tiny", "--papers-in", "crates/cli/tests/papers", "--no-cache", "--json"];
+    let card = fanin(&[&tiny[..], &["--out", &reproduced]].concat());
+    assert_eq!(found(&card), told(SCORECARD, &[]));
+    assert_eq!(check(&page, Path::new(&reproduced)), tables(&["figures"]));
 }

@@ -1,8 +1,8 @@
 //! What a page tells to type: every scenario in it runs, every command does what the page shows.
 //!
-//! A block marked `toml scenario NAME` is a file of that name; one marked `sh` holds commands; one marked `text` that begins
-//! with `$ ` holds a command and what it prints, which `make docs` writes anew. The blocks of a page work in one folder, from
-//! the first to the last, with the project's scenarios beside.
+//! A block marked `toml scenario NAME` is a file of that name, one marked `toml file PATH` any other; one marked `sh` holds
+//! commands; one marked `text` that begins with `$ ` holds a command and what it prints, which `make docs` writes anew. The
+//! blocks of a page work in one folder, from the first to the last, with the project's scenarios and papers beside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,8 +23,9 @@ struct Reader {
 impl Reader {
     fn of(page: &str) -> Reader {
         let folder = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink(root().canonicalize().unwrap().join("scenarios"), folder.path().join("scenarios"))
-            .unwrap();
+        for name in ["scenarios", "papers"] {
+            std::os::unix::fs::symlink(root().canonicalize().unwrap().join(name), folder.path().join(name)).unwrap();
+        }
         Reader { page: page.into(), folder, cache: tempfile::tempdir().unwrap() }
     }
 
@@ -49,6 +50,10 @@ impl Reader {
             let name = if name.is_empty() { "scenario.toml" } else { name.trim() };
             fs::write(self.folder.path().join(name), body).unwrap();
             self.types(&format!("fanin compare {name} --fan-in 2,4 --seeds 1"));
+        } else if let Some(path) = mark.strip_prefix("toml file ") {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, body).unwrap();
         } else if mark == "sh" {
             self.follows_commands(body);
         } else if mark == "text"
@@ -59,7 +64,7 @@ impl Reader {
         } else {
             assert!(
                 !mark.starts_with("toml"),
-                "{}: a block of TOML is marked `toml scenario`, so that it is run",
+                "{}: a block of TOML is marked `toml scenario` or `toml file PATH`, so that it is used",
                 self.page
             );
         }

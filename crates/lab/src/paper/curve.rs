@@ -3,7 +3,7 @@
 use crate::stats::{Interval, mean_interval, six_digits};
 
 /// One line of a figure.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// What the legend calls it: the scheme's label, or the model's.
     pub name: String,
@@ -12,12 +12,11 @@ pub struct Curve {
 }
 
 /// What was measured at one x.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// The number of senders, of the round, or a time.
     pub x: f64,
     /// The mean over seeds with its 95 % interval.
-    #[serde(flatten)]
     pub y: Interval,
     /// One value a seed, in the order of seeds.
     pub values: Vec<f64>,

@@ -1,13 +1,13 @@
 //! The verdicts that were recorded: `papers/NAME/expected.json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::PaperProblem;
+use super::file::{Paper, PaperProblem};
 use super::{Mode, Scorecard};
 
 const FILE: &str = "expected.json";
@@ -46,12 +46,22 @@ impl Expected {
         }
     }
 
-    /// The claims of one paper whose verdict is not the recorded one.
-    pub fn changed(&self, paper: &str, card: &Scorecard) -> Vec<Changed> {
-        let recorded = match card.mode {
+    /// What is recorded of one way to run.
+    fn of(&self, mode: Mode) -> &BTreeMap<String, String> {
+        match mode {
             Mode::Full => &self.full,
             Mode::Quick => &self.quick,
-        };
+        }
+    }
+
+    /// Whether nothing is recorded of this way to run: then nothing can have changed.
+    pub fn is_empty(&self, mode: Mode) -> bool {
+        self.of(mode).is_empty()
+    }
+
+    /// The claims of one paper whose verdict is not the recorded one.
+    pub fn changed(&self, paper: &str, card: &Scorecard) -> Vec<Changed> {
+        let recorded = self.of(card.mode);
         let own = card.claims().filter(|(name, _)| *name == paper);
         own.filter(|(_, claim)| recorded.get(&claim.id).map(String::as_str) != Some(claim.verdict))
             .map(|(_, claim)| Changed {
@@ -62,19 +72,24 @@ impl Expected {
             .collect()
     }
 
-    /// Records the verdicts of one paper, those of other claims stay.
+    /// Records the verdicts of one paper: those of its figures that were not asked for stay, those of claims that it no
+    /// longer has go.
     ///
     /// # Errors
     /// What the file system says.
-    pub fn record(mut self, paper: &str, card: &Scorecard, folder: &Path) -> io::Result<()> {
+    pub fn record(mut self, paper: &Paper, card: &Scorecard) -> io::Result<()> {
         let recorded = match card.mode {
             Mode::Full => &mut self.full,
             Mode::Quick => &mut self.quick,
         };
-        for (_, claim) in card.claims().filter(|(name, _)| *name == paper) {
+        for (_, claim) in card.claims().filter(|(name, _)| *name == paper.name) {
             recorded.insert(claim.id.clone(), claim.verdict.into());
         }
-        write_whole(&folder.join(FILE), &format!("{}\n", serde_json::to_string_pretty(&self)?))
+        let claims: BTreeSet<&str> = paper.figures.iter().flat_map(|f| &f.claims).map(|c| c.id.as_str()).collect();
+        for recorded in [&mut self.full, &mut self.quick] {
+            recorded.retain(|id, _| claims.contains(id.as_str()));
+        }
+        write_whole(&paper.folder.join(FILE), &format!("{}\n", serde_json::to_string_pretty(&self)?))
     }
 }
 

@@ -9,7 +9,8 @@ use fanin_spec::{Contender, Scenario};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::judge::{Range, Test};
+use super::claim::RawClaim;
+use super::judge::Test;
 use super::measure::{Measure, Over};
 
 /// What is wrong with a paper's folder: always the place and what would be right.
@@ -129,9 +130,8 @@ struct RawPaper {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawQuick {
-    seeds: u32,
-    #[serde(default)]
-    set: Vec<String>,
+    seeds: Spanned<u32>,
+    set: Option<Spanned<Vec<String>>>,
 }
 
 #[derive(Deserialize)]
@@ -143,74 +143,12 @@ struct RawFigure {
     scenario: Option<Spanned<String>>,
     schemes: Option<Vec<String>>,
     fan_in: Option<Vec<u32>>,
-    #[serde(default)]
-    model: Vec<ModelCurve>,
+    model: Option<Vec<ModelCurve>>,
     flows: Option<Vec<u32>>,
     #[serde(default)]
     log: bool,
     #[serde(default)]
     claim: Vec<Spanned<RawClaim>>,
-}
-
-/// Every key that a claim of some class may have.
-#[derive(Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct RawClaim {
-    id: String,
-    says: String,
-    r#where: String,
-    class: String,
-    measure: Option<Measure>,
-    why: Option<String>,
-    pub curve: Option<Curves>,
-    pub above: Option<Curves>,
-    pub below: Option<Curves>,
-    pub over: Option<Curves>,
-    pub at: Option<Xs>,
-    pub from: Option<f64>,
-    pub to: Option<f64>,
-    pub whole: Option<bool>,
-    pub onset: Option<f64>,
-    pub past: Option<f64>,
-    pub grid: Option<Vec<f64>>,
-    pub value: Option<f64>,
-    pub at_least: Option<f64>,
-    pub at_most: Option<f64>,
-    pub shape: Option<String>,
-}
-
-/// One name or several.
-#[derive(Clone, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Curves {
-    One(String),
-    Several(Vec<String>),
-}
-
-impl Curves {
-    pub fn names(&self) -> Vec<String> {
-        match self {
-            Curves::One(name) => vec![name.clone()],
-            Curves::Several(names) => names.clone(),
-        }
-    }
-}
-
-/// One x or several.
-#[derive(Clone, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Xs {
-    One(f64),
-    Several(Vec<f64>),
-}
-
-impl Xs {
-    pub fn list(&self) -> Vec<f64> {
-        match self {
-            Xs::One(x) => vec![*x],
-            Xs::Several(xs) => xs.clone(),
-        }
-    }
 }
 
 /// Where a claims file is being read.
@@ -250,8 +188,12 @@ impl Paper {
         let reader = Reader { path, text: &text };
         let raw: RawPaper = toml::from_str(&text)
             .map_err(|error| reader.problem(error.span().map_or(0, |span| span.start), error.message()))?;
+        let quick_set = raw.quick.set.as_ref().map_or(Vec::new(), |set| set.get_ref().clone());
+        if *raw.quick.seeds.get_ref() == 0 {
+            return Err(reader.problem(raw.quick.seeds.span().start, "no seeds: right would be a number from 1"));
+        }
         let mut ids = BTreeSet::new();
-        let mut figures = Vec::new();
+        let mut figures: Vec<Figure> = Vec::new();
         for figure in raw.figure {
             let at = figure.id.span().start;
             if !ids.insert(figure.id.get_ref().clone()) {
@@ -259,8 +201,33 @@ impl Paper {
             }
             figures.push(read_figure(&reader, &folder, figure, &mut ids)?);
         }
-        let title = raw.title;
-        Ok(Paper { name: name.into(), title, folder, quick_seeds: raw.quick.seeds, quick_set: raw.quick.set, figures })
+        if figures.is_empty() {
+            return Err(reader.problem(0, "no [[figure]]: nothing would be judged"));
+        }
+        let paper = Paper {
+            name: name.into(),
+            title: raw.title,
+            folder,
+            quick_seeds: raw.quick.seeds.into_inner(),
+            quick_set,
+            figures,
+        };
+        for scenario in paper.scenarios() {
+            paper.contenders(scenario, true, &[]).map_err(|problem| {
+                reader.problem(raw.quick.set.as_ref().map_or(0, |set| set.span().start), format!("quick: {problem}"))
+            })?;
+        }
+        Ok(paper)
+    }
+
+    /// The scenarios of its figures, each once.
+    pub fn scenarios(&self) -> BTreeSet<&str> {
+        let sources = self.figures.iter().map(|figure| &figure.source);
+        let scenarios = sources.filter_map(|source| match source {
+            Source::Runs { scenario, .. } => Some(scenario.as_str()),
+            Source::Model { .. } => None,
+        });
+        scenarios.collect()
     }
 
     /// The contenders of one of its scenarios, under the quick settings where `quick` is asked for, and under `set`.
@@ -279,7 +246,7 @@ fn contenders(folder: &Path, scenario: &str, quick: &[String], set: &[String]) -
     let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
     let mut scenario = Scenario::parse(&shown, &text).map_err(problem)?;
     for assignment in quick {
-        scenario.assign(&format!("claims.toml, quick: {assignment}"), assignment).map_err(problem)?;
+        scenario.assign(assignment, assignment).map_err(problem)?;
     }
     for assignment in set {
         scenario.assign(&format!("--set {assignment}"), assignment).map_err(problem)?;
@@ -298,44 +265,34 @@ fn read_figure(
     let Some(first) = raw.draws.first().copied() else {
         return Err(reader.problem(at, format!("figure `{id}` draws nothing: give draws = [\"goodput_mbps\"]")));
     };
-    let source = match (raw.scenario, raw.model.is_empty()) {
-        (Some(scenario), true) => runs(reader, folder, scenario, raw.schemes, raw.fan_in, first)?,
-        (None, false) => {
-            let Some(flows) = raw.flows else {
-                return Err(reader.problem(at, format!("figure `{id}` has a model and no flows = [...]")));
-            };
-            for curve in &raw.model {
-                if curve.rate.parse::<fanin_units::Rate>().is_err() {
-                    let what = format!("`{}` is not a rate, such as \"10 Gbit/s\"", curve.rate);
-                    return Err(reader.problem(at, what));
-                }
-                if (curve.form == ModelForm::Window) != curve.window.is_some() {
-                    let what =
-                        format!("curve `{}`: a window goes with form = \"window\" and with no other", curve.name);
-                    return Err(reader.problem(at, what));
-                }
-            }
-            Source::Model { curves: raw.model, flows }
+    let source = match (raw.scenario, raw.model) {
+        (Some(scenario), None) if raw.flows.is_none() => runs(reader, folder, scenario, raw.schemes, raw.fan_in)?,
+        (None, Some(curves)) if raw.schemes.is_none() && raw.fan_in.is_none() => {
+            model(curves, raw.flows).map_err(|what| reader.problem(at, format!("figure `{id}` {what}")))?
         }
-        _ => return Err(reader.problem(at, format!("figure `{id}` needs either a scenario or a [[figure.model]]"))),
+        _ => {
+            let what = "needs either a scenario, with its schemes and fan_in, or [[figure.model]], with flows";
+            return Err(reader.problem(at, format!("figure `{id}` {what}")));
+        }
     };
-    let names = match &source {
-        Source::Runs { schemes, .. } => schemes.clone(),
-        Source::Model { curves, .. } => curves.iter().map(|c| c.name.clone()).collect(),
-    };
+    for measure in &raw.draws {
+        source.gives(*measure).map_err(|what| reader.problem(at, format!("figure `{id}` draws {what}")))?;
+    }
     let mut claims = Vec::new();
     for raw in raw.claim {
         let at = raw.span().start;
         let raw = raw.into_inner();
-        if !raw.id.starts_with(&format!("{id}.")) {
+        if raw.id.strip_prefix(&format!("{id}.")).is_none_or(str::is_empty) {
             return Err(reader.problem(at, format!("claim `{}` of figure `{id}`: its id would be {id}.1", raw.id)));
         }
         if !ids.insert(raw.id.clone()) {
             return Err(reader.problem(at, format!("claim `{}` stands there twice", raw.id)));
         }
-        let test =
-            Test::read(&raw, &names).map_err(|what| reader.problem(at, format!("claim `{}`: {what}", raw.id)))?;
+        let problem = |what: String| reader.problem(at, format!("claim `{}`: {what}", raw.id));
         let measure = raw.measure.unwrap_or(first);
+        source.gives(measure).map_err(|what| problem(format!("is of {what}")))?;
+        let xs = matches!(measure.over(), Over::FanIn | Over::Flows).then(|| source.xs());
+        let test = Test::read(&raw, &source.curves(), xs.as_deref()).map_err(problem)?;
         claims.push(Claim { measure, id: raw.id, says: raw.says, place: raw.r#where, test, why: raw.why });
     }
     if claims.is_empty() {
@@ -344,44 +301,91 @@ fn read_figure(
     Ok(Figure { id, title: raw.title, source, draws: raw.draws, log: raw.log, claims })
 }
 
+impl Source {
+    /// The names of its curves.
+    fn curves(&self) -> Vec<String> {
+        match self {
+            Source::Runs { schemes, .. } => schemes.clone(),
+            Source::Model { curves, .. } => curves.iter().map(|c| c.name.clone()).collect(),
+        }
+    }
+
+    /// The numbers of senders or flows.
+    fn xs(&self) -> Vec<f64> {
+        let (Source::Runs { fan_in: xs, .. } | Source::Model { flows: xs, .. }) = self;
+        xs.iter().map(|&x| x.into()).collect()
+    }
+
+    /// Whether a measure can be read off it.
+    fn gives(&self, measure: Measure) -> Result<(), String> {
+        match (self, measure.over()) {
+            (Source::Model { .. }, Over::Flows) | (Source::Runs { .. }, Over::FanIn) => Ok(()),
+            (Source::Runs { fan_in, .. }, Over::Rounds | Over::Time) if fan_in.len() == 1 => Ok(()),
+            (Source::Runs { .. }, Over::Rounds | Over::Time) => {
+                Err("what is over rounds or over time, which is of one fan-in: give fan_in = [8]".into())
+            }
+            (Source::Runs { .. }, Over::Flows) => {
+                Err("a closed form, which no run gives: give [[figure.model]]".into())
+            }
+            (Source::Model { .. }, _) => Err("what only runs give: give a scenario".into()),
+        }
+    }
+}
+
+/// Whether numbers of senders or flows are some, and rise.
+fn rise(xs: &[u32]) -> bool {
+    !xs.is_empty() && xs.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+fn model(curves: Vec<ModelCurve>, flows: Option<Vec<u32>>) -> Result<Source, String> {
+    let Some(flows) = flows.filter(|flows| rise(flows)) else {
+        return Err("has a model: give flows = [10, 20], rising".into());
+    };
+    for (i, curve) in curves.iter().enumerate() {
+        if curve.rate.parse::<fanin_units::Rate>().is_err() {
+            return Err(format!("has a curve of `{}`, which is not a rate, such as \"10 Gbit/s\"", curve.rate));
+        }
+        if (curve.form == ModelForm::Window) != curve.window.is_some() {
+            return Err(format!("has curve `{}`: a window goes with form = \"window\" and with no other", curve.name));
+        }
+        if curves[..i].iter().any(|other| other.name == curve.name) {
+            return Err(format!("has curve `{}` twice", curve.name));
+        }
+    }
+    Ok(Source::Model { curves, flows })
+}
+
 fn runs(
     reader: &Reader,
     folder: &Path,
     scenario: Spanned<String>,
     schemes: Option<Vec<String>>,
     fan_in: Option<Vec<u32>>,
-    draws: Measure,
 ) -> Result<Source, PaperProblem> {
     let at = scenario.span().start;
     let scenario = scenario.into_inner();
+    if !folder.join(&scenario).is_file() {
+        return Err(reader.problem(at, format!("there is no `{scenario}` beside it")));
+    }
     let contenders = contenders(folder, &scenario, &[], &[])?;
     let labels: Vec<String> = contenders.iter().map(|c| c.label.clone()).collect();
     let schemes = schemes.unwrap_or_else(|| labels.clone());
+    if schemes.is_empty() {
+        return Err(reader.problem(at, "schemes = []: right would be some, or no such line for all"));
+    }
     if let Some(unknown) = schemes.iter().find(|scheme| !labels.contains(scheme)) {
         return Err(reader.problem(at, format!("{scenario} has no scheme `{unknown}`; it has {}", labels.join(", "))));
+    }
+    if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
+        return Err(reader.problem(at, format!("scheme `{twice}` stands there twice")));
     }
     let swept = contenders.first().map(|c| c.settings.sweep.fan_in.clone()).unwrap_or_default();
     let fan_in = fan_in.unwrap_or_else(|| swept.clone());
     if let Some(unknown) = fan_in.iter().find(|n| !swept.contains(n)) {
         return Err(reader.problem(at, format!("{scenario} does not sweep over {unknown} senders: {swept:?}")));
     }
-    if matches!(draws.over(), Over::Rounds | Over::Time) && fan_in.len() != 1 {
-        return Err(reader.problem(at, "a figure over rounds or over time is of one fan-in: give fan_in = [8]"));
+    if !rise(&fan_in) {
+        return Err(reader.problem(at, format!("fan_in = {fan_in:?}: right would be rising numbers of senders")));
     }
     Ok(Source::Runs { scenario, schemes, fan_in })
-}
-
-impl RawClaim {
-    pub(super) fn class(&self) -> &str {
-        &self.class
-    }
-
-    /// The x values that the claim is of.
-    pub(super) fn range(&self) -> Result<Range, String> {
-        match (&self.at, self.from, self.to) {
-            (Some(at), None, None) => Ok(Range::At(at.list())),
-            (None, from, to) => Ok(Range::Within(from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY))),
-            _ => Err("`at` stands alone, or `from` and `to` do".into()),
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! The classes of claims, and when each passes. Tolerances come from the class, never from a result.
 
 use super::curve::{Curve, Point};
-use super::file::{Curves, RawClaim};
 use crate::stats::{Interval, mean, six_digits, slope};
 
 /// The x values that a claim is of.
@@ -68,8 +67,6 @@ pub struct Judgement {
     pub expected: String,
 }
 
-const CLASSES: &str = "order, onset, level, factor, share, shape, none";
-
 impl Test {
     /// The class' name.
     pub fn class(&self) -> &'static str {
@@ -82,75 +79,6 @@ impl Test {
             Test::Shape { .. } => "shape",
             Test::None { .. } => "none",
         }
-    }
-
-    /// Reads a claim's class and what belongs to it; `names` are the figure's curves.
-    pub(super) fn read(raw: &RawClaim, names: &[String]) -> Result<Test, String> {
-        let curves = |curves: &Option<Curves>, key: &str| -> Result<Vec<String>, String> {
-            let Some(curves) = curves else { return Err(format!("class \"{}\" needs `{key}`", raw.class())) };
-            let curves = curves.names();
-            match curves.iter().find(|name| !names.contains(name)) {
-                Some(unknown) => Err(format!("no curve `{unknown}`; the figure has {}", names.join(", "))),
-                None => Ok(curves),
-            }
-        };
-        let one = |key: &Option<Curves>, name: &str| -> Result<String, String> {
-            match curves(key, name)?.as_slice() {
-                [one] => Ok(one.clone()),
-                _ => Err(format!("`{name}` is one curve")),
-            }
-        };
-        let need = |value: Option<f64>, key: &str| value.ok_or(format!("class \"{}\" needs `{key}`", raw.class()));
-        let range = raw.range()?;
-        Ok(match raw.class() {
-            "order" => Test::Order {
-                above: curves(&raw.above, "above")?,
-                below: curves(&raw.below, "below")?,
-                range,
-                whole: raw.whole.unwrap_or(false),
-            },
-            "onset" => {
-                let grid = raw.grid.clone().ok_or("class \"onset\" needs `grid`, the paper's own steps")?;
-                if raw.onset.is_some_and(|at| !grid.contains(&at)) {
-                    return Err(format!("`onset` is no step of the grid {grid:?}"));
-                }
-                Test::Onset { curves: curves(&raw.curve, "curve")?, at: raw.onset, past: raw.past, grid, range }
-            }
-            "level" => {
-                let bound = match (raw.value, raw.at_least, raw.at_most) {
-                    (Some(value), None, None) => Bound::Near(value),
-                    (None, Some(value), None) => Bound::AtLeast(value),
-                    (None, None, Some(value)) => Bound::AtMost(value),
-                    _ => return Err("class \"level\" needs one of `value`, `at_least`, `at_most`".into()),
-                };
-                Test::Level { curves: curves(&raw.curve, "curve")?, bound, range }
-            }
-            "factor" => {
-                let (times, at_least) = match (raw.value, raw.at_least) {
-                    (Some(times), None) => (times, false),
-                    (None, Some(times)) => (times, true),
-                    _ => return Err("class \"factor\" needs `value` or `at_least`".into()),
-                };
-                let over = one(&raw.over, "over")?;
-                Test::Factor { curves: curves(&raw.curve, "curve")?, over, times, at_least, range }
-            }
-            "share" => {
-                let over = raw.over.as_ref().map(|_| one(&raw.over, "over")).transpose()?;
-                Test::Share { curves: curves(&raw.curve, "curve")?, over, percent: need(raw.value, "value")?, range }
-            }
-            "shape" => {
-                let shape = match raw.shape.as_deref() {
-                    Some("rises") => Shape::Rises,
-                    Some("falls") => Shape::Falls,
-                    Some("flat") => Shape::Flat,
-                    Some("linear") => Shape::Linear,
-                    _ => return Err("class \"shape\" needs `shape`: rises, falls, flat or linear".into()),
-                };
-                Test::Shape { curves: curves(&raw.curve, "curve")?, shape, range }
-            }
-            "none" => Test::None { curves: curves(&raw.curve, "curve")?, range },
-            other => return Err(format!("unknown class \"{other}\"; the classes are {CLASSES}")),
-        })
     }
 
     /// Judges the claim by the figure's curves.
@@ -272,7 +200,7 @@ fn order(
     let wanted = if whole { (total * 9usize).div_ceil(10) } else { total };
     let missing = above.iter().chain(below).any(|name| !complete(&curve(name), range));
     let measured = match words.len() {
-        _ if total == 0 => NOTHING.into(),
+        _ if total == 0 || missing => NOTHING.into(),
         0 => format!("at all {total} points"),
         n if n <= 3 => format!("at {kept} of {total} points; not {}", words.join("; ")),
         n => format!("at {kept} of {total} points; not {}; and {} more", words[..3].join("; "), n - 3),
@@ -295,7 +223,7 @@ fn neighbours(grid: &[f64], at: f64) -> (f64, f64) {
 
 fn onset(curve: &Curve, at: Option<f64>, past: Option<f64>, grid: &[f64], range: &Range) -> (bool, String) {
     let points: Vec<&Point> = points(curve, range);
-    let Some(last) = points.last() else { return (false, NOTHING.into()) };
+    let Some(last) = points.last().filter(|_| complete(curve, range)) else { return (false, NOTHING.into()) };
     let found = match past {
         None => crate::stats::onset(&points.iter().map(|p| p.y.mean).collect::<Vec<_>>()),
         Some(limit) => {
@@ -303,15 +231,18 @@ fn onset(curve: &Curve, at: Option<f64>, past: Option<f64>, grid: &[f64], range:
             (0..points.len()).find(|&i| over(i) && over(i + 1))
         }
     };
-    let seeds = last.values.len();
+    let seeds = match last.values.len() {
+        1 => "of one seed".to_string(),
+        n => format!("means over {n} seeds"),
+    };
     match (found.map(|i| points[i].x), at) {
-        (None, at) => (at.is_none(), format!("no onset up to {} (means over {seeds} seeds)", last.x)),
+        (None, at) => (at.is_none(), format!("no onset up to {} ({seeds})", last.x)),
         (Some(x), at) => {
             let within = at.is_some_and(|at| {
                 let (lo, hi) = neighbours(grid, at);
                 (lo..=hi).contains(&x)
             });
-            (within, format!("onset at {x} (means over {seeds} seeds)"))
+            (within, format!("onset at {x} ({seeds})"))
         }
     }
 }
@@ -341,42 +272,52 @@ fn extreme(points: &[&Point], pick: fn(f64, f64) -> f64) -> String {
     figure(points.iter().map(|p| p.y.mean).reduce(pick).unwrap_or(0.0))
 }
 
+/// The curve's means over those of another, by x; `None` where one of them is missing, or there is nothing to divide by.
+fn ratios(curve: &Curve, over: &Curve, range: &Range) -> Option<Vec<(f64, f64)>> {
+    let ratio = |p: &&Point| over.at(p.x).filter(|o| o.y.mean != 0.0).map(|o| (p.x, six_digits(p.y.mean / o.y.mean)));
+    let ratios: Vec<_> = points(curve, range).iter().map(ratio).collect::<Option<_>>()?;
+    (complete(curve, range) && complete(over, range)).then_some(ratios)
+}
+
 fn factor(curve: &Curve, over: &Curve, times: f64, at_least: bool, range: &Range) -> (bool, String) {
-    let ratios: Vec<(f64, f64)> = points(curve, range)
-        .iter()
-        .filter_map(|p| over.at(p.x).filter(|o| o.y.mean != 0.0).map(|o| (p.x, p.y.mean / o.y.mean)))
-        .collect();
+    let Some(ratios) = ratios(curve, over, range) else { return (false, no_ratio(over, range)) };
     let fits = |r: f64| r >= times / 1.5 && (at_least || r <= times * 1.5);
     let words = ratios.iter().map(|(x, r)| format!("{}x at {x}", figure(*r))).collect::<Vec<_>>().join(", ");
-    match ratios.is_empty() || !complete(curve, range) {
-        true => (false, NOTHING.into()),
-        false => (ratios.iter().all(|&(_, r)| fits(r)), words),
+    (ratios.iter().all(|&(_, r)| fits(r)), words)
+}
+
+/// Why there is nothing to divide by.
+fn no_ratio(over: &Curve, range: &Range) -> String {
+    match points(over, range).iter().find(|p| p.y.mean == 0.0) {
+        Some(point) => format!("{} is 0 at {}", over.name, point.x),
+        None => NOTHING.into(),
     }
 }
 
 fn share(curve: &Curve, over: Option<&Curve>, percent: f64, range: &Range) -> (bool, String) {
-    let shares: Vec<(f64, f64)> = points(curve, range)
-        .iter()
-        .filter_map(|p| match over {
-            None => Some((p.x, p.y.mean)),
-            Some(over) => over.at(p.x).map(|o| (p.x, 100.0 * (p.y.mean / o.y.mean - 1.0))),
-        })
-        .collect();
+    let shares: Vec<(f64, f64)> = match over {
+        None if !complete(curve, range) => return (false, NOTHING.into()),
+        None => points(curve, range).iter().map(|p| (p.x, p.y.mean)).collect(),
+        Some(over) => match ratios(curve, over, range) {
+            // To six digits, as all that is reported: the last bit must not tip what lies on the edge.
+            Some(ratios) => ratios.into_iter().map(|(x, ratio)| (x, six_digits(100.0 * (ratio - 1.0)))).collect(),
+            None => return (false, no_ratio(over, range)),
+        },
+    };
     let words = shares.iter().map(|(x, s)| format!("{} % at {x}", figure(*s))).collect::<Vec<_>>().join(", ");
-    match shares.is_empty() || !complete(curve, range) {
-        true => (false, NOTHING.into()),
-        false => (shares.iter().all(|&(_, s)| (s - percent).abs() <= 5.0), words),
-    }
+    (shares.iter().all(|&(_, s)| (s - percent).abs() <= 5.0), words)
 }
 
 fn bent(curve: &Curve, shape: Shape, range: &Range) -> (bool, String) {
     let points = points(curve, range);
-    let (Some(first), Some(last)) = (points.first(), points.last()) else { return (false, NOTHING.into()) };
+    let [first, .., last] = points.as_slice() else { return (false, NOTHING.into()) };
+    if !complete(curve, range) {
+        return (false, NOTHING.into());
+    }
     if shape == Shape::Flat {
-        let change = 100.0 * (last.y.mean / first.y.mean - 1.0);
-        let words =
-            format!("{} at {}, {} at {}: {change:+.1} %", figure(first.y.mean), first.x, figure(last.y.mean), last.x);
-        return (change.abs() <= 10.0, words);
+        let (from, to) = (first.y.mean, last.y.mean);
+        let words = format!("{} at {}, {} at {}", figure(from), first.x, figure(to), last.x);
+        return ((to - from).abs() <= 0.1 * from.abs(), words);
     }
     let samples: Vec<(f64, f64)> = points.iter().flat_map(|p| p.values.iter().map(|&value| (p.x, value))).collect();
     let Some(fit) = slope(&samples) else { return (false, NOTHING.into()) };
@@ -418,3 +359,6 @@ fn none(curve: &Curve, range: &Range) -> (bool, String) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! (`expected.json`), and how far they hang on what the paper leaves open (`sensitivity.toml`, `sensitivity.json`).
 //! [`reproduce`] runs the scenarios, draws each figure's [`Curve`]s and judges the claims: a [`Scorecard`].
 
+mod claim;
 mod curve;
 mod expected;
 mod file;

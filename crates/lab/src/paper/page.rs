@@ -1,13 +1,16 @@
 //! The report of a reproduction: each figure redrawn in the paper's own axes, its claims and their verdicts beside it.
 
-use super::reproduce::{Chart, DrawnFigure, Reproduced};
-use super::scorecard::{Scorecard, ScoredFigure};
-use crate::Manifest;
-use crate::report::{Page, text};
+use super::curve::Curve;
+use super::measure::{Measure, Over};
+use super::reproduce::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
+use super::scorecard::{Scorecard, ScoredClaim, ScoredFigure};
+use crate::report::{Page, quoted, text, thinned};
 
 /// What the charts' code reads.
 #[derive(serde::Serialize)]
 struct Data<'a> {
+    /// The version of this form.
+    schema: u32,
     /// What tells this page from a comparison's.
     kind: &'static str,
     figures: Vec<Drawn<'a>>,
@@ -15,70 +18,203 @@ struct Data<'a> {
 
 #[derive(serde::Serialize)]
 struct Drawn<'a> {
+    paper: &'a str,
     id: &'a str,
     log: bool,
-    charts: &'a [Chart],
+    charts: Vec<DrawnChart<'a>>,
+}
+
+#[derive(serde::Serialize)]
+struct DrawnChart<'a> {
+    measure: Measure,
+    x: &'static str,
+    y: &'static str,
+    /// Whether a value stands until the next.
+    steps: bool,
+    curves: Vec<DrawnCurve<'a>>,
+}
+
+/// A curve by columns; `lo` and `hi` are empty where every point is of one run.
+#[derive(serde::Serialize)]
+struct DrawnCurve<'a> {
+    name: &'a str,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    lo: Vec<f64>,
+    hi: Vec<f64>,
+}
+
+/// A chart shows no more points of a curve over time than these.
+const MOST_POINTS: usize = 4_000;
+
+impl<'a> DrawnCurve<'a> {
+    fn new(curve: &'a Curve) -> DrawnCurve<'a> {
+        let points = &curve.points;
+        let name = curve.name.as_str();
+        if points.iter().all(|p| p.values.len() == 1) {
+            let all: Vec<(f64, f64)> = points.iter().map(|p| (p.x, p.y.mean)).collect();
+            let (x, y) = thinned(&all, f64::INFINITY, MOST_POINTS).into_iter().unzip();
+            return DrawnCurve { name, x, y, lo: Vec::new(), hi: Vec::new() };
+        }
+        DrawnCurve {
+            name,
+            x: points.iter().map(|p| p.x).collect(),
+            y: points.iter().map(|p| p.y.mean).collect(),
+            lo: points.iter().map(|p| p.y.lo).collect(),
+            hi: points.iter().map(|p| p.y.hi).collect(),
+        }
+    }
+}
+
+impl<'a> DrawnChart<'a> {
+    fn new(chart: &'a Chart) -> DrawnChart<'a> {
+        DrawnChart {
+            measure: chart.measure,
+            x: chart.x,
+            y: chart.y,
+            steps: chart.measure.over() == Over::Time,
+            curves: chart.curves.iter().map(DrawnCurve::new).collect(),
+        }
+    }
+}
+
+impl<'a> Drawn<'a> {
+    fn new(paper: &'a str, figure: &'a DrawnFigure) -> Drawn<'a> {
+        let charts = figure.charts.iter().map(DrawnChart::new).collect();
+        Drawn { paper, id: &figure.id, log: figure.log, charts }
+    }
 }
 
 impl Reproduced {
     /// The page, in one file that asks for no other.
-    pub fn html(&self, card: &Scorecard, manifest: &Manifest) -> String {
-        let figures = || self.papers.iter().flat_map(|p| &p.figures);
-        let drawn = figures().map(|f| Drawn { id: &f.id, log: f.log, charts: &f.charts }).collect();
-        let data = serde_json::to_string(&Data { kind: "scorecard", figures: drawn }).unwrap_or_default();
-        let names: Vec<&str> = self.papers.iter().map(|p| p.name.as_str()).collect();
-        let (passed, all) = (card.claims().filter(|(_, c)| c.verdict == "pass").count(), card.claims().count());
-        let mut body = format!(
-            "<header>\n<p class=\"kicker\">fanin reproduce · {}</p>\n<h1>{passed} of {all} published claims hold</h1>\n\
-             <p class=\"setting\">{}</p>\n</header>\n<main>\n",
-            text(&names.join(" ")),
-            match self.mode {
-                super::Mode::Full => "the papers' full settings",
-                super::Mode::Quick => "quick: fewer seeds and shorter runs than the papers'",
-            }
-        );
+    pub fn html(&self, card: &Scorecard) -> String {
+        let drawn =
+            self.papers.iter().flat_map(|paper| paper.figures.iter().map(|figure| Drawn::new(&paper.name, figure)));
+        let data = Data { schema: 1, kind: "scorecard", figures: drawn.collect() };
+        let names = self.papers.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
+        let mut body = head(&names, &self.conditions, card) + &nav(card) + "<main>\n" + &overview(card);
         for (paper, scored) in self.papers.iter().zip(&card.papers) {
             body += &format!("<section class=\"paper\">\n<h2>{}</h2>\n", text(&paper.title));
-            for (figure, scored) in paper.figures.iter().zip(&scored.figures) {
-                body += &figure_html(&paper.name, figure, scored);
+            for figure in &scored.figures {
+                body += &figure_html(figure, &command(&paper.name, &figure.id, &self.conditions));
             }
             body += "</section>\n";
         }
-        body += &format!("<p class=\"origin\">fanin {}</p>\n</main>\n", text(&manifest.version));
-        Page { title: &format!("{}: fanin", names.join(", ")), body: &body, data: &data }.html()
+        body += &format!(
+            "<p class=\"origin\">fanin {}. Every value that is drawn, seed by seed, stands in <code>figures.csv</code> beside \
+             this page.</p>\n</main>\n",
+            text(&card.fanin)
+        );
+        // Numbers and texts: there is nothing in them that JSON lacks.
+        let data = serde_json::to_string(&data).unwrap_or_default();
+        Page { title: &format!("{names}: fanin"), body: &body, data: &data }.html()
     }
 }
 
-fn figure_html(paper: &str, figure: &DrawnFigure, scored: &ScoredFigure) -> String {
-    let mut html = format!(
-        "<section class=\"paper-figure\" id=\"{id}\">\n<h3>{id} · {}</h3>\n<div class=\"charts\" data-figure=\"{id}\"></div>\n\
-         <ul class=\"claims\">\n",
-        text(&figure.title),
-        id = text(&figure.id),
-    );
-    for claim in &scored.claims {
-        let robust = match claim.robust {
-            Some(false) => " <span class=\"fragile\">fragile</span>",
-            _ => "",
-        };
-        html += &format!(
-            "<li class=\"claim {verdict}\"><p class=\"head\"><span class=\"chip {verdict}\">{verdict}</span> <b>{}</b> {}{robust}</p>\
-             <p>{}, {}: measured {}; passes with {}.</p>",
-            text(&claim.id),
-            text(&claim.says),
-            text(&claim.r#where),
-            claim.class,
-            text(&claim.measured),
-            text(&claim.expected),
-            verdict = claim.verdict,
-        );
-        if let Some(why) = &claim.why {
-            html += &format!("<p class=\"why\">{}</p>", text(why));
-        }
-        html += "</li>\n";
+/// The command that makes one figure under the same conditions.
+fn command(paper: &str, figure: &str, conditions: &Conditions) -> String {
+    let mut command = format!("fanin reproduce {} --figure {}", quoted(paper), quoted(figure));
+    if conditions.mode == Mode::Quick {
+        command += " --quick";
     }
-    html + &format!(
-        "</ul>\n<pre tabindex=\"0\" class=\"command\">fanin reproduce {paper} --figure {}</pre>\n</section>\n",
-        text(&figure.id)
+    if let Some(seeds) = conditions.seeds {
+        command += &format!(" --seeds {seeds}");
+    }
+    if let Some(first) = conditions.first_seed {
+        command += &format!(" --first-seed {first}");
+    }
+    conditions.set.iter().fold(command, |command, set| format!("{command} --set {}", quoted(&set.assignment)))
+}
+
+fn held<'a>(claims: impl Iterator<Item = &'a ScoredClaim>) -> (usize, usize) {
+    claims.fold((0, 0), |(held, all), claim| (held + usize::from(claim.verdict == "pass"), all + 1))
+}
+
+fn head(names: &str, conditions: &Conditions, card: &Scorecard) -> String {
+    let (passed, all) = held(card.claims().map(|(_, claim)| claim));
+    let mode = match conditions.mode {
+        Mode::Full => "the papers’ full settings",
+        Mode::Quick => "quick: fewer seeds and shorter runs than the papers’",
+    };
+    let set: String = conditions.set.iter().map(|set| format!("; with {}", set.assignment)).collect();
+    format!(
+        "<header>\n<p class=\"kicker\">fanin reproduce · {}</p>\n<h1>{passed} of {all} published claims hold</h1>\n\
+         <p class=\"setting\">{mode}{}</p>\n</header>\n",
+        text(names),
+        text(&set)
+    )
+}
+
+/// A link a figure; the charts' code adds the button for colours.
+fn nav(card: &Scorecard) -> String {
+    let figures = card.papers.iter().flat_map(|p| &p.figures);
+    let link = |f: &ScoredFigure| format!("<a href=\"#{id}\">{id}</a>\n", id = text(&f.id));
+    format!(
+        "<nav class=\"bar figures\" aria-label=\"Figures\">\n<div class=\"links\">\n{}</div>\n</nav>\n",
+        figures.map(link).collect::<String>()
+    )
+}
+
+/// Which figures hold, at a glance.
+fn overview(card: &Scorecard) -> String {
+    let mut rows = String::new();
+    for paper in &card.papers {
+        for figure in &paper.figures {
+            let (passed, all) = held(figure.claims.iter());
+            let fragile = match figure.claims.iter().filter(|c| c.robust == Some(false)).count() {
+                0 if figure.claims.iter().all(|c| c.robust.is_none()) => "not tried".into(),
+                0 => "none".into(),
+                n => n.to_string(),
+            };
+            let chip = if passed == all { "pass" } else { "fail" };
+            rows += &format!(
+                "<tr><th scope=\"row\">{}</th><td><a href=\"#{id}\">{id}</a></td><td class=\"words\">{}</td>\
+                 <td><span class=\"chip {chip}\">{passed} of {all}</span></td><td>{fragile}</td></tr>\n",
+                text(&paper.paper),
+                text(&figure.title),
+                id = text(&figure.id),
+            );
+        }
+    }
+    format!(
+        "<section aria-labelledby=\"overview\">\n<h2 id=\"overview\">Overview</h2>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"overview\">\n<table class=\"overview\">\n\
+         <thead><tr><th scope=\"col\">paper</th><th scope=\"col\">figure</th><th scope=\"col\" class=\"words\">what it shows</th>\
+         <th scope=\"col\">claims held</th><th scope=\"col\">fragile</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
+         <p class=\"note\">A claim’s class sets its tolerance; it is fragile where its verdict changes within the plausible range \
+         of something that the paper leaves open.</p>\n</section>\n"
+    )
+}
+
+fn figure_html(figure: &ScoredFigure, command: &str) -> String {
+    let id = text(&figure.id);
+    let mut html = format!(
+        "<section class=\"paper-figure\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h3 id=\"{id}-title\">{id} · {}</h3>\n\
+         <div class=\"beside\">\n<div class=\"charts\" data-figure=\"{id}\"><noscript><p>The charts need JavaScript; nothing is \
+         fetched.</p></noscript></div>\n<ul class=\"claims\">\n",
+        text(&figure.title),
+    );
+    for claim in &figure.claims {
+        html += &claim_html(claim);
+    }
+    html + &format!("</ul>\n</div>\n<pre tabindex=\"0\" class=\"command\">{}</pre>\n</section>\n", text(command))
+}
+
+fn claim_html(claim: &ScoredClaim) -> String {
+    let fragile = match claim.robust {
+        Some(false) => " <span class=\"chip fragile\">fragile</span>",
+        _ => "",
+    };
+    let why = claim.why.as_deref().map_or(String::new(), |why| format!("<p class=\"why\">{}</p>", text(why)));
+    format!(
+        "<li class=\"claim {verdict}\"><p class=\"head\"><span class=\"chip {verdict}\">{verdict}</span>{fragile} <b>{}</b> {}</p>\
+         <p class=\"seen\">Measured {}; passes with {} ({}; {}).</p>{why}</li>\n",
+        text(&claim.id),
+        text(&claim.says),
+        text(&claim.measured),
+        text(&claim.expected),
+        claim.class,
+        text(&claim.r#where),
+        verdict = claim.verdict,
     )
 }

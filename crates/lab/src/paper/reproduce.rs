@@ -52,13 +52,18 @@ impl Setting {
     pub fn everywhere(assignment: &str) -> Setting {
         Setting { assignment: assignment.into(), scenarios: Vec::new() }
     }
+
+    /// Whether it sets a key of this scenario.
+    pub fn is_of(&self, scenario: &str) -> bool {
+        self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
+    }
 }
 
 /// What came out.
 #[derive(Clone, Debug)]
 pub struct Reproduced {
-    /// Full or quick.
-    pub mode: Mode,
+    /// How they were reproduced.
+    pub conditions: Conditions,
     /// The papers, in the order that was asked for.
     pub papers: Vec<DrawnPaper>,
     /// Runs that came from the cache.
@@ -98,7 +103,7 @@ pub struct DrawnFigure {
 }
 
 /// One chart.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug)]
 pub struct Chart {
     /// What is drawn.
     pub measure: Measure,
@@ -166,7 +171,7 @@ pub fn reproduce(
 ) -> Result<Reproduced, Unreproduced> {
     let start = clock();
     let mut out = Reproduced {
-        mode: conditions.mode,
+        conditions: conditions.clone(),
         papers: Vec::new(),
         cached_runs: 0,
         wall: Duration::ZERO,
@@ -175,21 +180,20 @@ pub fn reproduce(
     };
     let mut work = Vec::new();
     for paper in papers {
-        work.push(plan(paper, wanted, conditions)?);
+        work.push((Sensitivity::read(&paper.folder)?, plan(paper, wanted, conditions)?));
     }
     let mut tally = Tally {
         done: 0,
-        total: work.iter().flatten().map(|b| b.specs.len()).sum(),
+        total: work.iter().flat_map(|(_, batches)| batches).map(|b| b.specs.len()).sum(),
         elapsed: Duration::ZERO,
         tell: progress,
     };
-    for (paper, batches) in papers.iter().zip(&work) {
+    for (paper, (sensitivity, batches)) in papers.iter().zip(&work) {
         let mut measured = Measured::default();
         for batch in batches {
             measured.run(lab, batch, &mut tally)?;
         }
-        let sensitivity = Sensitivity::read(&paper.folder)?;
-        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| draw(f, &measured, &sensitivity)).collect();
+        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| draw(f, &measured, sensitivity)).collect();
         out.papers.push(DrawnPaper { name: paper.name.clone(), title: paper.title.clone(), figures });
         out.cached_runs += measured.cached;
         out.cpu += measured.cpu;
@@ -224,8 +228,8 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
     let mut batches = Vec::new();
     for (scenario, wanted) in scenarios {
         let quick = conditions.mode == Mode::Quick;
-        let meant = |s: &&Setting| s.scenarios.is_empty() || s.scenarios.iter().any(|name| name == scenario);
-        let set: Vec<String> = conditions.set.iter().filter(meant).map(|s| s.assignment.clone()).collect();
+        let set: Vec<String> =
+            conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
         for contender in paper.contenders(scenario, quick, &set)? {
             let Some(measures) = wanted.get(&contender.label) else { continue };
             for watched in [false, true] {

@@ -86,7 +86,7 @@ impl Scorecard {
         Scorecard {
             schema: 1,
             fanin: version.into(),
-            mode: reproduced.mode,
+            mode: reproduced.conditions.mode,
             wall_s: six_digits(reproduced.wall.as_secs_f64()),
             cpu_s: six_digits(reproduced.cpu.as_secs_f64()),
             cached_runs: reproduced.cached_runs,

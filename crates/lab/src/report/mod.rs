@@ -27,6 +27,7 @@ use rows::ReportRow;
 use story::Story;
 
 pub(crate) use page::{Page, text};
+pub(crate) use story::thinned;
 
 /// Everything that the page shows; the JSON in it has this form.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -142,7 +143,8 @@ fn command(arguments: &[String]) -> String {
     text
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./,:=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

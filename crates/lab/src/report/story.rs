@@ -1,5 +1,7 @@
 //! What happened inside one run of a scheme: the run is watched again, and its round that tells most is kept.
 
+use std::cmp::Ordering;
+use std::ops::Sub;
 use std::sync::atomic::AtomicBool;
 
 use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
@@ -295,7 +297,10 @@ fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
 
 /// At most about `most` points: of neighbours no further apart than `apart` the first, the least, the largest and the
 /// last are kept, so that no peak and no fall is lost.
-fn thinned(points: &[(u64, u64)], apart: u64, most: usize) -> Vec<(u64, u64)> {
+pub(crate) fn thinned<T>(points: &[(T, T)], apart: T, most: usize) -> Vec<(T, T)>
+where
+    T: Copy + PartialOrd + Sub<Output = T>,
+{
     if points.len() <= most {
         return points.to_vec();
     }
@@ -305,9 +310,9 @@ fn thinned(points: &[(u64, u64)], apart: u64, most: usize) -> Vec<(u64, u64)> {
     while !rest.is_empty() {
         let near = rest.windows(2).take(group - 1).take_while(|pair| pair[1].0 - pair[0].0 <= apart).count();
         let (these, others) = rest.split_at(near + 1);
-        let by_value = |i: &usize| these[*i].1;
-        let least = (0..=near).min_by_key(by_value).unwrap_or(0);
-        let largest = (0..=near).max_by_key(by_value).unwrap_or(0);
+        let by_value = |i: &usize, j: &usize| these[*i].1.partial_cmp(&these[*j].1).unwrap_or(Ordering::Equal);
+        let least = (0..=near).min_by(by_value).unwrap_or(0);
+        let largest = (0..=near).max_by(by_value).unwrap_or(0);
         let mut indices = [0, least, largest, near];
         indices.sort_unstable();
         for (i, &index) in indices.iter().enumerate() {

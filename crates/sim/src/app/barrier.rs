@@ -197,6 +197,7 @@ impl<P: Probe> App<P> for Barrier {
             payload_bytes: self.servers.iter().map(|s| world.delivered(s.connection.opener)).sum(),
             measured: world.now.since(self.began),
             rounds: self.round.into(),
+            ..Record::default()
         }
     }
 }

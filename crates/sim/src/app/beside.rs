@@ -39,7 +39,7 @@ impl<P: Probe> App<P> for Beside<P> {
 
     fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
         match self.poisson.transfers.own(endpoint) {
-            true => self.poisson.transfers.end(world, endpoint),
+            true => drop(self.poisson.transfers.end(world, endpoint)),
             false => self.pass(world, |workload, world| workload.awake(world, endpoint)),
         }
     }

@@ -4,13 +4,14 @@ mod barrier;
 mod beside;
 mod listed;
 mod long;
+mod mapreduce;
 mod one_shot;
 mod poisson;
 mod shuffle;
 mod transfers;
 mod web_search;
 
-use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, Totals};
+use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, TaskRow, Totals};
 use fanin_units::Time;
 
 use crate::link::Link;
@@ -42,6 +43,7 @@ pub(crate) struct Record {
     pub measured: Time,
     /// Rounds or queries completed.
     pub rounds: u64,
+    pub tasks: Vec<TaskRow>,
 }
 
 /// The application of a spec.
@@ -51,6 +53,7 @@ pub(crate) fn new<P: Probe + 'static>(spec: &RunSpec) -> Box<dyn App<P>> {
         Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
         Kind::WebSearch => Box::new(web_search::WebSearch::new(spec)),
         Kind::Long => Box::new(long::Long::new(spec)),
+        Kind::MapReduce => Box::new(mapreduce::MapReduce::new(spec)),
         Kind::Flows => Box::new(listed::Listed::new(spec)),
         Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => return Box::new(poisson::Alone::new(spec)),
@@ -105,8 +108,9 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
         in_flight_packets: world.net.in_flight(),
     };
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
-    let (flows, queries, ports) = (record.flows, record.queries, ports(world));
-    RunTables { totals, flows, queries, ports, engine, ..RunTables::default() }
+    let (flows, queries, tasks, ports) = (record.flows, record.queries, record.tasks, ports(world));
+    let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
+    RunTables { totals, flows, queries, tasks, latency, ports, engine, ..RunTables::default() }
 }
 
 /// The longest queue at the port where the workload's bytes come together.

@@ -97,6 +97,7 @@ impl<P: Probe> App<P> for OneShot {
                 .sum(),
             measured: Time(world.now.0 - start),
             rounds: whole.into(),
+            ..Record::default()
         }
     }
 }

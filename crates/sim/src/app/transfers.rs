@@ -24,6 +24,9 @@ impl Transfers {
     pub fn start<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, (from, to): (u32, u32), bytes: u64) {
         let ideal = world.ideal(from, to, bytes);
         let connection = world.connect(from, to);
+        if let Some(latencies) = &mut world.latencies {
+            latencies.classify(connection.opener, kind);
+        }
         let number = self.rows.len() as u32;
         self.of.resize(connection.opener as usize / 2 + 1, NONE);
         self.of[connection.opener as usize / 2] = number;
@@ -54,11 +57,13 @@ impl Transfers {
         self.of.get(endpoint as usize / 2).is_some_and(|&number| number != NONE)
     }
 
-    /// The last byte of a flow is there.
-    pub fn end<P: Probe>(&mut self, world: &World<P>, endpoint: u32) {
-        let row = &mut self.rows[self.of[endpoint as usize / 2] as usize];
+    /// The last byte of a flow is there: the flow's number, in the order of starts.
+    pub fn end<P: Probe>(&mut self, world: &World<P>, endpoint: u32) -> u32 {
+        let number = self.of[endpoint as usize / 2];
+        let row = &mut self.rows[number as usize];
         row.fct_ps = Some(world.now.0 - row.start_ps);
         self.missing -= 1;
+        number
     }
 
     /// A row each, in the order of their starts; times count from `begun_ps`.

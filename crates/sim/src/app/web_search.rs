@@ -164,6 +164,7 @@ impl<P: Probe> App<P> for WebSearch {
             payload_bytes: self.payload,
             measured: world.now,
             rounds: self.query.into(),
+            ..Record::default()
         }
     }
 }

@@ -1,0 +1,202 @@
+//! Bad input to `fanin reproduce`: refused before anything runs, with file and line.
+
+use std::fs;
+use std::path::Path;
+
+use crate::reproducing::{tiny, with_papers};
+
+/// A claims file in which one text stands in place of another is refused with what is told.
+fn refused(from: &str, to: &str, told: &str) {
+    let place = tiny();
+    let path = place.path("papers/tiny/claims.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "the fixture has no {from:?}");
+    fs::write(&path, text.replacen(from, to, 1)).unwrap();
+    let message = place.refuses(&["reproduce", "tiny", "--out", "results"]);
+    assert!(message.contains(told), "{to:?} says {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    assert!(!place.path("results").exists() && !place.cache().exists(), "{to:?}: something was begun");
+}
+
+/// The line on which a text of the fixture's claims file stands first, as messages say it.
+fn line(needle: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/papers/tiny/claims.toml");
+    let text = fs::read_to_string(path).unwrap();
+    let line = text.lines().position(|line| line == needle).unwrap() + 1;
+    format!("papers/tiny/claims.toml:{line}: ")
+}
+
+/// The line on which a claim of the fixture begins.
+fn claim(id: &str) -> String {
+    let at = line(&format!("id = \"{id}\""));
+    let number: usize = at.rsplit(':').nth(1).unwrap().parse().unwrap();
+    at.replace(&format!(":{number}: "), &format!(":{}: claim `{id}`: ", number - 1))
+}
+
+#[test]
+fn unknown_papers_and_figures_name_the_known_ones() {
+    let place = with_papers(&["tiny", "other"]);
+    let message = place.refuses(&["reproduce", "tinny"]);
+    assert!(message.contains("unknown paper `tinny`; the papers are other, tiny, or all"), "{message}");
+    let message = place.refuses(&["reproduce", "tiny", "--figure", "T-9"]);
+    assert!(message.contains("--figure T-9: no such figure; there are T-1, T-2, T-3"), "{message}");
+    let output = place.fanin(&["reproduce", "all", "--papers-in", "gone"]);
+    assert_eq!(output.status.code(), Some(3));
+}
+
+#[test]
+fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
+    let one = claim("T-1.1");
+    let cases = [
+        (
+            "\"level\"",
+            "\"lvel\"",
+            "unknown class \"lvel\"; the classes are order, onset, level, factor, share, shape, none",
+        ),
+        ("at_least = 1\n", "", "class \"level\" needs one of `value`, `at_least`, `at_most`"),
+        ("at_least = 1\n", "at_least = 1\nat_most = 2\n", "class \"level\" needs one of"),
+        (
+            "at_least = 1\n",
+            "at_least = 1\nshape = \"flat\"\n",
+            "class \"level\" has no key `shape`; it has curve, value",
+        ),
+        ("curve = [\"newreno\", \"dctcp\"]\n", "", "class \"level\" needs `curve`"),
+        ("curve = [\"newreno\", \"dctcp\"]\n", "curve = []\n", "class \"level\" needs `curve`"),
+        ("[\"newreno\", \"dctcp\"]", "[\"newreno\", \"cubic\"]", "no curve `cubic`; the figure has newreno, dctcp"),
+        ("at_least = 1\n", "at_least = 1\nat = 3\n", "nothing is measured at 3; the figure has [2.0, 4.0, 8.0]"),
+        ("at_least = 1\n", "at_least = 1\nat = []\n", "`at` names no point"),
+        ("at_least = 1\n", "at_least = 1\nat = 2\nto = 4\n", "`at` stands alone, or `from` and `to` do"),
+        ("at_least = 1\n", "at_least = 1\nfrom = 5\nto = 7\n", "nothing is measured from `from` to `to`"),
+        ("at_least = 1\n", "at_least = 1\nmeasure = \"cwnd_segments\"\n", "is of what is over rounds or over time"),
+        (
+            "at_least = 1\n",
+            "at_least = 1\nmeasure = \"incast_probability\"\n",
+            "is of a closed form, which no run gives",
+        ),
+    ];
+    for (from, to, told) in cases {
+        refused(from, to, &format!("{one}{told}"));
+    }
+    refused("over = \"dctcp\"\n", "", &format!("{}class \"factor\" needs `over`", claim("T-1.2")));
+    refused("grid = [2, 4, 8]\n", "", &format!("{}class \"onset\" needs `grid`", claim("T-1.4")));
+    refused("grid = [2, 4, 8]\n", "grid = [2, 8, 4]\n", &format!("{}the steps of `grid` must rise", claim("T-1.4")));
+    refused("grid = [2, 4, 8]\n", "grid = [2, 4]\nonset = 3\n", "`onset` is no step of the grid [2.0, 4.0]");
+    refused(
+        "shape = \"rises\"\n",
+        "shape = \"curly\"\n",
+        "class \"shape\" needs `shape`: rises, falls, flat or linear",
+    );
+    refused("above = \"doubling\"\n", "", &format!("{}class \"order\" needs `above`", claim("T-3.1")));
+    // What the reader of TOML says stands at the line of the claim or of the key.
+    refused("at_least = 1\n", "at_least = 1\nvaleu = 2\n", "unknown field `valeu`");
+    refused("says = \"Both move something\"\n", "", "missing field `says`");
+    refused("measure = \"drops\"", "measure = \"time\"", "unknown variant `time`, expected one of `goodput_mbps`");
+}
+
+#[test]
+fn every_message_of_the_reader_of_toml_has_its_line() {
+    for (from, to) in [
+        ("at_least = 1\n", "at_least = 1\nvaleu = 2\n"),
+        ("says = \"Both move something\"\n", ""),
+        ("title = \"Goodput over senders\"\n", ""),
+        ("measure = \"drops\"", "measure = \"time\""),
+        ("draws = [\"round_end_ms\"]", "draws = [\"rounds\"]"),
+        ("seeds = 2", "seeds = -2"),
+    ] {
+        let place = tiny();
+        let path = place.path("papers/tiny/claims.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let before = text[..text.find(from).unwrap()].matches('\n').count() + 1;
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        let message = place.refuses(&["reproduce", "tiny"]);
+        let told = message.split("claims.toml:").nth(1).and_then(|rest| rest.split(':').next()?.parse::<usize>().ok());
+        let told = told.unwrap_or_else(|| panic!("no line: {message}"));
+        // A key that is missing has no line of its own: then that of the table's head is told.
+        assert!((before.saturating_sub(4)..=before + 1).contains(&told), "line {told} for {before}: {message}");
+    }
+}
+
+#[test]
+fn ids_stand_once_and_under_their_figure() {
+    refused("id = \"T-1.2\"", "id = \"T-1.1\"", "claim `T-1.1` stands there twice");
+    refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}figure `T-1` stands there twice", line("id = \"T-2\"")));
+    refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
+    refused("id = \"T-1.2\"", "id = \"T-1.\"", "claim `T-1.` of figure `T-1`: its id would be T-1.1");
+}
+
+#[test]
+fn a_figure_that_cannot_be_drawn_is_refused() {
+    let three = line("id = \"T-3\"");
+    for (from, to, told) in [
+        ("draws = [\"round_end_ms\"]", "draws = []", format!("{}figure `T-2` draws nothing", line("id = \"T-2\""))),
+        ("fan_in = [4]\n", "", format!("{}figure `T-2` draws what is over rounds or over time", line("id = \"T-2\""))),
+        ("fan_in = [4]", "fan_in = [5]", "rounds.toml does not sweep over 5 senders: [2, 4]".into()),
+        ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: right would be rising numbers of senders".into()),
+        ("fan_in = [4]", "fan_in = []", "fan_in = []: right would be rising".into()),
+        (
+            "fan_in = [4]",
+            "fan_in = [4]\nschemes = [\"cubic\"]",
+            "rounds.toml has no scheme `cubic`; it has newreno".into(),
+        ),
+        ("fan_in = [4]", "fan_in = [4]\nschemes = []", "schemes = []".into()),
+        ("fan_in = [4]", "fan_in = [4]\nflows = [4]", "figure `T-2` needs either a scenario".into()),
+        (
+            "\"rounds.toml\"",
+            "\"gone.toml\"",
+            format!("{}there is no `gone.toml` beside it", line("scenario = \"rounds.toml\"")),
+        ),
+        ("flows = [20, 40, 60, 80]\n", "", format!("{three}figure `T-3` has a model: give flows")),
+        ("[\"incast_probability\"]", "[\"goodput_mbps\"]", format!("{three}figure `T-3` draws what only runs give")),
+        (
+            "rate = \"1 Gbit/s\"",
+            "rate = \"fast\"",
+            format!("{three}figure `T-3` has a curve of `fast`, which is not a rate"),
+        ),
+        ("form = \"doubles\"", "form = \"window\"", "a window goes with form = \"window\" and with no other".into()),
+        ("\"by one\"\nrate", "\"doubling\"\nrate", format!("{three}figure `T-3` has curve `doubling` twice")),
+    ] {
+        refused(from, to, &told);
+    }
+}
+
+#[test]
+fn quick_settings_that_do_not_resolve_are_refused_even_by_a_full_run() {
+    let set = line("set = [\"workload.duration=2 ms\"]");
+    refused("workload.duration=2 ms", "workload.durtion=2 ms", &format!("{set}quick: "));
+    refused("seeds = 2", "seeds = 0", &format!("{}no seeds", line("seeds = 2")));
+}
+
+#[test]
+fn a_scenario_with_an_impossible_combination_of_schemes_is_refused_with_its_own_line() {
+    let place = tiny();
+    let path = place.path("papers/tiny/rounds.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("\"newreno\"", "\"newreno+ecn\"")).unwrap();
+    let message = place.refuses(&["reproduce", "tiny", "--figure", "T-1"]);
+    assert!(message.contains("papers/tiny/rounds.toml:2: scheme `newreno+ecn` cannot work"), "{message}");
+    assert!(!place.cache().exists());
+}
+
+#[test]
+fn a_setting_that_does_not_resolve_is_refused_as_it_was_written() {
+    let place = tiny();
+    let message = place.refuses(&["reproduce", "tiny", "--set", "workload.duration=2"]);
+    assert!(message.contains("--set workload.duration=2: `workload.duration`"), "{message}");
+    fs::write(place.path("papers/tiny/expected.json"), "{}").unwrap();
+    let message = place.refuses(&["reproduce", "tiny", "--out", "results"]);
+    assert!(message.contains("expected.json: ") && message.contains("`--record` writes it anew"), "{message}");
+    assert!(!place.path("results").exists() && !place.cache().exists());
+}
+
+#[test]
+fn open_parameters_that_cannot_be_moved_are_refused_before_anything_runs() {
+    let place = tiny();
+    let message = place.refuses(&["reproduce", "tiny", "--sensitivity"]);
+    assert!(message.contains("papers/tiny/sensitivity.toml: "), "{message}");
+    let ranges =
+        "seeds = 1\n[[parameter]]\nkey = \"host.servce_time\"\nvalue = \"0 us\"\nends = [\"1 us\"]\nwhy = \"a test\"\n";
+    fs::write(place.path("papers/tiny/sensitivity.toml"), ranges).unwrap();
+    let message = place.refuses(&["reproduce", "tiny", "--sensitivity"]);
+    assert!(message.contains("did you mean `host.service_time`?"), "{message}");
+    assert!(!place.cache().exists());
+}

@@ -1,0 +1,203 @@
+//! `fanin reproduce` on a tiny paper: scorecards, verdicts that are recorded, and what must not move them.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{Place, err};
+
+/// A folder with papers that are the tiny one under these names.
+pub fn with_papers(names: &[&str]) -> Place {
+    let place = Place::with("");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/papers/tiny");
+    for name in names {
+        let folder = place.path("papers").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        for entry in fs::read_dir(&fixture).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+    }
+    place
+}
+
+pub fn tiny() -> Place {
+    with_papers(&["tiny"])
+}
+
+fn card(place: &Place, arguments: &[&str]) -> Value {
+    serde_json::from_str(&place.says(&[&["reproduce", "tiny", "--json"], arguments].concat())).unwrap()
+}
+
+/// The card without what may differ from one time to the next.
+fn result(mut card: Value) -> String {
+    for cost in ["wall_s", "cpu_s", "cached_runs"] {
+        assert!(card.as_object_mut().unwrap().remove(cost).is_some(), "{cost}");
+    }
+    card.to_string()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+#[test]
+fn the_scorecard_has_the_fields_of_the_contract() {
+    let place = tiny();
+    let told = card(&place, &["--out", "results"]);
+    let written = fs::read_to_string(place.path("results/scorecard.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), told, "what is written is what is printed");
+    assert_eq!(keys(&told), ["cached_runs", "cpu_s", "fanin", "mode", "papers", "schema", "wall_s"]);
+    assert_eq!((&told["schema"], &told["mode"]), (&1.into(), &"full".into()));
+    let paper = &told["papers"][0];
+    assert_eq!((keys(paper), &paper["paper"]), (vec!["figures", "paper"], &"tiny".into()));
+    assert_eq!(paper["figures"].as_array().unwrap().len(), 3);
+    assert_eq!(keys(&paper["figures"][0]), ["claims", "id", "title"]);
+    let common = ["class", "expected", "id", "measured", "robust", "says", "verdict", "where"];
+    for figure in paper["figures"].as_array().unwrap() {
+        for claim in figure["claims"].as_array().unwrap() {
+            assert!(claim["id"].as_str().unwrap().starts_with(&format!("{}.", figure["id"].as_str().unwrap())));
+            assert!(claim["robust"].is_null(), "nobody has looked");
+            let all = keys(claim);
+            match claim["verdict"].as_str().unwrap() {
+                "pass" => assert_eq!(all, common),
+                _ => assert_eq!(all, [&common[..], &["why"]].concat(), "a failure says why"),
+            }
+        }
+    }
+    let mut files: Vec<_> =
+        fs::read_dir(place.path("results")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    files.sort();
+    assert_eq!(files, ["figures.csv", "figures.parquet", "report.html", "scorecard.json"]);
+}
+
+#[test]
+fn the_same_seeds_give_the_same_scorecard_figures_and_report() {
+    let place = tiny();
+    let read = |folder: &str, file: &str| fs::read(place.path(folder).join(file)).unwrap();
+    let cold = card(&place, &["--jobs", "1", "--out", "cold"]);
+    assert_eq!(cold["cached_runs"], 0);
+    let warm = card(&place, &["--jobs", "3", "--out", "warm"]);
+    assert!(warm["cached_runs"].as_u64().unwrap() > 0);
+    let without = card(&place, &["--no-cache", "--jobs", "2"]);
+    assert_eq!(without["cached_runs"], 0);
+    let cold = result(cold);
+    assert_eq!(cold, result(warm));
+    assert_eq!(cold, result(without));
+    for file in ["figures.csv", "figures.parquet", "report.html"] {
+        assert!(read("cold", file) == read("warm", file), "{file} differs");
+    }
+    assert_ne!(cold, result(card(&place, &["--first-seed", "100"])), "other seeds are other runs");
+}
+
+#[test]
+fn one_figure_alone_has_a_scorecard_of_its_own() {
+    let place = with_papers(&["tiny", "other"]);
+    // A figure of another paper than the first keeps the papers without it out.
+    let claims = place.path("papers/other/claims.toml");
+    fs::write(&claims, fs::read_to_string(&claims).unwrap().replace("T-", "O-")).unwrap();
+    fs::remove_file(place.path("papers/other/expected.json")).unwrap();
+    let card: Value =
+        serde_json::from_str(&place.says(&["reproduce", "all", "--figure", "T-2", "--json", "--out", "one"])).unwrap();
+    assert_eq!(card["papers"].as_array().unwrap().len(), 1);
+    let figures = card["papers"][0]["figures"].as_array().unwrap();
+    assert_eq!(figures.iter().map(|f| &f["id"]).collect::<Vec<_>>(), ["T-2"]);
+    let csv = fs::read_to_string(place.path("one/figures.csv")).unwrap();
+    assert!(csv.lines().skip(1).all(|row| row.starts_with("tiny,T-2,round_end_ms,newreno,")), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 2 * 3, "two seeds, three rounds");
+    let page = fs::read_to_string(place.path("one/report.html")).unwrap();
+    assert!(page.contains("fanin reproduce tiny --figure T-2</pre>") && !page.contains("T-1.1"));
+}
+
+#[test]
+fn the_page_says_the_command_that_makes_each_figure() {
+    let place = tiny();
+    let conditions = ["--quick", "--seeds", "1", "--first-seed", "7", "--set", "switch.buffer=32 KiB"];
+    place.says(&[&["reproduce", "tiny", "--out", "page", "--jobs", "1"], &conditions[..]].concat());
+    let page = fs::read_to_string(place.path("page/report.html")).unwrap();
+    let command =
+        "fanin reproduce tiny --figure T-3 --quick --seeds 1 --first-seed 7 --set 'switch.buffer=32 KiB'</pre>";
+    assert!(page.contains(command), "{}", page.lines().find(|line| line.contains("--figure T-3")).unwrap());
+    assert!(page.contains("; with switch.buffer=32 KiB"));
+}
+
+#[test]
+fn a_verdict_that_is_not_the_recorded_one_exits_1_and_still_writes_the_results() {
+    let place = tiny();
+    let expected = place.path("papers/tiny/expected.json");
+    let recorded = fs::read_to_string(&expected).unwrap();
+    fs::write(&expected, recorded.replacen("\"T-1.1\": \"pass\"", "\"T-1.1\": \"fail\"", 1)).unwrap();
+    let output = place.fanin(&["reproduce", "tiny", "--out", "results"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("verdicts are not the recorded ones: T-1.1 was fail, is pass"), "{}", err(&output));
+    assert!(place.path("results/scorecard.json").exists());
+    place.says(&["reproduce", "tiny", "--quick"]);
+    place.says(&["reproduce", "tiny", "--figure", "T-2"]);
+
+    fs::write(&expected, recorded.replacen("\"T-2.1\": \"pass\",", "", 1)).unwrap();
+    let output = place.fanin(&["reproduce", "tiny"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("T-2.1 was not recorded, is pass"), "{}", err(&output));
+}
+
+#[test]
+fn recording_keeps_what_was_not_asked_for_and_drops_claims_that_are_gone() {
+    let place = tiny();
+    let expected = place.path("papers/tiny/expected.json");
+    let recorded = fs::read_to_string(&expected).unwrap();
+    let other = recorded.replace("\"T-1.1\": \"pass\"", "\"T-1.1\": \"fail\"");
+    fs::write(&expected, other.replace("\"T-2.1\": \"pass\"", "\"T-2.1\": \"fail\",\n    \"T-0.1\": \"pass\""))
+        .unwrap();
+    place.says(&["reproduce", "tiny", "--figure", "T-1", "--record"]);
+    let now: Value = serde_json::from_str(&fs::read_to_string(&expected).unwrap()).unwrap();
+    assert_eq!((&now["full"]["T-1.1"], &now["quick"]["T-1.1"]), (&"pass".into(), &"fail".into()));
+    assert_eq!(now["full"]["T-2.1"], "fail", "another figure's verdict stays");
+    assert!(now["full"]["T-0.1"].is_null() && now["quick"]["T-0.1"].is_null());
+}
+
+#[test]
+fn where_nothing_is_recorded_that_is_told_and_no_failure() {
+    let place = tiny();
+    fs::remove_file(place.path("papers/tiny/expected.json")).unwrap();
+    let output = place.fanin(&["reproduce", "tiny", "--quick"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(err(&output).contains("tiny: no verdicts are recorded of such runs; `--record` records them"));
+    place.says(&["reproduce", "tiny", "--quick", "--record"]);
+    assert_eq!(err(&place.fanin(&["reproduce", "tiny", "--quick"])), "");
+}
+
+#[test]
+fn strictly_a_failing_claim_exits_1() {
+    let place = tiny();
+    let output = place.fanin(&["reproduce", "tiny", "--strict"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("1 of 8 claims fail: T-1.2"), "{}", err(&output));
+    place.says(&["reproduce", "tiny", "--strict", "--figure", "T-3"]);
+}
+
+#[test]
+fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
+    let place = tiny();
+    // With no room in the switch rounds wait for timeouts.
+    let ranges = "seeds = 1\n[[parameter]]\nkey = \"switch.buffer\"\nvalue = \"128 KiB\"\n\
+                  ends = [\"3 packets\", \"256 KiB\"]\nwhy = \"a test\"\n";
+    fs::write(place.path("papers/tiny/sensitivity.toml"), ranges).unwrap();
+    place.says(&["reproduce", "tiny", "--sensitivity"]);
+    let told = fs::read_to_string(place.path("papers/tiny/sensitivity.md")).unwrap();
+    assert!(told.contains("| `switch.buffer` | 128 KiB | 256 KiB | none | a test |"), "{told}");
+    assert!(told.contains("| `switch.buffer` | 128 KiB | 3 packets | ") && told.contains("T-1.3 fails"), "{told}");
+    let terminal = place.says(&["reproduce", "tiny"]);
+    assert!(terminal.contains("pass T-1.3, fragile") && terminal.contains("fail T-1.2\n"), "{terminal}");
+    let card = card(&place, &[]);
+    let claims = card["papers"][0]["figures"][0]["claims"].as_array().unwrap();
+    assert_eq!((&claims[1]["robust"], &claims[2]["robust"]), (&true.into(), &false.into()));
+    place.says(&["reproduce", "tiny", "--out", "page"]);
+    assert!(
+        fs::read_to_string(place.path("page/report.html"))
+            .unwrap()
+            .contains("<span class=\"chip fragile\">fragile</span>")
+    );
+}

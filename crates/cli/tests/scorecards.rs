@@ -1,0 +1,102 @@
+//! The papers of the project: every result that they report is judged, and no recorded verdict changes unseen.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use fanin_lab::paper::{Claim, Paper};
+use serde_json::Value;
+
+use support::root;
+
+/// The figures of the papers that report of the network itself; each must be judged where its paper is there.
+const FIGURES: [(&str, &[&str]); 2] = [
+    ("m21", &["M-4", "M-5", "M-6", "M-7", "M-8", "M-9"]),
+    ("gss", &["G-2", "G-3", "G-4", "G-5", "G-6", "G-7", "G-8", "G-9"]),
+];
+
+fn papers() -> PathBuf {
+    root().join("papers")
+}
+
+fn read(name: &str) -> Paper {
+    Paper::read(&papers(), name).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+fn claims(paper: &Paper) -> impl Iterator<Item = &Claim> {
+    paper.figures.iter().flat_map(|figure| &figure.claims)
+}
+
+/// The recorded verdicts of a paper by claim, full or quick.
+fn recorded(paper: &str, mode: &str) -> BTreeMap<String, String> {
+    let Ok(text) = fs::read_to_string(papers().join(paper).join("expected.json")) else { return BTreeMap::new() };
+    let all: Value = serde_json::from_str(&text).unwrap();
+    serde_json::from_value(all[mode].clone()).unwrap()
+}
+
+#[test]
+fn every_quick_verdict_is_the_recorded_one() {
+    let (known, unknown): (Vec<String>, Vec<String>) =
+        Paper::names(&papers()).into_iter().partition(|paper| !recorded(paper, "quick").is_empty());
+    for paper in unknown {
+        println!("skipped: papers/{paper}: expected.json records no quick verdicts");
+    }
+    if known.is_empty() {
+        return;
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
+    command.arg("reproduce").args(&known).args(["--quick", "--no-cache"]).current_dir(root());
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "{told}if the change is right, say why a verdict changed, and record it: fanin reproduce {} --quick --record",
+        known.join(" ")
+    );
+}
+
+#[test]
+fn every_figure_that_a_paper_reports_has_claims() {
+    let names = Paper::names(&papers());
+    for (name, ids) in FIGURES {
+        if !names.iter().any(|known| known == name) {
+            println!("skipped: papers/{name} has no claims.toml");
+            continue;
+        }
+        let paper = read(name);
+        // That a figure has at least one claim, the reader of claims has seen to.
+        let judged: Vec<&str> = paper.figures.iter().map(|figure| figure.id.as_str()).collect();
+        let missing: Vec<_> = ids.iter().filter(|id| !judged.contains(*id)).collect();
+        assert!(missing.is_empty(), "papers/{name}/claims.toml: no figure {missing:?}");
+    }
+}
+
+#[test]
+fn every_claim_that_is_recorded_as_failing_says_why() {
+    for name in Paper::names(&papers()) {
+        let paper = read(&name);
+        let (full, quick) = (recorded(&name, "full"), recorded(&name, "quick"));
+        // What holds in full and fails with the few seeds of a quick run needs no other cause.
+        let fails = |id: &str| full.get(id).or_else(|| quick.get(id)).is_some_and(|verdict| verdict == "fail");
+        let says_why = |claim: &Claim| claim.why.as_ref().is_some_and(|why| !why.trim().is_empty());
+        let silent: Vec<&str> =
+            claims(&paper).filter(|c| fails(&c.id) && !says_why(c)).map(|c| c.id.as_str()).collect();
+        assert!(silent.is_empty(), "papers/{name}/claims.toml: {silent:?} fail and have no `why`");
+    }
+}
+
+#[test]
+fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
+    for name in Paper::names(&papers()) {
+        let paper = read(&name);
+        for mode in ["full", "quick"] {
+            for (id, verdict) in recorded(&name, mode) {
+                assert!(claims(&paper).any(|claim| claim.id == id), "papers/{name}: {id} is recorded and no claim");
+                assert!(verdict == "pass" || verdict == "fail", "papers/{name}: {id}: {verdict}");
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! A claim as it is written: the keys of each class, and what is wrong with them.
+
+use serde::Deserialize;
+
+use super::judge::{Bound, Range, Shape, Test};
+use super::measure::Measure;
+
+/// Every key that a claim of some class may have.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawClaim {
+    pub id: String,
+    pub says: String,
+    pub r#where: String,
+    class: String,
+    pub measure: Option<Measure>,
+    pub why: Option<String>,
+    curve: Option<OneOrMore<String>>,
+    above: Option<OneOrMore<String>>,
+    below: Option<OneOrMore<String>>,
+    over: Option<String>,
+    at: Option<OneOrMore<f64>>,
+    from: Option<f64>,
+    to: Option<f64>,
+    whole: Option<bool>,
+    onset: Option<f64>,
+    past: Option<f64>,
+    grid: Option<Vec<f64>>,
+    value: Option<f64>,
+    at_least: Option<f64>,
+    at_most: Option<f64>,
+    shape: Option<String>,
+}
+
+/// A value alone, or a list.
+#[derive(Clone, Deserialize)]
+#[serde(untagged)]
+enum OneOrMore<T> {
+    One(T),
+    More(Vec<T>),
+}
+
+impl<T: Clone> OneOrMore<T> {
+    fn list(&self) -> Vec<T> {
+        match self {
+            OneOrMore::One(one) => vec![one.clone()],
+            OneOrMore::More(more) => more.clone(),
+        }
+    }
+}
+
+/// The classes, and the keys of each beside `at`, `from` and `to`.
+const CLASSES: [(&str, &[&str]); 7] = [
+    ("order", &["above", "below", "whole"]),
+    ("onset", &["curve", "onset", "past", "grid"]),
+    ("level", &["curve", "value", "at_least", "at_most"]),
+    ("factor", &["curve", "over", "value", "at_least"]),
+    ("share", &["curve", "over", "value"]),
+    ("shape", &["curve", "shape"]),
+    ("none", &["curve"]),
+];
+
+impl Test {
+    /// Reads a claim's class and what belongs to it; `names` are the figure's curves, `xs` where it measures, if that is
+    /// known before anything runs.
+    pub(super) fn read(raw: &RawClaim, names: &[String], xs: Option<&[f64]>) -> Result<Test, String> {
+        raw.has_no_other_keys()?;
+        let class = &raw.class;
+        let known = |name: &String| match names.contains(name) {
+            true => Ok(()),
+            false => Err(format!("no curve `{name}`; the figure has {}", names.join(", "))),
+        };
+        let curves = |key: &str, curves: &Option<OneOrMore<String>>| -> Result<Vec<String>, String> {
+            let curves = curves.as_ref().map(OneOrMore::list).filter(|names| !names.is_empty());
+            let curves = curves.ok_or(format!("class \"{class}\" needs `{key}`"))?;
+            curves.iter().try_for_each(known)?;
+            Ok(curves)
+        };
+        let curve = || curves("curve", &raw.curve);
+        let range = raw.range(xs)?;
+        Ok(match class.as_str() {
+            "order" => Test::Order {
+                above: curves("above", &raw.above)?,
+                below: curves("below", &raw.below)?,
+                range,
+                whole: raw.whole.unwrap_or(false),
+            },
+            "onset" => {
+                let grid = raw.grid.clone().ok_or("class \"onset\" needs `grid`, the paper's own steps")?;
+                if !grid.windows(2).all(|pair| pair[0] < pair[1]) {
+                    return Err(format!("the steps of `grid` must rise: {grid:?}"));
+                }
+                if raw.onset.is_some_and(|at| !grid.contains(&at)) {
+                    return Err(format!("`onset` is no step of the grid {grid:?}"));
+                }
+                Test::Onset { curves: curve()?, at: raw.onset, past: raw.past, grid, range }
+            }
+            "level" => {
+                let bound = match (raw.value, raw.at_least, raw.at_most) {
+                    (Some(value), None, None) => Bound::Near(value),
+                    (None, Some(value), None) => Bound::AtLeast(value),
+                    (None, None, Some(value)) => Bound::AtMost(value),
+                    _ => return Err("class \"level\" needs one of `value`, `at_least`, `at_most`".into()),
+                };
+                Test::Level { curves: curve()?, bound, range }
+            }
+            "factor" => {
+                let (times, at_least) = match (raw.value, raw.at_least) {
+                    (Some(times), None) => (times, false),
+                    (None, Some(times)) => (times, true),
+                    _ => return Err("class \"factor\" needs one of `value`, `at_least`".into()),
+                };
+                let over = raw.over.clone().ok_or("class \"factor\" needs `over`")?;
+                known(&over)?;
+                Test::Factor { curves: curve()?, over, times, at_least, range }
+            }
+            "share" => {
+                raw.over.iter().try_for_each(known)?;
+                let percent = raw.value.ok_or("class \"share\" needs `value`")?;
+                Test::Share { curves: curve()?, over: raw.over.clone(), percent, range }
+            }
+            "shape" => {
+                let shape = match raw.shape.as_deref() {
+                    Some("rises") => Shape::Rises,
+                    Some("falls") => Shape::Falls,
+                    Some("flat") => Shape::Flat,
+                    Some("linear") => Shape::Linear,
+                    _ => return Err("class \"shape\" needs `shape`: rises, falls, flat or linear".into()),
+                };
+                Test::Shape { curves: curve()?, shape, range }
+            }
+            // Any other class is refused above.
+            _ => Test::None { curves: curve()?, range },
+        })
+    }
+}
+
+impl RawClaim {
+    /// A key that means nothing to the class would be a claim that is not judged as it is written.
+    fn has_no_other_keys(&self) -> Result<(), String> {
+        let Some((class, keys)) = CLASSES.iter().find(|(class, _)| *class == self.class) else {
+            let classes = CLASSES.map(|(class, _)| class).join(", ");
+            return Err(format!("unknown class \"{}\"; the classes are {classes}", self.class));
+        };
+        let given = [
+            ("curve", self.curve.is_some()),
+            ("above", self.above.is_some()),
+            ("below", self.below.is_some()),
+            ("over", self.over.is_some()),
+            ("whole", self.whole.is_some()),
+            ("onset", self.onset.is_some()),
+            ("past", self.past.is_some()),
+            ("grid", self.grid.is_some()),
+            ("value", self.value.is_some()),
+            ("at_least", self.at_least.is_some()),
+            ("at_most", self.at_most.is_some()),
+            ("shape", self.shape.is_some()),
+        ];
+        match given.iter().find(|(key, is_given)| *is_given && !keys.contains(key)) {
+            Some((key, _)) => Err(format!("class \"{class}\" has no key `{key}`; it has {}", keys.join(", "))),
+            None => Ok(()),
+        }
+    }
+
+    /// The x values that the claim is of.
+    fn range(&self, xs: Option<&[f64]>) -> Result<Range, String> {
+        match (&self.at, self.from, self.to) {
+            (Some(at), None, None) => {
+                let at = at.list();
+                if at.is_empty() {
+                    return Err("`at` names no point".into());
+                }
+                match at.iter().find(|x| xs.is_some_and(|xs| !xs.contains(x))) {
+                    Some(x) => Err(format!("nothing is measured at {x}; the figure has {:?}", xs.unwrap_or_default())),
+                    None => Ok(Range::At(at)),
+                }
+            }
+            (None, from, to) => {
+                let (from, to) = (from.unwrap_or(f64::NEG_INFINITY), to.unwrap_or(f64::INFINITY));
+                match xs {
+                    Some(xs) if !xs.iter().any(|x| (from..=to).contains(x)) => {
+                        Err(format!("nothing is measured from `from` to `to`; the figure has {xs:?}"))
+                    }
+                    _ => Ok(Range::Within(from, to)),
+                }
+            }
+            _ => Err("`at` stands alone, or `from` and `to` do".into()),
+        }
+    }
+}

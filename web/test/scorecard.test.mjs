@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { statSync } from "node:fs";
+import { after, before, describe, it } from "node:test";
+import { pathToFileURL } from "node:url";
+import { hovered, middle, open, page as named, seriousFindings, show } from "./browser.mjs";
+
+const { path: scorecard, missing } = named("FANIN_SCORECARD");
+
+describe("the scorecard's page", { skip: missing ?? false }, () => {
+  let browser;
+  before(async () => (browser = await open()));
+  after(() => browser?.close());
+
+  /** Opens the page, and closes it after the test. */
+  const opened = async (t, options) => {
+    const shown = await show(browser, scorecard, options);
+    t.after(() => shown.page.context().close());
+    return shown;
+  };
+
+  const figure = (page, id) => page.locator(`#${id}`);
+
+  it("draws every figure without a console error and asks for nothing but itself", async (t) => {
+    const { page, heard } = await opened(t);
+    const sections = page.locator(".paper-figure");
+    assert.ok((await sections.count()) >= 6);
+    for (const section of await sections.all()) {
+      assert.ok((await section.locator(".chart canvas").count()) >= 1);
+      assert.ok((await section.locator(".claim .chip").count()) >= 1);
+      assert.match(await section.locator(".command").innerText(), /^fanin reproduce \S+ --figure \S+ --quick$/);
+    }
+    assert.deepEqual(heard.errors, []);
+    assert.deepEqual(heard.requests, [pathToFileURL(scorecard).href]);
+  });
+
+  it("is under 3 MB", () => assert.ok(statSync(scorecard).size < 3_000_000));
+
+  it("counts the claims that hold and leads to each figure", async (t) => {
+    const { page } = await opened(t);
+    const [held, all] = [await page.locator(".claim.pass").count(), await page.locator(".claim").count()];
+    assert.equal(await page.locator("h1").innerText(), `${held} of ${all} published claims hold`);
+    const rows = await page.locator(".overview tbody .chip").allInnerTexts();
+    const sums = rows.map((row) => row.split(" of ").map(Number)).reduce(([a, b], [c, d]) => [a + c, b + d], [0, 0]);
+    assert.deepEqual(sums, [held, all]);
+    await page.locator(".links a", { hasText: "M-8" }).click();
+    const { y } = await figure(page, "M-8").boundingBox();
+    const bar = await page.locator(".bar").boundingBox();
+    assert.ok(y >= bar.y + bar.height && y < 300, `${y}: under the bar that stays`);
+  });
+
+  it("says values with their intervals where the mouse is", async (t) => {
+    const { page } = await opened(t);
+    const tip = await hovered(page, figure(page, "M-6").locator(".u-over"));
+    assert.match(tip, /^\d+ senders/);
+    for (const name of await figure(page, "M-6").locator(".schemes button").allInnerTexts()) assert.ok(tip.includes(name), tip);
+    assert.match(tip, /\d ± \d/);
+    assert.match(await hovered(page, figure(page, "M-5").locator(".u-over")), /^[\d.]+ m?s[^]*newreno/);
+  });
+
+  it("zooms a curve over time by dragging and resets it by a double click", async (t) => {
+    const { page } = await opened(t);
+    const over = figure(page, "M-5").locator(".u-over");
+    const whole = Number.parseFloat(await hovered(page, over));
+    const box = await middle(over);
+    await page.mouse.move(box.x + box.width * 0.1, box.cy);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.3, box.cy, { steps: 5 });
+    await page.mouse.up();
+    const zoomed = Number.parseFloat(await hovered(page, over));
+    assert.ok(Math.abs(zoomed - whole * 0.4) < whole / 20, `${zoomed} of ${whole}`);
+    await over.dblclick();
+    assert.ok(Math.abs(Number.parseFloat(await hovered(page, over)) - whole) < whole / 20);
+  });
+
+  it("hides a curve in its own figure", async (t) => {
+    const { page } = await opened(t);
+    await figure(page, "M-6").getByRole("button", { name: "dctcp", exact: true }).click();
+    const names = async (id) => (await hovered(page, figure(page, id).locator(".u-over"))).split("\n");
+    assert.ok(!(await names("M-6")).includes("dctcp"));
+    assert.ok((await names("M-8")).includes("dctcp"));
+  });
+
+  it("gives a scheme one colour in all figures of a paper", async (t) => {
+    const { page } = await opened(t);
+    const colour = (id) =>
+      figure(page, id)
+        .getByRole("button", { name: "newreno", exact: true })
+        .locator("line")
+        .evaluate((line) => line.style.stroke);
+    assert.equal(await colour("M-4"), await colour("M-8"));
+  });
+
+  it("describes each chart in words", async (t) => {
+    const { page } = await opened(t);
+    const words = await figure(page, "M-4").locator(".chart").getAttribute("aria-label");
+    assert.match(words, /^M-4: goodput, Mbit\/s, over senders\. newreno from [\d.]+ at 1 to [\d.]+ at 64/);
+  });
+
+  it("is dark where the system is, and the button turns it", async (t) => {
+    const { page } = await opened(t, { colorScheme: "dark" });
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const dark = await ground();
+    await page.getByRole("button", { name: "Show in light colours" }).click();
+    assert.notEqual(await ground(), dark);
+  });
+
+  it("has charts beside their claims on a wide screen, above them on a phone 390 pixels wide", async (t) => {
+    const places = async (page) => {
+      const [chart, claims] = [figure(page, "M-6").locator(".charts"), figure(page, "M-6").locator(".claims")];
+      return [await chart.boundingBox(), await claims.boundingBox()];
+    };
+    const wide = await opened(t);
+    const [left, right] = await places(wide.page);
+    assert.ok(left.x + left.width <= right.x && Math.abs(left.y - right.y) < 2);
+    const { page, heard } = await opened(t, { viewport: { width: 390, height: 844 } });
+    const [above, below] = await places(page);
+    assert.ok(above.y + above.height <= below.y);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    const over = await page.locator(".chart canvas").evaluateAll((all) => all.filter((c) => c.getBoundingClientRect().right > 390).length);
+    assert.equal(over, 0);
+    assert.deepEqual(heard.errors, []);
+  });
+
+  it("prints light, without what only a screen can use", async (t) => {
+    const { page } = await opened(t, { colorScheme: "dark" });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "light");
+    assert.deepEqual([await page.locator(".theme").isVisible(), await page.locator(".links").isVisible()], [false, false]);
+    assert.equal(await page.locator(".chart canvas").first().isVisible(), true);
+    assert.ok((await page.pdf({ format: "A4" })).length > 50_000);
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    it(`has no serious finding of axe in ${colorScheme} colours`, async (t) => {
+      const { page } = await opened(t, { colorScheme, bypassCSP: true });
+      assert.deepEqual(await seriousFindings(page), []);
+    });
+  }
+});
