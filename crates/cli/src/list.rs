@@ -9,8 +9,10 @@ use crate::figures::{BOLD, GREY};
 use crate::say;
 
 /// The fabrics, each with what it is.
-pub const FABRICS: [(&str, &str); 2] = [
+pub const FABRICS: [(&str, &str); 4] = [
     ("star", "one switch, each host on a link of its own"),
+    ("leaf-spine", "racks whose switches each have a link to every spine"),
+    ("fat-tree", "pods of racks under spines of their own, joined by cores"),
     ("edges", "any network of switches, given by its links (fabric.edges)"),
 ];
 
@@ -22,7 +24,8 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let schemes = REGISTRY.iter().map(|e| (e.name, e.aliases.join(", "), e.says)).collect();
     let workloads = Kind::all().into_iter().map(|(kind, says)| (kind.word(), String::new(), says)).collect();
     let fabrics = FABRICS.iter().map(|(name, says)| (*name, String::new(), *says)).collect();
-    let parts = "other combinations of a base with gss, m21, red, drop_tail, ecn_threshold and ecn are understood too";
+    let parts =
+        "other combinations of a base with gss, m21, red, codel, drop_tail, ecn_threshold and ecn are understood too";
     say(&format!(
         "{}{GREY}{parts}{GREY:#}\n\n{}\n{}",
         section("schemes", schemes),

@@ -1,8 +1,8 @@
 //! One direction of a link with the port in front of it.
 
-use fanin_laws::port::{Drop, Header, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
 use fanin_tcp::Flags;
-use fanin_units::{Rate, Time};
+use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::Due;
 use crate::net::Packet;
@@ -21,7 +21,7 @@ pub enum Departures {
 /// A packet on the link or in the queue in front of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// When it arrives; in a lazy queue known only once it has left.
+    /// When it arrives; as long as it waits in a lazy queue, when it came there.
     due: Due,
     packet: Packet,
 }
@@ -71,26 +71,53 @@ pub(crate) struct Link {
     waiting: u32,
     pub to: u32,
     departures: Departures,
-    /// Nothing is ever dropped or marked: the law need not be asked.
-    open: bool,
+    /// A departure is in the queue of events.
+    departing: bool,
+    /// Whether the port is set up, where there is one.
+    ready: bool,
     /// Packets taken, and their bytes.
     pub packets: u64,
     pub wire_bytes: u64,
     pub queue_max_bytes: u64,
-    port: Box<Port>,
+    rate: Rate,
+    port: Option<Box<Port>>,
 }
 
-/// What decides over packets, and what becomes of few: apart, since most links seldom need it.
+/// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
 struct Port {
     law: Law,
-    rate: Rate,
+    /// What the queue holds while the link is up.
+    limit: Option<QueueSize>,
     stream: Stream,
     counts: Counts,
 }
 
+/// Picoseconds a byte where that is whole, else zero.
+fn whole_per_byte(rate: Rate) -> u64 {
+    let bits_ps = 8_000_000_000_000u64;
+    if bits_ps.is_multiple_of(rate.0) { bits_ps / rate.0 } else { 0 }
+}
+
+impl Port {
+    /// Asks the law.
+    #[inline(always)]
+    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet) -> Verdict {
+        let flags = packet.segment.flags;
+        let header = Header {
+            bytes: packet.wire_bytes,
+            ect: flags.any(Flags::ECT | Flags::CE),
+            flow: packet.to,
+            opens: flags.any(Flags::SYN),
+            closes: flags.any(Flags::FIN | Flags::RST),
+            offer: packet.segment.mcw_offer,
+        };
+        self.law.enqueue(Time(now), queue, &header, self.stream.rng())
+    }
+}
+
 impl Link {
-    pub fn new(link: &fanin_fabric::Link, law: Law, departures: Departures, stream: Stream) -> Link {
-        let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
+    /// A link whose port is still to be set up.
+    pub fn new(link: &fanin_fabric::Link) -> Link {
         Link {
             slots: Ring::new(),
             waiting_bytes: 0,
@@ -98,15 +125,56 @@ impl Link {
             busy_until: 0,
             busy_from: 0,
             delay: link.delay.0,
-            per_byte: if exact { 8_000_000_000_000 / link.rate.0 } else { 0 },
+            per_byte: whole_per_byte(link.rate),
             waiting: 0,
             to: link.to,
-            departures,
-            open: law.admits_everything(),
+            departures: Departures::Eager,
+            departing: false,
+            ready: false,
             packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
-            port: Box::new(Port { law, rate: link.rate, stream, counts: Counts::default() }),
+            rate: link.rate,
+            port: None,
+        }
+    }
+
+    /// Whether the port is set up.
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Sets the port up, of a link that `changes` or not.
+    pub fn set_up(&mut self, law: Law, departures: Departures, changes: bool, stream: Stream) {
+        self.departures = if law.needs_dequeue() { Departures::Lazy } else { departures };
+        self.ready = true;
+        // What decides nothing is left out.
+        let decides = changes || !law.admits_everything();
+        let (limit, counts) = (law.limit, Counts::default());
+        self.port = decides.then(|| Box::new(Port { law, limit, stream, counts }));
+    }
+
+    /// From the next packet on, the link sends so fast.
+    pub fn set_rate(&mut self, rate: Rate) {
+        (self.rate, self.per_byte) = (rate, whole_per_byte(rate));
+    }
+
+    /// The link takes no more packets, and those that wait are lost: gives them. What is on the wire arrives.
+    pub fn fail(&mut self) -> Vec<Packet> {
+        let on_wire = self.slots.len() - self.waiting as usize;
+        let lost: Vec<Packet> = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
+        (self.waiting, self.waiting_bytes) = (0, 0);
+        if let Some(port) = &mut self.port {
+            port.law.limit = Some(QueueSize::Packets(0));
+            port.counts.drops_full += lost.len() as u64;
+        }
+        lost
+    }
+
+    /// The link takes packets again.
+    pub fn heal(&mut self) {
+        if let Some(port) = &mut self.port {
+            port.law.limit = port.limit;
         }
     }
 
@@ -126,13 +194,13 @@ impl Link {
     }
 
     pub fn counts(&self) -> Counts {
-        self.port.counts
+        self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
 
     #[inline]
     fn time_for(&self, bytes: u32) -> u64 {
         match self.per_byte {
-            0 => self.port.rate.time_for(bytes.into()).0,
+            0 => self.rate.time_for(bytes.into()).0,
             per_byte => per_byte * u64::from(bytes),
         }
     }
@@ -143,47 +211,31 @@ impl Link {
     /// wait for them.
     #[inline(always)]
     pub fn enqueue(&mut self, now: u64, packet: Packet) -> Todo {
+        debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
         }
         let idle = self.busy_until <= now;
-        if self.open {
-            return self.take(now, packet, idle);
-        }
-        match self.verdict(now, &packet, idle) {
+        // Without a port, nothing is ever dropped or marked.
+        let Some(port) = &mut self.port else { return self.take(now, packet, idle) };
+        let idle_since = idle.then_some(Time(self.busy_until));
+        let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
+        match port.verdict(now, &queue, &packet) {
             Verdict::Admit { mark, offer } => {
+                port.counts.marks += u64::from(mark);
                 let todo = self.take(now, packet, idle);
                 let segment = &mut self.slots.last_mut().packet.segment;
                 segment.flags |= Flags::CE.when(mark);
                 if let Some(offer) = offer {
                     segment.mcw_offer = offer;
                 }
-                self.port.counts.marks += u64::from(mark);
                 return todo;
             }
-            Verdict::Drop(Drop::Full) => self.port.counts.drops_full += 1,
-            Verdict::Drop(Drop::Early) => self.port.counts.drops_early += 1,
-            Verdict::Drop(Drop::NotEct) => self.port.counts.drops_not_ect += 1,
+            Verdict::Drop(Drop::Full) => port.counts.drops_full += 1,
+            Verdict::Drop(Drop::Early) => port.counts.drops_early += 1,
+            Verdict::Drop(Drop::NotEct) => port.counts.drops_not_ect += 1,
         }
         Todo::Dropped
-    }
-
-    /// Asks the law.
-    #[inline(always)]
-    fn verdict(&mut self, now: u64, packet: &Packet, idle: bool) -> Verdict {
-        let Port { law, stream, .. } = &mut *self.port;
-        let flags = packet.segment.flags;
-        let header = Header {
-            bytes: packet.wire_bytes,
-            ect: flags.any(Flags::ECT | Flags::CE),
-            flow: packet.to,
-            opens: flags.any(Flags::SYN),
-            closes: flags.any(Flags::FIN | Flags::RST),
-            offer: packet.segment.mcw_offer,
-        };
-        let idle_since = idle.then_some(Time(self.busy_until));
-        let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        law.enqueue(Time(now), &queue, &header, stream.rng())
     }
 
     /// Puts a packet in.
@@ -191,7 +243,7 @@ impl Link {
     fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
         self.packets += 1;
         self.wire_bytes += u64::from(packet.wire_bytes);
-        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
+        if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) }
     }
 
     /// The link is free: the packet goes onto the wire.
@@ -214,7 +266,7 @@ impl Link {
 
     /// The packet waits behind others.
     #[inline(always)]
-    fn wait(&mut self, packet: Packet) -> Todo {
+    fn wait(&mut self, now: u64, packet: Packet) -> Todo {
         let first = self.waiting == 0;
         self.waiting += 1;
         self.waiting_bytes += u64::from(packet.wire_bytes);
@@ -229,8 +281,11 @@ impl Link {
                 Todo::Nothing
             }
             Departures::Lazy => {
-                self.slots.push(Slot { due: Due::default(), packet });
-                if first { Todo::Departure(self.busy_until) } else { Todo::Nothing }
+                self.slots.push(Slot { due: Due::new(now, 0), packet });
+                match std::mem::replace(&mut self.departing, true) {
+                    false => Todo::Departure(self.busy_until),
+                    true => Todo::Nothing,
+                }
             }
         }
     }
@@ -247,8 +302,35 @@ impl Link {
         }
     }
 
+    /// Asks the law about the first packet that waits, which would leave now: gives it if it is dropped.
+    pub fn drop_first(&mut self, now: u64) -> Option<Packet> {
+        let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
+        let at = self.slots.len() - self.waiting as usize;
+        let slot = self.slots.get_mut(at);
+        let bytes = u64::from(slot.packet.wire_bytes);
+        let ect = slot.packet.segment.flags.any(Flags::ECT | Flags::CE);
+        let sojourn = Time(now - slot.due.at);
+        match port.law.dequeue(Time(now), sojourn, self.waiting_bytes - bytes, ect) {
+            Departure::Pass { mark } => {
+                slot.packet.segment.flags |= Flags::CE.when(mark);
+                port.counts.marks += u64::from(mark);
+                return None;
+            }
+            Departure::Drop(Drop::NotEct) => port.counts.drops_not_ect += 1,
+            Departure::Drop(_) => port.counts.drops_early += 1,
+        }
+        self.waiting -= 1;
+        self.waiting_bytes -= bytes;
+        Some(self.slots.remove(at).packet)
+    }
+
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
     pub fn depart(&mut self, now: u64) -> (Todo, Todo) {
+        self.departing = self.waiting > 1;
+        if self.waiting == 0 {
+            // What would have left is lost.
+            return (Todo::Nothing, Todo::Nothing);
+        }
         let on_wire = self.slots.len() - self.waiting as usize;
         let bytes = self.slots.get(on_wire).packet.wire_bytes;
         self.waiting -= 1;

@@ -1,9 +1,11 @@
 //! The network: links, what travels on them, and the queue of their events.
 
-use fanin_fabric::{Fabric, LinkId};
+use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_spec::{Change, State};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
+use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
 use crate::latency::stamp;
@@ -87,6 +89,7 @@ impl Sacks {
 pub(crate) struct Net<P> {
     pub fabric: Fabric,
     pub links: Vec<Link>,
+    ports: Ports,
     /// The queue of all events.
     pub events: Calendar,
     /// The host of every endpoint.
@@ -103,12 +106,82 @@ pub(crate) struct Net<P> {
 
 impl<P: Probe> Net<P> {
     /// A network of links that carry frames of mostly up to `frame` bytes, of which `framing` are the link layer's.
-    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32, flow_seed: u64, probe: P) -> Net<P> {
+    pub fn new(fabric: Fabric, ports: Ports, frame: u32, framing: u32, flow_seed: u64, probe: P) -> Net<P> {
+        let links: Vec<Link> = fabric.links().iter().map(Link::new).collect();
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
         let span = 2 * links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
         let events = Calendar::new(span, 2 * links.len());
         let (host_of, sacks) = (Vec::new(), Sacks::default());
-        Net { fabric, links, events, host_of, sacks, framing, flow_seed, probe, injected: 0, delivered: 0, hops: 0 }
+        Net {
+            fabric,
+            links,
+            ports,
+            events,
+            host_of,
+            sacks,
+            framing,
+            flow_seed,
+            probe,
+            injected: 0,
+            delivered: 0,
+            hops: 0,
+        }
+    }
+
+    /// Waits for what becomes of links. Flows may then take any way, so that every port is set up.
+    pub fn await_changes(&mut self) {
+        if self.ports.changes.is_empty() {
+            return;
+        }
+        for (link, id) in self.links.iter_mut().zip(0..) {
+            self.ports.set_up(id, &self.fabric, link);
+        }
+        for (change, number) in self.ports.changes.iter().zip(0..) {
+            self.events.push_far(Key::change(change.at.0, number));
+        }
+    }
+
+    /// A link fails, heals or changes its rate.
+    pub fn change(&mut self, now: u64, number: u32) {
+        let Change { links, to, .. } = self.ports.changes[number as usize];
+        for id in links {
+            let link = &mut self.links[id as usize];
+            match to {
+                State::Rate(rate) => link.set_rate(rate),
+                State::Up => link.heal(),
+                State::Down => {
+                    for packet in link.fail() {
+                        self.sacks.free(packet.sack);
+                        self.probe.happening(Time(now), Happening::Drop(id, packet.to));
+                    }
+                    self.probe.queue(Time(now), id, 0);
+                }
+            }
+            if !matches!(to, State::Rate(_)) {
+                self.fabric.set_up(id, to == State::Up);
+            }
+        }
+    }
+
+    /// A new endpoint at a host, whose packets come from another host: the ports on their way are set up.
+    pub fn add_endpoint(&mut self, host: NodeId, from: NodeId) {
+        let flow = self.flow_of(self.host_of.len() as u32);
+        self.host_of.push(host);
+        let mut link = self.fabric.uplink(from);
+        loop {
+            self.ports.set_up(link, &self.fabric, &mut self.links[link as usize]);
+            let at = self.links[link as usize].to;
+            if self.fabric.is_host(at) {
+                return;
+            }
+            link = self.fabric.next_hop(at, host, flow);
+        }
+    }
+
+    /// What the packets to an endpoint are spread over ways of equal length by.
+    #[inline]
+    fn flow_of(&self, endpoint: u32) -> u64 {
+        self.flow_seed ^ u64::from(endpoint)
     }
 
     /// Gives a packet to a link.
@@ -144,6 +217,10 @@ impl<P: Probe> Net<P> {
 
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
+        while let Some(packet) = self.links[link as usize].drop_first(now) {
+            self.sacks.free(packet.sack);
+            self.probe.happening(Time(now), Happening::Drop(link, packet.to));
+        }
         let (arrives, departs) = self.links[link as usize].depart(now);
         self.probe.queue(Time(now), link, self.links[link as usize].queue_bytes());
         self.schedule(link, arrives);
@@ -167,8 +244,7 @@ impl<P: Probe> Net<P> {
             self.delivered += 1;
             return Some(packet);
         }
-        let flow = self.flow_seed ^ u64::from(packet.to);
-        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize], flow);
+        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize], self.flow_of(packet.to));
         self.enqueue(now, next, packet);
         None
     }

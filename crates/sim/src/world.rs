@@ -85,6 +85,7 @@ impl<P: Probe> World<P> {
     /// A function of its own, so that what stands around it takes none of its registers.
     #[inline(never)]
     pub fn run(&mut self, app: &mut dyn App<P>, stop: &AtomicBool) -> Result<(), Failure> {
+        self.net.await_changes();
         app.start(self);
         while !self.done {
             let key = self.net.events.pop();
@@ -96,6 +97,7 @@ impl<P: Probe> World<P> {
             match key.event() {
                 Event::Arrival(link) => self.arrive(link, app),
                 Event::Departure(link) => self.net.depart(key.time(), link),
+                Event::Change(number) => self.net.change(key.time(), number),
                 Event::Endpoint(endpoint) => self.look_at_timer(endpoint),
                 Event::App(token) => app.due(self, token),
             }
@@ -192,11 +194,11 @@ impl<P: Probe> World<P> {
     pub fn connect(&mut self, from: u32, to: u32) -> Connection {
         let opener = self.sockets.len() as u32;
         let connection = Connection { opener, answerer: opener + 1 };
-        for (host, peer) in [(from, connection.answerer), (to, opener)] {
+        for (host, other, peer) in [(from, to, connection.answerer), (to, from, opener)] {
             let endpoint = Endpoint::new(&self.params, self.law);
             let uplink = self.net.fabric.uplink(host);
             self.sockets.push(Socket { endpoint, armed: Time::NEVER, uplink, peer });
-            self.net.host_of.push(host);
+            self.net.add_endpoint(host, other);
         }
         self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
         connection

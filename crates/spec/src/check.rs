@@ -4,10 +4,24 @@ use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, FabricKind, Kind, Settings};
+use crate::{Discipline, FabricSettings, Kind, Settings};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
+
+/// The keys that a fabric follows from.
+const FABRIC: [&str; 10] = [
+    "fabric.edges",
+    "fabric.racks",
+    "fabric.hosts_per_rack",
+    "fabric.spines",
+    "fabric.pods",
+    "fabric.arity",
+    "fabric.uplink_rate",
+    "fabric.oversubscription",
+    "fabric.placement",
+    "fabric.kind",
+];
 
 /// A problem and the keys that it lies in.
 pub(crate) struct Wrong {
@@ -131,15 +145,34 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
 
     workload(s)?;
     // A plain star always fits. What fits the largest fan-in fits the others.
-    if (s.fabric.kind != FabricKind::Star || !s.fabric.edges.is_empty())
+    if s.fabric != FabricSettings::default()
         && let Some(&largest) = s.sweep.fan_in.last()
-        && let Err(what) = s.network(largest)
     {
-        return wrong(&["fabric.edges", "fabric.kind", "sweep.fan_in"], what);
+        match s.network(largest) {
+            // What does not fit one server does not fit any number of them.
+            Err(what) => return wrong(if s.network(1).is_err() { &FABRIC } else { &["sweep.fan_in"] }, what),
+            Ok(fabric) => {
+                s.changes(&fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
+            }
+        }
     }
 
     if scheme.discipline == Discipline::Red {
+        let delay = s.red.target_delay.0;
+        if delay.is_some_and(|delay| delay == Time::ZERO || delay > Time::from_secs(100)) {
+            return wrong(
+                &["red.target_delay"],
+                "RED's target_delay is above 0 and at most 100 s, such as \"500 us\"".into(),
+            );
+        }
+        if s.red.mean_packet.0 == 0 || s.red.mean_packet.0 > 9_000 {
+            return wrong(
+                &["red.mean_packet"],
+                format!("a mean packet of {}: right would be 1 B to 9000 B", s.red.mean_packet),
+            );
+        }
         match (s.red.min_th, s.red.max_th) {
+            _ if delay.is_some() => {}
             (QueueSize::Bytes(low), QueueSize::Bytes(high)) if low <= high && high > 0 => {}
             (QueueSize::Packets(low), QueueSize::Packets(high)) if low <= high && high > 0 => {}
             (low, high) => {
@@ -152,6 +185,17 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
         if s.red.weight.in_q(16) == 0 && !s.red.instantaneous {
             return wrong(&["red.weight"], "a weight of zero never moves RED's average".into());
         }
+    }
+    if scheme.discipline == Discipline::CoDel
+        && (s.codel.target == Time::ZERO
+            || s.codel.target > s.codel.interval
+            || s.codel.interval > Time::from_secs(100))
+    {
+        let what = format!(
+            "CoDel's target {} and interval {}: right would be a target above 0 and an interval from that up to 100 s",
+            s.codel.target, s.codel.interval
+        );
+        return wrong(&["codel.target", "codel.interval"], what);
     }
     if scheme.base.is_dctcp_like() && s.dctcp.g.in_q(16) == 0 {
         return wrong(&["dctcp.g"], "a g of zero never moves DCTCP's alpha: the usual value is \"1/16\"".into());
@@ -182,6 +226,10 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
                     w.kind.word()
                 ),
             );
+        }
+        (Kind::Shuffle, _, Some(_)) => {
+            let what = "a shuffle sends `workload.fragment` from each host to each other one: `workload.block` has no part in it";
+            return wrong(&["workload.block"], what.into());
         }
         (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => {
             return wrong(&sizes, "an answer of 0 B: right would be at least 1 B".into());
@@ -242,7 +290,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Lists of flows and Poisson flows.
+/// Lists of flows, Poisson flows, and pairs of a shuffle.
 fn flows(s: &Settings) -> Result<(), Wrong> {
     let wrong = |path: &'static str, what: &str| Err(Wrong { paths: vec![path], what: what.into() });
     let w = &s.workload;
@@ -257,6 +305,12 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         }
         (Kind::Flows, Some(_)) | (_, None) => {}
         (_, Some(_)) => return wrong("workload.file", "`workload.file` goes with `workload.kind = \"flows\"` alone"),
+    }
+    if w.kind == Kind::Shuffle && w.pairs.in_q(32) == 0 {
+        return wrong(
+            "workload.pairs",
+            "a shuffle between none of the pairs: right would be a share above 0, such as 0.1",
+        );
     }
     match w.load.0 {
         Some(load) if load.in_q(32) == 0 => wrong(

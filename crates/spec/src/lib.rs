@@ -4,6 +4,7 @@
 //! A scenario is read by [`Scenario::parse`], widened by `--set` and friends ([`Scenario::assign`]), and resolved, one
 //! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
 
+mod changes;
 mod check;
 mod flows;
 mod network;
@@ -15,7 +16,9 @@ mod setting;
 mod settings;
 mod sizes;
 mod tables;
+mod trees;
 
+pub use changes::{Change, State};
 pub use flows::{Flow, Flows};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
@@ -23,8 +26,8 @@ pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, MapReduce, Measure,
-    NewReno, Offer, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
+    Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, MapReduce,
+    Measure, NewReno, Offer, Placement, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{
