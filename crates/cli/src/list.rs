@@ -9,8 +9,10 @@ use crate::figures::{BOLD, GREY};
 use crate::say;
 
 /// The fabrics, each with what it is.
-pub const FABRICS: [(&str, &str); 2] = [
+pub const FABRICS: [(&str, &str); 4] = [
     ("star", "one switch, each host on a link of its own"),
+    ("leaf-spine", "racks whose switches each have a link to every spine"),
+    ("fat-tree", "pods of racks under spines of their own, joined by cores"),
     ("edges", "any network of switches, given by its links (fabric.edges)"),
 ];
 

@@ -5,11 +5,13 @@
 
 mod edges;
 mod star;
+mod tree;
 
 use fanin_units::{Rate, Time};
 
 pub use edges::{Edge, edges};
 pub use star::{Star, star};
+pub use tree::{Placement, Tree, tree};
 
 /// A node's number.
 pub type NodeId = u32;
@@ -36,7 +38,7 @@ pub struct Fabric {
     hosts: u32,
     links: Vec<Link>,
     routes: Routes,
-    /// By node; a star's follow a rule.
+    /// By node; a star's and a tree's follow a rule.
     names: Vec<String>,
 }
 
@@ -45,6 +47,8 @@ pub struct Fabric {
 enum Routes {
     /// One switch, whose links to hosts have the hosts' numbers.
     Star,
+    /// By the numbers of racks, spines and cores.
+    Tree(Tree),
     /// Worked out of a list of edges.
     Table(edges::Table),
 }
@@ -72,6 +76,7 @@ impl Fabric {
         debug_assert!(self.is_host(host));
         match &self.routes {
             Routes::Star => self.hosts + host,
+            Routes::Tree(tree) => tree.uplink(host),
             // A host has one link, whoever the packet is for.
             Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
         }
@@ -90,6 +95,7 @@ impl Fabric {
         debug_assert!(self.is_host(host));
         match &self.routes {
             Routes::Star => host,
+            Routes::Tree(tree) => tree.ways(switch, host).pick(switch, flow_hash),
             Routes::Table(table) => match table.next_hops(switch, host) {
                 [only] => *only,
                 several => several[(mix(flow_hash ^ u64::from(switch)) % several.len() as u64) as usize],
@@ -99,11 +105,12 @@ impl Fabric {
 
     /// A node's name for people: `client`, `server3`, `switch`.
     pub fn name(&self, node: NodeId) -> String {
-        match (self.names.get(node as usize), node) {
-            (Some(name), _) => name.clone(),
-            (None, 0) => "client".into(),
-            (None, n) if n < self.hosts => format!("server{n}"),
-            (None, _) => "switch".into(),
+        match (self.names.get(node as usize), node, &self.routes) {
+            (Some(name), ..) => name.clone(),
+            (None, 0, _) => "client".into(),
+            (None, n, _) if n < self.hosts => format!("server{n}"),
+            (None, n, Routes::Tree(tree)) => tree.name(n),
+            (None, ..) => "switch".into(),
         }
     }
 

@@ -28,10 +28,13 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         },
         "seeds",
     );
-    [
-        format!("{}: {}", same(&|s| s.fabric.kind.word().into(), "fabrics"), cluster.join("; ")),
-        format!("{workload}; {seeds}"),
-    ]
+    [format!("{}: {}", same(&fabric, "fabrics"), cluster.join("; ")), format!("{workload}; {seeds}")]
+}
+
+/// The fabric; where it has racks, their over-subscription: the rate of their hosts over that of their uplinks.
+fn fabric(s: &Settings) -> String {
+    let kind = s.fabric.kind.word();
+    s.oversubscription().map_or(kind.into(), |times| format!("{kind}, {}:1 over-subscribed", three(times)))
 }
 
 fn workload(s: &Settings) -> String {
@@ -60,6 +63,14 @@ fn workload(s: &Settings) -> String {
         Kind::MapReduce => {
             let m = &s.mapreduce;
             format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.sweep.fan_in[0]))
+        }
+        Kind::Shuffle => {
+            let of = match w.pairs.as_f64() {
+                1.0 => "each other one".into(),
+                share => format!("{} % of the others", three(100.0 * share)),
+            };
+            let size = w.fragment.0.map_or(String::new(), |size| size.to_string());
+            format!("shuffle between {} hosts: {size} from each to {of}", hosts())
         }
         Kind::Poisson => format!("Poisson flows for {} between {} hosts: {}", w.duration, hosts(), poisson()),
     };

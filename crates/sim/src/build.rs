@@ -1,6 +1,6 @@
 //! From a spec to laws, parameters and a network.
 
-use fanin_fabric::Fabric;
+use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::{self, many_to_one, red};
 use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
 use fanin_spec::{Base, Discipline, Ect, Offer, RunSpec};
@@ -18,18 +18,30 @@ pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
     let s = &spec.settings;
     let fabric = fabric(spec);
     let framing = s.link.framing.0 as u32;
-    let links = fabric.links().iter().zip(0..).map(|(link, id)| {
-        let law = if fabric.is_host(link.from) { host_port(spec) } else { switch_port(spec, link.rate) };
-        Link::new(link, law, departures, Stream::new(spec.seed, Purpose::Port, id))
-    });
-    let links = links.collect();
+    let ports = Ports { spec: spec.clone(), departures };
     let params = params(spec);
     World::new(
         spec,
-        Net::new(fabric, links, params.mss + 100, framing, spec.seed, probe),
+        Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
         params,
         sender_law(spec, &params),
     )
+}
+
+/// What sets ports up, each as the first packet comes to it: a host costs nothing before.
+pub(crate) struct Ports {
+    spec: RunSpec,
+    departures: Departures,
+}
+
+impl Ports {
+    /// Sets the port of a link up.
+    #[cold]
+    pub fn set_up(&self, id: LinkId, fabric: &Fabric, link: &mut Link) {
+        let fanin_fabric::Link { from, rate, .. } = fabric.links()[id as usize];
+        let law = if fabric.is_host(from) { host_port(&self.spec) } else { switch_port(&self.spec, rate) };
+        link.set_up(law, self.departures, Stream::new(self.spec.seed, Purpose::Port, id));
+    }
 }
 
 /// The network of a spec: the client, its servers, then the background's hosts.

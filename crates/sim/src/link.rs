@@ -71,25 +71,43 @@ pub(crate) struct Link {
     waiting: u32,
     pub to: u32,
     departures: Departures,
-    /// Nothing is ever dropped or marked: the law need not be asked.
-    open: bool,
+    /// Whether the port is set up, where there is one.
+    ready: bool,
     /// Packets taken, and their bytes.
     pub packets: u64,
     pub wire_bytes: u64,
     pub queue_max_bytes: u64,
-    port: Box<Port>,
+    rate: Rate,
+    port: Option<Box<Port>>,
 }
 
-/// What decides over packets, and what becomes of few: apart, since most links seldom need it.
+/// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
 struct Port {
     law: Law,
-    rate: Rate,
     stream: Stream,
     counts: Counts,
 }
 
+impl Port {
+    /// Asks the law.
+    #[inline(always)]
+    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet) -> Verdict {
+        let flags = packet.segment.flags;
+        let header = Header {
+            bytes: packet.wire_bytes,
+            ect: flags.any(Flags::ECT | Flags::CE),
+            flow: packet.to,
+            opens: flags.any(Flags::SYN),
+            closes: flags.any(Flags::FIN | Flags::RST),
+            offer: packet.segment.mcw_offer,
+        };
+        self.law.enqueue(Time(now), queue, &header, self.stream.rng())
+    }
+}
+
 impl Link {
-    pub fn new(link: &fanin_fabric::Link, law: Law, departures: Departures, stream: Stream) -> Link {
+    /// A link that no packet has come to: its port is set up when the first one does.
+    pub fn new(link: &fanin_fabric::Link) -> Link {
         let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
         Link {
             slots: Ring::new(),
@@ -101,13 +119,28 @@ impl Link {
             per_byte: if exact { 8_000_000_000_000 / link.rate.0 } else { 0 },
             waiting: 0,
             to: link.to,
-            departures,
-            open: law.admits_everything(),
+            departures: Departures::Eager,
+            ready: false,
             packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
-            port: Box::new(Port { law, rate: link.rate, stream, counts: Counts::default() }),
+            rate: link.rate,
+            port: None,
         }
+    }
+
+    /// Whether the port is set up.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.ready
+    }
+
+    /// Sets the port up.
+    pub fn set_up(&mut self, law: Law, departures: Departures, stream: Stream) {
+        self.departures = departures;
+        self.ready = true;
+        // What decides nothing is left out.
+        self.port = (!law.admits_everything()).then(|| Box::new(Port { law, stream, counts: Counts::default() }));
     }
 
     /// How far ahead the head's arrival can lie, for frames of up to `frame` bytes.
@@ -126,13 +159,13 @@ impl Link {
     }
 
     pub fn counts(&self) -> Counts {
-        self.port.counts
+        self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
 
     #[inline]
     fn time_for(&self, bytes: u32) -> u64 {
         match self.per_byte {
-            0 => self.port.rate.time_for(bytes.into()).0,
+            0 => self.rate.time_for(bytes.into()).0,
             per_byte => per_byte * u64::from(bytes),
         }
     }
@@ -147,43 +180,26 @@ impl Link {
             self.settle(now);
         }
         let idle = self.busy_until <= now;
-        if self.open {
-            return self.take(now, packet, idle);
-        }
-        match self.verdict(now, &packet, idle) {
+        // Without a port, nothing is ever dropped or marked.
+        let Some(port) = &mut self.port else { return self.take(now, packet, idle) };
+        let idle_since = idle.then_some(Time(self.busy_until));
+        let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
+        match port.verdict(now, &queue, &packet) {
             Verdict::Admit { mark, offer } => {
+                port.counts.marks += u64::from(mark);
                 let todo = self.take(now, packet, idle);
                 let segment = &mut self.slots.last_mut().packet.segment;
                 segment.flags |= Flags::CE.when(mark);
                 if let Some(offer) = offer {
                     segment.mcw_offer = offer;
                 }
-                self.port.counts.marks += u64::from(mark);
                 return todo;
             }
-            Verdict::Drop(Drop::Full) => self.port.counts.drops_full += 1,
-            Verdict::Drop(Drop::Early) => self.port.counts.drops_early += 1,
-            Verdict::Drop(Drop::NotEct) => self.port.counts.drops_not_ect += 1,
+            Verdict::Drop(Drop::Full) => port.counts.drops_full += 1,
+            Verdict::Drop(Drop::Early) => port.counts.drops_early += 1,
+            Verdict::Drop(Drop::NotEct) => port.counts.drops_not_ect += 1,
         }
         Todo::Dropped
-    }
-
-    /// Asks the law.
-    #[inline(always)]
-    fn verdict(&mut self, now: u64, packet: &Packet, idle: bool) -> Verdict {
-        let Port { law, stream, .. } = &mut *self.port;
-        let flags = packet.segment.flags;
-        let header = Header {
-            bytes: packet.wire_bytes,
-            ect: flags.any(Flags::ECT | Flags::CE),
-            flow: packet.to,
-            opens: flags.any(Flags::SYN),
-            closes: flags.any(Flags::FIN | Flags::RST),
-            offer: packet.segment.mcw_offer,
-        };
-        let idle_since = idle.then_some(Time(self.busy_until));
-        let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        law.enqueue(Time(now), &queue, &header, stream.rng())
     }
 
     /// Puts a packet in.

@@ -4,6 +4,7 @@ use fanin_fabric::{Fabric, LinkId};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
+use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
 use crate::latency::stamp;
@@ -87,6 +88,7 @@ impl Sacks {
 pub(crate) struct Net<P> {
     pub fabric: Fabric,
     pub links: Vec<Link>,
+    ports: Ports,
     /// The queue of all events.
     pub events: Calendar,
     /// The host of every endpoint.
@@ -103,17 +105,34 @@ pub(crate) struct Net<P> {
 
 impl<P: Probe> Net<P> {
     /// A network of links that carry frames of mostly up to `frame` bytes, of which `framing` are the link layer's.
-    pub fn new(fabric: Fabric, links: Vec<Link>, frame: u32, framing: u32, flow_seed: u64, probe: P) -> Net<P> {
+    pub fn new(fabric: Fabric, ports: Ports, frame: u32, framing: u32, flow_seed: u64, probe: P) -> Net<P> {
+        let links: Vec<Link> = fabric.links().iter().map(Link::new).collect();
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
         let span = 2 * links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
         let events = Calendar::new(span, 2 * links.len());
         let (host_of, sacks) = (Vec::new(), Sacks::default());
-        Net { fabric, links, events, host_of, sacks, framing, flow_seed, probe, injected: 0, delivered: 0, hops: 0 }
+        Net {
+            fabric,
+            links,
+            ports,
+            events,
+            host_of,
+            sacks,
+            framing,
+            flow_seed,
+            probe,
+            injected: 0,
+            delivered: 0,
+            hops: 0,
+        }
     }
 
     /// Gives a packet to a link.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
+        if !self.links[link as usize].is_ready() {
+            self.ports.set_up(link, &self.fabric, &mut self.links[link as usize]);
+        }
         let todo = self.links[link as usize].enqueue(now, packet);
         if P::ON {
             self.tell(now, link, packet.to, todo);

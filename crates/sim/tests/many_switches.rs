@@ -1,4 +1,4 @@
-//! Networks of several switches: a list of edges.
+//! Networks of several switches: lists of edges, and trees by rule.
 
 mod common;
 
@@ -91,12 +91,72 @@ fn networks() -> impl Strategy<Value = String> {
     })
 }
 
+/// A tree with room for the client and six servers.
+fn trees() -> impl Strategy<Value = String> {
+    let counts = (1..4u32, 1..4u32, 1..4u32, prop::sample::select(vec!["by-rack", "spread"]));
+    counts.prop_map(|(pods, racks, spines, placement)| {
+        let (kind, of_pods) =
+            if pods > 1 { ("fat-tree", format!("pods = {pods}\n")) } else { ("leaf-spine", "".into()) };
+        let (racks, hosts) = (racks * pods, 7u32.div_ceil(racks * pods));
+        format!(
+            "[fabric]\nkind = \"{kind}\"\n{of_pods}racks = {racks}\nhosts_per_rack = {hosts}\nspines = {spines}\n\
+             uplink_rate = \"700 Mbit/s\"\nplacement = \"{placement}\"\n"
+        )
+    })
+}
+
+#[test]
+fn a_shuffle_sends_as_much_between_all_pairs_and_a_share_of_it_between_as_many() {
+    let shuffle = |pairs: &str| {
+        let scenario = format!(
+            "schemes = [\"newreno\"]\n[fabric]\nkind = \"fat-tree\"\narity = 4\n\
+             [workload]\nkind = \"shuffle\"\nfragment = \"20 KB\"\nstart_jitter = \"20 ms\"\npairs = {pairs}\n"
+        );
+        run(&spec(&scenario, 15, 3)).flows
+    };
+    let (all, some) = (shuffle("1"), shuffle("0.25"));
+    let mut pairs: Vec<_> = all.iter().map(|flow| (flow.from_host, flow.to_host)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    assert_eq!((pairs.len(), all.len()), (16 * 15, 16 * 15));
+    assert!(
+        all.iter().all(|flow| flow.payload_bytes == 20_000 && flow.fct_ps.is_some() && flow.from_host != flow.to_host)
+    );
+    assert!(all.iter().all(|flow| flow.start_ps < 20_000_000_000), "every start lies within the jitter");
+    assert!((30..=90).contains(&some.len()), "{} of {}", some.len(), all.len());
+    // Whether others send moves no start.
+    let starts = |of: &fanin_spec::FlowRow| (of.from_host, of.to_host, of.start_ps);
+    assert!(some.iter().all(|flow| all.iter().any(|other| starts(other) == starts(flow))));
+}
+
+#[test]
+fn a_flow_within_a_rack_stays_there_and_one_between_pods_passes_a_core() {
+    let scenario = |server: u32| {
+        format!(
+            "schemes = [\"newreno\"]\n[fabric]\nkind = \"fat-tree\"\narity = 4\n\
+             [workload]\nkind = \"flows\"\nfile = \"{server}\"\n"
+        )
+    };
+    let ports = |server: u32| {
+        let mut scenario = fanin_spec::Scenario::parse("test.toml", &scenario(server)).expect("a scenario");
+        scenario.assign("--fan-in 15", "sweep.fan_in=[15]").expect("a fan-in");
+        let file = |host: &str| Ok(("flows.csv".into(), format!("src,dst,bytes,start_us\n{host},0,20000,0\n")));
+        let c = scenario.contenders_with(&file).expect("a contender").remove(0);
+        let spec = fanin_spec::RunSpec { label: c.label, scheme: c.scheme, settings: c.settings, fan_in: 15, seed: 1 };
+        run(&spec).ports.into_iter().map(|port| port.port).collect::<Vec<_>>()
+    };
+    assert_eq!(ports(1).len(), 4, "two links each way: {:?}", ports(1));
+    let far = ports(15);
+    assert_eq!(far.len(), 12, "six links each way: {far:?}");
+    assert!(far.iter().any(|port| port.starts_with("core")) && far.contains(&"tor1>client".to_string()), "{far:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
     fn any_network_conserves_its_packets_and_gives_the_same_bytes_each_way(
-        network in networks(),
+        network in prop_oneof![networks(), trees()],
         scheme in prop::sample::select(vec!["newreno", "dctcp", "newreno+m21", "newreno+red+ecn"]),
         seed in 0..1000u64,
     ) {

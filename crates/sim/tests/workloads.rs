@@ -44,6 +44,7 @@ fn other(path: &str) -> &'static str {
         "workload.request" => "1 KiB",
         "workload.start_jitter" => "100 us",
         "workload.file" => "b.csv",
+        "workload.pairs" => "0.5",
         "workload.queries" | "workload.in_flight" => "2",
         _ => panic!("give {path} a value here that is not its default"),
     }

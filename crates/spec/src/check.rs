@@ -4,10 +4,24 @@ use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, FabricKind, Kind, Settings};
+use crate::{Discipline, FabricKind, FabricSettings, Kind, Settings};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
+
+/// The keys that a fabric follows from.
+const FABRIC: [&str; 10] = [
+    "fabric.edges",
+    "fabric.racks",
+    "fabric.hosts_per_rack",
+    "fabric.spines",
+    "fabric.pods",
+    "fabric.arity",
+    "fabric.uplink_rate",
+    "fabric.oversubscription",
+    "fabric.placement",
+    "fabric.kind",
+];
 
 /// A problem and the keys that it lies in.
 pub(crate) struct Wrong {
@@ -131,11 +145,13 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
 
     workload(s)?;
     // A plain star always fits. What fits the largest fan-in fits the others.
-    if (s.fabric.kind != FabricKind::Star || !s.fabric.edges.is_empty())
+    if (s.fabric.kind != FabricKind::Star || s.fabric != FabricSettings::default())
         && let Some(&largest) = s.sweep.fan_in.last()
         && let Err(what) = s.network(largest)
     {
-        return wrong(&["fabric.edges", "fabric.kind", "sweep.fan_in"], what);
+        // What does not fit one server does not fit any number of them.
+        let paths = if s.network(1).is_err() { &FABRIC[..] } else { &["sweep.fan_in"] };
+        return wrong(paths, what);
     }
 
     if scheme.discipline == Discipline::Red {
@@ -182,6 +198,10 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
                     w.kind.word()
                 ),
             );
+        }
+        (Kind::Shuffle, _, Some(_)) => {
+            let what = "a shuffle sends `workload.fragment` from each host to each other one: `workload.block` has no part in it";
+            return wrong(&["workload.block"], what.into());
         }
         (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => {
             return wrong(&sizes, "an answer of 0 B: right would be at least 1 B".into());
@@ -242,7 +262,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Lists of flows and Poisson flows.
+/// Lists of flows, Poisson flows, and pairs of a shuffle.
 fn flows(s: &Settings) -> Result<(), Wrong> {
     let wrong = |path: &'static str, what: &str| Err(Wrong { paths: vec![path], what: what.into() });
     let w = &s.workload;
@@ -257,6 +277,12 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         }
         (Kind::Flows, Some(_)) | (_, None) => {}
         (_, Some(_)) => return wrong("workload.file", "`workload.file` goes with `workload.kind = \"flows\"` alone"),
+    }
+    if w.kind == Kind::Shuffle && w.pairs.in_q(32) == 0 {
+        return wrong(
+            "workload.pairs",
+            "a shuffle between none of the pairs: right would be a share above 0, such as 0.1",
+        );
     }
     match w.load.0 {
         Some(load) if load.in_q(32) == 0 => wrong(

@@ -15,6 +15,7 @@ mod setting;
 mod settings;
 mod sizes;
 mod tables;
+mod trees;
 
 pub use flows::{Flow, Flows};
 pub use problem::{Origin, Problem};
@@ -24,7 +25,7 @@ pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
     Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, MapReduce, Measure,
-    NewReno, Offer, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
+    NewReno, Offer, Placement, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

@@ -1,4 +1,4 @@
-//! From settings to the network: a star, or what a list of edges says.
+//! From settings to the network: a star, a tree, or what a list of edges says.
 
 use fanin_fabric::{Edge, Fabric, Star, edges, star};
 use fanin_units::{Rate, Time};
@@ -15,17 +15,44 @@ impl Settings {
     /// What does not fit, and what would.
     pub fn network(&self, fan_in: u32) -> Result<Fabric, String> {
         let servers = fan_in + self.workload.background;
+        self.only_its_own_keys()?;
         match self.fabric.kind {
-            FabricKind::Star if !self.fabric.edges.is_empty() => {
-                Err("a star has no `fabric.edges`: set `fabric.kind = \"edges\"`".into())
-            }
             FabricKind::Star => Ok(star(&Star {
                 servers,
                 rate: self.link.rate,
                 client_rate: self.link.client_rate.0.unwrap_or(self.link.rate),
                 delay: self.link.delay,
             })),
+            FabricKind::LeafSpine | FabricKind::FatTree => self.of_tree(servers),
             FabricKind::Edges => self.of_edges(servers),
+        }
+    }
+
+    /// Refuses keys that another kind of fabric looks at.
+    fn only_its_own_keys(&self) -> Result<(), String> {
+        let f = &self.fabric;
+        let fat = &[FabricKind::FatTree][..];
+        let tree = &[FabricKind::LeafSpine, FabricKind::FatTree][..];
+        let keys = [
+            ("edges", !f.edges.is_empty(), &[FabricKind::Edges][..]),
+            ("racks", f.racks.0.is_some(), tree),
+            ("hosts_per_rack", f.hosts_per_rack.0.is_some(), tree),
+            ("spines", f.spines.0.is_some(), tree),
+            ("pods", f.pods.0.is_some(), fat),
+            ("arity", f.arity.0.is_some(), fat),
+            ("uplink_rate", f.uplink_rate.0.is_some(), tree),
+            ("oversubscription", f.oversubscription.0.is_some(), tree),
+        ];
+        match keys.iter().find(|(_, given, kinds)| *given && !kinds.contains(&f.kind)) {
+            None => Ok(()),
+            Some((key, _, kinds)) => {
+                let kinds: Vec<String> = kinds.iter().map(|kind| format!("\"{}\"", kind.word())).collect();
+                let kind = f.kind.word();
+                Err(format!(
+                    "a {kind} has no `fabric.{key}`: set `fabric.kind = {}`, or leave it out",
+                    kinds.join(" or ")
+                ))
+            }
         }
     }
 

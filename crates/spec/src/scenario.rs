@@ -206,6 +206,12 @@ impl Scenario {
             }
             settings.inputs.flows = Some(Arc::new(flows));
         }
+        if matches!(kind, Kind::Shuffle | Kind::Poisson)
+            && assigned(&["sweep.fan_in"]).is_none()
+            && let Some(hosts) = settings.fixed_hosts().filter(|&hosts| hosts > 1)
+        {
+            settings.sweep.fan_in = vec![hosts - 1];
+        }
         if load.is_some() {
             let sizes = match settings.workload.sizes.path() {
                 None => Sizes::named(&settings.workload.sizes.0),

@@ -23,11 +23,25 @@ section! {
 
 words! {
     /// How hosts and switches are joined.
-    FabricKind, "\"star\" or \"edges\"" {
+    FabricKind, "\"star\", \"leaf-spine\", \"fat-tree\" or \"edges\"" {
         /// One switch, each host on a link of its own.
         Star = "star",
+        /// Racks, each with a switch that has a link to every spine; flows are spread over the spines by their hash.
+        LeafSpine = "leaf-spine",
+        /// Pods of racks under spines of their own, joined by cores: k-ary, or of any rack size and over-subscription.
+        FatTree = "fat-tree",
         /// Any network of switches, given by its links; flows are spread over ways of equal length by their hash.
         Edges = "edges",
+    }
+}
+
+words! {
+    /// Which rack hosts are in, by their numbers.
+    Placement, "\"by-rack\" or \"spread\"" {
+        /// A rack is filled before the next one.
+        ByRack = "by-rack",
+        /// Each host goes into the rack after the last one's.
+        Spread = "spread",
     }
 }
 
@@ -38,6 +52,22 @@ section! {
         kind: FabricKind = FabricKind::Star,
         /// The links of an "edges" fabric: two nodes each, then a rate and a delay where they are not those of [link]. Hosts are client and server1, server2, ..., a range as server1..8; other names are switches.
         edges: Vec<String> = Vec::new(),
+        /// Racks of a leaf-spine or fat-tree fabric, each with its switch.
+        racks: Optional<u32> = Optional::NONE,
+        /// Hosts in each rack; the client is the first host of the first rack.
+        hosts_per_rack: Optional<u32> = Optional::NONE,
+        /// Spines that every rack has a link to: of a leaf-spine fabric in all, of a fat tree in each pod.
+        spines: Optional<u32> = Optional::NONE,
+        /// Pods of a fat tree, over which its racks are shared evenly; each spine has as many cores as its pod has racks, on links of the uplinks' rate.
+        pods: Optional<u32> = Optional::NONE,
+        /// k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, all links alike; in place of racks, hosts_per_rack, spines and pods.
+        arity: Optional<u32> = Optional::NONE,
+        /// Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": what oversubscription makes it, else link.rate.
+        uplink_rate: Optional<Rate> = Optional::NONE,
+        /// The rate of a rack's hosts over that of its uplinks, as a whole number, from which uplink_rate follows.
+        oversubscription: Optional<u32> = Optional::NONE,
+        /// Which rack of a leaf-spine or fat-tree fabric the next host is in.
+        placement: Placement = Placement::ByRack,
     }
 }
 
@@ -149,7 +179,7 @@ section! {
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"poisson\" or \"mapreduce\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\" or \"mapreduce\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -160,6 +190,8 @@ words! {
         Long = "long",
         /// The flows of a file, each over a connection of its own, between any two hosts.
         Flows = "flows",
+        /// Every host, the client too, sends the same to every other one, each over a connection of its own.
+        Shuffle = "shuffle",
         /// Every host, the client too, sends flows of random size to random hosts at random times.
         Poisson = "poisson",
         /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] says otherwise.
@@ -170,7 +202,7 @@ words! {
 impl Kind {
     /// Whether many send to one client; otherwise flows go between any two hosts, and there are no rounds.
     pub fn many_to_one(self) -> bool {
-        !matches!(self, Kind::Flows | Kind::Poisson | Kind::MapReduce)
+        !matches!(self, Kind::Flows | Kind::Shuffle | Kind::Poisson | Kind::MapReduce)
     }
 }
 
@@ -179,8 +211,8 @@ section! {
     Workload in "workload" {
         /// The pattern of requests and answers.
         kind: Kind = Kind::Barrier,
-        /// What each server sends, whatever their number; excludes block.
-        #[only(Barrier, OneShot, WebSearch)]
+        /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
+        #[only(Barrier, OneShot, WebSearch, Shuffle)]
         fragment: Optional<Bytes> = Optional::NONE,
         /// What all servers together send, shared evenly; excludes fragment.
         #[only(Barrier, OneShot, WebSearch)]
@@ -188,11 +220,14 @@ section! {
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
         #[only(Barrier, WebSearch)]
         request: Bytes = Bytes(64),
-        /// Each server's start is uniform in 0 up to this, every round.
-        #[only(Barrier, OneShot, WebSearch, Long)]
+        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's.
+        #[only(Barrier, OneShot, WebSearch, Long, Shuffle)]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),
+        /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
+        #[only(Shuffle)]
+        pairs: Share = Share::of(1, 1),
         /// Queries of a web search, one after another.
         #[only(WebSearch)]
         queries: u32 = 100,

@@ -115,6 +115,8 @@ pub enum FlowKind {
     Answer,
     /// A line of the workload's file.
     Listed,
+    /// A flow of a shuffle.
+    Shuffle,
     /// A flow of the poisson workload.
     Poisson,
     /// A Poisson flow beside another workload.
@@ -133,6 +135,7 @@ impl FlowKind {
         match self {
             FlowKind::Answer => "answer",
             FlowKind::Listed => "listed",
+            FlowKind::Shuffle => "shuffle",
             FlowKind::Poisson => "poisson",
             FlowKind::Beside => "beside",
             FlowKind::Split => "split",
@@ -165,7 +168,7 @@ macro_rules! table {
 }
 
 table! {
-    /// One flow: a server's answer, a line of a list, or a Poisson flow.
+    /// One flow: a server's answer, a line of a list, a flow of a shuffle, or a Poisson flow.
     FlowRow in "flows" {
         /// The round or query that an answer belongs to, of any other flow its number; counted from zero.
         round: u32,
@@ -177,7 +180,7 @@ table! {
         start_ps: u64,
         /// From the start to the last byte delivered in order; absent where the run ended first.
         fct_ps: Option<u64>,
-        /// `answer` of a server, `listed` in a file, `poisson`, or `beside`: a Poisson flow beside another workload.
+        /// `answer` of a server, `listed` in a file, `shuffle`, `poisson`, or `beside`: a Poisson flow beside another workload.
         kind: FlowKind,
         /// The sending host, counted from zero; 0 is the client.
         from_host: u32,
@@ -317,7 +320,7 @@ table! {
         marks: u64,
         /// Rounds or queries completed.
         rounds: u64,
-        /// The longest queue at the port to the client; of a flows or poisson workload, at any switch port.
+        /// The longest queue at the port to the client; of a flows, shuffle or poisson workload, at any switch port.
         queue_max_bytes: u64,
         /// Packets that endpoints sent.
         injected_packets: u64,

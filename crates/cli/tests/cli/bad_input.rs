@@ -53,6 +53,46 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
 }
 
 #[test]
+fn a_fabric_whose_parts_do_not_fit_says_which_number_is_wrong_and_what_would_fit() {
+    let leaves = "kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 3\nspines = 2";
+    let pods = "kind = \"fat-tree\"\nhosts_per_rack = 3\nspines = 2";
+    let cases: &[(&str, &str, &str)] = &[
+        ("kind = \"leaf-spine\"", "", "my.toml:2: the leaf-spine fabric needs `fabric.racks`"),
+        (leaves, "hosts_per_rack=0", "`fabric.hosts_per_rack` of 0: right would be at least 1"),
+        (leaves, "uplink_rate=0 Gbit/s", "`fabric.uplink_rate`: a rate of zero moves nothing"),
+        (leaves, "racks=1", "the leaf-spine has 3 hosts, the client among them, and 5 servers are asked for"),
+        (
+            leaves,
+            "oversubscription=7",
+            "`fabric.oversubscription` of 7: 3 hosts at 1 Gbit/s over 2 uplinks give no whole",
+        ),
+        (leaves, "pods=2", "a leaf-spine has no `fabric.pods`: set `fabric.kind = \"fat-tree\"`, or leave it out"),
+        (pods, "arity=4", "`fabric.arity` fixes `fabric.hosts_per_rack`: leave one of them out"),
+        (
+            "kind = \"fat-tree\"\narity = 5",
+            "",
+            "`fabric.arity` of 5: half of a switch's ports lead down, so it is even: 4 or 6",
+        ),
+        (
+            &format!("{pods}\npods = 4\nracks = 10"),
+            "",
+            "`fabric.racks` of 10 cannot be shared evenly over 4 pods: 8 or 12",
+        ),
+        (&format!("{pods}\npods = 1\nracks = 10"), "", "`fabric.pods` of 1: a fat tree has at least 2"),
+        ("racks = 4", "", "a star has no `fabric.racks`: set `fabric.kind = \"leaf-spine\" or \"fat-tree\"`"),
+    ];
+    for (text, set, told) in cases {
+        let place = Place::with(&format!("[fabric]\n{text}\n"));
+        let set = if set.is_empty() { "workload.request=64 B".into() } else { format!("fabric.{set}") };
+        let arguments =
+            ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "5", "--set", "workload.fragment=4 KiB"];
+        let message = place.refuses(&[&arguments[..], &["--set", &set]].concat());
+        assert!(message.contains(told), "{text:?} {set} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
 fn a_wrong_argument_is_told_as_it_was_written() {
     let place = Place::with(SMALL);
     let cases: &[(&[&str], &str)] = &[

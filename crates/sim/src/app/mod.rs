@@ -7,12 +7,14 @@ mod long;
 mod mapreduce;
 mod one_shot;
 mod poisson;
+mod shuffle;
 mod transfers;
 mod web_search;
 
 use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, TaskRow, Totals};
 use fanin_units::Time;
 
+use crate::link::Link;
 use crate::probe::Probe;
 use crate::world::World;
 
@@ -53,6 +55,7 @@ pub(crate) fn new<P: Probe + 'static>(spec: &RunSpec) -> Box<dyn App<P>> {
         Kind::Long => Box::new(long::Long::new(spec)),
         Kind::MapReduce => Box::new(mapreduce::MapReduce::new(spec)),
         Kind::Flows => Box::new(listed::Listed::new(spec)),
+        Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => return Box::new(poisson::Alone::new(spec)),
     };
     match spec.settings.workload.load.0 {
@@ -124,7 +127,8 @@ fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
 }
 
 fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
-    let rows = world.net.links.iter().zip(0..).map(|(link, id)| PortRow {
+    let used = world.net.links.iter().zip(0..).filter(|(link, _)| link.packets + link.counts().drops() > 0);
+    let row = |(link, id): (&Link, u32)| PortRow {
         port: world.net.fabric.link_name(id),
         packets: link.packets,
         wire_bytes: link.wire_bytes,
@@ -133,6 +137,6 @@ fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
         drops_not_ect: link.counts().drops_not_ect,
         marks: link.counts().marks,
         queue_max_bytes: link.queue_max_bytes,
-    });
-    rows.filter(|row| row.packets + row.drops_full + row.drops_early + row.drops_not_ect > 0).collect()
+    };
+    used.map(row).collect()
 }

@@ -1,0 +1,320 @@
+//! Trees with many roots: racks under spines, and pods of those under cores. Next hops follow from numbers alone.
+//!
+//! Leaf-spine: one pod, no cores. Fat tree: Al-Fares, Loukissas and Vahdat, "A Scalable, Commodity Data Center Network
+//! Architecture" (SIGCOMM 2008), section 3: of a pod's spines each has cores of its own, which it shares with the
+//! spines of its place in all other pods.
+
+use fanin_units::{Rate, Time};
+
+use crate::{Fabric, Link, LinkId, NodeId, Routes, mix};
+
+/// What a tree is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// Pods; more than one are joined by cores.
+    pub pods: u32,
+    /// Racks a pod, each with a switch.
+    pub racks: u32,
+    /// Hosts a rack.
+    pub hosts: u32,
+    /// Spines a pod, each with a link to every rack of it.
+    pub spines: u32,
+    /// Cores above each spine of a pod; none over a single pod.
+    pub cores: u32,
+    /// Where the next host goes.
+    pub placement: Placement,
+    /// Rate of the hosts' links.
+    pub rate: Rate,
+    /// Rate of host 0's link.
+    pub client_rate: Rate,
+    /// Rate of the links between racks and spines.
+    pub uplink_rate: Rate,
+    /// Rate of the links between spines and cores.
+    pub core_rate: Rate,
+    /// Delay of each link, one way.
+    pub delay: Time,
+}
+
+/// Which rack hosts are in, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// A rack is filled before the next one.
+    ByRack,
+    /// Each goes into the rack after the last one's.
+    Spread,
+}
+
+/// A switch by its tier and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    Rack(u32),
+    Spine(u32),
+    Core(u32),
+}
+
+/// Builds a tree. Nodes: hosts, racks' switches, spines pod by pod, cores spine by spine.
+///
+/// # Errors
+/// What does not fit, and what would.
+pub fn tree(tree: &Tree) -> Result<Fabric, String> {
+    for (count, what) in
+        [(tree.pods, "pod"), (tree.racks, "rack a pod"), (tree.hosts, "host a rack"), (tree.spines, "spine")]
+    {
+        if count == 0 {
+            return Err(format!("a tree has at least one {what}"));
+        }
+    }
+    if (tree.pods > 1) != (tree.cores > 0) {
+        return Err(format!("{} pods and {} cores a spine: cores join several pods", tree.pods, tree.cores));
+    }
+    let wide = [tree.pods, tree.racks, tree.hosts].iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+    let core = [tree.pods, tree.spines, tree.racks.max(tree.cores)].iter().try_fold(1u32, |all, &n| all.checked_mul(n));
+    match (wide, core) {
+        (Some(hosts), Some(links)) if hosts <= LARGEST && links <= LARGEST => {}
+        _ => return Err(format!("more than {LARGEST} hosts or links between switches")),
+    }
+    Ok(Fabric { hosts: tree.all_hosts(), links: tree.links(), routes: Routes::Tree(*tree), names: Vec::new() })
+}
+
+/// So many hosts, and so many links between switches, a tree has at most.
+const LARGEST: u32 = 4_000_000;
+
+impl Tree {
+    fn all_racks(&self) -> u32 {
+        self.pods * self.racks
+    }
+
+    fn all_spines(&self) -> u32 {
+        self.pods * self.spines
+    }
+
+    fn all_hosts(&self) -> u32 {
+        self.all_racks() * self.hosts
+    }
+
+    /// A host's rack and its place there.
+    #[inline]
+    fn place(&self, host: NodeId) -> (u32, u32) {
+        match self.placement {
+            Placement::ByRack => (host / self.hosts, host % self.hosts),
+            Placement::Spread => (host % self.all_racks(), host / self.all_racks()),
+        }
+    }
+
+    /// The links into racks' switches, into spines and into cores begin there.
+    #[inline]
+    fn rack_links(&self, rack: u32) -> LinkId {
+        self.all_hosts() + rack * (self.hosts + self.spines)
+    }
+
+    #[inline]
+    fn spine_links(&self, spine: u32) -> LinkId {
+        self.rack_links(self.all_racks()) + spine * (self.racks + self.cores)
+    }
+
+    #[inline]
+    fn core_links(&self, core: u32) -> LinkId {
+        self.spine_links(self.all_spines()) + core * self.pods
+    }
+
+    #[inline]
+    fn tier(&self, switch: NodeId) -> Tier {
+        let rack = switch - self.all_hosts();
+        match rack.checked_sub(self.all_racks()) {
+            None => Tier::Rack(rack),
+            Some(spine) => spine.checked_sub(self.all_spines()).map_or(Tier::Spine(spine), Tier::Core),
+        }
+    }
+
+    /// The link by which a host sends.
+    #[inline]
+    pub(crate) fn uplink(&self, host: NodeId) -> LinkId {
+        let (rack, place) = self.place(host);
+        self.rack_links(rack) + place
+    }
+
+    /// The links of a switch that lead towards a host by ways of equal length: the first, how many, and how far apart.
+    #[inline]
+    pub(crate) fn ways(&self, switch: NodeId, host: NodeId) -> Ways {
+        let (rack, _) = self.place(host);
+        let pod = rack / self.racks;
+        match self.tier(switch) {
+            Tier::Rack(at) if at == rack => Ways::one(host),
+            Tier::Rack(at) => Ways {
+                first: self.spine_links(at / self.racks * self.spines) + at % self.racks,
+                count: self.spines,
+                stride: self.racks + self.cores,
+            },
+            Tier::Spine(at) if at / self.spines == pod => {
+                Ways::one(self.rack_links(rack) + self.hosts + at % self.spines)
+            }
+            Tier::Spine(at) => Ways {
+                first: self.core_links(at % self.spines * self.cores) + at / self.spines,
+                count: self.cores,
+                stride: self.pods,
+            },
+            Tier::Core(at) => {
+                Ways::one(self.spine_links(pod * self.spines + at / self.cores) + self.racks + at % self.cores)
+            }
+        }
+    }
+
+    /// A switch's name for people.
+    pub(crate) fn name(&self, switch: NodeId) -> String {
+        match (self.tier(switch), self.cores) {
+            (Tier::Rack(n), 0) => format!("leaf{}", n + 1),
+            (Tier::Rack(n), _) => format!("tor{}", n + 1),
+            (Tier::Spine(n), 0) => format!("spine{}", n + 1),
+            (Tier::Spine(n), _) => format!("agg{}", n + 1),
+            (Tier::Core(n), _) => format!("core{}", n + 1),
+        }
+    }
+
+    /// Every link, by receiver, then by sender.
+    fn links(&self) -> Vec<Link> {
+        let rack = |n: u32| self.all_hosts() + n;
+        let spine = |n: u32| rack(self.all_racks()) + n;
+        let core = |n: u32| spine(self.all_spines()) + n;
+        let host_rate = |host: u32| if host == 0 { self.client_rate } else { self.rate };
+        let link = |from: NodeId, to: NodeId, rate: Rate| Link { from, to, rate, delay: self.delay };
+        let mut links = Vec::with_capacity(self.core_links(self.spines * self.cores) as usize);
+        links.extend((0..self.all_hosts()).map(|host| link(rack(self.place(host).0), host, host_rate(host))));
+        for at in 0..self.all_racks() {
+            let host = |place| match self.placement {
+                Placement::ByRack => at * self.hosts + place,
+                Placement::Spread => place * self.all_racks() + at,
+            };
+            links.extend((0..self.hosts).map(|place| link(host(place), rack(at), host_rate(host(place)))));
+            let first = at / self.racks * self.spines;
+            links.extend((first..first + self.spines).map(|from| link(spine(from), rack(at), self.uplink_rate)));
+        }
+        for at in 0..self.all_spines() {
+            let first = at / self.spines * self.racks;
+            links.extend((first..first + self.racks).map(|from| link(rack(from), spine(at), self.uplink_rate)));
+            let first = at % self.spines * self.cores;
+            links.extend((first..first + self.cores).map(|from| link(core(from), spine(at), self.core_rate)));
+        }
+        for at in 0..self.spines * self.cores {
+            let spines = (0..self.pods).map(|pod| pod * self.spines + at / self.cores);
+            links.extend(spines.map(|from| link(spine(from), core(at), self.core_rate)));
+        }
+        links
+    }
+}
+
+/// Links of equal use: evenly spaced numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ways {
+    first: LinkId,
+    count: u32,
+    stride: u32,
+}
+
+impl Ways {
+    fn one(link: LinkId) -> Ways {
+        Ways { first: link, count: 1, stride: 0 }
+    }
+
+    /// The one that a hash picks at a switch.
+    #[inline]
+    pub fn pick(self, switch: NodeId, hash: u64) -> LinkId {
+        if self.count == 1 {
+            return self.first;
+        }
+        let draw = mix(hash ^ u64::from(switch)) >> 32;
+        self.first + self.stride * ((draw * u64::from(self.count)) >> 32) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const GBIT: Rate = Rate(1_000_000_000);
+
+    fn shape([pods, racks, hosts, spines, cores]: [u32; 5], placement: Placement) -> Tree {
+        let (cores, delay) = (if pods == 1 { 0 } else { cores }, Time::from_micros(5));
+        let (rate, client_rate, uplink_rate, core_rate) = (GBIT, GBIT, GBIT, GBIT);
+        Tree { pods, racks, hosts, spines, cores, placement, rate, client_rate, uplink_rate, core_rate, delay }
+    }
+
+    fn trees() -> impl Strategy<Value = Tree> {
+        let counts = (1..5u32, 1..5u32, 1..6u32, 1..5u32, 1..5u32);
+        (counts, prop::sample::select(vec![Placement::ByRack, Placement::Spread]))
+            .prop_map(|((a, b, c, d, e), placement)| shape([a, b, c, d, e], placement))
+    }
+
+    fn way(fabric: &Fabric, from: NodeId, to: NodeId, hash: u64) -> Vec<NodeId> {
+        let mut nodes = vec![from, fabric.links()[fabric.uplink(from) as usize].to];
+        while let Some(&at) = nodes.last().filter(|&&at| !fabric.is_host(at) && nodes.len() < 9) {
+            let link = fabric.links()[fabric.next_hop(at, to, hash) as usize];
+            assert_eq!(link.from, at, "a switch sends over its own links");
+            nodes.push(link.to);
+        }
+        nodes
+    }
+
+    proptest! {
+        #[test]
+        fn every_host_reaches_every_other_by_the_shortest_way(shape in trees(), hash: u64) {
+            let fabric = tree(&shape).expect("it fits");
+            let hosts = 0..fabric.hosts();
+            for (from, to) in hosts.clone().flat_map(|a| hosts.clone().map(move |b| (a, b))).filter(|(a, b)| a != b) {
+                let racks = [from, to].map(|host| shape.place(host).0);
+                let links = match racks.map(|rack| rack / shape.racks) {
+                    _ if racks[0] == racks[1] => 2,
+                    [one, other] if one == other => 4,
+                    _ => 6,
+                };
+                let nodes = way(&fabric, from, to, hash);
+                prop_assert_eq!((nodes.last(), nodes.len()), (Some(&to), links + 1), "{:?}", nodes);
+            }
+        }
+
+        #[test]
+        fn links_are_numbered_by_receiver_then_sender(shape in trees()) {
+            let fabric = tree(&shape).expect("it fits");
+            prop_assert!(fabric.links().is_sorted_by(|a, b| (a.to, a.from) < (b.to, b.from)));
+            for host in 0..fabric.hosts() {
+                prop_assert_eq!(fabric.links()[fabric.uplink(host) as usize].from, host);
+                prop_assert_eq!(fabric.links()[fabric.downlink(host) as usize].to, host);
+            }
+        }
+    }
+
+    #[test]
+    fn flows_spread_evenly_over_ways_of_equal_length() {
+        let fabric = tree(&shape([4, 4, 4, 4, 4], Placement::ByRack)).expect("it fits");
+        let mut through = std::collections::BTreeMap::new();
+        let flows = 16_000;
+        for flow in 0..flows {
+            let nodes = way(&fabric, 0, 63, 7 ^ flow);
+            *through.entry(nodes[3]).or_insert(0u64) += 1;
+        }
+        let expected = flows as f64 / 16.0;
+        let chi_squared: f64 =
+            through.values().map(|&n| (n as f64 - expected) * (n as f64 - expected) / expected).sum();
+        assert_eq!(through.len(), 16, "a core each");
+        // 15 degrees of freedom: 37.7 is passed once in a thousand.
+        assert!(chi_squared < 37.7, "chi-squared of {chi_squared}: {through:?}");
+    }
+
+    #[test]
+    fn switches_have_names_by_their_tier() {
+        let name = |shape: [u32; 5], link: usize| {
+            let fabric = tree(&self::shape(shape, Placement::Spread)).expect("it fits");
+            fabric.link_name((fabric.links().len() - link) as LinkId)
+        };
+        assert_eq!([1, 5].map(|link| name([1, 2, 3, 2, 0], link)), ["leaf2>spine2", "spine2>leaf2"]);
+        assert_eq!([1, 9].map(|link| name([2, 2, 2, 2, 2], link)), ["agg4>core4", "core4>agg4"]);
+    }
+
+    #[test]
+    fn a_tree_of_150_000_hosts_is_made_of_their_links_alone() {
+        let fabric = tree(&shape([50, 50, 60, 4, 50], Placement::ByRack)).expect("it fits");
+        assert_eq!(fabric.hosts(), 150_000);
+        // Both ways: hosts, 4 spines a rack, 50 cores a spine.
+        assert_eq!(fabric.links().len(), 2 * (150_000 + 2_500 * 4 + 200 * 50));
+    }
+}

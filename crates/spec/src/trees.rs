@@ -1,0 +1,146 @@
+//! From settings to leaf-spine fabrics and fat trees: how many of what, and how fast.
+
+use fanin_fabric::{Fabric, Tree, tree};
+use fanin_units::Rate;
+
+use crate::setting::Optional;
+use crate::{FabricKind, FabricSettings, Placement, Settings};
+
+/// How many of what.
+struct Shape {
+    pods: u32,
+    /// A pod.
+    racks: u32,
+    hosts_per_rack: u32,
+    /// A pod.
+    spines: u32,
+}
+
+impl Settings {
+    /// The number of hosts that the fabric has, whatever the fan-in; `None` where it follows from that, or is wrong.
+    pub(crate) fn fixed_hosts(&self) -> Option<u32> {
+        match self.fabric.kind {
+            FabricKind::Star | FabricKind::Edges => None,
+            FabricKind::LeafSpine | FabricKind::FatTree => self.fabric.shape().ok()?.hosts(),
+        }
+    }
+
+    /// The rate of a rack's hosts over that of its uplinks, where the fabric has racks.
+    pub fn oversubscription(&self) -> Option<f64> {
+        match self.fabric.kind {
+            FabricKind::Star | FabricKind::Edges => None,
+            FabricKind::LeafSpine | FabricKind::FatTree => {
+                let shape = self.fabric.shape().ok()?;
+                let up = self.uplink_rate(&shape).ok()?.0 as f64 * f64::from(shape.spines);
+                Some(self.link.rate.0 as f64 * f64::from(shape.hosts_per_rack) / up)
+            }
+        }
+    }
+
+    pub(crate) fn of_tree(&self, servers: u32) -> Result<Fabric, String> {
+        let shape = self.fabric.shape()?;
+        let uplink_rate = self.uplink_rate(&shape)?;
+        let fabric = tree(&Tree {
+            pods: shape.pods,
+            racks: shape.racks,
+            hosts: shape.hosts_per_rack,
+            spines: shape.spines,
+            // As much upwards as downwards.
+            cores: if shape.pods > 1 { shape.racks } else { 0 },
+            placement: match self.fabric.placement {
+                Placement::ByRack => fanin_fabric::Placement::ByRack,
+                Placement::Spread => fanin_fabric::Placement::Spread,
+            },
+            rate: self.link.rate,
+            client_rate: self.link.client_rate.0.unwrap_or(self.link.rate),
+            uplink_rate,
+            core_rate: uplink_rate,
+            delay: self.link.delay,
+        })
+        .map_err(|what| format!("`fabric`: {what}"))?;
+        if fabric.hosts() <= servers {
+            return Err(format!(
+                "the {} has {} hosts, the client among them, and {servers} servers are asked for: lower the fan-in to {}, or add racks",
+                self.fabric.kind.word(),
+                fabric.hosts(),
+                fabric.hosts() - 1,
+            ));
+        }
+        Ok(fabric)
+    }
+
+    fn uplink_rate(&self, shape: &Shape) -> Result<Rate, String> {
+        match (self.fabric.uplink_rate.0, self.fabric.oversubscription.0) {
+            (Some(_), Some(_)) => {
+                Err("`fabric.uplink_rate` and `fabric.oversubscription` say the same twice: keep one".into())
+            }
+            (Some(rate), None) => Ok(rate),
+            (None, None) => Ok(self.link.rate),
+            (None, Some(0)) => Err("`fabric.oversubscription` of 0: right would be 1 (none) or more".into()),
+            (None, Some(times)) => {
+                let hosts = u128::from(self.link.rate.0) * u128::from(shape.hosts_per_rack);
+                let ways = u128::from(shape.spines) * u128::from(times);
+                match u64::try_from(hosts / ways) {
+                    Ok(rate) if rate > 0 && hosts.is_multiple_of(ways) => Ok(Rate(rate)),
+                    _ => Err(format!(
+                        "`fabric.oversubscription` of {times}: {} hosts at {} over {} uplinks give no whole rate; give `fabric.uplink_rate`",
+                        shape.hosts_per_rack, self.link.rate, shape.spines
+                    )),
+                }
+            }
+        }
+    }
+}
+
+impl Shape {
+    fn hosts(&self) -> Option<u32> {
+        self.pods.checked_mul(self.racks)?.checked_mul(self.hosts_per_rack)
+    }
+}
+
+impl FabricSettings {
+    fn shape(&self) -> Result<Shape, String> {
+        let kind = self.kind.word();
+        if let Some(arity) = self.arity.0 {
+            return self.k_ary(arity);
+        }
+        let need = |value: Optional<u32>, key: &str| match value.0 {
+            None => Err(format!("the {kind} fabric needs `fabric.{key}`")),
+            Some(0) => Err(format!("`fabric.{key}` of 0: right would be at least 1")),
+            Some(count) => Ok(count),
+        };
+        let racks = need(self.racks, "racks")?;
+        let (hosts_per_rack, spines) = (need(self.hosts_per_rack, "hosts_per_rack")?, need(self.spines, "spines")?);
+        let pods = if self.kind == FabricKind::FatTree { need(self.pods, "pods")? } else { 1 };
+        if !racks.is_multiple_of(pods) {
+            let less = racks - racks % pods;
+            let fits = if less == 0 { format!("{pods}") } else { format!("{less} or {}", less + pods) };
+            return Err(format!(
+                "`fabric.racks` of {racks} cannot be shared evenly over {pods} pods: {fits} would fit"
+            ));
+        }
+        if self.kind == FabricKind::FatTree && pods == 1 {
+            return Err("`fabric.pods` of 1: a fat tree has at least 2; of one pod, make a leaf-spine fabric".into());
+        }
+        Ok(Shape { pods, racks: racks / pods, hosts_per_rack, spines })
+    }
+
+    fn k_ary(&self, k: u32) -> Result<Shape, String> {
+        let twice = [
+            ("racks", self.racks),
+            ("hosts_per_rack", self.hosts_per_rack),
+            ("spines", self.spines),
+            ("pods", self.pods),
+        ];
+        if let Some((key, _)) = twice.iter().find(|(_, value)| value.0.is_some()) {
+            return Err(format!("`fabric.arity` fixes `fabric.{key}`: leave one of them out"));
+        }
+        if k < 2 || !k.is_multiple_of(2) {
+            let fits = if k < 2 { "2".into() } else { format!("{} or {}", k - 1, k + 1) };
+            return Err(format!(
+                "`fabric.arity` of {k}: half of a switch's ports lead down, so it is even: {fits} would fit"
+            ));
+        }
+        Ok(Shape { pods: k, racks: k / 2, hosts_per_rack: k / 2, spines: k / 2 })
+    }
+}
