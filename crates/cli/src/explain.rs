@@ -44,6 +44,7 @@ fn laws(scheme: &Scheme) -> Vec<&'static str> {
         Discipline::DropTail => "drop_tail",
         Discipline::Red => "red",
         Discipline::EcnThreshold => "ecn_threshold",
+        Discipline::CoDel => "codel",
     });
     laws
 }

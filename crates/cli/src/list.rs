@@ -24,7 +24,8 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let schemes = REGISTRY.iter().map(|e| (e.name, e.aliases.join(", "), e.says)).collect();
     let workloads = Kind::all().into_iter().map(|(kind, says)| (kind.word(), String::new(), says)).collect();
     let fabrics = FABRICS.iter().map(|(name, says)| (*name, String::new(), *says)).collect();
-    let parts = "other combinations of a base with gss, m21, red, drop_tail, ecn_threshold and ecn are understood too";
+    let parts =
+        "other combinations of a base with gss, m21, red, codel, drop_tail, ecn_threshold and ecn are understood too";
     say(&format!(
         "{}{GREY}{parts}{GREY:#}\n\n{}\n{}",
         section("schemes", schemes),

@@ -95,7 +95,7 @@ impl Fabric {
         debug_assert!(self.is_host(host));
         match &self.routes {
             Routes::Star => host,
-            Routes::Tree(tree) => tree.ways(switch, host).pick(switch, flow_hash),
+            Routes::Tree(tree) => tree.next_hop(switch, host, flow_hash),
             Routes::Table(table) => match table.next_hops(switch, host) {
                 [only] => *only,
                 several => several[(mix(flow_hash ^ u64::from(switch)) % several.len() as u64) as usize],

@@ -133,9 +133,17 @@ impl Tree {
         self.rack_links(rack) + place
     }
 
+    /// The link that a switch takes towards a host.
+    ///
+    /// A function of its own, so that stars pay nothing for it.
+    #[inline(never)]
+    pub(crate) fn next_hop(&self, switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
+        self.ways(switch, host).pick(switch, flow_hash)
+    }
+
     /// The links of a switch that lead towards a host by ways of equal length: the first, how many, and how far apart.
     #[inline]
-    pub(crate) fn ways(&self, switch: NodeId, host: NodeId) -> Ways {
+    fn ways(&self, switch: NodeId, host: NodeId) -> Ways {
         let (rack, _) = self.place(host);
         let pod = rack / self.racks;
         match self.tier(switch) {
@@ -204,7 +212,7 @@ impl Tree {
 
 /// Links of equal use: evenly spaced numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ways {
+struct Ways {
     first: LinkId,
     count: u32,
     stride: u32,
@@ -217,7 +225,7 @@ impl Ways {
 
     /// The one that a hash picks at a switch.
     #[inline]
-    pub fn pick(self, switch: NodeId, hash: u64) -> LinkId {
+    fn pick(self, switch: NodeId, hash: u64) -> LinkId {
         if self.count == 1 {
             return self.first;
         }

@@ -22,6 +22,7 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
         ("max_cwnd", include_str!("sender/max_cwnd.rs")),
         ("drop_tail", include_str!("port/drop_tail.rs")),
         ("red", include_str!("port/red.rs")),
+        ("codel", include_str!("port/codel.rs")),
         ("ecn_threshold", include_str!("port/ecn_threshold.rs")),
         ("many_to_one", include_str!("port/many_to_one.rs")),
     ]

@@ -10,8 +10,9 @@ mod queue;
 mod table;
 
 use fanin_laws::port::Discipline;
+use fanin_laws::port::codel::{self, CoDel};
 use fanin_laws::port::many_to_one::{Form, ManyToOne};
-use fanin_laws::port::red::{self, Red};
+use fanin_laws::port::red::{self, Red, Thresholds};
 use fanin_laws::sender::cubic::{self, Cubic};
 use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
@@ -19,7 +20,7 @@ use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
 use fanin_laws::sender::{Base, Cause, Law};
-use fanin_units::{QueueSize, Rate};
+use fanin_units::{QueueSize, Rate, Time};
 
 use flow::{Flow, MSS};
 use queue::Port;
@@ -171,8 +172,7 @@ fn red_tells_its_story() {
     let says =
         "min_th 5, max_th 15, max_p 0.1, w 0.25, ECN: two come for one that leaves, then none come, then a few again";
     let red = Red::new(red::Params {
-        min_th: QueueSize::Packets(5),
-        max_th: QueueSize::Packets(15),
+        thresholds: Thresholds::new(QueueSize::Packets(5), QueueSize::Packets(15)),
         max_p_q16: 6554,
         weight_q32: 1 << 30,
         instantaneous: false,
@@ -184,6 +184,22 @@ fn red_tells_its_story() {
     port.not_ect_every = 7;
     port.fill_and_drain(20, 2, 30);
     port.fill_and_drain(3, 1, 0);
+    check(port.table());
+}
+
+#[test]
+fn codel_tells_its_story() {
+    let says = "target 50 us, interval 200 us, ECN, every third packet not ECN-capable: two come for one that leaves, \
+                then none come";
+    let codel = CoDel::new(codel::Params {
+        target: Time::from_micros(50),
+        interval: Time::from_micros(200),
+        max_packet: 1500,
+        ecn: true,
+    });
+    let mut port = Port::new("codel", says, Discipline::CoDel(codel), Some(QueueSize::Packets(60)), None);
+    port.not_ect_every = 3;
+    port.fill_and_drain(40, 2, 40);
     check(port.table());
 }
 

@@ -113,6 +113,11 @@ mod port {
     }
 
     #[test]
+    fn codel_answers_as_its_vectors_say() {
+        check("codel");
+    }
+
+    #[test]
     fn red_answers_as_its_vectors_say() {
         check("red");
     }

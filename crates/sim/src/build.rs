@@ -1,7 +1,7 @@
 //! From a spec to laws, parameters and a network.
 
 use fanin_fabric::{Fabric, LinkId};
-use fanin_laws::port::{self, many_to_one, red};
+use fanin_laws::port::{self, codel, many_to_one, red};
 use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
 use fanin_spec::{Base, Discipline, Ect, Offer, RunSpec};
 use fanin_tcp::{Echo, Params};
@@ -28,16 +28,18 @@ pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
     )
 }
 
-/// What sets ports up, each as the first packet comes to it: a host costs nothing before.
+/// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {
     spec: RunSpec,
     departures: Departures,
 }
 
 impl Ports {
-    /// Sets the port of a link up.
-    #[cold]
+    /// Sets the port of a link up, unless it is.
     pub fn set_up(&self, id: LinkId, fabric: &Fabric, link: &mut Link) {
+        if link.is_ready() {
+            return;
+        }
         let fanin_fabric::Link { from, rate, .. } = fabric.links()[id as usize];
         let law = if fabric.is_host(from) { host_port(&self.spec) } else { switch_port(&self.spec, rate) };
         link.set_up(law, self.departures, Stream::new(self.spec.seed, Purpose::Port, id));
@@ -132,18 +134,40 @@ fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
     let discipline = match spec.scheme.discipline {
         Discipline::DropTail => port::Discipline::DropTail,
         Discipline::EcnThreshold => port::Discipline::EcnThreshold(s.ecn_threshold.k),
-        Discipline::Red => port::Discipline::Red(red::Red::new(red::Params {
-            min_th: s.red.min_th,
-            max_th: s.red.max_th,
-            max_p_q16: s.red.max_p.in_q(16),
-            weight_q32: s.red.weight.in_q(32),
-            instantaneous: s.red.instantaneous,
-            gentle: s.red.gentle,
+        Discipline::Red => red(spec, rate),
+        Discipline::CoDel => port::Discipline::CoDel(codel::CoDel::new(codel::Params {
+            target: s.codel.target,
+            interval: s.codel.interval,
+            max_packet: s.tcp.mss.0 + 40 + s.link.framing.0,
             ecn: spec.scheme.ecn,
-            rate,
         })),
     };
     port::Law { limit: Some(s.switch.buffer), discipline, many_to_one: spec.scheme.m21.then(|| many_to_one(spec)) }
+}
+
+/// RED, of which thresholds that follow from a delay differ by the link's rate: where the buffer ends before the upper
+/// one, nothing of it is left.
+fn red(spec: &RunSpec, rate: Rate) -> port::Discipline {
+    let s = &spec.settings.red;
+    let thresholds = match s.target_delay.0 {
+        None => red::Thresholds::new(s.min_th, s.max_th),
+        Some(target) => {
+            let thresholds = red::Thresholds::of_delay(target, rate, s.mean_packet.0);
+            if !thresholds.lie_within(spec.settings.switch.buffer, s.mean_packet.0) {
+                return port::Discipline::DropTail;
+            }
+            thresholds
+        }
+    };
+    port::Discipline::Red(red::Red::new(red::Params {
+        thresholds,
+        max_p_q16: s.max_p.in_q(16),
+        weight_q32: s.weight.in_q(32),
+        instantaneous: s.instantaneous,
+        gentle: s.gentle,
+        ecn: spec.scheme.ecn,
+        rate,
+    }))
 }
 
 fn many_to_one(spec: &RunSpec) -> many_to_one::ManyToOne {

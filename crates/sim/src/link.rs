@@ -1,6 +1,6 @@
 //! One direction of a link with the port in front of it.
 
-use fanin_laws::port::{Drop, Header, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
 use fanin_tcp::Flags;
 use fanin_units::{Rate, Time};
 
@@ -21,7 +21,7 @@ pub enum Departures {
 /// A packet on the link or in the queue in front of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// When it arrives; in a lazy queue known only once it has left.
+    /// When it arrives; as long as it waits in a lazy queue, when it came there.
     due: Due,
     packet: Packet,
 }
@@ -106,7 +106,7 @@ impl Port {
 }
 
 impl Link {
-    /// A link that no packet has come to: its port is set up when the first one does.
+    /// A link whose port is still to be set up.
     pub fn new(link: &fanin_fabric::Link) -> Link {
         let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
         Link {
@@ -130,14 +130,13 @@ impl Link {
     }
 
     /// Whether the port is set up.
-    #[inline]
     pub fn is_ready(&self) -> bool {
         self.ready
     }
 
     /// Sets the port up.
     pub fn set_up(&mut self, law: Law, departures: Departures, stream: Stream) {
-        self.departures = departures;
+        self.departures = if law.needs_dequeue() { Departures::Lazy } else { departures };
         self.ready = true;
         // What decides nothing is left out.
         self.port = (!law.admits_everything()).then(|| Box::new(Port { law, stream, counts: Counts::default() }));
@@ -176,6 +175,7 @@ impl Link {
     /// wait for them.
     #[inline(always)]
     pub fn enqueue(&mut self, now: u64, packet: Packet) -> Todo {
+        debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
         }
@@ -207,7 +207,7 @@ impl Link {
     fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
         self.packets += 1;
         self.wire_bytes += u64::from(packet.wire_bytes);
-        if idle { self.start_at_once(now, packet) } else { self.wait(packet) }
+        if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) }
     }
 
     /// The link is free: the packet goes onto the wire.
@@ -230,7 +230,7 @@ impl Link {
 
     /// The packet waits behind others.
     #[inline(always)]
-    fn wait(&mut self, packet: Packet) -> Todo {
+    fn wait(&mut self, now: u64, packet: Packet) -> Todo {
         let first = self.waiting == 0;
         self.waiting += 1;
         self.waiting_bytes += u64::from(packet.wire_bytes);
@@ -245,7 +245,7 @@ impl Link {
                 Todo::Nothing
             }
             Departures::Lazy => {
-                self.slots.push(Slot { due: Due::default(), packet });
+                self.slots.push(Slot { due: Due::new(now, 0), packet });
                 if first { Todo::Departure(self.busy_until) } else { Todo::Nothing }
             }
         }
@@ -261,6 +261,28 @@ impl Link {
             // The next one starts as this one has left.
             self.next_start = slot.due.at - self.delay;
         }
+    }
+
+    /// Asks the law about the first packet that waits, which would leave now: gives it if it is dropped.
+    pub fn drop_first(&mut self, now: u64) -> Option<Packet> {
+        let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
+        let at = self.slots.len() - self.waiting as usize;
+        let slot = self.slots.get_mut(at);
+        let bytes = u64::from(slot.packet.wire_bytes);
+        let ect = slot.packet.segment.flags.any(Flags::ECT | Flags::CE);
+        let sojourn = Time(now - slot.due.at);
+        match port.law.dequeue(Time(now), sojourn, self.waiting_bytes - bytes, ect) {
+            Departure::Pass { mark } => {
+                slot.packet.segment.flags |= Flags::CE.when(mark);
+                port.counts.marks += u64::from(mark);
+                return None;
+            }
+            Departure::Drop(Drop::NotEct) => port.counts.drops_not_ect += 1,
+            Departure::Drop(_) => port.counts.drops_early += 1,
+        }
+        self.waiting -= 1;
+        self.waiting_bytes -= bytes;
+        Some(self.slots.remove(at).packet)
     }
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.

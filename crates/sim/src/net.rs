@@ -1,6 +1,6 @@
 //! The network: links, what travels on them, and the queue of their events.
 
-use fanin_fabric::{Fabric, LinkId};
+use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
@@ -127,12 +127,30 @@ impl<P: Probe> Net<P> {
         }
     }
 
+    /// A new endpoint at a host, whose packets come from another host: the ports on their way are set up.
+    pub fn add_endpoint(&mut self, host: NodeId, from: NodeId) {
+        let flow = self.flow_of(self.host_of.len() as u32);
+        self.host_of.push(host);
+        let mut link = self.fabric.uplink(from);
+        loop {
+            self.ports.set_up(link, &self.fabric, &mut self.links[link as usize]);
+            let at = self.links[link as usize].to;
+            if self.fabric.is_host(at) {
+                return;
+            }
+            link = self.fabric.next_hop(at, host, flow);
+        }
+    }
+
+    /// What the packets to an endpoint are spread over ways of equal length by.
+    #[inline]
+    fn flow_of(&self, endpoint: u32) -> u64 {
+        self.flow_seed ^ u64::from(endpoint)
+    }
+
     /// Gives a packet to a link.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
-        if !self.links[link as usize].is_ready() {
-            self.ports.set_up(link, &self.fabric, &mut self.links[link as usize]);
-        }
         let todo = self.links[link as usize].enqueue(now, packet);
         if P::ON {
             self.tell(now, link, packet.to, todo);
@@ -163,6 +181,10 @@ impl<P: Probe> Net<P> {
 
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
+        while let Some(packet) = self.links[link as usize].drop_first(now) {
+            self.sacks.free(packet.sack);
+            self.probe.happening(Time(now), Happening::Drop(link, packet.to));
+        }
         let (arrives, departs) = self.links[link as usize].depart(now);
         self.probe.queue(Time(now), link, self.links[link as usize].queue_bytes());
         self.schedule(link, arrives);
@@ -186,8 +208,7 @@ impl<P: Probe> Net<P> {
             self.delivered += 1;
             return Some(packet);
         }
-        let flow = self.flow_seed ^ u64::from(packet.to);
-        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize], flow);
+        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize], self.flow_of(packet.to));
         self.enqueue(now, next, packet);
         None
     }

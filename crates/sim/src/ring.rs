@@ -62,6 +62,16 @@ impl<T: Copy + Default> Ring<T> {
         value
     }
 
+    /// Takes the `i`th from the head out: those before it move up.
+    pub fn remove(&mut self, i: usize) -> T {
+        let value = *self.get(i);
+        for i in (0..i).rev() {
+            *self.get_mut(i + 1) = *self.get(i);
+        }
+        self.pop();
+        value
+    }
+
     #[cold]
     fn grow(&mut self) {
         let mut slots: Vec<T> = (0..self.len).map(|i| *self.get(i)).collect();
@@ -79,10 +89,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_ring_is_a_fifo(operations: Vec<Option<u8>>) {
+        fn a_ring_is_a_fifo_of_which_any_can_be_taken_out(operations: Vec<Option<u8>>) {
             let (mut ring, mut model) = (Ring::new(), VecDeque::new());
             for operation in operations {
                 match operation {
+                    Some(value) if value < 40 && !model.is_empty() => {
+                        let at = usize::from(value) % model.len();
+                        prop_assert_eq!(Some(ring.remove(at)), model.remove(at));
+                    }
                     Some(value) => { ring.push(value); model.push_back(value); }
                     None if !model.is_empty() => prop_assert_eq!(Some(ring.pop()), model.pop_front()),
                     None => {}

@@ -192,11 +192,11 @@ impl<P: Probe> World<P> {
     pub fn connect(&mut self, from: u32, to: u32) -> Connection {
         let opener = self.sockets.len() as u32;
         let connection = Connection { opener, answerer: opener + 1 };
-        for (host, peer) in [(from, connection.answerer), (to, opener)] {
+        for (host, other, peer) in [(from, to, connection.answerer), (to, from, opener)] {
             let endpoint = Endpoint::new(&self.params, self.law);
             let uplink = self.net.fabric.uplink(host);
             self.sockets.push(Socket { endpoint, armed: Time::NEVER, uplink, peer });
-            self.net.host_of.push(host);
+            self.net.add_endpoint(host, other);
         }
         self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
         connection

@@ -35,7 +35,7 @@ fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
 
 #[test]
 fn a_packet_allocates_nothing() {
-    let schemes = ["newreno", "dctcp", "cubic", "newreno+red+ecn", "dctcp+gss", "newreno+m21"];
+    let schemes = ["newreno", "dctcp", "cubic", "newreno+red+ecn", "newreno+codel", "dctcp+gss", "newreno+m21"];
     let timed = ["newreno", "dctcp"].map(|scheme| (scheme, "rack = true\ntail_loss_probe = true"));
     for (scheme, tcp) in schemes.map(|scheme| (scheme, "")).into_iter().chain(timed) {
         let (few, packets_of_few) = allocations(scheme, tcp, "1 MB");

@@ -122,3 +122,43 @@ fn an_idle_barrier_waits_for_the_retransmission_timeout() {
     let slow = tables.queries.iter().filter_map(|q| q.qct_ps).filter(|&qct| qct > Time::from_millis(200).0).count();
     assert!(slow * 2 > tables.totals.rounds as usize, "{slow} of {} rounds waited", tables.totals.rounds);
 }
+
+/// Long flows through a deep buffer: goodput in Mbit/s, the longest queue in bytes, drops, marks.
+fn deep(scheme: &str, more: &str) -> (f64, u64, u64, u64) {
+    let scenario = format!(
+        r#"
+        schemes = ["{scheme}"]
+        [switch]
+        buffer = "2000 packets"
+        [workload]
+        kind = "long"
+        duration = "3 s"
+        {more}
+    "#
+    );
+    let tables = run(&spec(&scenario, 4, 1));
+    let totals = &tables.totals;
+    (tables.goodput_mbps(), totals.queue_max_bytes, totals.drops, totals.marks)
+}
+
+#[test]
+fn codel_keeps_the_link_busy_over_a_short_queue_by_drops_or_with_ecn_by_marks() {
+    let codel = "[codel]\ntarget = \"800 us\"\ninterval = \"1500 us\"";
+    let (plain, long, ..) = deep("newreno", codel);
+    for (scheme, by_drops) in [("newreno+codel", true), ("newreno+codel+ecn", false), ("dctcp+codel", false)] {
+        let (goodput, longest, drops, marks) = deep(scheme, codel);
+        assert!(goodput > 0.85 * plain, "{scheme}: {goodput} of {plain} Mbit/s");
+        assert!(longest < long / 2, "{scheme}: {longest} of {long} B");
+        assert_eq!((drops > 0, marks > 0), (by_drops, !by_drops), "{scheme}: {drops} drops, {marks} marks");
+    }
+}
+
+#[test]
+fn reds_thresholds_from_a_delay_go_by_the_rate_of_the_link_and_vanish_where_the_buffer_ends_before() {
+    let red = |delay: &str| format!("[red]\ninstantaneous = true\ntarget_delay = \"{delay}\"");
+    let (_, long, ..) = deep("newreno+red+ecn", &red("4 ms"));
+    let (_, short, _, marks) = deep("newreno+red+ecn", &red("500 us"));
+    assert!(short < long && marks > 0, "{short} and {long} B, {marks} marks");
+    // 8 ms at 1 Gbit/s end at 3,000 packets: no queue of 2,000 gets there.
+    assert_eq!(deep("newreno+red+ecn", &red("8 ms")).3, 0);
+}

@@ -155,7 +155,21 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     }
 
     if scheme.discipline == Discipline::Red {
+        let delay = s.red.target_delay.0;
+        if delay.is_some_and(|delay| delay == Time::ZERO || delay > Time::from_secs(100)) {
+            return wrong(
+                &["red.target_delay"],
+                "RED's target_delay is above 0 and at most 100 s, such as \"500 us\"".into(),
+            );
+        }
+        if s.red.mean_packet.0 == 0 || s.red.mean_packet.0 > 9_000 {
+            return wrong(
+                &["red.mean_packet"],
+                format!("a mean packet of {}: right would be 1 B to 9000 B", s.red.mean_packet),
+            );
+        }
         match (s.red.min_th, s.red.max_th) {
+            _ if delay.is_some() => {}
             (QueueSize::Bytes(low), QueueSize::Bytes(high)) if low <= high && high > 0 => {}
             (QueueSize::Packets(low), QueueSize::Packets(high)) if low <= high && high > 0 => {}
             (low, high) => {
@@ -168,6 +182,17 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
         if s.red.weight.in_q(16) == 0 && !s.red.instantaneous {
             return wrong(&["red.weight"], "a weight of zero never moves RED's average".into());
         }
+    }
+    if scheme.discipline == Discipline::CoDel
+        && (s.codel.target == Time::ZERO
+            || s.codel.target > s.codel.interval
+            || s.codel.interval > Time::from_secs(100))
+    {
+        let what = format!(
+            "CoDel's target {} and interval {}: right would be a target above 0 and an interval from that up to 100 s",
+            s.codel.target, s.codel.interval
+        );
+        return wrong(&["codel.target", "codel.interval"], what);
     }
     if scheme.base.is_dctcp_like() && s.dctcp.g.in_q(16) == 0 {
         return wrong(&["dctcp.g"], "a g of zero never moves DCTCP's alpha: the usual value is \"1/16\"".into());

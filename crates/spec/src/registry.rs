@@ -35,6 +35,8 @@ pub enum Discipline {
     Red,
     /// Marks above a threshold of the instantaneous queue.
     EcnThreshold,
+    /// Controlled delay: drops or marks what waited too long, as it leaves.
+    CoDel,
 }
 
 /// A scheme: a sender, what stands on it, and the port law that it needs.
@@ -76,6 +78,8 @@ pub const REGISTRY: &[Entry] = &[
         aliases: &["ecn", "ecntcp"],
         says: "NewReno over ports that mark early at random",
     },
+    Entry { name: "newreno+codel", aliases: &["codel"], says: "NewReno over ports that drop what waited too long" },
+    Entry { name: "newreno+codel+ecn", aliases: &[], says: "NewReno over ports that mark what waited too long" },
     Entry { name: "newreno+gss", aliases: &["gss"], says: "NewReno with gentle slow start" },
     Entry { name: "cubic+gss", aliases: &[], says: "CUBIC with gentle slow start" },
     Entry { name: "dctcp+gss", aliases: &[], says: "DCTCP with gentle slow start" },
@@ -93,8 +97,12 @@ const BASES: [(&str, Base); 5] = [
     ("d2tcp", Base::D2tcp),
     ("l2dct", Base::L2dct),
 ];
-const DISCIPLINES: [(&str, Discipline); 3] =
-    [("drop_tail", Discipline::DropTail), ("red", Discipline::Red), ("ecn_threshold", Discipline::EcnThreshold)];
+const DISCIPLINES: [(&str, Discipline); 4] = [
+    ("drop_tail", Discipline::DropTail),
+    ("red", Discipline::Red),
+    ("ecn_threshold", Discipline::EcnThreshold),
+    ("codel", Discipline::CoDel),
+];
 
 impl Scheme {
     /// Reads a scheme's name: a registry name, an alias, or a base with parts, such as `cubic+red+ecn`.
@@ -130,7 +138,7 @@ impl Scheme {
                     }
                     Some(&(_, discipline)) => scheme.discipline = discipline,
                     None => {
-                        let known = ["gss", "m21", "ecn", "red", "drop_tail", "ecn_threshold"];
+                        let known = ["gss", "m21", "ecn", "red", "codel", "drop_tail", "ecn_threshold"];
                         let near = did_you_mean(part, known);
                         let known = known.join(", ");
                         return Err(format!("unknown part `{part}` of scheme `{name}`{near}; the parts are {known}"));
@@ -141,7 +149,7 @@ impl Scheme {
         }
         if scheme.ecn && scheme.discipline == Discipline::DropTail {
             return Err(format!(
-                "scheme `{name}` cannot work: ECN needs a port law that marks; write red or ecn_threshold, such as newreno+red+ecn"
+                "scheme `{name}` cannot work: ECN needs a port law that marks; write red, codel or ecn_threshold, such as newreno+red+ecn"
             ));
         }
         Ok(scheme)
@@ -165,6 +173,7 @@ impl Scheme {
             Discipline::DropTail => {}
             Discipline::Red => sections.push("red"),
             Discipline::EcnThreshold => sections.push("ecn_threshold"),
+            Discipline::CoDel => sections.push("codel"),
         }
         sections
     }

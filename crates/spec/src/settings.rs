@@ -339,12 +339,26 @@ section! {
 }
 
 section! {
+    /// Controlled delay (RFC 8289).
+    Codel in "codel" {
+        /// The delay that a standing queue may have.
+        target: Time = Time::from_millis(5),
+        /// For how long it may be exceeded before packets are dropped or marked, about a long round trip.
+        interval: Time = Time::from_millis(100),
+    }
+}
+
+section! {
     /// Random early detection.
     Red in "red" {
         /// Below this nothing is dropped or marked.
         min_th: QueueSize = QueueSize::Packets(15),
         /// Above this everything is, or with gentle from twice this.
         max_th: QueueSize = QueueSize::Packets(25),
+        /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
+        target_delay: Optional<Time> = Optional::NONE,
+        /// The size of packet in which target_delay is counted.
+        mean_packet: Bytes = Bytes(500),
         /// Probability at max_th.
         max_p: Share = Share::of(1, 50),
         /// Weight of a new sample in the average queue.
@@ -450,6 +464,7 @@ settings! {
     m21: M21,
     ecn_threshold: EcnThreshold,
     red: Red,
+    codel: Codel,
 }
 
 impl Settings {

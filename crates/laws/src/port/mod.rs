@@ -1,8 +1,9 @@
 //! The port: what happens to a packet that comes to a queue.
 //!
 //! A driver asks [`Law::enqueue`] for a verdict and does as it says. A port has room for so much ([`drop_tail`]), may
-//! drop or mark earlier ([`red`], [`ecn_threshold`]), and may hand out windows ([`many_to_one`]) beside either.
+//! drop or mark earlier ([`red`], [`ecn_threshold`]) or later, as packets leave ([`codel`]: [`Law::dequeue`]), and may hand out windows ([`many_to_one`]) beside either.
 
+pub mod codel;
 pub mod drop_tail;
 pub mod ecn_threshold;
 pub mod many_to_one;
@@ -11,6 +12,7 @@ pub mod red;
 use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
 
+use codel::CoDel;
 use many_to_one::ManyToOne;
 use red::Red;
 
@@ -67,6 +69,18 @@ pub enum Verdict {
     },
 }
 
+/// What becomes of a packet that would leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// It is dropped, and the next one would leave.
+    Drop(Drop),
+    /// It leaves.
+    Pass {
+        /// Set CE.
+        mark: bool,
+    },
+}
+
 /// What a port does beyond dropping what finds no room.
 #[derive(Clone, Copy, Debug)]
 pub enum Discipline {
@@ -76,6 +90,8 @@ pub enum Discipline {
     Red(Red),
     /// Marks above this.
     EcnThreshold(QueueSize),
+    /// Controlled delay.
+    CoDel(CoDel),
 }
 
 /// One port's law.
@@ -105,21 +121,34 @@ impl Law {
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Verdict {
         let congested = match &mut self.discipline {
-            Discipline::DropTail => Congested::No,
+            Discipline::DropTail | Discipline::CoDel(_) => Congested::No,
             Discipline::Red(red) => red.enqueue(now, queue, header, rng),
             Discipline::EcnThreshold(k) => ecn_threshold::enqueue(*k, queue),
         };
-        let mark = match congested {
-            Congested::No => false,
-            Congested::Mark if header.ect => true,
-            Congested::Mark => return Verdict::Drop(Drop::NotEct),
-            Congested::Drop => return Verdict::Drop(Drop::Early),
+        let mark = match congested.fate(header.ect) {
+            Ok(mark) => mark,
+            Err(cause) => return Verdict::Drop(cause),
         };
         if !drop_tail::has_room(self.limit, queue, header) {
             return Verdict::Drop(Drop::Full);
         }
         let offer = self.many_to_one.as_mut().map(|m21| m21.enqueue(header));
         Verdict::Admit { mark, offer }
+    }
+
+    /// Whether the law looks at packets as they leave: then departures cannot be worked out before.
+    pub fn needs_dequeue(&self) -> bool {
+        matches!(self.discipline, Discipline::CoDel(_))
+    }
+
+    /// What becomes of the first packet in the queue as it would leave, after `sojourn` there, with `behind` bytes
+    /// behind it.
+    pub fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Departure {
+        let Discipline::CoDel(codel) = &mut self.discipline else { return Departure::Pass { mark: false } };
+        match codel.dequeue(now, sojourn, behind, ect).fate(ect) {
+            Ok(mark) => Departure::Pass { mark },
+            Err(cause) => Departure::Drop(cause),
+        }
     }
 }
 
@@ -132,4 +161,17 @@ pub enum Congested {
     Mark,
     /// Drop it.
     Drop,
+}
+
+impl Congested {
+    /// Whether the packet is marked, or why it is dropped.
+    #[inline]
+    fn fate(self, ect: bool) -> Result<bool, Drop> {
+        match self {
+            Congested::No => Ok(false),
+            Congested::Mark if ect => Ok(true),
+            Congested::Mark => Err(Drop::NotEct),
+            Congested::Drop => Err(Drop::Early),
+        }
+    }
 }

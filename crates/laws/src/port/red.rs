@@ -1,6 +1,7 @@
 //! Random early detection: drop or mark with a probability that rises with the queue.
 //! Sources: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance" (ToN 1993), sections 4 and 11;
-//!          Floyd, "Recommendation on using the gentle variant of RED" (2000).
+//!          Floyd, "Recommendation on using the gentle variant of RED" (2000); for thresholds from a delay, Floyd,
+//!          Gummadi and Shenker, "Adaptive RED" (2001), section 4.
 //! Law:     avg <- (1 - w) avg + w q, and over an idle time of m packets (1 - w)^m avg; p_b rises from 0 at min_th to
 //!          max_p at max_th (gentle: on to 1 at twice max_th); p_a = p_b / (1 - count p_b), count the packets since the
 //!          last drop or mark; above max_th (gentle: twice that) always.
@@ -18,10 +19,8 @@ use super::{Congested, Header, Queue};
 /// Settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
-    /// Below it, nothing; in the unit of `max_th`.
-    pub min_th: QueueSize,
-    /// At it, `max_p`; not under `min_th`, and above zero.
-    pub max_th: QueueSize,
+    /// Where it begins, and where `max_p` is reached.
+    pub thresholds: Thresholds,
     /// The probability at `max_th`, at most 65536.
     pub max_p_q16: u32,
     /// The weight of a new sample.
@@ -34,6 +33,51 @@ pub struct Params {
     pub ecn: bool,
     /// The link's rate, for the length of an idle time in packets.
     pub rate: Rate,
+}
+
+/// Below `min_q16` nothing is dropped or marked; `max_q16` is not under it, and above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// In 1/65536 of a byte or packet.
+    pub min_q16: u64,
+    /// In the same unit.
+    pub max_q16: u64,
+    /// The queue counts in bytes, else in packets.
+    pub in_bytes: bool,
+}
+
+impl Thresholds {
+    /// These, which are both in bytes or both in packets.
+    pub fn new(min_th: QueueSize, max_th: QueueSize) -> Thresholds {
+        let count = |size: QueueSize| match size {
+            QueueSize::Packets(packets) => packets.into(),
+            QueueSize::Bytes(bytes) => bytes,
+        };
+        let in_bytes = matches!((min_th, max_th), (QueueSize::Bytes(_), QueueSize::Bytes(_)));
+        Thresholds { min_q16: count(min_th) << 16, max_q16: count(max_th) << 16, in_bytes }
+    }
+
+    /// Those of a link whose queue should stand for some `target`: half of what it sends in that time, in packets of
+    /// `mean_packet` bytes, at least five; and three times that (Adaptive RED, section 4).
+    pub fn of_delay(target: Time, rate: Rate, mean_packet: u64) -> Thresholds {
+        const PS_PER_S: u128 = 1_000_000_000_000;
+        let bits_q16 = (u128::from(target.0) * u128::from(rate.0)) << 16;
+        let half_q16 = bits_q16 / (PS_PER_S * 16 * u128::from(mean_packet.max(1)));
+        let min_q16 = (half_q16.min(1 << 60) as u64).max(5 << 16);
+        Thresholds { min_q16, max_q16: 3 * min_q16, in_bytes: false }
+    }
+
+    /// Whether a queue of at most `limit`, in packets of `mean_packet` bytes where it counts otherwise, gets as far as
+    /// the upper one.
+    pub fn lie_within(&self, limit: QueueSize, mean_packet: u64) -> bool {
+        let most = match (limit, self.in_bytes) {
+            (QueueSize::Packets(packets), false) => packets.into(),
+            (QueueSize::Bytes(bytes), true) => bytes,
+            (QueueSize::Packets(packets), true) => u64::from(packets) * mean_packet,
+            (QueueSize::Bytes(bytes), false) => bytes / mean_packet.max(1),
+        };
+        u128::from(self.max_q16) <= u128::from(most) << 16
+    }
 }
 
 /// One port's state.
@@ -58,12 +102,10 @@ impl Red {
 
     /// What a packet meets.
     pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Congested {
-        let (min_th, max_th, length) = match (self.params.min_th, self.params.max_th) {
-            (QueueSize::Bytes(low), QueueSize::Bytes(high)) => (low, high, queue.bytes),
-            (low, high) => (packets(low), packets(high), queue.packets.into()),
-        };
+        let Thresholds { min_q16, max_q16, in_bytes } = self.params.thresholds;
+        let length = if in_bytes { queue.bytes } else { queue.packets.into() };
         self.average(now, length, queue.idle_since, header.bytes);
-        let Some(p_b_q16) = self.probability_q16(min_th << 16, max_th << 16) else {
+        let Some(p_b_q16) = self.probability_q16(min_q16, max_q16) else {
             self.count = None;
             return Congested::No;
         };
@@ -114,13 +156,6 @@ impl Red {
     }
 }
 
-fn packets(size: QueueSize) -> u64 {
-    match size {
-        QueueSize::Packets(packets) => packets.into(),
-        QueueSize::Bytes(bytes) => bytes,
-    }
-}
-
 fn scale_q32(value: u64, factor_q32: u64) -> u64 {
     ((u128::from(value) * u128::from(factor_q32)) >> 32) as u64
 }
@@ -136,4 +171,30 @@ fn power_q32(mut base_q32: u64, mut exponent: u64) -> u64 {
         exponent >>= 1;
     }
     power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_of_a_target_delay_are_those_of_the_papers_table() {
+        // Latency in mixed Hadoop clusters, Table III, in packets; NO AQM where a buffer of 2,000 is smaller.
+        let table = [
+            (100, [12.5, 37.5], Some([125.0, 375.0])),
+            (250, [31.25, 93.75], Some([312.5, 937.5])),
+            (500, [62.5, 187.5], Some([625.0, 1875.0])),
+            (1000, [125.0, 375.0], None),
+            (2000, [250.0, 750.0], None),
+            (4000, [500.0, 1500.0], None),
+        ];
+        let of = |us: u64, gbit: u64| {
+            let found = Thresholds::of_delay(Time::from_micros(us), Rate(gbit * 1_000_000_000), 500);
+            let shown = [found.min_q16, found.max_q16].map(|q16| q16 as f64 / 65_536.0);
+            found.lie_within(QueueSize::Packets(2000), 500).then_some(shown)
+        };
+        for (us, slow, fast) in table {
+            assert_eq!((of(us, 1), of(us, 10)), (Some(slow), fast), "{us} us");
+        }
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use fanin_laws::port::codel::{self, CoDel};
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
-use fanin_laws::port::red::{self, Red};
-use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
+use fanin_laws::port::red::{self, Red, Thresholds};
+use fanin_laws::port::{Departure, Discipline, Drop, Header, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,8 +22,7 @@ fn discipline() -> impl Strategy<Value = Discipline> {
         let (min_th, max_th) = (size(low), size(low + more + 1000));
         let rate = Rate(1_000_000_000);
         Discipline::Red(Red::new(red::Params {
-            min_th,
-            max_th,
+            thresholds: Thresholds::new(min_th, max_th),
             max_p_q16,
             weight_q32,
             instantaneous,
@@ -136,8 +136,7 @@ proptest! {
     ) {
         let (min_th, max_th) = (QueueSize::Packets(2000), QueueSize::Packets(3000));
         let mut red = Red::new(red::Params {
-            min_th,
-            max_th,
+            thresholds: Thresholds::new(min_th, max_th),
             max_p_q16: 6554,
             weight_q32,
             instantaneous: false,
@@ -191,8 +190,7 @@ fn the_largest_queues_overflow_nothing() {
         for weight_q32 in [0, 1, u32::MAX] {
             let rate = Rate(u64::MAX);
             let params = red::Params {
-                min_th,
-                max_th,
+                thresholds: Thresholds::new(min_th, max_th),
                 max_p_q16: 65_536,
                 weight_q32,
                 instantaneous: weight_q32 == 1,
@@ -207,6 +205,34 @@ fn the_largest_queues_overflow_nothing() {
             };
             for queue in [queue, idle, queue, idle] {
                 law.enqueue(Time::NEVER, &queue, &header, &mut rng);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn codel_drops_nothing_that_came_soon_enough_and_never_the_last_packet_and_marks_only_what_can_be(
+        ecn in any::<bool>(),
+        target_us in 1..1000u64,
+        more_us in 0..1000u64,
+        leaves in prop::collection::vec((1..2000u64, 0..3000u64, 0..6000u64, any::<bool>()), 1..300),
+    ) {
+        let (target, interval) = (Time::from_micros(target_us), Time::from_micros(target_us + more_us));
+        let codel = CoDel::new(codel::Params { target, interval, max_packet: 1500, ecn });
+        let mut law = Law { limit: None, discipline: Discipline::CoDel(codel), many_to_one: None };
+        let (mut now, mut late_since) = (Time::ZERO, None);
+        for (gap, sojourn, behind, ect) in leaves {
+            now += Time::from_micros(gap);
+            let departure = law.dequeue(now, Time::from_micros(sojourn), behind, ect);
+            let late = sojourn >= target_us && behind > 1500;
+            late_since = if late { late_since.or(Some(now)) } else { None };
+            if departure != (Departure::Pass { mark: false }) {
+                prop_assert!(late_since.is_some_and(|since| now.since(since) >= interval), "{departure:?} too early");
+            }
+            match departure {
+                Departure::Pass { mark } => prop_assert!(!mark || (ecn && ect)),
+                Departure::Drop(cause) => prop_assert_eq!(cause, if ecn { Drop::NotEct } else { Drop::Early }),
             }
         }
     }

@@ -2,9 +2,10 @@
 
 use std::convert::Infallible;
 
+use fanin_laws::port::codel::{self, CoDel};
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
-use fanin_laws::port::red::{self, Red};
-use fanin_laws::port::{self, Discipline, Drop, Header, Queue, Verdict};
+use fanin_laws::port::red::{self, Red, Thresholds};
+use fanin_laws::port::{self, Departure, Discipline, Drop, Header, Queue, Verdict};
 use fanin_laws::sender::cubic::{self, Cubic};
 use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
@@ -170,14 +171,19 @@ impl Port {
         let discipline = match name {
             "ecn_threshold" => Discipline::EcnThreshold(size(settings, "k").expect("k")),
             "red" => Discipline::Red(Red::new(red::Params {
-                min_th: size(settings, "min").expect("min"),
-                max_th: size(settings, "max").expect("max"),
+                thresholds: Thresholds::new(size(settings, "min").expect("min"), size(settings, "max").expect("max")),
                 max_p_q16: fixed(&settings["max_p"], 16) as u32,
                 weight_q32: fixed(&settings["weight"], 32) as u32,
                 instantaneous: settings["instantaneous"] == true,
                 gentle: settings["gentle"] == true,
                 ecn: settings["ecn"] == true,
                 rate: Rate(whole(&settings["rate_bit_s"])),
+            })),
+            "codel" => Discipline::CoDel(CoDel::new(codel::Params {
+                target: micros(&settings["target_us"]),
+                interval: micros(&settings["interval_us"]),
+                max_packet: whole(&settings["max_packet"]),
+                ecn: settings["ecn"] == true,
             })),
             _ => Discipline::DropTail,
         };
@@ -187,6 +193,9 @@ impl Port {
     }
 
     pub fn step(&mut self, step: &Value) -> Vec<(&'static str, Value)> {
+        if let Some(sojourn) = step.get("sojourn_us") {
+            return self.leave(step, micros(sojourn));
+        }
         let queue = Queue {
             bytes: whole(&step["queue"]["bytes"]),
             packets: whole(&step["queue"]["packets"]) as u32,
@@ -219,6 +228,24 @@ impl Port {
             _ => None,
         };
         vec![("expect", json!(says)), ("expect_offer", json!(offer)), ("expect_avg", json!(avg))]
+    }
+}
+
+impl Port {
+    /// A packet that would leave.
+    fn leave(&mut self, step: &Value, sojourn: Time) -> Vec<(&'static str, Value)> {
+        let departure = self.law.dequeue(micros(&step["now_us"]), sojourn, whole(&step["behind"]), step["ect"] == true);
+        let says = match departure {
+            Departure::Pass { mark: true } => "mark",
+            Departure::Pass { mark: false } => "pass",
+            Departure::Drop(Drop::NotEct) => "not_ect",
+            Departure::Drop(_) => "early",
+        };
+        let count = match &self.law.discipline {
+            Discipline::CoDel(codel) => Some(codel.count()),
+            _ => None,
+        };
+        vec![("expect", json!(says)), ("expect_count", json!(count))]
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fanin_laws::port::many_to_one::{ManyToOne, NO_OFFER};
-use fanin_laws::port::{Discipline, Drop, Header, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Discipline, Drop, Header, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -13,11 +13,19 @@ use super::table::Table;
 const FRAME: u32 = 1500;
 const SLOT: Time = Time::from_micros(12);
 
+/// A packet in the queue.
+struct Waiting {
+    bytes: u32,
+    ect: bool,
+    since: Time,
+    number: u32,
+}
+
 pub struct Port {
     law: Law,
     rng: Xoshiro256PlusPlus,
     now: Time,
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<Waiting>,
     idle_since: Option<Time>,
     sent: u32,
     /// Every so many packets one is not ECN-capable; 0 for none.
@@ -36,6 +44,7 @@ impl Port {
         let mut table = Table::new(name, says);
         let names = match (&discipline, &many_to_one) {
             (_, Some(_)) => vec!["us", "what happened", "offer B"],
+            (Discipline::CoDel(_), _) => vec!["us", "what happened", "queue", "waited us", "count"],
             (Discipline::Red(_), _) => vec!["us", "what happened", "queue", "avg"],
             _ => vec!["us", "what happened", "queue"],
         };
@@ -98,7 +107,7 @@ impl Port {
     }
 
     fn enqueue(&mut self, header: Header, what: &str) {
-        let bytes = self.waiting.iter().map(|&bytes| u64::from(bytes)).sum();
+        let bytes = self.waiting.iter().map(|packet| u64::from(packet.bytes)).sum();
         let queue = Queue { bytes, packets: self.waiting.len() as u32, idle_since: self.idle_since };
         let verdict = self.law.enqueue(self.now, &queue, &header, &mut self.rng);
         let fate = match verdict {
@@ -113,20 +122,54 @@ impl Port {
             let offer = offer.filter(|&offer| offer != NO_OFFER).map_or("none".to_string(), |offer| offer.to_string());
             return self.table.row(vec!["0".to_string(), what.to_string(), offer]);
         }
-        self.waiting.push_back(header.bytes);
+        let Header { bytes, ect, .. } = header;
+        self.waiting.push_back(Waiting { bytes, ect, since: self.now, number: self.sent });
         self.idle_since = None;
-        self.row(&format!("{what}{fate}"));
+        // Of a law that looks at packets as they leave, coming says nothing.
+        if !self.law.needs_dequeue() {
+            self.row(&format!("{what}{fate}"));
+        }
     }
 
     fn slot(&mut self) {
         self.now += SLOT;
-        if self.waiting.pop_front().is_some() && self.waiting.is_empty() {
-            self.idle_since = Some(self.now);
+        while let Some(first) = self.waiting.pop_front() {
+            if self.waiting.is_empty() {
+                self.idle_since = Some(self.now);
+            }
+            if !self.law.needs_dequeue() || self.leaves(&first) {
+                break;
+            }
         }
+    }
+
+    /// Asks about a packet that would leave.
+    fn leaves(&mut self, packet: &Waiting) -> bool {
+        let behind = self.waiting.iter().map(|packet| u64::from(packet.bytes)).sum();
+        let sojourn = self.now.since(packet.since);
+        let departure = self.law.dequeue(self.now, sojourn, behind, packet.ect);
+        let fate = match departure {
+            Departure::Pass { mark: false } => "leaves",
+            Departure::Pass { mark: true } => "leaves, marked",
+            Departure::Drop(Drop::NotEct) => "(not ECT) is dropped in place of a mark",
+            Departure::Drop(_) => "is dropped",
+        };
+        let count = match &self.law.discipline {
+            Discipline::CoDel(codel) => codel.count(),
+            _ => 0,
+        };
+        let waited = (sojourn.0 / 1_000_000).to_string();
+        let queue = self.waiting.len().to_string();
+        let what = format!("packet {} {fate}", packet.number);
+        self.table.row(vec![(self.now.0 / 1_000_000).to_string(), what, queue, waited, count.to_string()]);
+        matches!(departure, Departure::Pass { .. })
     }
 
     fn row(&mut self, what: &str) {
         let mut cells = vec![(self.now.0 / 1_000_000).to_string(), what.to_string(), self.waiting.len().to_string()];
+        if let Discipline::CoDel(codel) = &self.law.discipline {
+            cells.extend([String::new(), codel.count().to_string()]);
+        }
         if let Discipline::Red(red) = &self.law.discipline {
             cells.push(format!("{:.3}", red.avg_q16() as f64 / 65_536.0));
         }
