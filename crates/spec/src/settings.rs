@@ -79,11 +79,23 @@ section! {
     }
 }
 
+words! {
+    /// What law a host's transmit queue has.
+    HostQueue, "\"plain\" or \"switch\"" {
+        /// It drops what does not fit.
+        Plain = "plain",
+        /// That of the scheme's switch ports, as in ns-2, where both ends of a link have one.
+        Switch = "switch",
+    }
+}
+
 section! {
     /// The hosts.
     Host in "host" {
         /// What a host's transmit queue holds; the packet on the wire does not count.
         buffer: Optional<QueueSize> = Optional::NONE,
+        /// The law of a host's transmit queue: "switch" gives it that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
+        queue: HostQueue = HostQueue::Plain,
         /// Time that a server works on a request before it answers.
         #[only(Barrier, WebSearch)]
         service_time: Time = Time::ZERO,
