@@ -3,12 +3,14 @@
 //! Hosts are numbered from zero, switches follow them. Links are numbered by the node that receives from them, then by
 //! the node that sends, so that a link's number is a rule of the model: simulators order events of one instant by it.
 
+mod degraded;
 mod edges;
 mod star;
 mod tree;
 
 use fanin_units::{Rate, Time};
 
+use degraded::Degraded;
 pub use edges::{Edge, edges};
 pub use star::{Star, star};
 pub use tree::{Placement, Tree, tree};
@@ -51,6 +53,8 @@ enum Routes {
     Tree(Tree),
     /// Worked out of a list of edges.
     Table(edges::Table),
+    /// As before, where that still leads somewhere.
+    Degraded(Box<Degraded>),
 }
 
 impl Fabric {
@@ -74,11 +78,12 @@ impl Fabric {
     #[inline]
     pub fn uplink(&self, host: NodeId) -> LinkId {
         debug_assert!(self.is_host(host));
-        match &self.routes {
+        match self.routes.whole() {
             Routes::Star => self.hosts + host,
             Routes::Tree(tree) => tree.uplink(host),
             // A host has one link, whoever the packet is for.
             Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
+            Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
         }
     }
 
@@ -100,18 +105,35 @@ impl Fabric {
                 [only] => *only,
                 several => several[(mix(flow_hash ^ u64::from(switch)) % several.len() as u64) as usize],
             },
+            Routes::Degraded(degraded) => degraded.next_hop(&self.links, switch, host, flow_hash),
         }
     }
 
     /// A node's name for people: `client`, `server3`, `switch`.
     pub fn name(&self, node: NodeId) -> String {
-        match (self.names.get(node as usize), node, &self.routes) {
+        match (self.names.get(node as usize), node, self.routes.whole()) {
             (Some(name), ..) => name.clone(),
             (None, 0, _) => "client".into(),
             (None, n, _) if n < self.hosts => format!("server{n}"),
             (None, n, Routes::Tree(tree)) => tree.name(n),
             (None, ..) => "switch".into(),
         }
+    }
+
+    /// The two links, one each way, between two nodes that are known by their names.
+    ///
+    /// # Errors
+    /// A name that no node has, or that nothing joins the two.
+    pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
+        let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last + 1);
+        let [one, other] = names.map(|name| (0..nodes).find(|&node| self.name(node) == name));
+        let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| format!("nothing is called `{name}` here"));
+        let (one, other) = (known(one, names[0])?, known(other, names[1])?);
+        let link = |from, to| {
+            let place = self.links.iter().position(|link| (link.from, link.to) == (from, to));
+            place.map(|place| place as LinkId).ok_or_else(|| format!("no link joins `{}` and `{}`", names[0], names[1]))
+        };
+        Ok([link(one, other)?, link(other, one)?])
     }
 
     /// A link's name for people: `switch>client`.

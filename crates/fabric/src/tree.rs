@@ -141,6 +141,12 @@ impl Tree {
         self.ways(switch, host).pick(switch, flow_hash)
     }
 
+    /// All links by which a switch can send towards a host.
+    pub(crate) fn all_ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
+        let ways = self.ways(switch, host);
+        (0..ways.count).map(|n| ways.first + ways.stride * n).collect()
+    }
+
     /// The links of a switch that lead towards a host by ways of equal length: the first, how many, and how far apart.
     #[inline]
     fn ways(&self, switch: NodeId, host: NodeId) -> Ways {

@@ -3,7 +3,7 @@
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::{self, codel, many_to_one, red};
 use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
-use fanin_spec::{Base, Discipline, Ect, HostQueue, Offer, RunSpec};
+use fanin_spec::{Base, Change, Discipline, Ect, HostQueue, Offer, RunSpec};
 use fanin_tcp::{Echo, Params};
 use fanin_units::{QueueSize, Rate};
 
@@ -18,7 +18,8 @@ pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
     let s = &spec.settings;
     let fabric = fabric(spec);
     let framing = s.link.framing.0 as u32;
-    let ports = Ports { spec: spec.clone(), departures };
+    let changes = s.changes(&fabric).expect("spec::check has worked them out");
+    let ports = Ports { spec: spec.clone(), departures, changes };
     let params = params(spec);
     World::new(
         spec,
@@ -32,6 +33,8 @@ pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) 
 pub(crate) struct Ports {
     spec: RunSpec,
     departures: Departures,
+    /// What becomes of links.
+    pub changes: Vec<Change>,
 }
 
 impl Ports {
@@ -42,7 +45,10 @@ impl Ports {
         }
         let fanin_fabric::Link { from, rate, .. } = fabric.links()[id as usize];
         let law = if fabric.is_host(from) { host_port(&self.spec, rate) } else { switch_port(&self.spec, rate) };
-        link.set_up(law, self.departures, Stream::new(self.spec.seed, Purpose::Port, id));
+        let changes = self.changes.iter().any(|change| change.links.contains(&id));
+        // What will have left by then is not known before.
+        let departures = if changes { Departures::Lazy } else { self.departures };
+        link.set_up(law, departures, changes, Stream::new(self.spec.seed, Purpose::Port, id));
     }
 }
 

@@ -5,6 +5,8 @@ use fanin_fabric::LinkId;
 /// Something that happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
+    /// A link fails, heals or changes its rate.
+    Change(u32),
     /// The first packet that waits at a port leaves it.
     Departure(LinkId),
     /// The head of a link arrives.
@@ -27,6 +29,8 @@ pub(crate) struct Due {
     pub busy: u32,
 }
 
+/// Set of departures; not of changes, which so come first of all.
+const DEPARTURE: u64 = 1 << 32;
 const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
@@ -53,9 +57,14 @@ impl Key {
         Key((time as u128) << 64 | rank as u128)
     }
 
-    /// Departures come before everything else of the same instant.
+    /// Changes of links come first of an instant, by their number.
+    pub fn change(at: u64, number: u32) -> Key {
+        Key::new(at, number.into())
+    }
+
+    /// Departures come before everything else that packets and endpoints do.
     pub fn departure(at: u64, link: LinkId) -> Key {
-        Key::new(at, link.into())
+        Key::new(at, DEPARTURE | u64::from(link))
     }
 
     /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
@@ -89,6 +98,7 @@ impl Key {
             ARRIVAL => Event::Arrival(number),
             ENDPOINT => Event::Endpoint(number),
             APP => Event::App(number),
+            _ if rank & DEPARTURE == 0 => Event::Change(number),
             _ => Event::Departure(number),
         }
     }

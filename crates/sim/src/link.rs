@@ -2,7 +2,7 @@
 
 use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
 use fanin_tcp::Flags;
-use fanin_units::{Rate, Time};
+use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::Due;
 use crate::net::Packet;
@@ -71,6 +71,8 @@ pub(crate) struct Link {
     waiting: u32,
     pub to: u32,
     departures: Departures,
+    /// A departure is in the queue of events.
+    departing: bool,
     /// Whether the port is set up, where there is one.
     ready: bool,
     /// Packets taken, and their bytes.
@@ -84,8 +86,16 @@ pub(crate) struct Link {
 /// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
 struct Port {
     law: Law,
+    /// What the queue holds while the link is up.
+    limit: Option<QueueSize>,
     stream: Stream,
     counts: Counts,
+}
+
+/// Picoseconds a byte where that is whole, else zero.
+fn whole_per_byte(rate: Rate) -> u64 {
+    let bits_ps = 8_000_000_000_000u64;
+    if bits_ps.is_multiple_of(rate.0) { bits_ps / rate.0 } else { 0 }
 }
 
 impl Port {
@@ -108,7 +118,6 @@ impl Port {
 impl Link {
     /// A link whose port is still to be set up.
     pub fn new(link: &fanin_fabric::Link) -> Link {
-        let exact = 8_000_000_000_000u64.is_multiple_of(link.rate.0);
         Link {
             slots: Ring::new(),
             waiting_bytes: 0,
@@ -116,10 +125,11 @@ impl Link {
             busy_until: 0,
             busy_from: 0,
             delay: link.delay.0,
-            per_byte: if exact { 8_000_000_000_000 / link.rate.0 } else { 0 },
+            per_byte: whole_per_byte(link.rate),
             waiting: 0,
             to: link.to,
             departures: Departures::Eager,
+            departing: false,
             ready: false,
             packets: 0,
             wire_bytes: 0,
@@ -134,12 +144,38 @@ impl Link {
         self.ready
     }
 
-    /// Sets the port up.
-    pub fn set_up(&mut self, law: Law, departures: Departures, stream: Stream) {
+    /// Sets the port up, of a link that `changes` or not.
+    pub fn set_up(&mut self, law: Law, departures: Departures, changes: bool, stream: Stream) {
         self.departures = if law.needs_dequeue() { Departures::Lazy } else { departures };
         self.ready = true;
         // What decides nothing is left out.
-        self.port = (!law.admits_everything()).then(|| Box::new(Port { law, stream, counts: Counts::default() }));
+        let decides = changes || !law.admits_everything();
+        let (limit, counts) = (law.limit, Counts::default());
+        self.port = decides.then(|| Box::new(Port { law, limit, stream, counts }));
+    }
+
+    /// From the next packet on, the link sends so fast.
+    pub fn set_rate(&mut self, rate: Rate) {
+        (self.rate, self.per_byte) = (rate, whole_per_byte(rate));
+    }
+
+    /// The link takes no more packets, and those that wait are lost: gives them. What is on the wire arrives.
+    pub fn fail(&mut self) -> Vec<Packet> {
+        let on_wire = self.slots.len() - self.waiting as usize;
+        let lost: Vec<Packet> = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
+        (self.waiting, self.waiting_bytes) = (0, 0);
+        if let Some(port) = &mut self.port {
+            port.law.limit = Some(QueueSize::Packets(0));
+            port.counts.drops_full += lost.len() as u64;
+        }
+        lost
+    }
+
+    /// The link takes packets again.
+    pub fn heal(&mut self) {
+        if let Some(port) = &mut self.port {
+            port.law.limit = port.limit;
+        }
     }
 
     /// How far ahead the head's arrival can lie, for frames of up to `frame` bytes.
@@ -246,7 +282,10 @@ impl Link {
             }
             Departures::Lazy => {
                 self.slots.push(Slot { due: Due::new(now, 0), packet });
-                if first { Todo::Departure(self.busy_until) } else { Todo::Nothing }
+                match std::mem::replace(&mut self.departing, true) {
+                    false => Todo::Departure(self.busy_until),
+                    true => Todo::Nothing,
+                }
             }
         }
     }
@@ -287,6 +326,11 @@ impl Link {
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
     pub fn depart(&mut self, now: u64) -> (Todo, Todo) {
+        self.departing = self.waiting > 1;
+        if self.waiting == 0 {
+            // What would have left is lost.
+            return (Todo::Nothing, Todo::Nothing);
+        }
         let on_wire = self.slots.len() - self.waiting as usize;
         let bytes = self.slots.get(on_wire).packet.wire_bytes;
         self.waiting -= 1;

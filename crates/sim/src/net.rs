@@ -1,6 +1,7 @@
 //! The network: links, what travels on them, and the queue of their events.
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_spec::{Change, State};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
@@ -124,6 +125,41 @@ impl<P: Probe> Net<P> {
             injected: 0,
             delivered: 0,
             hops: 0,
+        }
+    }
+
+    /// Waits for what becomes of links. Flows may then take any way, so that every port is set up.
+    pub fn await_changes(&mut self) {
+        if self.ports.changes.is_empty() {
+            return;
+        }
+        for (link, id) in self.links.iter_mut().zip(0..) {
+            self.ports.set_up(id, &self.fabric, link);
+        }
+        for (change, number) in self.ports.changes.iter().zip(0..) {
+            self.events.push_far(Key::change(change.at.0, number));
+        }
+    }
+
+    /// A link fails, heals or changes its rate.
+    pub fn change(&mut self, now: u64, number: u32) {
+        let Change { links, to, .. } = self.ports.changes[number as usize];
+        for id in links {
+            let link = &mut self.links[id as usize];
+            match to {
+                State::Rate(rate) => link.set_rate(rate),
+                State::Up => link.heal(),
+                State::Down => {
+                    for packet in link.fail() {
+                        self.sacks.free(packet.sack);
+                        self.probe.happening(Time(now), Happening::Drop(id, packet.to));
+                    }
+                    self.probe.queue(Time(now), id, 0);
+                }
+            }
+            if !matches!(to, State::Rate(_)) {
+                self.fabric.set_up(id, to == State::Up);
+            }
         }
     }
 

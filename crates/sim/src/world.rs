@@ -85,6 +85,7 @@ impl<P: Probe> World<P> {
     /// A function of its own, so that what stands around it takes none of its registers.
     #[inline(never)]
     pub fn run(&mut self, app: &mut dyn App<P>, stop: &AtomicBool) -> Result<(), Failure> {
+        self.net.await_changes();
         app.start(self);
         while !self.done {
             let key = self.net.events.pop();
@@ -96,6 +97,7 @@ impl<P: Probe> World<P> {
             match key.event() {
                 Event::Arrival(link) => self.arrive(link, app),
                 Event::Departure(link) => self.net.depart(key.time(), link),
+                Event::Change(number) => self.net.change(key.time(), number),
                 Event::Endpoint(endpoint) => self.look_at_timer(endpoint),
                 Event::App(token) => app.due(self, token),
             }

@@ -4,7 +4,7 @@ use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, FabricKind, FabricSettings, Kind, Settings};
+use crate::{Discipline, FabricSettings, Kind, Settings};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -145,13 +145,16 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
 
     workload(s)?;
     // A plain star always fits. What fits the largest fan-in fits the others.
-    if (s.fabric.kind != FabricKind::Star || s.fabric != FabricSettings::default())
+    if s.fabric != FabricSettings::default()
         && let Some(&largest) = s.sweep.fan_in.last()
-        && let Err(what) = s.network(largest)
     {
-        // What does not fit one server does not fit any number of them.
-        let paths = if s.network(1).is_err() { &FABRIC[..] } else { &["sweep.fan_in"] };
-        return wrong(paths, what);
+        match s.network(largest) {
+            // What does not fit one server does not fit any number of them.
+            Err(what) => return wrong(if s.network(1).is_err() { &FABRIC } else { &["sweep.fan_in"] }, what),
+            Ok(fabric) => {
+                s.changes(&fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
+            }
+        }
     }
 
     if scheme.discipline == Discipline::Red {

@@ -4,6 +4,7 @@
 //! A scenario is read by [`Scenario::parse`], widened by `--set` and friends ([`Scenario::assign`]), and resolved, one
 //! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
 
+mod changes;
 mod check;
 mod flows;
 mod network;
@@ -17,6 +18,7 @@ mod sizes;
 mod tables;
 mod trees;
 
+pub use changes::{Change, State};
 pub use flows::{Flow, Flows};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};

@@ -66,6 +66,8 @@ section! {
         uplink_rate: Optional<Rate> = Optional::NONE,
         /// The rate of a rack's hosts over that of its uplinks, as a whole number, from which uplink_rate follows.
         oversubscription: Optional<u32> = Optional::NONE,
+        /// Links that fail, heal or change their rate, both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". What waits at a link that fails is lost; flows take the ways of equal length that are left, at once.
+        changes: Vec<String> = Vec::new(),
         /// Which rack of a leaf-spine or fat-tree fabric the next host is in.
         placement: Placement = Placement::ByRack,
     }

@@ -214,7 +214,7 @@ table! {
         packets: u64,
         /// Their bytes on the wire.
         wire_bytes: u64,
-        /// Packets that found no room.
+        /// Packets that found no room, or a link that was down.
         drops_full: u64,
         /// Packets that the law dropped early.
         drops_early: u64,

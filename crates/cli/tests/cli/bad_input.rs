@@ -79,6 +79,11 @@ fn a_fabric_whose_parts_do_not_fit_says_which_number_is_wrong_and_what_would_fit
             "`fabric.racks` of 10 cannot be shared evenly over 4 pods: 8 or 12",
         ),
         (&format!("{pods}\npods = 1\nracks = 10"), "", "`fabric.pods` of 1: a fat tree has at least 2"),
+        (leaves, "changes=[\"10 ms leaf1 spine1\"]", "\"10 ms leaf1 spine1\": right would be a time, two nodes, then"),
+        (leaves, "changes=[\"10 leaf1 spine1 down\"]", "\"10 leaf1 spine1 down\": "),
+        (leaves, "changes=[\"1 ms leaf3 spine1 down\"]", "nothing is called `leaf3` here"),
+        (leaves, "changes=[\"1 ms leaf1 leaf2 up\"]", "no link joins `leaf1` and `leaf2`"),
+        (leaves, "changes=[\"1 ms leaf1 spine1 0 Gbit/s\"]", "a rate of zero moves nothing: right would be \"down\""),
         ("racks = 4", "", "a star has no `fabric.racks`: set `fabric.kind = \"leaf-spine\" or \"fat-tree\"`"),
     ];
     for (text, set, told) in cases {

@@ -1,0 +1,131 @@
+//! A network some of whose links are down: flows take what is left of the ways of equal length.
+
+use crate::{Fabric, Link, LinkId, NodeId, Routes, mix};
+
+/// The whole network's next hops, and what is down of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Degraded {
+    whole: Routes,
+    /// The links that are down; never empty.
+    down: Vec<LinkId>,
+}
+
+impl Fabric {
+    /// Takes a link out of all ways, or puts it back. Every switch knows at once. Where no way of equal length is left,
+    /// packets go on to where the way ends.
+    pub fn set_up(&mut self, link: LinkId, up: bool) {
+        let routes = std::mem::replace(&mut self.routes, Routes::Star);
+        let Degraded { whole, mut down } = match routes {
+            Routes::Degraded(degraded) => *degraded,
+            whole => Degraded { whole, down: Vec::new() },
+        };
+        down.retain(|&other| other != link);
+        if !up {
+            down.push(link);
+        }
+        self.routes = if down.is_empty() { whole } else { Routes::Degraded(Box::new(Degraded { whole, down })) };
+    }
+}
+
+impl Routes {
+    /// The next hops with every link up.
+    #[inline]
+    pub(crate) fn whole(&self) -> &Routes {
+        match self {
+            Routes::Degraded(degraded) => &degraded.whole,
+            whole => whole,
+        }
+    }
+
+    /// All ways of equal length from a switch to a host.
+    fn ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
+        match self.whole() {
+            Routes::Tree(tree) => tree.all_ways(switch, host),
+            Routes::Table(table) => table.next_hops(switch, host).to_vec(),
+            Routes::Star | Routes::Degraded(_) => vec![host],
+        }
+    }
+}
+
+impl Degraded {
+    /// The link that a switch takes towards a host: of those that still lead there, the one that the hash picks.
+    #[cold]
+    pub fn next_hop(&self, links: &[Link], switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
+        let ways = self.whole.ways(switch, host);
+        let live: Vec<LinkId> = ways.iter().copied().filter(|&link| self.leads(links, link, host)).collect();
+        let ways = if live.is_empty() { ways } else { live };
+        let draw = mix(flow_hash ^ u64::from(switch)) >> 32;
+        ways[((draw * ways.len() as u64) >> 32) as usize]
+    }
+
+    /// Whether a link leads to a host over links that are up.
+    fn leads(&self, links: &[Link], link: LinkId, host: NodeId) -> bool {
+        let next = links[link as usize].to;
+        !self.down.contains(&link)
+            && (next == host || self.whole.ways(next, host).into_iter().any(|link| self.leads(links, link, host)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_units::{Rate, Time};
+    use proptest::prelude::*;
+
+    use crate::{Fabric, LinkId, Placement, Tree, tree};
+
+    fn leaves(spines: u32) -> Fabric {
+        let (rate, delay) = (Rate(1_000_000_000), Time::from_micros(5));
+        let (pods, cores, placement) = (1, 0, Placement::ByRack);
+        let (client_rate, uplink_rate, core_rate) = (rate, rate, rate);
+        let (racks, hosts) = (3, 2);
+        tree(&Tree { pods, racks, hosts, spines, cores, placement, rate, client_rate, uplink_rate, core_rate, delay })
+            .expect("it fits")
+    }
+
+    fn crosses(fabric: &Fabric, from: u32, to: u32, hash: u64) -> Vec<LinkId> {
+        let mut way = vec![fabric.uplink(from)];
+        while let Some(at) = way.last().map(|&link| fabric.links()[link as usize].to).filter(|&at| at != to) {
+            way.push(fabric.next_hop(at, to, hash));
+        }
+        way
+    }
+
+    #[test]
+    fn a_switch_far_from_the_failure_goes_round_it() {
+        let mut fabric = leaves(2);
+        let [up, down] = fabric.between(["leaf3", "spine1"]).expect("a link");
+        assert_eq!([up, down].map(|link| fabric.link_name(link)), ["leaf3>spine1", "spine1>leaf3"]);
+        fabric.set_up(down, false);
+        for hash in 0..50 {
+            let way: Vec<String> = crosses(&fabric, 0, 5, hash).iter().map(|&link| fabric.link_name(link)).collect();
+            assert_eq!(way, ["client>leaf1", "leaf1>spine2", "spine2>leaf3", "leaf3>server5"]);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ways_avoid_what_is_down_as_long_as_one_is_left_and_are_the_old_ones_once_all_is_up(
+            failed in prop::collection::btree_set(0..4u32, 1..4), hash: u64,
+        ) {
+            let (mut fabric, whole) = (leaves(4), leaves(4));
+            let links: Vec<LinkId> = failed
+                .iter()
+                .flat_map(|spine| fabric.between(["leaf1", &format!("spine{}", spine + 1)]).expect("a link"))
+                .collect();
+            links.iter().for_each(|&link| fabric.set_up(link, false));
+            for (from, to) in (0..6).flat_map(|a| (0..6).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+                let way = crosses(&fabric, from, to, hash);
+                prop_assert!(way.iter().all(|link| !links.contains(link)), "{from} to {to}: {way:?}");
+            }
+            links.iter().for_each(|&link| fabric.set_up(link, true));
+            prop_assert_eq!(fabric, whole);
+        }
+    }
+
+    #[test]
+    fn names_that_nothing_has_and_nodes_that_nothing_joins_are_told() {
+        let fabric = leaves(2);
+        assert_eq!(fabric.between(["leaf9", "spine1"]), Err("nothing is called `leaf9` here".into()));
+        assert_eq!(fabric.between(["leaf1", "leaf2"]), Err("no link joins `leaf1` and `leaf2`".into()));
+    }
+}
