@@ -1,4 +1,5 @@
 //! How far verdicts hang on what a paper leaves open: one parameter at a time goes to either end of its plausible range.
+//! Other readings of the paper's text are tried too; they are shown, and make no claim fragile.
 //!
 //! `sensitivity.toml` names the parameters with their ranges and the reduced settings; [`sweep`] writes `sensitivity.json`,
 //! which scorecards read, and `sensitivity.md`, which people do.
@@ -34,6 +35,14 @@ struct Ranges {
     set: Vec<String>,
     #[serde(default)]
     parameter: Vec<Parameter>,
+    #[serde(default)]
+    reading: Vec<Parameter>,
+}
+
+impl Ranges {
+    fn all(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameter.iter().chain(&self.reading)
+    }
 }
 
 #[derive(Deserialize)]
@@ -96,10 +105,10 @@ pub fn sweep(
     let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
     // What cannot be set is told before anything is run.
     let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
-    if let Some(name) = ranges.parameter.iter().flat_map(|p| &p.scenarios).find(unknown) {
+    if let Some(name) = ranges.all().flat_map(|p| &p.scenarios).find(unknown) {
         return Err(problem(format!("no figure has a scenario `{name}`")).into());
     }
-    for (parameter, end) in ranges.parameter.iter().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
+    for (parameter, end) in ranges.all().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
         let setting = parameter.at(end);
         for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
             let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
@@ -116,25 +125,30 @@ pub fn sweep(
     tell("as the scenarios have it");
     let base = verdicts(None)?;
     let mut found = Sensitivity { hangs_on: base.keys().map(|id| (id.clone(), Vec::new())).collect() };
-    let mut table = String::from(
-        "| parameter | here | there | verdicts that change | why this range |\n| --- | --- | --- | --- | --- |\n",
-    );
-    for parameter in &ranges.parameter {
-        for end in &parameter.ends {
+    let mut rows = [String::new(), String::new()];
+    for (open, parameters) in [(true, &ranges.parameter), (false, &ranges.reading)] {
+        for (parameter, end) in parameters.iter().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
             let setting = parameter.at(end);
             tell(&setting.assignment);
             let moved = verdicts(Some(setting.clone()))?;
             let mut changed = Vec::new();
-            for (id, pass) in moved {
-                if base.get(&id) != Some(&pass) {
-                    changed.push(format!("{id} {}", if pass { "passes" } else { "fails" }));
+            for (id, pass) in moved.into_iter().filter(|(id, pass)| base.get(id) != Some(pass)) {
+                changed.push(format!("{id} {}", if pass { "passes" } else { "fails" }));
+                if open {
                     found.hangs_on.entry(id).or_default().push(setting.assignment.clone());
                 }
             }
             let changed = if changed.is_empty() { "none".to_string() } else { changed.join(", ") };
-            table +=
-                &format!("| `{}` | {} | {end} | {changed} | {} |\n", parameter.key, parameter.value, parameter.why);
+            let Parameter { key, value, why, .. } = parameter;
+            rows[usize::from(!open)] += &format!("| `{key}` | {value} | {end} | {changed} | {why} |\n");
         }
+    }
+    let head =
+        |why: &str| format!("| key | here | there | verdicts that change | {why} |\n| --- | --- | --- | --- | --- |\n");
+    let [open, readings] = rows;
+    let mut table = head("why this range") + &open;
+    if !readings.is_empty() {
+        table += &format!("\n## Other readings\n\nThey make no claim fragile.\n\n{}{readings}", head("why not"));
     }
     let fragile = found.hangs_on.values().filter(|settings| !settings.is_empty()).count();
     let text = format!(
