@@ -234,8 +234,8 @@ section! {
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
         #[only(Barrier, WebSearch)]
         request: Bytes = Bytes(64),
-        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's.
-        #[only(Barrier, OneShot, WebSearch, Long, Shuffle)]
+        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
+        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),

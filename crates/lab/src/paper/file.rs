@@ -283,9 +283,9 @@ fn read_figure(
         source.gives(*measure).map_err(|what| reader.problem(at, format!("figure `{id}` draws {what}")))?;
     }
     for (measure, names) in &raw.over {
-        source.has_under(*measure, &raw.draws, names).map_err(|what| {
-            reader.problem(at, format!("figure `{id}` {what}"))
-        })?;
+        source
+            .has_under(*measure, &raw.draws, names)
+            .map_err(|what| reader.problem(at, format!("figure `{id}` {what}")))?;
     }
     let mut claims = Vec::new();
     for raw in raw.claim {
