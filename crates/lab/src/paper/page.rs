@@ -34,6 +34,8 @@ struct DrawnChart<'a> {
     steps: bool,
     /// Whether there is one x: a bar a curve.
     bars: bool,
+    /// Whether values are ratios to a curve's.
+    ratios: bool,
     curves: Vec<DrawnCurve<'a>>,
 }
 
@@ -102,6 +104,7 @@ impl<'a> DrawnChart<'a> {
             },
             steps: chart.measure.over() == Over::Time,
             bars: chart.measure.over() == Over::FanIn && chart.curves.iter().all(one_x),
+            ratios: !chart.over.is_empty(),
             curves: chart.curves.iter().map(curve).collect(),
         }
     }
