@@ -33,7 +33,7 @@ ALLOWED = {
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("insta proptest rand_core rand_xoshiro serde serde_json stats_alloc tempfile".split())
+ALLOWED_IN_TESTS = set("fanin-model insta proptest rand_core rand_xoshiro serde serde_json stats_alloc tempfile".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws"]

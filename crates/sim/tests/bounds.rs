@@ -1,0 +1,63 @@
+//! What no run may beat: the closed forms of `fanin-model`, under every scheme and random settings.
+
+mod common;
+
+use common::{run, schemes, spec};
+use fanin_model::{Bottleneck, last_answer_at_the_earliest, most_goodput_mbps, overflow_onset};
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+use proptest::prelude::*;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_read_is_faster_than_its_bytes_and_no_goodput_above_the_links(
+        scheme in prop::sample::select(schemes().map(|s| s.to_string()).collect::<Vec<_>>()),
+        mbps in prop::sample::select(vec![100u64, 1000, 10_000]),
+        delay_us in 1..100u64,
+        buffer in 5..200u32,
+        answer in 1..200_000u64,
+        fan_in in 1..20u32,
+        seed in 0..100u64,
+    ) {
+        let scenario = format!(
+            "schemes = [\"{scheme}\"]\n[link]\nrate = \"{mbps} Mbit/s\"\ndelay = \"{delay_us} us\"\n\
+             [switch]\nbuffer = \"{buffer} packets\"\n[tcp]\nrto_min = \"5 ms\"\n\
+             [workload]\nkind = \"barrier\"\nfragment = \"{answer} B\"\nduration = \"50 ms\"\n"
+        );
+        let tables = run(&spec(&scenario, fan_in, seed));
+        let rate = Rate(mbps * 1_000_000);
+        // The request crosses two links, the last byte of the last answer two more.
+        let one_way = Time::from_micros(4 * delay_us);
+        let least = last_answer_at_the_earliest(fan_in.into(), Bytes(answer), rate, one_way);
+        for query in &tables.queries {
+            prop_assert!(query.qct_ps.is_none_or(|qct| qct >= least.0), "{query:?} under {least}");
+        }
+        let most = most_goodput_mbps(rate, Bytes(1460), Bytes(42));
+        prop_assert!(tables.goodput_mbps() <= most, "{} of {most} Mbit/s", tables.goodput_mbps());
+    }
+
+    #[test]
+    fn nothing_is_dropped_while_all_windows_fit_the_buffer(
+        fan_in in 1..60u32,
+        window in 1..10u32,
+        buffer in 20..300u32,
+    ) {
+        let bottleneck = Bottleneck {
+            rate: Rate(10_000_000_000),
+            buffer: QueueSize::Packets(buffer),
+            // What the pipe holds is not counted on: bursts come at once.
+            rtt: Time::ZERO,
+            packet: Bytes(1502),
+        };
+        prop_assume!(f64::from(fan_in) < overflow_onset(window.into(), &bottleneck));
+        // One window each, and nothing after it.
+        let scenario = format!(
+            "schemes = [\"newreno\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n\
+             [switch]\nbuffer = \"{buffer} packets\"\n[tcp]\ninitial_window = {window}\n\
+             [workload]\nkind = \"barrier\"\nfragment = \"{} B\"\nduration = \"1 ms\"\n",
+            window * 1460
+        );
+        prop_assert_eq!(run(&spec(&scenario, fan_in, 1)).totals.drops, 0);
+    }
+}
