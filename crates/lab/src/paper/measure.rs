@@ -236,3 +236,35 @@ fn flats(tables: &RunTables) -> Vec<Time> {
     let gaps = changes.windows(2).map(|pair| pair[1].0.since(pair[0].0));
     gaps.filter(|&gap| gap >= LEAST_FLAT).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reduce(start: u64, fetch: u64, fetched: u64, end: u64) -> TaskRow {
+        TaskRow {
+            kind: "reduce".into(),
+            start_ps: start * 1_000_000_000,
+            shuffle_start_ps: Some(fetch * 1_000_000_000),
+            input_end_ps: fetched * 1_000_000_000,
+            end_ps: Some(end * 1_000_000_000),
+            ..TaskRow::default()
+        }
+    }
+
+    #[test]
+    fn tasks_are_counted_whenever_their_number_changes() {
+        let tasks = vec![reduce(1, 2, 5, 9), reduce(3, 3, 5, 8)];
+        let tables = RunTables { tasks, ..RunTables::default() };
+        let span = |task: &TaskRow| Some((task.start_ps, Some(task.input_end_ps)));
+        assert_eq!(at_work(&tables, span), [(0.0, 0.0), (1.0, 1.0), (3.0, 2.0), (5.0, 0.0)]);
+    }
+
+    #[test]
+    fn a_shuffle_lasts_from_the_first_fetch_or_start_to_the_last_fetch() {
+        let mut tables = RunTables { tasks: vec![reduce(1, 2, 5, 9), reduce(0, 3, 7, 10)], ..RunTables::default() };
+        tables.totals.measured_ps = 10_000_000_000;
+        assert_eq!(share_of_runtime(&tables, |task| task.shuffle_start_ps), Some(50.0));
+        assert_eq!(share_of_runtime(&tables, |task| Some(task.start_ps)), Some(70.0));
+    }
+}
