@@ -6,7 +6,6 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FANIN = ROOT / "target" / "release" / "fanin"
-NS3 = ROOT / "bench" / "build" / "ns3-incast"
 
 
 def compare(scenario, *arguments):
@@ -16,8 +15,8 @@ def compare(scenario, *arguments):
     return json.loads(done.stdout)
 
 
-def ns3(*arguments):
-    done = subprocess.run([NS3, *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+def ns3(*arguments, program="incast"):
+    done = subprocess.run([ROOT / "bench" / "build" / f"ns3-{program}", *arguments], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)
 
 

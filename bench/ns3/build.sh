@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the ns-3 comparison program into bench/build/. Installs Debian's ns-3
+# Builds the ns-3 comparison programs into bench/build/. Installs Debian's ns-3
 # and a compiler if they are missing. Says nothing unless something fails.
 # shellcheck disable=SC2086 # lists of words are meant to be split
 set -eu
@@ -27,16 +27,17 @@ if ! have_all >/dev/null 2>&1; then
     fi
 fi
 
-program=$out/ns3-incast
-if [ "$program" -nt "$here/incast.cc" ] && [ "$program" -nt "$here/build.sh" ]; then
-    exit 0
-fi
-
 # Only the -l parts: Debian's .pc files also name a stray "-I/usr;" and libraries
 # of other packages by path.
 libs=$(pkg-config --libs-only-l $modules)
-if ! g++ -std=c++17 -O2 -Wall -Wextra -o "$program.new" "$here/incast.cc" $libs >"$log" 2>&1; then
-    tail -n 40 "$log" >&2
-    exit 1
-fi
-mv "$program.new" "$program"
+for name in incast shuffle; do
+    program=$out/ns3-$name
+    if [ "$program" -nt "$here/$name.cc" ] && [ "$program" -nt "$here/build.sh" ]; then
+        continue
+    fi
+    if ! g++ -std=c++17 -O2 -Wall -Wextra -o "$program.new" "$here/$name.cc" $libs >"$log" 2>&1; then
+        tail -n 40 "$log" >&2
+        exit 1
+    fi
+    mv "$program.new" "$program"
+done

@@ -49,8 +49,8 @@ pub struct Fabric {
 enum Routes {
     /// One switch, whose links to hosts have the hosts' numbers.
     Star,
-    /// By the numbers of racks, spines and cores.
-    Tree(Tree),
+    /// By the numbers of racks, pods and cores, each switch by its own rule.
+    Tree(tree::Plan),
     /// Worked out of a list of edges.
     Table(edges::Table),
     /// As before, where that still leads somewhere.

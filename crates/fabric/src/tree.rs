@@ -73,7 +73,8 @@ pub fn tree(tree: &Tree) -> Result<Fabric, String> {
         (Some(hosts), Some(links)) if hosts <= LARGEST && links <= LARGEST => {}
         _ => return Err(format!("more than {LARGEST} hosts or links between switches")),
     }
-    Ok(Fabric { hosts: tree.all_hosts(), links: tree.links(), routes: Routes::Tree(*tree), names: Vec::new() })
+    let routes = Routes::Tree(Plan { tree: *tree, switches: tree.switches() });
+    Ok(Fabric { hosts: tree.all_hosts(), links: tree.links(), routes, names: Vec::new() })
 }
 
 /// So many hosts, and so many links between switches, a tree has at most.
@@ -92,8 +93,16 @@ impl Tree {
         self.all_racks() * self.hosts
     }
 
-    /// A host's rack and its place there.
+    /// A host's rack.
     #[inline]
+    fn rack(&self, host: NodeId) -> u32 {
+        match self.placement {
+            Placement::ByRack => host / self.hosts,
+            Placement::Spread => host % self.all_racks(),
+        }
+    }
+
+    /// A host's rack and its place there.
     fn place(&self, host: NodeId) -> (u32, u32) {
         match self.placement {
             Placement::ByRack => (host / self.hosts, host % self.hosts),
@@ -126,55 +135,29 @@ impl Tree {
         }
     }
 
-    /// The link by which a host sends.
-    #[inline]
-    pub(crate) fn uplink(&self, host: NodeId) -> LinkId {
-        let (rack, place) = self.place(host);
-        self.rack_links(rack) + place
+    /// What each switch goes by, in the order of their numbers.
+    fn switches(&self) -> Vec<Switch> {
+        let racks = (0..self.all_racks()).map(|at| {
+            let first = self.spine_links(at / self.racks * self.spines) + at % self.racks;
+            let up = Ways { first, count: self.spines, stride: self.racks + self.cores };
+            Switch { first_rack: at, racks: 1, down: Down::Host, up }
+        });
+        let spines = (0..self.all_spines()).map(|at| {
+            let first = self.all_hosts() + self.hosts + at % self.spines;
+            let down = Down::Rack { first, stride: self.hosts + self.spines };
+            let first = self.core_links(at % self.spines * self.cores) + at / self.spines;
+            let up = Ways { first, count: self.cores, stride: self.pods };
+            Switch { first_rack: at / self.spines * self.racks, racks: self.racks, down, up }
+        });
+        let cores = (0..self.spines * self.cores).map(|at| {
+            let first = self.spine_links(at / self.cores) + self.racks + at % self.cores;
+            let down = Down::Pod { first, stride: self.spines * (self.racks + self.cores) };
+            Switch { first_rack: 0, racks: self.all_racks(), down, up: Ways::one(first) }
+        });
+        racks.chain(spines).chain(cores).collect()
     }
 
-    /// The link that a switch takes towards a host.
-    ///
-    /// A function of its own, so that stars pay nothing for it.
-    #[inline(never)]
-    pub(crate) fn next_hop(&self, switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
-        self.ways(switch, host).pick(switch, flow_hash)
-    }
-
-    /// All links by which a switch can send towards a host.
-    pub(crate) fn all_ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
-        let ways = self.ways(switch, host);
-        (0..ways.count).map(|n| ways.first + ways.stride * n).collect()
-    }
-
-    /// The links of a switch that lead towards a host by ways of equal length: the first, how many, and how far apart.
-    #[inline]
-    fn ways(&self, switch: NodeId, host: NodeId) -> Ways {
-        let (rack, _) = self.place(host);
-        let pod = rack / self.racks;
-        match self.tier(switch) {
-            Tier::Rack(at) if at == rack => Ways::one(host),
-            Tier::Rack(at) => Ways {
-                first: self.spine_links(at / self.racks * self.spines) + at % self.racks,
-                count: self.spines,
-                stride: self.racks + self.cores,
-            },
-            Tier::Spine(at) if at / self.spines == pod => {
-                Ways::one(self.rack_links(rack) + self.hosts + at % self.spines)
-            }
-            Tier::Spine(at) => Ways {
-                first: self.core_links(at % self.spines * self.cores) + at / self.spines,
-                count: self.cores,
-                stride: self.pods,
-            },
-            Tier::Core(at) => {
-                Ways::one(self.spine_links(pod * self.spines + at / self.cores) + self.racks + at % self.cores)
-            }
-        }
-    }
-
-    /// A switch's name for people.
-    pub(crate) fn name(&self, switch: NodeId) -> String {
+    fn name(&self, switch: NodeId) -> String {
         match (self.tier(switch), self.cores) {
             (Tier::Rack(n), 0) => format!("leaf{}", n + 1),
             (Tier::Rack(n), _) => format!("tor{}", n + 1),
@@ -216,8 +199,77 @@ impl Tree {
     }
 }
 
+/// A tree with what its switches go by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    tree: Tree,
+    switches: Vec<Switch>,
+}
+
+/// What a switch goes by: the racks below it, the link down to one of them, and those up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Switch {
+    first_rack: u32,
+    racks: u32,
+    down: Down,
+    up: Ways,
+}
+
+/// The links down from a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Down {
+    /// Of a rack's switch: a host's link has the host's number.
+    Host,
+    /// Of a spine: by the rack.
+    Rack { first: LinkId, stride: u32 },
+    /// Of a core: by the pod.
+    Pod { first: LinkId, stride: u32 },
+}
+
+impl Plan {
+    /// The link by which a host sends.
+    pub fn uplink(&self, host: NodeId) -> LinkId {
+        let (rack, place) = self.tree.place(host);
+        self.tree.rack_links(rack) + place
+    }
+
+    /// A switch's name for people.
+    pub fn name(&self, switch: NodeId) -> String {
+        self.tree.name(switch)
+    }
+
+    /// The link that a switch takes towards a host.
+    ///
+    /// A function of its own, so that stars pay nothing for it.
+    #[inline(never)]
+    pub fn next_hop(&self, switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
+        self.ways(switch, host).pick(switch, flow_hash)
+    }
+
+    /// All links by which a switch can send towards a host.
+    pub fn all_ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
+        let ways = self.ways(switch, host);
+        (0..ways.count).map(|n| ways.first + ways.stride * n).collect()
+    }
+
+    /// The links of a switch that lead towards a host by ways of equal length.
+    #[inline]
+    fn ways(&self, switch: NodeId, host: NodeId) -> Ways {
+        let at = &self.switches[(switch - self.tree.all_hosts()) as usize];
+        let rack = self.tree.rack(host);
+        if rack.wrapping_sub(at.first_rack) >= at.racks {
+            return at.up;
+        }
+        Ways::one(match at.down {
+            Down::Host => host,
+            Down::Rack { first, stride } => first + stride * rack,
+            Down::Pod { first, stride } => first + stride * (rack / self.tree.racks),
+        })
+    }
+}
+
 /// Links of equal use: evenly spaced numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ways {
     first: LinkId,
     count: u32,
