@@ -177,7 +177,7 @@ mod tests {
         }
         let plain = anstream::adapter::strip_str(&latency(&specs, &runs)).to_string();
         let cells: Vec<Vec<&str>> = plain.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5"]);
+        assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
         assert_eq!(cells[2], ["fetch", "4", "newreno", "10", "1.50", "us", "1.50", "us", "3.00", "us"]);
         assert_eq!(latency(&[], &[]), "");
     }
