@@ -14,4 +14,8 @@ cargo run --quiet --locked --package fanin-cli -- compare scenarios/fixed-fragme
 scorecard=$PWD/target/web-scorecard
 rm -rf "$scorecard"
 cargo run --quiet --locked --package fanin-cli -- reproduce m21 --quick --no-cache --out "$scorecard" >/dev/null
-FANIN_REPORT=$report/report.html FANIN_SCORECARD=$scorecard/report.html npm --prefix web test --silent
+bars=$PWD/target/web-bars
+rm -rf "$bars"
+cargo run --quiet --locked --package fanin-cli -- reproduce aqm --figure H-r --quick --no-cache --out "$bars" >/dev/null ||
+  [ -f "$bars/report.html" ]
+FANIN_REPORT=$report/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

@@ -113,6 +113,10 @@ export interface PaperChart {
   x: string;
   y: string;
   steps: boolean;
+  /** Whether there is one x: a bar a curve. */
+  bars: boolean;
+  /** Whether values are ratios to a curve's. */
+  ratios: boolean;
   curves: Drawn[];
 }
 

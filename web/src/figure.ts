@@ -1,6 +1,7 @@
 // A paper's figures, redrawn in its own axes: a line a curve, a band over seeds.
 
 import type uPlot from "uplot";
+import { bars } from "./bars";
 import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip } from "./chart";
 import type { Drawn, PaperChart, PaperFigure, Scorecard } from "./data";
 import { el } from "./dom";
@@ -26,6 +27,10 @@ function figureParts(figure: PaperFigure, schemes: Schemes): HTMLElement[] {
   const charts = figure.charts.map((chart) => {
     const title = el("h4", {}, capital(chart.y));
     if (chart.curves.every((curve) => curve.x.length === 0)) return el("figure", {}, title, el("p", {}, "Nothing was measured."));
+    if (chart.bars) {
+      const over = chart.ratios ? " The line is 1." : "";
+      return el("figure", {}, title, bars(chart), el("figcaption", {}, `Mean over seeds, with its 95 % interval.${over}`));
+    }
     const drawn = new Chart(says(figure.id, chart), 300, () => draw(chart, figure.log, schemes));
     schemes.onChange(() => drawn.draw());
     const banded = chart.curves.some((curve) => curve.lo.length > 0);
@@ -33,6 +38,8 @@ function figureParts(figure: PaperFigure, schemes: Schemes): HTMLElement[] {
     const caption = banded ? "Mean over seeds, with its 95 % interval as a band." : over;
     return el("figure", {}, title, drawn.frame, ...(caption ? [el("figcaption", {}, caption)] : []));
   });
+  // Bars have their names beside them.
+  if (figure.charts.every((chart) => chart.bars)) return charts;
   return [schemes.buttons(`Curves of ${figure.id} shown`), ...charts];
 }
 

@@ -27,7 +27,7 @@ export async function show(browser, path, options = {}) {
   page.on("pageerror", (error) => heard.errors.push(error.message));
   page.on("request", (request) => heard.requests.push(request.url()));
   await page.goto(pathToFileURL(path).href);
-  await page.locator(".chart canvas").first().waitFor();
+  await page.locator(".chart canvas, table.bars").first().waitFor();
   return { page, heard };
 }
 

@@ -1,7 +1,7 @@
 //! Flows between any two hosts: what they were given, and their slowdown by size.
 
-use fanin_lab::{Slowdown, Summary, SummaryRow};
-use fanin_spec::Contender;
+use fanin_lab::{Done, Slowdown, Summary, SummaryRow};
+use fanin_spec::{Contender, LatencyRow, RunSpec};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, three, time};
@@ -34,6 +34,52 @@ pub fn overview(contenders: &[Contender], summary: &Summary) -> String {
         ]
     };
     columns(&head, &summary.rows.iter().map(line).collect::<Vec<_>>())
+}
+
+/// Latency of data packets by class, where it was measured: a line a class and scheme, so that schemes stand under each
+/// other. Means are over all packets of all seeds; percentiles are means over seeds.
+pub fn latency(specs: &[RunSpec], runs: &[Option<Done>]) -> String {
+    let mut classes: Vec<(&str, u32, &str)> = Vec::new();
+    let mut rows: Vec<(usize, &LatencyRow)> = Vec::new();
+    for (spec, done) in specs.iter().zip(runs) {
+        for row in done.iter().flat_map(|done| &done.tables.latency).filter(|row| row.what == "data") {
+            let key = (row.class.as_str(), spec.fan_in, spec.label.as_str());
+            let place = classes.iter().position(|known| *known == key).unwrap_or_else(|| {
+                classes.push(key);
+                classes.len() - 1
+            });
+            rows.push((place, row));
+        }
+    }
+    let mut order: Vec<usize> = (0..classes.len()).collect();
+    order.sort_by_key(|&place| (classes[place].0, classes[place].1));
+    let line = |&place: &usize| {
+        let (class, fan_in, label) = classes[place];
+        let own: Vec<&LatencyRow> = rows.iter().filter(|(of, _)| *of == place).map(|(_, row)| *row).collect();
+        let packets: u64 = own.iter().map(|row| row.packets).sum();
+        let sum: f64 = own.iter().map(|row| row.packets as f64 * row.mean_ps as f64).sum();
+        let over_seeds = |pick: fn(&LatencyRow) -> u64| {
+            time(own.iter().map(|row| pick(row) as f64).sum::<f64>() / own.len() as f64 / 1e9)
+        };
+        let mean = time(sum / packets.max(1) as f64 / 1e9);
+        let seeds = own.len() as f64;
+        vec![
+            class.to_string(),
+            (fan_in + 1).to_string(),
+            clean(label),
+            count(packets as f64 / seeds),
+            mean,
+            over_seeds(|row| row.p50_ps),
+            over_seeds(|row| row.p99_ps),
+        ]
+    };
+    let lines: Vec<_> = order.iter().map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head = "latency";
+    let table = columns(&["class", "hosts", "scheme", "packets", "mean", "p50", "p99"], &lines);
+    format!("{BOLD}{head}{BOLD:#}{GREY} of data packets, from host to host{GREY:#}\n{table}")
 }
 
 /// The first column: sizes.
@@ -94,8 +140,47 @@ fn block(rows: &[&SummaryRow]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use fanin_spec::RunTables;
+
     use super::*;
     use crate::sample::comparison;
+
+    #[test]
+    fn latencies_stand_by_class_with_schemes_under_each_other() {
+        let row = |class: &str, what: &str, packets, mean_ps| LatencyRow {
+            class: class.into(),
+            what: what.into(),
+            packets,
+            mean_ps,
+            p50_ps: mean_ps,
+            p99_ps: 2 * mean_ps,
+            ..LatencyRow::default()
+        };
+        let (contenders, _) = comparison(&[("newreno", None, &[]), ("dctcp", None, &[])]);
+        let mut runs = Vec::new();
+        let mut specs = Vec::new();
+        for (contender, mean) in contenders.iter().zip([1_000_000, 3_000_000]) {
+            for seed in 1..=2 {
+                let contender = contender.clone();
+                let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
+                specs.push(RunSpec { label, scheme, settings, fan_in: 3, seed });
+                let latency = vec![
+                    row("fetch", "data", 10, mean * seed),
+                    row("beside", "data", 5, mean),
+                    row("fetch", "ack", 9, 7),
+                ];
+                let tables = RunTables { latency, ..RunTables::default() };
+                runs.push(Some(Done { tables, cpu: Duration::ZERO }));
+            }
+        }
+        let plain = anstream::adapter::strip_str(&latency(&specs, &runs)).to_string();
+        let cells: Vec<Vec<&str>> = plain.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
+        assert_eq!(cells[2], ["fetch", "4", "newreno", "10", "1.50", "us", "1.50", "us", "3.00", "us"]);
+        assert_eq!(latency(&[], &[]), "");
+    }
 
     #[test]
     fn schemes_stand_side_by_side_and_sizes_that_nobody_has_are_left_out() {

@@ -3,7 +3,7 @@
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::{self, codel, many_to_one, red};
 use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
-use fanin_spec::{Base, Change, Discipline, Ect, Offer, RunSpec};
+use fanin_spec::{Base, Change, Discipline, Ect, HostQueue, Offer, RunSpec};
 use fanin_tcp::{Echo, Params};
 use fanin_units::{QueueSize, Rate};
 
@@ -44,7 +44,7 @@ impl Ports {
             return;
         }
         let fanin_fabric::Link { from, rate, .. } = fabric.links()[id as usize];
-        let law = if fabric.is_host(from) { host_port(&self.spec) } else { switch_port(&self.spec, rate) };
+        let law = if fabric.is_host(from) { host_port(&self.spec, rate) } else { switch_port(&self.spec, rate) };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         // What will have left by then is not known before.
         let departures = if changes { Departures::Lazy } else { self.departures };
@@ -131,8 +131,16 @@ fn max_cwnd(spec: &RunSpec, params: &Params) -> MaxCwnd {
     }
 }
 
-fn host_port(spec: &RunSpec) -> port::Law {
-    port::Law { limit: spec.settings.host.buffer.0, ..port::Law::UNLIMITED }
+fn host_port(spec: &RunSpec, rate: Rate) -> port::Law {
+    let host = &spec.settings.host;
+    match host.queue {
+        HostQueue::Plain => port::Law { limit: host.buffer.0, ..port::Law::UNLIMITED },
+        // M21's allocation is of switches.
+        HostQueue::Switch => {
+            let law = switch_port(spec, rate);
+            port::Law { limit: host.buffer.0.or(law.limit), many_to_one: None, ..law }
+        }
+    }
 }
 
 fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {

@@ -18,12 +18,16 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     let mut scenario = Scenario::parse("test.toml", BASE).unwrap();
     // What a kind needs and the others have no use for.
     let needs = match kind {
-        Kind::Flows => Some("workload.file=a.csv".to_string()),
-        Kind::Poisson => Some("workload.load=0.3".into()),
-        _ => None,
+        Kind::Flows => vec!["workload.file=a.csv".to_string()],
+        Kind::Poisson => vec!["workload.load=0.3".into()],
+        // A job that gets as far as its fetches.
+        Kind::MapReduce => {
+            ["workload.duration=60 s", "mapreduce.input=1 MB", "mapreduce.maps=4"].map(String::from).into()
+        }
+        _ => Vec::new(),
     };
-    let base = [Some(format!("workload.kind={}", kind.word())), Some("sweep.fan_in=[4]".into()), needs, set];
-    for assignment in base.into_iter().flatten() {
+    let base = [format!("workload.kind={}", kind.word()), "sweep.fan_in=[4]".into()];
+    for assignment in base.into_iter().chain(needs).chain(set) {
         scenario.assign("--set", &assignment).unwrap();
     }
     let file = |path: &str| {

@@ -26,8 +26,8 @@ pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
-    Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, Inputs, Kind, Link, M21, MapReduce,
-    Measure, NewReno, Offer, Placement, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
+    Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
+    MapReduce, Measure, NewReno, Offer, Placement, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

@@ -81,11 +81,23 @@ section! {
     }
 }
 
+words! {
+    /// What law a host's transmit queue has.
+    HostQueue, "\"plain\" or \"switch\"" {
+        /// It drops what does not fit.
+        Plain = "plain",
+        /// That of the scheme's switch ports, as in ns-2, where both ends of a link have one.
+        Switch = "switch",
+    }
+}
+
 section! {
     /// The hosts.
     Host in "host" {
         /// What a host's transmit queue holds; the packet on the wire does not count.
         buffer: Optional<QueueSize> = Optional::NONE,
+        /// The law of a host's transmit queue: "switch" gives it that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
+        queue: HostQueue = HostQueue::Plain,
         /// Time that a server works on a request before it answers.
         #[only(Barrier, WebSearch)]
         service_time: Time = Time::ZERO,
@@ -222,8 +234,8 @@ section! {
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
         #[only(Barrier, WebSearch)]
         request: Bytes = Bytes(64),
-        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's.
-        #[only(Barrier, OneShot, WebSearch, Long, Shuffle)]
+        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
+        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),

@@ -200,3 +200,16 @@ fn open_parameters_that_cannot_be_moved_are_refused_before_anything_runs() {
     assert!(message.contains("did you mean `host.service_time`?"), "{message}");
     assert!(!place.cache().exists());
 }
+
+#[test]
+fn a_chart_is_drawn_over_a_curve_that_it_has_and_that_comes_first() {
+    let draws = "draws = [\"goodput_mbps\", \"query_ms\"]\n";
+    let over = |over: &str| format!("{draws}over = {{ {over} }}\n");
+    refused(
+        draws,
+        &over("goodput_mbps = [\"gone\"]"),
+        "is drawn over `gone`, which is none of its curves: newreno, dctcp",
+    );
+    refused(draws, &over("goodput_mbps = [\"dctcp\"]"), "is drawn over no curve that stands first in its legend");
+    refused(draws, &over("drops = [\"newreno\"]"), "has `over` for what it does not draw");
+}

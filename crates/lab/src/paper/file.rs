@@ -1,7 +1,7 @@
 //! `claims.toml`: the figures of a paper and what it claims of them. Strict: whatever cannot be judged is refused, with
 //! file and line, before anything is run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +48,8 @@ pub struct Figure {
     pub draws: Vec<Measure>,
     /// Whether the charts' y axis is logarithmic.
     pub log: bool,
+    /// What a chart is drawn over: each curve over the last of these that does not stand after it in the legend.
+    pub over: BTreeMap<Measure, Vec<String>>,
     /// What the paper says of it.
     pub claims: Vec<Claim>,
 }
@@ -147,6 +149,8 @@ struct RawFigure {
     flows: Option<Vec<u32>>,
     #[serde(default)]
     log: bool,
+    #[serde(default)]
+    over: BTreeMap<Measure, Vec<String>>,
     #[serde(default)]
     claim: Vec<Spanned<RawClaim>>,
 }
@@ -278,6 +282,11 @@ fn read_figure(
     for measure in &raw.draws {
         source.gives(*measure).map_err(|what| reader.problem(at, format!("figure `{id}` draws {what}")))?;
     }
+    for (measure, names) in &raw.over {
+        source
+            .has_under(*measure, &raw.draws, names)
+            .map_err(|what| reader.problem(at, format!("figure `{id}` {what}")))?;
+    }
     let mut claims = Vec::new();
     for raw in raw.claim {
         let at = raw.span().start;
@@ -298,7 +307,7 @@ fn read_figure(
     if claims.is_empty() {
         return Err(reader.problem(at, format!("figure `{id}` has no claim: every figure is judged")));
     }
-    Ok(Figure { id, title: raw.title, source, draws: raw.draws, log: raw.log, claims })
+    Ok(Figure { id, title: raw.title, source, draws: raw.draws, log: raw.log, over: raw.over, claims })
 }
 
 impl Source {
@@ -314,6 +323,21 @@ impl Source {
     fn xs(&self) -> Vec<f64> {
         let (Source::Runs { fan_in: xs, .. } | Source::Model { flows: xs, .. }) = self;
         xs.iter().map(|&x| x.into()).collect()
+    }
+
+    /// Whether a chart of it can be drawn over these curves: one must stand first in the legend.
+    fn has_under(&self, measure: Measure, draws: &[Measure], names: &[String]) -> Result<(), String> {
+        if !draws.contains(&measure) || measure.over() != Over::FanIn {
+            return Err("has `over` for what it does not draw, or not over senders".into());
+        }
+        let curves = self.curves();
+        if let Some(unknown) = names.iter().find(|name| !curves.contains(name)) {
+            return Err(format!("is drawn over `{unknown}`, which is none of its curves: {}", curves.join(", ")));
+        }
+        match curves.first() {
+            Some(first) if names.contains(first) => Ok(()),
+            _ => Err("is drawn over no curve that stands first in its legend".into()),
+        }
     }
 
     /// Whether a measure can be read off it.

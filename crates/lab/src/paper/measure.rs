@@ -1,6 +1,6 @@
 //! What is read off a run for a figure: a number a run, or a series.
 
-use fanin_spec::{QueryRow, RunSpec, RunTables};
+use fanin_spec::{QueryRow, RunSpec, RunTables, TaskRow};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,16 @@ pub enum Measure {
     FinishMs,
     /// Packets dropped at all ports.
     Drops,
+    /// How long a MapReduce job took, s; where it did not end, the time that it was given.
+    RuntimeS,
+    /// Payload delivered over that time, by node that works, Mbit/s.
+    ThroughputNodeMbps,
+    /// Mean time of a data packet from the sending to the receiving host, us; ACKs do not count.
+    LatencyUs,
+    /// The share of a MapReduce job's time from its first fetch to its last, per cent.
+    ShuffleSharePct,
+    /// The same from when the first reduce starts, as the logs of Hadoop and MRPerf count the shuffle: waiting for maps included.
+    ShuffleLoggedPct,
     /// The median length of the periods of at least 100 ms in which the first server's cwnd does not move, ms.
     FlatMs,
     /// How many such periods there are.
@@ -30,6 +40,12 @@ pub enum Measure {
     Answers,
     /// The first server's cwnd, segments, by the time in ms.
     CwndSegments,
+    /// Map tasks at work, by the time in ms.
+    Maps,
+    /// Reduce tasks that fetch, or wait for maps to fetch from, by the time in ms.
+    Shuffling,
+    /// Reduce tasks that merge, reduce or write, by the time in ms.
+    Reducing,
     /// The probability of incast, by the number of flows: a closed form, no run.
     IncastProbability,
 }
@@ -56,6 +72,7 @@ impl Measure {
         match self {
             Measure::RoundEndMs => Over::Rounds,
             Measure::Answers | Measure::CwndSegments => Over::Time,
+            Measure::Maps | Measure::Shuffling | Measure::Reducing => Over::Time,
             Measure::IncastProbability => Over::Flows,
             _ => Over::FanIn,
         }
@@ -75,6 +92,14 @@ impl Measure {
             Measure::TimeoutQueriesPct => "queries with a timeout, %",
             Measure::FinishMs => "end of the last round, ms",
             Measure::Drops => "packets dropped a run",
+            Measure::RuntimeS => "run time, s",
+            Measure::ThroughputNodeMbps => "throughput a node, Mbit/s",
+            Measure::LatencyUs => "latency a data packet, us",
+            Measure::ShuffleSharePct => "shuffle's share of the run time, %",
+            Measure::ShuffleLoggedPct => "shuffle's share of the run time from the first reduce's start, %",
+            Measure::Maps => "maps at work",
+            Measure::Shuffling => "reduces that shuffle or wait to",
+            Measure::Reducing => "reduces past their shuffle",
             Measure::FlatMs => "flat period, ms",
             Measure::Flats => "flat periods a run",
             Measure::RoundEndMs => "end of the round, ms",
@@ -111,6 +136,19 @@ impl Measure {
             }
             Measure::FinishMs => tables.queries.last().and_then(end_ms),
             Measure::Drops => Some(tables.totals.drops as f64),
+            Measure::RuntimeS => Some(runtime_s(tables)),
+            Measure::ThroughputNodeMbps => {
+                let megabits = tables.totals.payload_bytes as f64 * 8.0 / 1e6;
+                Some(megabits / runtime_s(tables) / f64::from(spec.fan_in))
+            }
+            Measure::LatencyUs => {
+                let data = || tables.latency.iter().filter(|row| row.what == "data");
+                let packets: u64 = data().map(|row| row.packets).sum();
+                let sum: u128 = data().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
+                (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
+            }
+            Measure::ShuffleSharePct => share_of_runtime(tables, |task| task.shuffle_start_ps),
+            Measure::ShuffleLoggedPct => share_of_runtime(tables, |task| Some(task.start_ps)),
             Measure::FlatMs => {
                 let mut flats: Vec<u64> = flats(tables).iter().map(|t| t.0).collect();
                 crate::stats::percentiles(&mut flats).map(|p| p.p50 as f64 / 1e9)
@@ -135,6 +173,13 @@ impl Measure {
                 let mss = spec.settings.tcp.mss.0 as f64;
                 cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
             }
+            Measure::Maps => at_work(tables, |task| (task.kind == "map").then_some((task.start_ps, task.end_ps))),
+            Measure::Shuffling => at_work(tables, |task| {
+                (task.kind == "reduce").then_some((task.start_ps, Some(task.input_end_ps).filter(|&end| end > 0)))
+            }),
+            Measure::Reducing => at_work(tables, |task| {
+                (task.kind == "reduce" && task.input_end_ps > 0).then_some((task.input_end_ps, task.end_ps))
+            }),
             _ => Vec::new(),
         }
     }
@@ -142,6 +187,38 @@ impl Measure {
 
 fn end_ms(query: &QueryRow) -> Option<f64> {
     Some((query.start_ps + query.qct_ps?) as f64 / 1e9)
+}
+
+/// The job's time; of one that did not end, all of the run.
+fn runtime_s(tables: &RunTables) -> f64 {
+    tables.totals.measured_ps as f64 / 1e12
+}
+
+/// From the first of what reduces begin to the last fetch, of the job's time, per cent.
+fn share_of_runtime(tables: &RunTables, begin: impl Fn(&TaskRow) -> Option<u64>) -> Option<f64> {
+    let reduces = || tables.tasks.iter().filter(|task| task.kind == "reduce");
+    let from = reduces().filter_map(begin).min()?;
+    let to = reduces().map(|task| task.input_end_ps).max()?;
+    Some(100.0 * to.saturating_sub(from) as f64 / tables.totals.measured_ps as f64)
+}
+
+/// How many tasks are within their span, whenever that changes: x in ms.
+fn at_work(tables: &RunTables, span: impl Fn(&TaskRow) -> Option<(u64, Option<u64>)>) -> Vec<(f64, f64)> {
+    let mut changes: Vec<(u64, i64)> = vec![(0, 0)];
+    for (from, to) in tables.tasks.iter().filter_map(span) {
+        changes.push((from, 1));
+        changes.extend(to.map(|to| (to, -1)));
+    }
+    changes.sort_unstable();
+    let mut counts: Vec<(u64, i64)> = Vec::new();
+    for (at, change) in changes {
+        let count = counts.last().map_or(0, |&(_, count)| count) + change;
+        match counts.last_mut() {
+            Some(last) if last.0 == at => last.1 = count,
+            _ => counts.push((at, count)),
+        }
+    }
+    counts.into_iter().map(|(at, count)| (at as f64 / 1e9, count as f64)).collect()
 }
 
 fn cwnds(tables: &RunTables) -> impl Iterator<Item = (Time, u64)> {
@@ -158,4 +235,36 @@ fn flats(tables: &RunTables) -> Vec<Time> {
     }
     let gaps = changes.windows(2).map(|pair| pair[1].0.since(pair[0].0));
     gaps.filter(|&gap| gap >= LEAST_FLAT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reduce(start: u64, fetch: u64, fetched: u64, end: u64) -> TaskRow {
+        TaskRow {
+            kind: "reduce".into(),
+            start_ps: start * 1_000_000_000,
+            shuffle_start_ps: Some(fetch * 1_000_000_000),
+            input_end_ps: fetched * 1_000_000_000,
+            end_ps: Some(end * 1_000_000_000),
+            ..TaskRow::default()
+        }
+    }
+
+    #[test]
+    fn tasks_are_counted_whenever_their_number_changes() {
+        let tasks = vec![reduce(1, 2, 5, 9), reduce(3, 3, 5, 8)];
+        let tables = RunTables { tasks, ..RunTables::default() };
+        let span = |task: &TaskRow| Some((task.start_ps, Some(task.input_end_ps)));
+        assert_eq!(at_work(&tables, span), [(0.0, 0.0), (1.0, 1.0), (3.0, 2.0), (5.0, 0.0)]);
+    }
+
+    #[test]
+    fn a_shuffle_lasts_from_the_first_fetch_or_start_to_the_last_fetch() {
+        let mut tables = RunTables { tasks: vec![reduce(1, 2, 5, 9), reduce(0, 3, 7, 10)], ..RunTables::default() };
+        tables.totals.measured_ps = 10_000_000_000;
+        assert_eq!(share_of_runtime(&tables, |task| task.shuffle_start_ps), Some(50.0));
+        assert_eq!(share_of_runtime(&tables, |task| Some(task.start_ps)), Some(70.0));
+    }
 }

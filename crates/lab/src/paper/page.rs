@@ -5,6 +5,7 @@ use super::measure::{Measure, Over};
 use super::reproduce::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
 use super::scorecard::{Scorecard, ScoredClaim, ScoredFigure};
 use crate::report::{Page, quoted, text, thinned};
+use crate::stats::six_digits;
 
 /// What the charts' code reads.
 #[derive(serde::Serialize)]
@@ -28,9 +29,13 @@ struct Drawn<'a> {
 struct DrawnChart<'a> {
     measure: Measure,
     x: &'static str,
-    y: &'static str,
+    y: String,
     /// Whether a value stands until the next.
     steps: bool,
+    /// Whether there is one x: a bar a curve.
+    bars: bool,
+    /// Whether values are ratios to a curve's.
+    ratios: bool,
     curves: Vec<DrawnCurve<'a>>,
 }
 
@@ -48,6 +53,21 @@ struct DrawnCurve<'a> {
 const MOST_POINTS: usize = 4_000;
 
 impl<'a> DrawnCurve<'a> {
+    /// A curve over the mean of another at each x.
+    fn over(curve: &'a Curve, base: &Curve) -> DrawnCurve<'a> {
+        let mut drawn = DrawnCurve::new(curve);
+        for (i, point) in curve.points.iter().enumerate() {
+            // Without a value to stand over there is none.
+            let under = base.at(point.x).map_or(f64::INFINITY, |p| p.y.mean);
+            for values in [&mut drawn.y, &mut drawn.lo, &mut drawn.hi] {
+                if let Some(value) = values.get_mut(i) {
+                    *value = six_digits(*value / under);
+                }
+            }
+        }
+        drawn
+    }
+
     fn new(curve: &'a Curve) -> DrawnCurve<'a> {
         let points = &curve.points;
         let name = curve.name.as_str();
@@ -68,12 +88,24 @@ impl<'a> DrawnCurve<'a> {
 
 impl<'a> DrawnChart<'a> {
     fn new(chart: &'a Chart) -> DrawnChart<'a> {
+        let mut base = None;
+        let curve = |curve: &'a Curve| {
+            base = if chart.over.contains(&curve.name) { Some(curve) } else { base };
+            base.map_or_else(|| DrawnCurve::new(curve), |base| DrawnCurve::over(curve, base))
+        };
+        let one_x = |curve: &Curve| curve.points.len() <= 1;
         DrawnChart {
             measure: chart.measure,
             x: chart.x,
-            y: chart.y,
+            y: match chart.over.as_slice() {
+                [] => chart.y.into(),
+                [one] => format!("{}, over that of {one}", chart.y),
+                several => format!("{}, each over that of {}", chart.y, several.join(" or ")),
+            },
             steps: chart.measure.over() == Over::Time,
-            curves: chart.curves.iter().map(DrawnCurve::new).collect(),
+            bars: chart.measure.over() == Over::FanIn && chart.curves.iter().all(one_x),
+            ratios: !chart.over.is_empty(),
+            curves: chart.curves.iter().map(curve).collect(),
         }
     }
 }

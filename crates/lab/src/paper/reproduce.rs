@@ -113,6 +113,8 @@ pub struct Chart {
     pub y: &'static str,
     /// The curves, in the legend's order.
     pub curves: Vec<Curve>,
+    /// The curves that it is drawn over; none where it shows values as they are.
+    pub over: Vec<String>,
 }
 
 /// A claim with its verdict.
@@ -357,8 +359,13 @@ fn draw(figure: &Figure, measured: &Measured, sensitivity: &Sensitivity) -> Draw
             Source::Model { curves, flows } => curves.iter().map(|c| model_curve(c, flows)).collect(),
         }
     };
-    let chart =
-        |&measure: &Measure| Chart { measure, x: measure.over_axis(), y: measure.axis(), curves: curves(measure) };
+    let chart = |&measure: &Measure| Chart {
+        measure,
+        x: measure.over_axis(),
+        y: measure.axis(),
+        curves: curves(measure),
+        over: figure.over.get(&measure).cloned().unwrap_or_default(),
+    };
     let judged = |claim: &Claim| JudgedClaim {
         claim: claim.clone(),
         judgement: claim.test.judge(&curves(claim.measure)),

@@ -17,7 +17,8 @@ use crate::world::World;
 /// Tokens: tasks' own timers are their numbers; these bits tell the others.
 const HEARTBEAT: u32 = 1 << 30;
 const LOCAL: u32 = 1 << 29;
-const NUMBER: u32 = LOCAL - 1;
+const FETCH: u32 = 1 << 28;
+const NUMBER: u32 = FETCH - 1;
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +87,9 @@ pub(crate) struct MapReduce {
     map_slots: Vec<u32>,
     reduce_slots: Vec<u32>,
     placement: Stream,
+    jitter: Stream,
+    /// Fetches that are put off by their jitter, by token: the reduce, and the node that it fetches from.
+    put_off: Vec<(u32, u32)>,
     transfers: Transfers,
     purposes: Vec<Purposed>,
     done_maps: u32,
@@ -115,6 +119,8 @@ impl MapReduce {
             map_slots: vec![0; nodes as usize + 1],
             reduce_slots: vec![0; nodes as usize + 1],
             placement: Stream::new(spec.seed, Purpose::Placement, 0),
+            jitter: Stream::new(spec.seed, Purpose::Start, 0),
+            put_off: Vec::new(),
             transfers: Transfers::default(),
             purposes: Vec::new(),
             done_maps: 0,
@@ -286,10 +292,22 @@ impl MapReduce {
             }
             if from == node {
                 world.after(self.settings.disk_rate.time_for(self.part()), LOCAL | reduce);
+                continue;
+            }
+            let jitter = self.jitter.up_to(world.spec.settings.workload.start_jitter);
+            if jitter == Time::ZERO {
+                self.request(world, reduce, from);
             } else {
-                self.send(world, FlowKind::Fetch, (from, node), self.part(), Purposed::Fetch { reduce, from });
+                self.put_off.push((reduce, from));
+                world.after(jitter, FETCH | (self.put_off.len() - 1) as u32);
             }
         }
+    }
+
+    /// The node sends the reduce its part of a map's output.
+    fn request<P: Probe>(&mut self, world: &mut World<P>, reduce: u32, from: u32) {
+        let node = self.tasks[(self.maps + reduce) as usize].node;
+        self.send(world, FlowKind::Fetch, (from, node), self.part(), Purposed::Fetch { reduce, from });
     }
 
     fn fetched<P: Probe>(&mut self, world: &mut World<P>, reduce: u32, from: u32) {
@@ -395,6 +413,10 @@ impl<P: Probe> App<P> for MapReduce {
                 let reduce = token & NUMBER;
                 let node = self.tasks[(self.maps + reduce) as usize].node;
                 self.fetched(world, reduce, node);
+            }
+            token if token & FETCH != 0 => {
+                let (reduce, from) = self.put_off[(token & NUMBER) as usize];
+                self.request(world, reduce, from);
             }
             number => self.advance(world, number),
         }

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { open, page as named, seriousFindings, show } from "./browser.mjs";
+
+const { path: scorecard, missing } = named("FANIN_BARS");
+
+describe("a figure of one x", { skip: missing ?? false }, () => {
+  let browser;
+  before(async () => (browser = await open()));
+  after(() => browser?.close());
+
+  const opened = async (t, options) => {
+    const shown = await show(browser, scorecard, options);
+    t.after(() => shown.page.context().close());
+    return shown;
+  };
+
+  it("has a bar a curve with its value and interval, in the legend's order", async (t) => {
+    const { page, heard } = await opened(t);
+    const charts = page.locator("#H-r table.bars");
+    assert.equal(await charts.count(), 4);
+    const rows = charts.first().locator("tr");
+    assert.equal(await rows.first().locator("th").innerText(), "shallow: drop tail");
+    assert.match(await rows.first().locator("td").last().innerText(), /^1\.00/);
+    assert.match(await rows.nth(1).locator("td").last().innerText(), /^[\d.]+( ± [\d.]+)?$/);
+    assert.ok((await charts.first().locator(".one").count()) === (await rows.count()));
+    assert.equal(await charts.last().locator(".one").count(), 0, "timeouts are drawn as they are");
+    assert.deepEqual(heard.errors, []);
+  });
+
+  it("draws bars as long as their values", async (t) => {
+    const { page } = await opened(t);
+    const rows = page.locator("#H-r table.bars").first().locator("tr");
+    const length = async (row) => (await row.locator(".fill").boundingBox()).width;
+    const value = async (row) => Number.parseFloat(await row.locator("td").last().innerText());
+    const [a, b] = [rows.first(), rows.nth(3)];
+    assert.ok(Math.abs((await length(a)) / (await length(b)) - (await value(a)) / (await value(b))) < 0.03);
+  });
+
+  it("fits a phone 390 pixels wide", async (t) => {
+    const { page } = await opened(t, { viewport: { width: 390, height: 844 } });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    assert.ok((await page.locator(".track").first().boundingBox()).width > 60);
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    it(`has no serious finding of axe in ${colorScheme} colours`, async (t) => {
+      const { page } = await opened(t, { colorScheme, bypassCSP: true });
+      assert.deepEqual(await seriousFindings(page), []);
+    });
+  }
+});
