@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -95,7 +96,9 @@ impl Expected {
 
 /// Writes a file whole or not at all.
 pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let draft = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
+    // Readable by all, as other files are: a temporary file is its owner's alone unless told.
+    let readable = fs::Permissions::from_mode(0o644);
+    let draft = tempfile::Builder::new().permissions(readable).tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
     fs::write(draft.path(), text)?;
     draft.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -16,7 +16,7 @@ pub enum Measure {
     Timeouts,
     /// Rounds or queries, of those finished, in which a timeout fired, per cent.
     TimeoutQueriesPct,
-    /// When the last round that was wanted ended, ms.
+    /// When the last round that was wanted ended, ms; where it did not, the time that it was given.
     FinishMs,
     /// Packets dropped at all ports.
     Drops,
@@ -134,7 +134,10 @@ impl Measure {
                 // A run whose only query never ended had one for certain.
                 Some(if finished().count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished().count() as f64 })
             }
-            Measure::FinishMs => tables.queries.last().and_then(end_ms),
+            Measure::FinishMs => {
+                let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
+                Some(tables.queries.last().and_then(end_ms).unwrap_or(given))
+            }
             Measure::Drops => Some(tables.totals.drops as f64),
             Measure::RuntimeS => Some(runtime_s(tables)),
             Measure::ThroughputNodeMbps => {
