@@ -150,8 +150,9 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         (
             "rate = \"1 Gbit/s\"",
             "rate = \"fast\"",
-            format!("{three}figure `T-3` has a curve of `fast`, which is not a rate"),
+            format!("{}\"fast\" is not a value here", line("rate = \"1 Gbit/s\"")),
         ),
+        ("packet = \"1500 B\"", "packet = \"0 B\"", format!("{three}figure `T-3` has a curve of packets of 0 B")),
         ("form = \"doubles\"", "form = \"window\"", "a window goes with form = \"window\" and with no other".into()),
         ("\"by one\"\nrate", "\"doubling\"\nrate", format!("{three}figure `T-3` has curve `doubling` twice")),
     ] {

@@ -2,11 +2,14 @@
 //! file and line, before anything is run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use fanin_spec::{Contender, Scenario};
-use serde::Deserialize;
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::claim::RawClaim;
@@ -82,11 +85,27 @@ pub struct ModelCurve {
     /// What the legend calls it.
     pub name: String,
     /// The rate of the bottleneck.
-    pub rate: String,
+    #[serde(deserialize_with = "quantity")]
+    pub rate: Rate,
+    /// What its queue holds.
+    #[serde(deserialize_with = "quantity")]
+    pub buffer: QueueSize,
+    /// The round-trip time without a queue.
+    #[serde(deserialize_with = "quantity")]
+    pub rtt: Time,
+    /// A full packet on the wire.
+    #[serde(deserialize_with = "quantity")]
+    pub packet: Bytes,
     /// Which form: `doubles`, `by_one`, `printed`, or `window` with a window.
     pub form: ModelForm,
     /// The window, packets, where the form is `window`.
     pub window: Option<f64>,
+}
+
+/// A text with its unit, such as "10 Gbit/s".
+fn quantity<'de, D: Deserializer<'de>, Q: FromStr<Err: Display>>(from: D) -> Result<Q, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map_err(|why| serde::de::Error::custom(format!("\"{text}\" is not a value here: {why}")))
 }
 
 /// The forms of the incast probability.
@@ -366,8 +385,8 @@ fn model(curves: Vec<ModelCurve>, flows: Option<Vec<u32>>) -> Result<Source, Str
         return Err("has a model: give flows = [10, 20], rising".into());
     };
     for (i, curve) in curves.iter().enumerate() {
-        if curve.rate.parse::<fanin_units::Rate>().is_err() {
-            return Err(format!("has a curve of `{}`, which is not a rate, such as \"10 Gbit/s\"", curve.rate));
+        if curve.packet.0 == 0 {
+            return Err("has a curve of packets of 0 B: a full packet has some 1500 B".into());
         }
         if (curve.form == ModelForm::Window) != curve.window.is_some() {
             return Err(format!("has curve `{}`: a window goes with form = \"window\" and with no other", curve.name));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fanin_model::{Bottleneck, Growth};
 use fanin_spec::{Contender, RunSpec, Watch};
-use fanin_units::{Bytes, QueueSize, Time};
+use fanin_units::Time;
 
 use super::curve::{Curve, Point};
 use super::file::{Claim, Figure, ModelCurve, ModelForm, Paper, PaperProblem, Source};
@@ -380,14 +380,8 @@ fn draw(figure: &Figure, measured: &Measured, sensitivity: &Sensitivity) -> Draw
     }
 }
 
-/// GSS's setting: 250 packets of 1,500 B, 100 us.
 fn model_curve(curve: &ModelCurve, flows: &[u32]) -> Curve {
-    let bottleneck = Bottleneck {
-        rate: curve.rate.parse().unwrap_or_default(),
-        buffer: QueueSize::Packets(250),
-        rtt: Time::from_micros(100),
-        packet: Bytes(1500),
-    };
+    let bottleneck = Bottleneck { rate: curve.rate, buffer: curve.buffer, rtt: curve.rtt, packet: curve.packet };
     let probability = |n: f64| match curve.form {
         ModelForm::Doubles => fanin_model::incast_when_full(n, Growth::Doubles, &bottleneck),
         ModelForm::ByOne => fanin_model::incast_when_full(n, Growth::ByOne, &bottleneck),
