@@ -30,7 +30,8 @@ pub struct Sensitivity {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Ranges {
-    seeds: u32,
+    /// Of every point, in place of the scenarios' own.
+    seeds: Option<u32>,
     #[serde(default)]
     set: Vec<String>,
     #[serde(default)]
@@ -117,7 +118,7 @@ pub fn sweep(
     }
     let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, bool>, Unreproduced> {
         let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
-        let conditions = Conditions { mode: Mode::Full, seeds: Some(ranges.seeds), first_seed: None, set };
+        let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
         let out = reproduce(lab, std::slice::from_ref(paper), &|_| true, &conditions, progress)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
         Ok(claims.map(|c| (c.claim.id, c.judgement.pass)).collect())
@@ -151,10 +152,10 @@ pub fn sweep(
         table += &format!("\n## Other readings\n\nThey make no claim fragile.\n\n{}{readings}", head("why not"));
     }
     let fragile = found.hangs_on.values().filter(|settings| !settings.is_empty()).count();
+    let seeds = ranges.seeds.map_or("the scenarios' own seeds".to_string(), |seeds| format!("{seeds} seeds"));
     let text = format!(
         "# How far the verdicts hang on what the paper leaves open\n\n\
-         Made by `make sensitivity`: one parameter at a time, {} seeds{}. {fragile} of {} claims are fragile.\n\n{table}",
-        ranges.seeds,
+         Made by `make sensitivity`: one parameter at a time, {seeds}{}. {fragile} of {} claims are fragile.\n\n{table}",
         ranges.set.iter().map(|s| format!(", `{s}`")).collect::<String>(),
         found.hangs_on.len(),
     );
