@@ -12,6 +12,11 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ("[link]\nrate = 10\n", "my.toml:2: `link.rate`: 10 is not a value here: its unit is missing; right would be"),
         ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
         ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`: \"-1 Gbit/s\" is not a value here"),
+        (
+            "[host]\nqueue = \"fifo\"\n",
+            "my.toml:2: `host.queue`: \"fifo\" is not one of these; right would be \"plain\" or \"switch\"",
+        ),
+        ("[host]\nqueue = true\n", "my.toml:2: `host.queue`: it is not a word; right would be \"plain\""),
         ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer` does not hold one packet: right would be"),
         (
             "[tcp]\nsack = false\nrack = true\n",
