@@ -172,18 +172,18 @@ fn queries(tables: &RunTables) -> String {
 
 /// The ports with the most losses, marks and queue first: where the trouble is.
 fn ports(tables: &RunTables) -> String {
-    let lost = |p: &PortRow| p.drops_full + p.drops_early + p.drops_not_ect;
     let mut order: Vec<&PortRow> = tables.ports.iter().collect();
-    order.sort_by_key(|p| std::cmp::Reverse((lost(p), p.marks, p.queue_max_bytes)));
+    order.sort_by_key(|p| std::cmp::Reverse((p.drops(), p.marks, p.queue_max_bytes)));
     let rows: Vec<Vec<String>> = order
         .iter()
         .take(SHOWN)
         .map(|p| {
-            let numbers = [p.packets, p.drops_full, p.drops_early, p.drops_not_ect, p.marks, p.queue_max_bytes];
+            let numbers =
+                [p.packets, p.drops_full, p.drops_early, p.drops_not_ect, p.drops_down, p.marks, p.queue_max_bytes];
             [p.port.clone()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
         })
         .collect();
-    let head = ["port", "packets", "drops: full", "early", "not ECT", "marks", "longest queue, B"];
+    let head = ["port", "packets", "drops: full", "early", "not ECT", "link down", "marks", "longest queue, B"];
     columns(&head, &rows) + &more(tables.ports.len())
 }
 

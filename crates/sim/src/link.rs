@@ -2,7 +2,7 @@
 
 use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
 use fanin_tcp::Flags;
-use fanin_units::{QueueSize, Rate, Time};
+use fanin_units::{Rate, Time};
 
 use crate::event::Due;
 use crate::net::Packet;
@@ -32,12 +32,13 @@ pub(crate) struct Counts {
     pub drops_full: u64,
     pub drops_early: u64,
     pub drops_not_ect: u64,
+    pub drops_down: u64,
     pub marks: u64,
 }
 
 impl Counts {
     pub fn drops(&self) -> u64 {
-        self.drops_full + self.drops_early + self.drops_not_ect
+        self.drops_full + self.drops_early + self.drops_not_ect + self.drops_down
     }
 }
 
@@ -75,6 +76,8 @@ pub(crate) struct Link {
     departing: bool,
     /// Whether the port is set up, where there is one.
     ready: bool,
+    /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
+    down: bool,
     /// Packets taken, and their bytes.
     pub packets: u64,
     pub wire_bytes: u64,
@@ -86,8 +89,6 @@ pub(crate) struct Link {
 /// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
 struct Port {
     law: Law,
-    /// What the queue holds while the link is up.
-    limit: Option<QueueSize>,
     stream: Stream,
     counts: Counts,
 }
@@ -131,6 +132,7 @@ impl Link {
             departures: Departures::Eager,
             departing: false,
             ready: false,
+            down: false,
             packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
@@ -150,8 +152,7 @@ impl Link {
         self.ready = true;
         // What decides nothing is left out.
         let decides = changes || !law.admits_everything();
-        let (limit, counts) = (law.limit, Counts::default());
-        self.port = decides.then(|| Box::new(Port { law, limit, stream, counts }));
+        self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default() }));
     }
 
     /// From the next packet on, the link sends so fast.
@@ -164,17 +165,19 @@ impl Link {
         let on_wire = self.slots.len() - self.waiting as usize;
         let lost: Vec<Packet> = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
         (self.waiting, self.waiting_bytes) = (0, 0);
-        if let Some(port) = &mut self.port {
-            port.law.limit = Some(QueueSize::Packets(0));
-            port.counts.drops_full += lost.len() as u64;
-        }
+        self.down = true;
+        self.count_lost(lost.len());
         lost
     }
 
     /// The link takes packets again.
     pub fn heal(&mut self) {
+        self.down = false;
+    }
+
+    fn count_lost(&mut self, packets: usize) {
         if let Some(port) = &mut self.port {
-            port.law.limit = port.limit;
+            port.counts.drops_down += packets as u64;
         }
     }
 
@@ -214,6 +217,9 @@ impl Link {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
+        } else if self.down {
+            self.count_lost(1);
+            return Todo::Dropped;
         }
         let idle = self.busy_until <= now;
         // Without a port, nothing is ever dropped or marked.

@@ -4,7 +4,7 @@ mod common;
 
 use common::{run, run_as, spec};
 use fanin_sim::Departures;
-use fanin_spec::RunTables;
+use fanin_spec::{PortRow, RunTables};
 use proptest::prelude::*;
 
 /// A shuffle over two racks and two spines, with what becomes of links.
@@ -36,12 +36,18 @@ fn packets(tables: &RunTables, name: &str) -> u64 {
     tables.ports.iter().find(|port| port.port == name).map_or(0, |port| port.packets)
 }
 
+/// The ports that lost packets to a link that was down.
+fn cut_off(tables: &RunTables) -> Vec<&str> {
+    tables.ports.iter().filter(|port| port.drops_down > 0).map(|port| port.port.as_str()).collect()
+}
+
 #[test]
 fn flows_recover_over_the_ways_that_are_left_once_a_link_has_failed() {
     let whole = run(&spec(&shuffle("newreno", &[]), 7, 1));
     let failed = run(&spec(&shuffle("newreno", &["4 ms leaf1 spine1 down".into()]), 7, 1));
     assert!(failed.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
-    assert!(failed.totals.drops > whole.totals.drops, "what waited is lost");
+    assert!(cut_off(&whole).is_empty());
+    assert_eq!(cut_off(&failed), ["spine1>leaf1"], "what waited is lost");
     for port in ["leaf1>spine1", "spine1>leaf1", "leaf2>spine1"] {
         assert!(packets(&failed, port) < packets(&whole, port) / 2, "{port}: {}", packets(&failed, port));
     }
@@ -60,6 +66,20 @@ fn a_host_that_was_cut_off_goes_on_when_its_link_heals_and_not_before() {
     assert!(ends.iter().all(|&end| !(3_100_000_000..300_000_000_000).contains(&end)), "{ends:?}");
     assert!(ends.iter().any(|&end| end > 300_000_000_000));
     assert!(tables.totals.timeouts > 0);
+}
+
+#[test]
+fn what_comes_to_a_link_that_is_down_is_counted_as_that_whatever_the_law_would_have_said() {
+    let changes = ["3 ms server5 leaf2 down".to_string(), "300 ms server5 leaf2 up".into()];
+    for scheme in ["newreno", "dctcp", "newreno+red", "newreno+codel+ecn"] {
+        let host = "[host]\nqueue = \"switch\"";
+        let tables = run(&spec(&format!("{}{host}", shuffle(scheme, &changes)), 7, 1));
+        assert_eq!(cut_off(&tables), ["leaf2>server5", "server5>leaf2"], "{scheme}");
+        assert_eq!(tables.totals.drops, tables.ports.iter().map(PortRow::drops).sum::<u64>(), "{scheme}");
+        // The link is down for most of the run, and nothing but SYNs and retransmissions comes to it.
+        let port = tables.ports.iter().find(|port| port.port == "server5>leaf2").unwrap();
+        assert!(port.drops_down > port.drops_full + port.drops_early + port.drops_not_ect, "{scheme}: {port:?}");
+    }
 }
 
 #[test]

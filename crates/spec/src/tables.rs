@@ -214,12 +214,14 @@ table! {
         packets: u64,
         /// Their bytes on the wire.
         wire_bytes: u64,
-        /// Packets that found no room, or a link that was down.
+        /// Packets that found no room.
         drops_full: u64,
         /// Packets that the law dropped early.
         drops_early: u64,
         /// Packets that would have been marked and were not ECN-capable.
         drops_not_ect: u64,
+        /// Packets that waited as the link failed, or came while it was down.
+        drops_down: u64,
         /// Packets marked.
         marks: u64,
         /// The longest queue; the packet on the wire does not count.
@@ -328,6 +330,13 @@ table! {
         delivered_packets: u64,
         /// Packets still under way at the end.
         in_flight_packets: u64,
+    }
+}
+
+impl PortRow {
+    /// Packets dropped, whatever the cause.
+    pub fn drops(&self) -> u64 {
+        self.drops_full + self.drops_early + self.drops_not_ect + self.drops_down
     }
 }
 

@@ -135,6 +135,7 @@ fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
         drops_full: link.counts().drops_full,
         drops_early: link.counts().drops_early,
         drops_not_ect: link.counts().drops_not_ect,
+        drops_down: link.counts().drops_down,
         marks: link.counts().marks,
         queue_max_bytes: link.queue_max_bytes,
     };
