@@ -15,6 +15,7 @@ from figures import ROOT, compare
 
 TABLE = ROOT / "docs" / "validation.md"
 SEEDS_B = 120
+SEEDS_C = 20
 
 # What is known of rows outside their bounds, by the beginnings of case and figure. Where a row is inside, its note is
 # not printed; once a cause is gone, take its note away.
@@ -100,6 +101,14 @@ def work_b(table, runs, senders):
     table.within(case, "rounds", mine["rounds"], mean("rounds"), 0.25)
 
 
+def work_c(table, theirs):
+    # What ns-3 ran: a tenth of the pairs, in a tenth of the time.
+    part = ["--set", "workload.pairs=0.1", "--set", "workload.start_jitter=50 ms"]
+    mine = only(compare("scenarios/bench-shuffle.toml", *part, "--seeds", SEEDS_C))
+    for figure, percentile in [("flow time, median, ms", "p50"), ("flow time, 99th percentile, ms", "p99")]:
+        table.within("ns-3, work C, 160 hosts", figure, mine["fct_ms"][percentile], theirs[f"fct_{percentile}_ms"], 0.03)
+
+
 def linux(table, runs):
     theirs = {r["senders"]: r for r in runs if r["law"] == "reno"}
     points = [32, 48, 64]
@@ -123,11 +132,12 @@ def notes(outside):
     return found, unnamed
 
 
-def document(ns3, linux_figures):
+def document(ns3, shuffle, linux_figures):
     table = Table()
     work_a(table, ns3["runs"])
     for senders in (2, 8, 32):
         work_b(table, ns3["runs"], senders)
+    work_c(table, shuffle["work_c"])
     linux(table, linux_figures["runs"])
     found, unnamed = notes(table.outside)
     count = len(table.lines)
@@ -142,6 +152,8 @@ figures are inside their bounds.
 - ns-3 is {ns3["header"]["version"]} ({ns3["header"]["package"]}), run by `{ns3["header"]["program"]}`; its recorded runs
   are in `bench/reference/ns3-3.37.json`, seeds {ns3["header"]["seeds_b"]}. Work A is `scenarios/bench-star.toml`, work B
   `scenarios/bench-barrier.toml`; fanin's figures of work B are means over {SEEDS_B} seeds, those of ns-3 over all its runs.
+- Work C is a tenth of the pairs of `scenarios/bench-shuffle.toml`, {SEEDS_C} seeds together; ns-3 ran `{shuffle["header"]["program"]}` with
+  {shuffle["work_c"]["seeds"]} seeds, whose means are in `bench/reference/ns3-3.37-shuffle.json`. This case alone was added once both had run it.
 - Linux's figures and how they were measured are in `bench/reference/linux-6.1.json`; the scenario is
   `bench/scenarios/linux-incast.toml`. Only points past the onset are held against: those near it scatter.
 """
@@ -152,7 +164,7 @@ figures are inside their bounds.
 
 def main():
     load = lambda name: json.loads((ROOT / "bench" / "reference" / name).read_text())
-    text, unnamed = document(load("ns3-3.37.json"), load("linux-6.1.json"))
+    text, unnamed = document(load("ns3-3.37.json"), load("ns3-3.37-shuffle.json"), load("linux-6.1.json"))
     if "--check" in sys.argv[1:]:
         there = TABLE.read_text() if TABLE.exists() else ""
         if there != text:
