@@ -1,52 +1,23 @@
 //! RACK-TLP: loss by time, and a probe for a lost tail, over a list of the segments that are out.
-//! Sources: RFC 8985, sections 5 to 7; RFC 6937, and RFC 9937 for its bound; RFC 6675, section 4, IsLost(), where only the
-//!          probe is on.
-//! Rule:    what was sent a round trip and a reordering window before something that has arrived is lost, a
-//!          retransmission too; a tail of which two round trips bring no news is probed with one segment.
-//! Owns:    what is out (in place of the scoreboard), recovery, and three timers behind the endpoint's one deadline.
-//! Departs: the peer sends no DSACK (RFC 2883), so that the reordering window's multiple stays 1 and a probe that was not
-//!          needed is known by its duplicate ACK alone (7.4.1, case 4); min_RTT is the connection's, without a filter;
-//!          nothing is undone after a spurious recovery or timeout (neither Eifel nor F-RTO); the pipe counts a probe
-//!          that repeats a segment together with it, once.
+//! Sources: RFC 8985, sections 5 to 7; RFC 6937, and RFC 9937 for its bound.
+//! Owns:    recovery, and three timers behind the endpoint's one deadline. What is lost is found in losses.rs; the probe
+//!          is in probe.rs.
+//! Departs: nothing is undone after a spurious recovery or timeout (neither Eifel nor F-RTO).
+
+mod losses;
+mod probe;
 
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Ack, Cause};
 use fanin_units::Time;
 
-use crate::endpoint::{Endpoint, microseconds};
+use crate::endpoint::Endpoint;
 use crate::params::Params;
 use crate::prr::Prr;
-use crate::segment::{Block, Flags, Segment, Wire, widen};
-
-/// Segments above that mean loss, or that end the patience for reordering.
-const DUP_THRESH: u32 = 3;
-/// PTO before the first round-trip sample (7.2).
-const PTO_INITIAL: Time = Time::from_secs(1);
-
-/// A segment that is out.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    start: u64,
-    /// When it was last sent (Segment.xmit_ts).
-    at: Time,
-    len: u32,
-    fin: bool,
-    resent: bool,
-    sacked: bool,
-    /// Lost, and not sent again since.
-    lost: bool,
-}
-
-impl Sent {
-    fn span(&self) -> u64 {
-        u64::from(self.len) + u64::from(self.fin)
-    }
-
-    fn end(&self) -> u64 {
-        self.start + self.span()
-    }
-}
+use crate::segment::{Block, Flags, Segment, Wire};
+use losses::Sent;
+use probe::Probe;
 
 /// What is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,13 +28,6 @@ enum Phase {
     Recovery(Prr),
     /// After a timeout.
     Loss,
-}
-
-/// A loss probe that has not been told of (TLP.end_seq, TLP.is_retrans).
-#[derive(Clone, Copy, Debug)]
-struct Probe {
-    end: u64,
-    again: bool,
 }
 
 /// What one ACK brought.
@@ -119,179 +83,6 @@ impl Rack {
             reorder_at: Time::NEVER,
         }
     }
-
-    /// 6.2, step 1: a round trip, for the minimum.
-    pub fn note_rtt(&mut self, rtt: Time) {
-        self.min_rtt = self.min_rtt.min(rtt);
-    }
-
-    /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes.
-    fn deliver(&mut self, now: Time, una: u64, echo: Option<u32>, ack: u64, sack: &[Block]) -> u64 {
-        let (before, mut delivered) = (self.fack, 0);
-        while let Some(&segment) = self.sent.front()
-            && segment.end() <= ack
-        {
-            self.sent.pop_front();
-            if segment.sacked {
-                self.sacked -= segment.span();
-                self.sacked_segments -= 1;
-            } else {
-                delivered += self.note_delivery(now, &segment, before, echo);
-            }
-        }
-        for block in sack {
-            let (start, end) = (widen(block.start as u32, una).max(ack), widen(block.end as u32, una));
-            let mut i = self.sent.partition_point(|segment| segment.start < start);
-            while let Some(&segment) = self.sent.get(i)
-                && segment.len > 0
-                && segment.start + u64::from(segment.len) <= end
-            {
-                if !segment.sacked {
-                    // The timestamp echoed is that of the left edge, and says nothing of what lies beyond a hole.
-                    delivered += self.note_delivery(now, &segment, before, None);
-                    self.sacked += segment.span();
-                    self.sacked_segments += 1;
-                    self.sent[i] = Sent { sacked: true, lost: false, ..segment };
-                }
-                i += 1;
-            }
-        }
-        delivered
-    }
-
-    fn note_delivery(&mut self, now: Time, segment: &Sent, fack: u64, echo: Option<u32>) -> u64 {
-        if segment.lost {
-            self.lost_segments -= 1;
-        } else {
-            self.pipe -= segment.span();
-        }
-        let end = segment.end();
-        let rtt = now.since(segment.at);
-        if !segment.resent {
-            self.note_rtt(rtt);
-            // Step 3: below what had arrived, and sent once.
-            self.reordered |= end < fack;
-        }
-        self.fack = self.fack.max(end);
-        // Step 2: an ACK that comes too early is of the transmission before.
-        let early = echo.is_some_and(|echo| (echo.wrapping_sub(microseconds(segment.at)) as i32) < 0);
-        if !segment.resent || !(early || rtt < self.min_rtt) {
-            self.rtt = rtt;
-            self.newest = self.newest.max((segment.at, end));
-        }
-        segment.span()
-    }
-
-    /// 6.2, step 4.
-    fn reordering_window(&self, srtt: Time) -> Time {
-        if !self.reordered && (self.phase != Phase::Open || self.sacked_segments >= DUP_THRESH) {
-            return Time::ZERO;
-        }
-        Time(self.min_rtt.0 / 4).min(srtt)
-    }
-
-    /// 6.2, step 5, and the timer of 6.3; returns the bytes newly lost.
-    fn detect(&mut self, params: &Params, now: Time, srtt: Time) -> u64 {
-        self.reorder_at = Time::NEVER;
-        // Without holes and retransmissions everything that is out was sent after everything delivered.
-        if self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
-            return 0;
-        }
-        if !params.rack {
-            return self.detect_by_count(params);
-        }
-        let patience = self.rtt.saturating_add(self.reordering_window(srtt));
-        let (newest, before) = (self.newest, self.pipe);
-        let mut wait = Time::ZERO;
-        for i in 0..self.sent.len() {
-            let segment = self.sent[i];
-            if segment.sacked || segment.lost || (segment.at, segment.end()) >= newest {
-                continue;
-            }
-            let due = segment.at.saturating_add(patience);
-            if due <= now {
-                self.lose(i);
-            } else {
-                wait = wait.max(due);
-            }
-        }
-        if wait > Time::ZERO {
-            self.reorder_at = now.saturating_add(wait.saturating_add(params.timer_margin).since(now));
-        }
-        before - self.pipe
-    }
-
-    /// IsLost() (RFC 6675, section 4): three runs above, or more than two segments' bytes. What was sent again is not
-    /// lost twice.
-    fn detect_by_count(&mut self, params: &Params) -> u64 {
-        let before = self.pipe;
-        let (mut runs, mut bytes, mut within) = (0, 0, false);
-        for i in (0..self.sent.len()).rev() {
-            let segment = self.sent[i];
-            if segment.sacked {
-                bytes += segment.span();
-                runs += u32::from(!within);
-            } else if (runs >= DUP_THRESH || bytes > 2 * u64::from(params.mss)) && !segment.resent && !segment.lost {
-                self.lose(i);
-            }
-            within = segment.sacked;
-        }
-        before - self.pipe
-    }
-
-    fn lose(&mut self, i: usize) {
-        let segment = &mut self.sent[i];
-        segment.lost = true;
-        self.pipe -= segment.span();
-        self.lost_segments += 1;
-    }
-
-    /// 6.3: what a timeout takes for lost: the first segment, and what is overdue; everything, where time tells nothing.
-    fn lose_on_timeout(&mut self, params: &Params, now: Time, srtt: Time) {
-        let patience = self.rtt.saturating_add(self.reordering_window(srtt));
-        for i in 0..self.sent.len() {
-            let segment = self.sent[i];
-            let overdue = !params.rack || segment.at.saturating_add(patience) <= now;
-            if !segment.sacked && !segment.lost && (i == 0 || overdue) {
-                self.lose(i);
-            }
-        }
-    }
-
-    /// 7.2: when to probe the tail.
-    fn schedule_probe(&mut self, params: &Params, now: Time, srtt: Time) {
-        let quiet = self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none();
-        if !params.tail_loss_probe || !quiet || self.sent.is_empty() {
-            self.probe_at = Time::NEVER;
-            return;
-        }
-        let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
-        let more = if self.sent.len() == 1 { params.max_ack_delay } else { params.timer_margin };
-        self.probe_at = now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
-    }
-
-    /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
-    fn settle_probe(&mut self, ack: u64, duplicate: bool) -> bool {
-        let Some(probe) = self.probe else { return false };
-        if ack < probe.end {
-            return false;
-        }
-        // New data on the probe's behalf answers by itself; a duplicate says that the probe was not needed.
-        let repaired = probe.again && ack > probe.end;
-        if repaired || !probe.again || duplicate {
-            self.probe = None;
-        }
-        repaired
-    }
-
-    /// Splits a segment, where the window has come under its length.
-    fn split(&mut self, i: usize, len: u32) {
-        let whole = self.sent[i];
-        let rest = Sent { start: whole.start + u64::from(len), len: whole.len - len, ..whole };
-        self.sent[i] = Sent { len, fin: false, ..whole };
-        self.sent.insert(i + 1, rest);
-        self.lost_segments += u32::from(whole.lost);
-    }
 }
 
 impl Endpoint {
@@ -340,15 +131,6 @@ impl Endpoint {
         let facts = Ack { now, acked, una: ack, nxt: self.snd.nxt, ece, rtt, srtt: self.snd.rtt.srtt() };
         self.law.observe(&facts);
         facts
-    }
-
-    /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
-    fn answer_repaired_loss(&mut self, now: Time, flight: u64) {
-        if self.snd.cwr.is_none() {
-            self.cut(Cause::Loss, now, flight, self.snd.window);
-            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
-            self.snd.say_cwr = self.ecn;
-        }
     }
 
     /// Ends recovery, begins it, or grows the window.
@@ -559,20 +341,6 @@ impl Endpoint {
             self.time_out_by_time(&mut rack, params, now, wire);
         }
         self.rack = Some(rack);
-    }
-
-    /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
-    /// anew.
-    fn probe_tail(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
-        self.stats.probes += 1;
-        rack.probe_at = Time::NEVER;
-        let fresh = self.send_new(rack, params, now, rack.pipe + u64::from(params.mss), wire);
-        if !fresh && let Some(last) = rack.sent.iter().rposition(|segment| !segment.sacked) {
-            self.resend(rack, params, now, last, wire);
-        }
-        rack.probe = Some(Probe { end: self.snd.high, again: !fresh });
-        rack.rto_at = Time::NEVER;
-        self.start_timers(rack, params, now);
     }
 
     /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 8985, section 6.3).

@@ -1,0 +1,190 @@
+//! What is out, and what of it is lost.
+//! Sources: RFC 8985, sections 5 and 6; RFC 6675, section 4, IsLost(), where only the probe is on.
+//! Rule:    what was sent a round trip and a reordering window before something that has arrived is lost, a
+//!          retransmission too.
+//! Owns:    a record of every segment that is out, in place of the scoreboard.
+//! Departs: the peer sends no DSACK (RFC 2883), so that the reordering window's multiple stays 1; min_RTT is the
+//!          connection's, without a filter.
+
+use fanin_units::Time;
+
+use super::{Phase, Rack};
+use crate::endpoint::microseconds;
+use crate::params::Params;
+use crate::segment::{Block, widen};
+
+/// Segments above that mean loss, or that end the patience for reordering.
+const DUP_THRESH: u32 = 3;
+
+/// A segment that is out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub start: u64,
+    /// When it was last sent (Segment.xmit_ts).
+    pub at: Time,
+    pub len: u32,
+    pub fin: bool,
+    pub resent: bool,
+    pub sacked: bool,
+    /// Lost, and not sent again since.
+    pub lost: bool,
+}
+
+impl Sent {
+    pub fn span(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.fin)
+    }
+
+    pub fn end(&self) -> u64 {
+        self.start + self.span()
+    }
+}
+
+impl Rack {
+    /// 6.2, step 1: a round trip, for the minimum.
+    pub fn note_rtt(&mut self, rtt: Time) {
+        self.min_rtt = self.min_rtt.min(rtt);
+    }
+
+    /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes.
+    pub(super) fn deliver(&mut self, now: Time, una: u64, echo: Option<u32>, ack: u64, sack: &[Block]) -> u64 {
+        let (before, mut delivered) = (self.fack, 0);
+        while let Some(&segment) = self.sent.front()
+            && segment.end() <= ack
+        {
+            self.sent.pop_front();
+            if segment.sacked {
+                self.sacked -= segment.span();
+                self.sacked_segments -= 1;
+            } else {
+                delivered += self.note_delivery(now, &segment, before, echo);
+            }
+        }
+        for block in sack {
+            let (start, end) = (widen(block.start as u32, una).max(ack), widen(block.end as u32, una));
+            let mut i = self.sent.partition_point(|segment| segment.start < start);
+            while let Some(&segment) = self.sent.get(i)
+                && segment.len > 0
+                && segment.start + u64::from(segment.len) <= end
+            {
+                if !segment.sacked {
+                    // The timestamp echoed is that of the left edge, and says nothing of what lies beyond a hole.
+                    delivered += self.note_delivery(now, &segment, before, None);
+                    self.sacked += segment.span();
+                    self.sacked_segments += 1;
+                    self.sent[i] = Sent { sacked: true, lost: false, ..segment };
+                }
+                i += 1;
+            }
+        }
+        delivered
+    }
+
+    fn note_delivery(&mut self, now: Time, segment: &Sent, fack: u64, echo: Option<u32>) -> u64 {
+        if segment.lost {
+            self.lost_segments -= 1;
+        } else {
+            self.pipe -= segment.span();
+        }
+        let end = segment.end();
+        let rtt = now.since(segment.at);
+        if !segment.resent {
+            self.note_rtt(rtt);
+            // Step 3: below what had arrived, and sent once.
+            self.reordered |= end < fack;
+        }
+        self.fack = self.fack.max(end);
+        // Step 2: an ACK that comes too early is of the transmission before.
+        let early = echo.is_some_and(|echo| (echo.wrapping_sub(microseconds(segment.at)) as i32) < 0);
+        if !segment.resent || !(early || rtt < self.min_rtt) {
+            self.rtt = rtt;
+            self.newest = self.newest.max((segment.at, end));
+        }
+        segment.span()
+    }
+
+    /// 6.2, step 4.
+    fn reordering_window(&self, srtt: Time) -> Time {
+        if !self.reordered && (self.phase != Phase::Open || self.sacked_segments >= DUP_THRESH) {
+            return Time::ZERO;
+        }
+        Time(self.min_rtt.0 / 4).min(srtt)
+    }
+
+    /// 6.2, step 5, and the timer of 6.3; returns the bytes newly lost.
+    pub(super) fn detect(&mut self, params: &Params, now: Time, srtt: Time) -> u64 {
+        self.reorder_at = Time::NEVER;
+        // Without holes and retransmissions everything that is out was sent after everything delivered.
+        if self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
+            return 0;
+        }
+        if !params.rack {
+            return self.detect_by_count(params);
+        }
+        let patience = self.rtt.saturating_add(self.reordering_window(srtt));
+        let (newest, before) = (self.newest, self.pipe);
+        let mut wait = Time::ZERO;
+        for i in 0..self.sent.len() {
+            let segment = self.sent[i];
+            if segment.sacked || segment.lost || (segment.at, segment.end()) >= newest {
+                continue;
+            }
+            let due = segment.at.saturating_add(patience);
+            if due <= now {
+                self.lose(i);
+            } else {
+                wait = wait.max(due);
+            }
+        }
+        if wait > Time::ZERO {
+            self.reorder_at = now.saturating_add(wait.saturating_add(params.timer_margin).since(now));
+        }
+        before - self.pipe
+    }
+
+    /// IsLost() (RFC 6675, section 4): three runs above, or more than two segments' bytes. What was sent again is not
+    /// lost twice.
+    fn detect_by_count(&mut self, params: &Params) -> u64 {
+        let before = self.pipe;
+        let (mut runs, mut bytes, mut within) = (0, 0, false);
+        for i in (0..self.sent.len()).rev() {
+            let segment = self.sent[i];
+            if segment.sacked {
+                bytes += segment.span();
+                runs += u32::from(!within);
+            } else if (runs >= DUP_THRESH || bytes > 2 * u64::from(params.mss)) && !segment.resent && !segment.lost {
+                self.lose(i);
+            }
+            within = segment.sacked;
+        }
+        before - self.pipe
+    }
+
+    fn lose(&mut self, i: usize) {
+        let segment = &mut self.sent[i];
+        segment.lost = true;
+        self.pipe -= segment.span();
+        self.lost_segments += 1;
+    }
+
+    /// 6.3: what a timeout takes for lost: the first segment, and what is overdue; everything, where time tells nothing.
+    pub(super) fn lose_on_timeout(&mut self, params: &Params, now: Time, srtt: Time) {
+        let patience = self.rtt.saturating_add(self.reordering_window(srtt));
+        for i in 0..self.sent.len() {
+            let segment = self.sent[i];
+            let overdue = !params.rack || segment.at.saturating_add(patience) <= now;
+            if !segment.sacked && !segment.lost && (i == 0 || overdue) {
+                self.lose(i);
+            }
+        }
+    }
+
+    /// Splits a segment, where the window has come under its length.
+    pub(super) fn split(&mut self, i: usize, len: u32) {
+        let whole = self.sent[i];
+        let rest = Sent { start: whole.start + u64::from(len), len: whole.len - len, ..whole };
+        self.sent[i] = Sent { len, fin: false, ..whole };
+        self.sent.insert(i + 1, rest);
+        self.lost_segments += u32::from(whole.lost);
+    }
+}

@@ -1,0 +1,77 @@
+//! The tail loss probe.
+//! Sources: RFC 8985, section 7.
+//! Rule:    a tail of which two round trips bring no news is probed with one segment.
+//! Owns:    when to probe, and the probe that has not been told of.
+//! Departs: the peer sends no DSACK (RFC 2883), so that a probe that was not needed is known by its duplicate ACK alone
+//!          (7.4.1, case 4); the pipe counts a probe that repeats a segment together with it, once.
+
+use fanin_laws::sender::Cause;
+use fanin_units::Time;
+
+use super::{Phase, Rack};
+use crate::endpoint::Endpoint;
+use crate::params::Params;
+use crate::segment::Wire;
+
+/// PTO before the first round-trip sample (7.2).
+const PTO_INITIAL: Time = Time::from_secs(1);
+
+/// A loss probe that has not been told of (TLP.end_seq, TLP.is_retrans).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe {
+    end: u64,
+    again: bool,
+}
+
+impl Rack {
+    /// 7.2: when to probe the tail.
+    pub(super) fn schedule_probe(&mut self, params: &Params, now: Time, srtt: Time) {
+        let quiet = self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none();
+        if !params.tail_loss_probe || !quiet || self.sent.is_empty() {
+            self.probe_at = Time::NEVER;
+            return;
+        }
+        let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
+        let more = if self.sent.len() == 1 { params.max_ack_delay } else { params.timer_margin };
+        self.probe_at = now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
+    }
+
+    /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
+    pub(super) fn settle_probe(&mut self, ack: u64, duplicate: bool) -> bool {
+        let Some(probe) = self.probe else { return false };
+        if ack < probe.end {
+            return false;
+        }
+        // New data on the probe's behalf answers by itself; a duplicate says that the probe was not needed.
+        let repaired = probe.again && ack > probe.end;
+        if repaired || !probe.again || duplicate {
+            self.probe = None;
+        }
+        repaired
+    }
+}
+
+impl Endpoint {
+    /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
+    pub(super) fn answer_repaired_loss(&mut self, now: Time, flight: u64) {
+        if self.snd.cwr.is_none() {
+            self.cut(Cause::Loss, now, flight, self.snd.window);
+            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
+            self.snd.say_cwr = self.ecn;
+        }
+    }
+
+    /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
+    /// anew.
+    pub(super) fn probe_tail(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
+        self.stats.probes += 1;
+        rack.probe_at = Time::NEVER;
+        let fresh = self.send_new(rack, params, now, rack.pipe + u64::from(params.mss), wire);
+        if !fresh && let Some(last) = rack.sent.iter().rposition(|segment| !segment.sacked) {
+            self.resend(rack, params, now, last, wire);
+        }
+        rack.probe = Some(Probe { end: self.snd.high, again: !fresh });
+        rack.rto_at = Time::NEVER;
+        self.start_timers(rack, params, now);
+    }
+}
