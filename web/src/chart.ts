@@ -116,6 +116,24 @@ export function upright(u: uPlot, c: CanvasRenderingContext2D, value: number): v
   c.stroke();
 }
 
+/** A dashed line at a value that the curves are read against, with its words over its right end. */
+export function reference(value: number, words: string): uPlot.Plugin {
+  return drawing(false, (u, c, ratio) => {
+    const y = Math.round(u.valToPos(value, "y", true));
+    const right = u.bbox.left + u.bbox.width;
+    c.strokeStyle = c.fillStyle = colours().faint;
+    c.lineWidth = ratio;
+    c.setLineDash([6 * ratio, 4 * ratio]);
+    c.beginPath();
+    c.moveTo(u.bbox.left, y);
+    c.lineTo(right, y);
+    c.stroke();
+    font(c, ratio);
+    c.textAlign = "right";
+    c.fillText(words, right - 6 * ratio, y - 6 * ratio);
+  });
+}
+
 /** The least index whose value is over `x`, less one: where a value that stands until the next was set. */
 export function at(values: ArrayLike<number>, x: number): number {
   let low = 0;

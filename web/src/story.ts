@@ -1,7 +1,7 @@
 // What happened inside one run: queue, windows and events over one time axis.
 
 import uPlot from "uplot";
-import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, tooltip, upright } from "./chart";
+import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, reference, tooltip, upright } from "./chart";
 import type { Happenings, Report, Series, Story } from "./data";
 import { el, section } from "./dom";
 import { bytes, three, time } from "./format";
@@ -172,21 +172,8 @@ class Panels {
       return { title: moment(x), lines: [{ name: "queue", value: bytes(value), colour }] };
     };
     const base = this.common(hover, false);
-    const limit = drawing(false, (u, c, ratio) => {
-      const y = Math.round(u.valToPos(buffer_bytes, "y", true));
-      c.strokeStyle = c.fillStyle = faint;
-      c.lineWidth = ratio;
-      c.setLineDash([6 * ratio, 4 * ratio]);
-      c.beginPath();
-      c.moveTo(u.bbox.left, y);
-      c.lineTo(u.bbox.left + u.bbox.width, y);
-      c.stroke();
-      font(c, ratio);
-      c.textAlign = "right";
-      c.fillText(`buffer, ${buffer}`, u.bbox.left + u.bbox.width - 6 * ratio, y - 5 * ratio);
-      c.setLineDash([]);
-      this.gapLabels(u, c, ratio);
-    });
+    const limit = reference(buffer_bytes, `buffer, ${buffer}`);
+    const labels = drawing(false, (u, c, ratio) => this.gapLabels(u, c, ratio));
     const options = {
       ...base,
       scales: { ...base.scales, y: { range: () => [0, most * 1.2] as [number, number] } },
@@ -195,7 +182,7 @@ class Panels {
         axis({ size: LEFT, values: (_, splits) => splits.map((v) => (v === 0 ? "0" : `${Number((v / 1e3).toPrecision(3))} KB`)) }),
       ],
       series: [{}, stepped(colour, 1.25, `${colour}33`)],
-      plugins: [...(base.plugins ?? []), limit],
+      plugins: [...(base.plugins ?? []), limit, labels],
     };
     return { options, data: framed([queue.us, queue.bytes], length_us) };
   }

@@ -1,13 +1,12 @@
 // Goodput and query time against fan-in.
 
 import uPlot from "uplot";
-import { axis, Chart, drawing, font, type Hover, LEFT, logTicks, tooltip } from "./chart";
+import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip } from "./chart";
 import { fanIns, type Report, type Row } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
 import type { Schemes } from "./schemes";
-import { colours } from "./theme";
 
 type Pick = (row: Row) => Point;
 
@@ -27,25 +26,11 @@ function goodput(report: Report, schemes: Schemes): HTMLElement {
   const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} ${unit.name}`);
   const ends = report.schemes.map(({ label, onset }) => `${label} ${onset === null ? "does not collapse" : `collapses at ${onset}`}`);
   const says = `Goodput against the number of senders, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
-  const extras = drawing(false, (u, c, ratio) => {
-    const { faint } = colours();
-    const y = Math.round(u.valToPos(line, "y", true));
-    c.strokeStyle = c.fillStyle = faint;
-    c.lineWidth = ratio;
-    c.setLineDash([6 * ratio, 4 * ratio]);
-    c.beginPath();
-    c.moveTo(u.bbox.left, y);
-    c.lineTo(u.bbox.left + u.bbox.width, y);
-    c.stroke();
-    font(c, ratio);
-    c.textAlign = "right";
-    c.fillText(`line rate, ${three(line)} ${unit.name}`, u.bbox.left + u.bbox.width - 6 * ratio, y - 6 * ratio);
-  });
   const chart = new Chart(says, 300, () =>
     curves(report, schemes, pick, show, {
       scale: { range: () => [-0.04 * line, line * 1.12] },
       axis: { label: `goodput, ${unit.name}`, values: (_, splits) => splits.map(String) },
-      plugins: [extras, rings(report, schemes, unit.mbps)],
+      plugins: [reference(line, `line rate, ${three(line)} ${unit.name}`), rings(report, schemes, unit.mbps)],
     }),
   );
   schemes.onChange(() => chart.draw());

@@ -1,20 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
-import { open, page as named, seriousFindings, show } from "./browser.mjs";
+import { it } from "node:test";
+import { describePage, seriousFindings } from "./browser.mjs";
 
-const { path: scorecard, missing } = named("FANIN_BARS");
-
-describe("a figure of one x", { skip: missing ?? false }, () => {
-  let browser;
-  before(async () => (browser = await open()));
-  after(() => browser?.close());
-
-  const opened = async (t, options) => {
-    const shown = await show(browser, scorecard, options);
-    t.after(() => shown.page.context().close());
-    return shown;
-  };
-
+describePage("a figure of one x", "FANIN_BARS", (opened) => {
   it("has a bar a curve with its value and interval, in the legend's order", async (t) => {
     const { page, heard } = await opened(t);
     const charts = page.locator("#H-r table.bars");

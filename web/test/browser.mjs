@@ -1,14 +1,31 @@
 // Debian's Chromium, driven by Playwright, on one page; and what its tests ask of every page.
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { after, before, describe } from "node:test";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-/** The page that a variable of the environment names, or why it cannot be looked at. */
-export function page(variable) {
+/** Tests of the page that a variable of the environment names: they get what opens it until a test's end, and its path. */
+export function describePage(title, variable, tests) {
+  const { path, missing } = named(variable);
+  describe(title, { skip: missing ?? false }, () => {
+    let browser;
+    before(async () => (browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })));
+    after(() => browser?.close());
+    const opened = async (t, options) => {
+      const shown = await show(browser, path, options);
+      t.after(() => shown.page.context().close());
+      return shown;
+    };
+    tests(opened, path);
+  });
+}
+
+/** The page that the variable names, or why it cannot be looked at. */
+function named(variable) {
   const path = process.env[variable] ?? "";
   const absent = existsSync(path) ? undefined : `${variable} names no page; \`make web-test\` makes one`;
   const missing = existsSync(CHROMIUM) ? absent : `${CHROMIUM} is not installed`;
@@ -16,10 +33,8 @@ export function page(variable) {
   return { path, missing };
 }
 
-export const open = () => chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
-
 /** The file in a page of its own; `heard` holds errors and requests. */
-export async function show(browser, path, options = {}) {
+async function show(browser, path, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, ...options });
   const page = await context.newPage();
   const heard = { errors: [], requests: [] };

@@ -1,23 +1,10 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
+import { it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { hovered, middle, open, page as named, seriousFindings, show } from "./browser.mjs";
+import { describePage, hovered, middle, seriousFindings } from "./browser.mjs";
 
-const { path: report, missing } = named("FANIN_REPORT");
-
-describe("the report", { skip: missing ?? false }, () => {
-  let browser;
-  before(async () => (browser = await open()));
-  after(() => browser?.close());
-
-  /** Opens the report, and closes it after the test. */
-  const opened = async (t, options) => {
-    const shown = await show(browser, report, options);
-    t.after(() => shown.page.context().close());
-    return shown;
-  };
-
+describePage("the report", "FANIN_REPORT", (opened, report) => {
   const moment = (tip) => Number.parseFloat(tip);
 
   it("renders every chart without a console error and asks for nothing but itself", async (t) => {

@@ -1,23 +1,10 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
+import { it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { hovered, middle, open, page as named, seriousFindings, show } from "./browser.mjs";
+import { describePage, hovered, middle, seriousFindings } from "./browser.mjs";
 
-const { path: scorecard, missing } = named("FANIN_SCORECARD");
-
-describe("the scorecard's page", { skip: missing ?? false }, () => {
-  let browser;
-  before(async () => (browser = await open()));
-  after(() => browser?.close());
-
-  /** Opens the page, and closes it after the test. */
-  const opened = async (t, options) => {
-    const shown = await show(browser, scorecard, options);
-    t.after(() => shown.page.context().close());
-    return shown;
-  };
-
+describePage("the scorecard's page", "FANIN_SCORECARD", (opened, scorecard) => {
   const figure = (page, id) => page.locator(`#${id}`);
 
   it("draws every figure without a console error and asks for nothing but itself", async (t) => {
