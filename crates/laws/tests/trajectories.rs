@@ -19,7 +19,7 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Base, Cause, Law};
+use fanin_laws::sender::{Base, Cause, Law, Variant};
 use fanin_units::{QueueSize, Rate, Time};
 
 use flow::{Flow, MSS};
@@ -64,7 +64,7 @@ fn cubic_tells_its_story() {
 fn dctcp_tells_its_story() {
     let says = "g = 1/16, alpha from 1: a window of marks cuts by nearly half; clean windows let alpha decay; fewer marks cut less; a timeout";
     let params = dctcp::Params { g_q16: 4096, initial_alpha_q16: 65_536 };
-    let mut flow = Flow::new("dctcp", says, on(Base::Dctcp(Dctcp::new(&params))), 10, 100);
+    let mut flow = Flow::new("dctcp", says, on(Base::Dctcp(Dctcp::new(&params), Variant::Plain)), 10, 100);
     flow.show_alpha = true;
     flow.rounds(2);
     flow.marked_round(40);
@@ -84,7 +84,7 @@ const DCTCP: dctcp::Params = dctcp::Params { g_q16: 4096, initial_alpha_q16: 32_
 fn d2tcp_tells_its_story() {
     let says = "alpha from 1/2, RTT 100 us, a mark each: no deadline (d = 1), one far off (1/2), one that is just right, \
                 one too near (2), one gone by (2)";
-    let mut flow = Flow::new("d2tcp", says, on(Base::D2tcp(D2tcp::new(&DCTCP))), 20, 100);
+    let mut flow = Flow::new("d2tcp", says, on(Base::Dctcp(Dctcp::new(&DCTCP), Variant::D2tcp(D2tcp::NEW))), 20, 100);
     flow.show_alpha = true;
     for (bytes, ms) in
         [(100_000, None), (100_000, Some(100)), (100_000, Some(1)), (1_000_000, Some(1)), (9000, Some(0))]
@@ -101,7 +101,7 @@ fn d2tcp_tells_its_story() {
 fn l2dct_tells_its_story() {
     let says = "alpha from 1/2: a flow grows by a segment a window and gives way little; past 200 KB less and more; the \
                 next answer is a new flow";
-    let mut flow = Flow::new("l2dct", says, on(Base::L2dct(L2dct::new(&DCTCP))), 20, 100);
+    let mut flow = Flow::new("l2dct", says, on(Base::Dctcp(Dctcp::new(&DCTCP), Variant::L2dct(L2dct::NEW))), 20, 100);
     flow.show_alpha = true;
     flow.begin_flow(2_000_000, None);
     flow.marked_round(1);

@@ -2,7 +2,8 @@
 
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::{self, codel, many_to_one, red};
-use fanin_laws::sender::{self, cubic, d2tcp::D2tcp, dctcp, l2dct::L2dct, max_cwnd::MaxCwnd};
+use fanin_laws::sender::dctcp::{self, Dctcp};
+use fanin_laws::sender::{self, Variant, cubic, d2tcp::D2tcp, l2dct::L2dct, max_cwnd::MaxCwnd};
 use fanin_spec::{Base, Change, Discipline, Ect, HostQueue, Offer, RunSpec};
 use fanin_tcp::{Echo, Params};
 use fanin_units::{QueueSize, Rate};
@@ -103,7 +104,8 @@ fn params(spec: &RunSpec) -> Params {
 
 fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
     let s = &spec.settings;
-    let dctcp = dctcp::Params { g_q16: s.dctcp.g.in_q(16), initial_alpha_q16: s.dctcp.initial_alpha.in_q(16) };
+    let dctcp =
+        Dctcp::new(&dctcp::Params { g_q16: s.dctcp.g.in_q(16), initial_alpha_q16: s.dctcp.initial_alpha.in_q(16) });
     let base = match spec.scheme.base {
         Base::NewReno => sender::Base::NewReno,
         Base::Cubic => sender::Base::Cubic(cubic::Cubic::new(cubic::Params {
@@ -111,9 +113,9 @@ fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
             c_q10: s.cubic.c.in_q(10),
             fast_convergence: s.cubic.fast_convergence,
         })),
-        Base::Dctcp => sender::Base::Dctcp(dctcp::Dctcp::new(&dctcp)),
-        Base::D2tcp => sender::Base::D2tcp(D2tcp::new(&dctcp)),
-        Base::L2dct => sender::Base::L2dct(L2dct::new(&dctcp)),
+        Base::Dctcp => sender::Base::Dctcp(dctcp, Variant::Plain),
+        Base::D2tcp => sender::Base::Dctcp(dctcp, Variant::D2tcp(D2tcp::NEW)),
+        Base::L2dct => sender::Base::Dctcp(dctcp, Variant::L2dct(L2dct::NEW)),
     };
     sender::Law {
         mss: params.mss,

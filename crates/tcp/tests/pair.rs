@@ -9,7 +9,7 @@ use fanin_laws::sender::cubic::{self, Cubic};
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Base, Law};
+use fanin_laws::sender::{Base, Law, Variant};
 use fanin_tcp::{Echo, Ect, NewReno, Params, RtoFloor};
 use fanin_units::Time;
 use network::{Case, Faults, run};
@@ -21,7 +21,7 @@ fn law(kind: u8, params: &Params) -> Law {
     let base = match kind % 3 {
         0 => Base::NewReno,
         1 => Base::Cubic(Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true })),
-        _ => Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: 65_536 })),
+        _ => Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: 65_536 }), Variant::Plain),
     };
     Law {
         mss: params.mss,

@@ -3,49 +3,38 @@
 //! Law:     p = alpha^d; on a mark, once a window, ssthresh = cwnd <- cwnd (1 - p / 2). d = Tc / D within [0.5, 2]: D is
 //!          what is left until the deadline, Tc = RTT B / (3/4 cwnd) what the B bytes left take in DCTCP's saw-tooth.
 //! Units:   cwnd and B in bytes; alpha, p and d in 1/65536, rounded down; times in picoseconds.
-//! Owns:    DCTCP's state, the end of what is being sent and its deadline. The endpoint owns loss recovery.
+//! Owns:    the end of what is being sent and its deadline; DCTCP owns alpha. The endpoint owns loss recovery.
 //! Departs: a flow whose deadline has passed keeps d = 2, which the paper leaves open; without a deadline d is 1, and the
 //!          law is DCTCP. RTT is the smoothed one.
 //! Checked: vectors/d2tcp.json; tests/trajectories/d2tcp.txt.
 
 use fanin_units::Time;
 
-use super::dctcp::{self, Dctcp};
 use super::{Congestion, Window};
-use crate::fixed::{ONE_Q16, share_pow_q16};
+use crate::fixed::ONE_Q16;
 
 /// The least d (section 3.2).
 const D_MIN_Q16: u64 = ONE_Q16 / 2;
 /// The largest d (section 3.2).
 const D_MAX_Q16: u64 = 2 * ONE_Q16;
 
-/// One connection's state.
+/// One connection's state, beside DCTCP's.
 #[derive(Clone, Copy, Debug)]
 pub struct D2tcp {
-    /// Marks, and growth above ssthresh.
-    pub dctcp: Dctcp,
     end: u64,
     deadline: Time,
 }
 
 impl D2tcp {
     /// The state of a new connection, which has nothing to send yet.
-    pub fn new(params: &dctcp::Params) -> D2tcp {
-        D2tcp { dctcp: Dctcp::new(params), end: 0, deadline: Time::NEVER }
-    }
+    pub const NEW: D2tcp = D2tcp { end: 0, deadline: Time::NEVER };
 
     /// What is to be sent ends at `end`, by `deadline`; `NEVER` where there is none.
     pub fn begin(&mut self, end: u64, deadline: Time) {
         (self.end, self.deadline) = (end, deadline);
     }
 
-    /// The window after a mark (section 3.1, equation 2).
-    pub fn cut(&self, at: &Congestion, mss: u32, window: &Window) -> u32 {
-        let p_q16 = share_pow_q16(self.dctcp.alpha_q16().into(), self.d_q16(at, window));
-        dctcp::less_half_of(p_q16 as u32, mss, window)
-    }
-
-    /// How imminent the deadline is (section 3.2).
+    /// How imminent the deadline is (section 3.2): alpha's power in a cut (section 3.1, equation 2).
     pub fn d_q16(&self, at: &Congestion, window: &Window) -> u64 {
         if self.deadline == Time::NEVER {
             return ONE_Q16;

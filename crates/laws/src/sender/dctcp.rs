@@ -10,6 +10,7 @@
 //! Checked: vectors/dctcp.json; tests/trajectories/dctcp.txt.
 
 use super::{Ack, Window};
+use crate::fixed::share_pow_q16;
 
 /// Settings.
 #[derive(Clone, Copy, Debug)]
@@ -63,13 +64,8 @@ impl Dctcp {
         self.window_end = ack.nxt;
     }
 
-    /// One segment for every window of whole segments acknowledged.
-    pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-        self.grow_by(mss, ack, mss, window);
-    }
-
-    /// `step` bytes for every window of whole segments acknowledged.
-    pub(super) fn grow_by(&mut self, step: u32, ack: &Ack, mss: u32, window: &mut Window) {
+    /// `step` bytes for every window of whole segments acknowledged: one segment, unless a variant says otherwise.
+    pub fn congestion_avoidance(&mut self, step: u32, ack: &Ack, mss: u32, window: &mut Window) {
         self.towards_step = self.towards_step.saturating_add(ack.acked);
         let whole = (window.cwnd - window.cwnd % mss).max(mss);
         if self.towards_step >= whole {
@@ -78,19 +74,17 @@ impl Dctcp {
         }
     }
 
-    /// The window after a mark (RFC 8257, section 3.5).
-    pub fn cut(&self, mss: u32, window: &Window) -> u32 {
-        less_half_of(self.alpha_q16, mss, window)
+    /// The window after a mark (RFC 8257, section 3.5), at least two segments; a variant takes alpha to a power. The
+    /// share is at most one: at most half goes.
+    pub fn cut(&self, power_q16: Option<u64>, mss: u32, window: &Window) -> u32 {
+        let alpha_q16 = u64::from(self.alpha_q16);
+        let share_q16 = power_q16.map_or(alpha_q16, |power_q16| share_pow_q16(alpha_q16, power_q16));
+        let off = (u64::from(window.cwnd) * share_q16) >> 17;
+        (window.cwnd - off as u32).max(2 * mss)
     }
 
     /// The running estimate of the share of marked bytes, in 1/65536.
     pub fn alpha_q16(&self) -> u32 {
         self.alpha_q16
     }
-}
-
-/// The window less half of a share of it, at least two segments. The share is at most one: at most half goes.
-pub(super) fn less_half_of(share_q16: u32, mss: u32, window: &Window) -> u32 {
-    let off = (u64::from(window.cwnd) * u64::from(share_q16)) >> 17;
-    (window.cwnd - off as u32).max(2 * mss)
 }

@@ -4,13 +4,11 @@
 //! Law:     w_c = 2.5 up to 200 KB sent, then falling evenly to 0.125 at 1 MB; above ssthresh cwnd grows by w_c / 2.5
 //!          segments a window; on a mark, once a window, ssthresh = cwnd <- cwnd (1 - b / 2), b = alpha^w_c.
 //! Units:   cwnd in bytes; w_c, alpha and b in 1/65536, rounded down.
-//! Owns:    DCTCP's state, where the present flow began. The endpoint owns loss recovery.
+//! Owns:    where the present flow began; DCTCP owns alpha. The endpoint owns loss recovery.
 //! Departs: what is sent counts once it is acknowledged. On a standing connection every answer is a flow of its own.
 //! Checked: vectors/l2dct.json; tests/trajectories/l2dct.txt.
 
-use super::dctcp::{self, Dctcp};
-use super::{Ack, Congestion, Window};
-use crate::fixed::{ONE_Q16, share_pow_q16};
+use crate::fixed::ONE_Q16;
 
 /// The weight of a flow that has sent little (section III).
 const W_MAX_Q16: u64 = 5 * ONE_Q16 / 2;
@@ -21,38 +19,27 @@ const LITTLE: u64 = 200_000;
 /// From here it has sent much, bytes.
 const MUCH: u64 = 1_000_000;
 
-/// One connection's state.
+/// One connection's state, beside DCTCP's.
 #[derive(Clone, Copy, Debug)]
 pub struct L2dct {
-    /// Marks.
-    pub dctcp: Dctcp,
     start: u64,
 }
 
 impl L2dct {
     /// The state of a new connection.
-    pub fn new(params: &dctcp::Params) -> L2dct {
-        L2dct { dctcp: Dctcp::new(params), start: 1 }
-    }
+    pub const NEW: L2dct = L2dct { start: 1 };
 
     /// A flow begins at this byte of the stream.
     pub fn begin(&mut self, start: u64) {
         self.start = start;
     }
 
-    /// A share of a segment for every window of whole segments acknowledged.
-    pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-        let step = u64::from(mss) * self.weight_q16(ack.una) / W_MAX_Q16;
-        self.dctcp.grow_by(step as u32, ack, mss, window);
+    /// What is added for a window acknowledged: a share of a segment.
+    pub fn step(&self, mss: u32, una: u64) -> u32 {
+        (u64::from(mss) * self.weight_q16(una) / W_MAX_Q16) as u32
     }
 
-    /// The window after a mark.
-    pub fn cut(&self, at: &Congestion, mss: u32, window: &Window) -> u32 {
-        let b_q16 = share_pow_q16(self.dctcp.alpha_q16().into(), self.weight_q16(at.una));
-        dctcp::less_half_of(b_q16 as u32, mss, window)
-    }
-
-    /// The weight of a flow whose bytes are acknowledged up to `una`.
+    /// The weight of a flow whose bytes are acknowledged up to `una`: alpha's power in a cut.
     pub fn weight_q16(&self, una: u64) -> u64 {
         let sent = una.saturating_sub(self.start).clamp(LITTLE, MUCH);
         W_MAX_Q16 - (W_MAX_Q16 - W_MIN_Q16) * (sent - LITTLE) / (MUCH - LITTLE)

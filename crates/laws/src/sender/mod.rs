@@ -81,22 +81,44 @@ pub enum Base {
     NewReno,
     /// RFC 9438.
     Cubic(Cubic),
-    /// RFC 8257.
-    Dctcp(Dctcp),
-    /// DCTCP with deadlines.
+    /// RFC 8257, or a variant of it.
+    Dctcp(Dctcp, Variant),
+}
+
+/// How far a law that keeps DCTCP's alpha is not DCTCP.
+#[derive(Clone, Copy, Debug)]
+pub enum Variant {
+    /// It is.
+    Plain,
+    /// With deadlines.
     D2tcp(D2tcp),
-    /// DCTCP weighted by attained service.
+    /// Weighted by attained service.
     L2dct(L2dct),
 }
 
-impl Base {
-    /// The share of marked bytes, where the base keeps one.
-    pub fn dctcp(&self) -> Option<&Dctcp> {
+impl Variant {
+    fn begin(&mut self, start: u64, end: u64, deadline: Time) {
         match self {
-            Base::NewReno | Base::Cubic(_) => None,
-            Base::Dctcp(dctcp) => Some(dctcp),
-            Base::D2tcp(d2tcp) => Some(&d2tcp.dctcp),
-            Base::L2dct(l2dct) => Some(&l2dct.dctcp),
+            Variant::Plain => {}
+            Variant::D2tcp(d2tcp) => d2tcp.begin(end, deadline),
+            Variant::L2dct(l2dct) => l2dct.begin(start),
+        }
+    }
+
+    /// What is added for a window acknowledged.
+    fn step(&self, mss: u32, ack: &Ack) -> u32 {
+        match self {
+            Variant::Plain | Variant::D2tcp(_) => mss,
+            Variant::L2dct(l2dct) => l2dct.step(mss, ack.una),
+        }
+    }
+
+    /// To what power a cut takes alpha.
+    fn power_q16(&self, at: &Congestion, window: &Window) -> Option<u64> {
+        match self {
+            Variant::Plain => None,
+            Variant::D2tcp(d2tcp) => Some(d2tcp.d_q16(at, window)),
+            Variant::L2dct(l2dct) => Some(l2dct.weight_q16(at.una)),
         }
     }
 }
@@ -124,21 +146,16 @@ impl Law {
 
     /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
     pub fn begin(&mut self, start: u64, end: u64, deadline: Time) {
-        match &mut self.base {
-            Base::NewReno | Base::Cubic(_) | Base::Dctcp(_) => {}
-            Base::D2tcp(d2tcp) => d2tcp.begin(end, deadline),
-            Base::L2dct(l2dct) => l2dct.begin(start),
+        if let Base::Dctcp(_, variant) = &mut self.base {
+            variant.begin(start, end, deadline);
         }
     }
 
     /// Learns from an ACK, in recovery too.
     #[inline]
     pub fn observe(&mut self, ack: &Ack) {
-        match &mut self.base {
-            Base::NewReno | Base::Cubic(_) => {}
-            Base::Dctcp(dctcp) => dctcp.observe(ack),
-            Base::D2tcp(d2tcp) => d2tcp.dctcp.observe(ack),
-            Base::L2dct(l2dct) => l2dct.dctcp.observe(ack),
+        if let Base::Dctcp(dctcp, _) = &mut self.base {
+            dctcp.observe(ack);
         }
         if let Some(gss) = &mut self.slow_start {
             gss.observe(ack);
@@ -156,10 +173,10 @@ impl Law {
         } else {
             match &mut self.base {
                 Base::NewReno => newreno::congestion_avoidance(self.mss, window),
-                Base::Dctcp(dctcp) => dctcp.congestion_avoidance(ack, self.mss, window),
-                Base::D2tcp(d2tcp) => d2tcp.dctcp.congestion_avoidance(ack, self.mss, window),
-                Base::L2dct(l2dct) => l2dct.congestion_avoidance(ack, self.mss, window),
                 Base::Cubic(cubic) => cubic.congestion_avoidance(ack, self.mss, window),
+                Base::Dctcp(dctcp, variant) => {
+                    dctcp.congestion_avoidance(variant.step(self.mss, ack), ack, self.mss, window);
+                }
             }
         }
         if let Some(cap) = &self.cap {
@@ -171,9 +188,7 @@ impl Law {
     pub fn cut(&mut self, cause: Cause, at: &Congestion, window: &Window) -> u32 {
         match (&mut self.base, cause) {
             (Base::Cubic(cubic), _) => cubic.cut(cause, at.flight, self.mss, window),
-            (Base::Dctcp(dctcp), Cause::Ecn) => dctcp.cut(self.mss, window),
-            (Base::D2tcp(d2tcp), Cause::Ecn) => d2tcp.cut(at, self.mss, window),
-            (Base::L2dct(l2dct), Cause::Ecn) => l2dct.cut(at, self.mss, window),
+            (Base::Dctcp(dctcp, variant), Cause::Ecn) => dctcp.cut(variant.power_q16(at, window), self.mss, window),
             _ => newreno::ssthresh(at.flight, self.mss),
         }
     }

@@ -6,7 +6,7 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Window};
+use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Variant, Window};
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -38,13 +38,9 @@ fn laws() -> impl Strategy<Value = Law> {
         (512..=1024u32, 1..=1024u32, any::<bool>()).prop_map(|(beta_q10, c_q10, fast_convergence)| {
             Base::Cubic(Cubic::new(cubic::Params { beta_q10, c_q10, fast_convergence }))
         }),
-        (1..=65_536u32, 0..=65_536u32, 0..3).prop_map(|(g_q16, initial_alpha_q16, kind)| {
-            let params = dctcp::Params { g_q16, initial_alpha_q16 };
-            match kind {
-                0 => Base::Dctcp(Dctcp::new(&params)),
-                1 => Base::D2tcp(D2tcp::new(&params)),
-                _ => Base::L2dct(L2dct::new(&params)),
-            }
+        (1..=65_536u32, 0..=65_536u32, 0..3usize).prop_map(|(g_q16, initial_alpha_q16, kind)| {
+            let variants = [Variant::Plain, Variant::D2tcp(D2tcp::NEW), Variant::L2dct(L2dct::NEW)];
+            Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16, initial_alpha_q16 }), variants[kind])
         }),
     ];
     (64..9000u32, base, any::<bool>(), prop::option::of(0..40u8)).prop_map(|(mss, base, gss, option)| Law {
@@ -119,7 +115,7 @@ proptest! {
                     let cut = law.cut(cause, &at, &window);
                     prop_assert!(cut >= 2 * mss);
                     let most = match (cause, law.base) {
-                        (Cause::Ecn, Base::Dctcp(_) | Base::D2tcp(_) | Base::L2dct(_)) => {
+                        (Cause::Ecn, Base::Dctcp(..)) => {
                             prop_assert!(cut >= window.cwnd / 2, "under half of {}", window.cwnd);
                             window.cwnd
                         }
@@ -147,7 +143,7 @@ proptest! {
                 // What the cap holds back is cut at whole segments while one fits.
                 prop_assert!(usable == window.cwnd || usable < mss || usable.is_multiple_of(mss));
             }
-            if let Some(dctcp) = law.base.dctcp() {
+            if let Base::Dctcp(dctcp, _) = &law.base {
                 prop_assert!(dctcp.alpha_q16() <= 65_536);
             }
             if let Some(gss) = &law.slow_start {
@@ -221,21 +217,21 @@ proptest! {
         srtt_us in 1..10_000u64,
         mut waits in prop::collection::vec(0..1_000_000u64, 2..10),
     ) {
-        let params = dctcp::Params { g_q16: 4096, initial_alpha_q16: alpha_q16 };
+        let dctcp = Dctcp::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: alpha_q16 });
         let window = Window { cwnd: cwnd * 1000, ssthresh: u32::MAX };
         let at = Congestion { now: Time::ZERO, flight: window.cwnd, una: 1, srtt: Time::from_micros(srtt_us) };
         waits.sort_unstable();
         let cuts: Vec<u32> = waits.into_iter().map(|us| {
-            let mut d2tcp = D2tcp::new(&params);
+            let mut d2tcp = D2tcp::NEW;
             d2tcp.begin(1 + bytes, Time::from_micros(us));
-            d2tcp.cut(&at, 1000, &window)
+            dctcp.cut(Some(d2tcp.d_q16(&at, &window)), 1000, &window)
         }).collect();
         prop_assert!(cuts.is_sorted_by(|near, far| near >= far), "{cuts:?}");
     }
 
     #[test]
     fn a_flow_that_has_sent_more_weighs_no_more(mut sent in prop::collection::vec(0..3_000_000u64, 2..20)) {
-        let mut l2dct = L2dct::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: 0 });
+        let mut l2dct = L2dct::NEW;
         l2dct.begin(1);
         sent.sort_unstable();
         let weights: Vec<u64> = sent.into_iter().map(|bytes| l2dct.weight_q16(1 + bytes)).collect();
@@ -247,9 +243,10 @@ proptest! {
 #[test]
 fn the_largest_windows_overflow_nothing() {
     let cubic = Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true });
-    let params = dctcp::Params { g_q16: 65_536, initial_alpha_q16: 65_536 };
-    let (d2tcp, l2dct) = (Base::D2tcp(D2tcp::new(&params)), Base::L2dct(L2dct::new(&params)));
-    for base in [Base::NewReno, Base::Cubic(cubic), Base::Dctcp(Dctcp::new(&params)), d2tcp, l2dct] {
+    let dctcp = Dctcp::new(&dctcp::Params { g_q16: 65_536, initial_alpha_q16: 65_536 });
+    let (plain, d2tcp, l2dct) = (Variant::Plain, Variant::D2tcp(D2tcp::NEW), Variant::L2dct(L2dct::NEW));
+    let dctcps = [plain, d2tcp, l2dct].map(|variant| Base::Dctcp(dctcp, variant));
+    for base in [Base::NewReno, Base::Cubic(cubic)].into_iter().chain(dctcps) {
         for mss in [64, 1460, 9000] {
             for ssthresh in [2 * mss, u32::MAX] {
                 let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));

@@ -12,7 +12,7 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Window};
+use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Variant, Window};
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::TryRng;
 use serde_json::{Value, json};
@@ -60,9 +60,9 @@ impl Flow {
                 c_q10: fixed(&settings["c"], 10) as u32,
                 fast_convergence: settings["fast_convergence"] == true,
             })),
-            "dctcp" => Base::Dctcp(Dctcp::new(&dctcp())),
-            "d2tcp" => Base::D2tcp(D2tcp::new(&dctcp())),
-            "l2dct" => Base::L2dct(L2dct::new(&dctcp())),
+            "dctcp" => Base::Dctcp(Dctcp::new(&dctcp()), Variant::Plain),
+            "d2tcp" => Base::Dctcp(Dctcp::new(&dctcp()), Variant::D2tcp(D2tcp::NEW)),
+            "l2dct" => Base::Dctcp(Dctcp::new(&dctcp()), Variant::L2dct(L2dct::NEW)),
             _ => Base::NewReno,
         };
         let law = Law {
@@ -111,7 +111,8 @@ impl Flow {
         }
         let alpha_q16 = match (&self.law.base, &self.law.slow_start) {
             (_, Some(gss)) => gss.alpha_q16(),
-            (base, None) => base.dctcp().map_or(0, |dctcp| dctcp.alpha_q16().into()),
+            (Base::Dctcp(dctcp, _), None) => dctcp.alpha_q16().into(),
+            _ => 0,
         };
         vec![
             ("cwnd", json!(self.window.cwnd)),

@@ -1,6 +1,6 @@
 //! A sender's story, round trip by round trip: every segment of a window has its own ACK, which lets out what it may.
 
-use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
+use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Window};
 use fanin_units::Time;
 
 use super::table::Table;
@@ -169,7 +169,8 @@ impl Flow {
         ];
         let alpha_q16 = match (&self.law.base, &self.law.slow_start) {
             (_, Some(gss)) => gss.alpha_q16(),
-            (base, None) => base.dctcp().map_or(0, |dctcp| dctcp.alpha_q16().into()),
+            (Base::Dctcp(dctcp, _), None) => dctcp.alpha_q16().into(),
+            _ => 0,
         };
         if self.show_alpha {
             cells.push(format!("{:.4}", alpha_q16 as f64 / 65_536.0));
