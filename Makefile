@@ -56,7 +56,7 @@ docs: ## write the generated pages of docs/ and the picture in README.md anew
 	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test docs -- \
 	  the_table_of_schemes the_reference_of_scenarios the_page_of_tables what_the
 
-fuzz: ## fuzz the scenario parser for FUZZ_SECONDS (60)
+fuzz: ## fuzz what reads a scenario, then a list of flows, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 

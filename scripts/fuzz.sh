@@ -1,10 +1,19 @@
 #!/bin/sh
-# Fuzzes the scenario parser for so many seconds (60 unless told), from the scenarios that are here.
+# Fuzzes the scenario parser, then those of lists of flows, each for so many seconds (60 unless told), from the files that
+# are here.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
-mkdir -p fuzz/corpus/scenario
-cp scenarios/*.toml bench/scenarios/*.toml fuzz/seeds/* fuzz/corpus/scenario/
 unset CARGO_TARGET_DIR
-exec cargo +nightly fuzz run scenario -- -max_total_time="${1:-60}" -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
-    -dict=fuzz/scenario.dict -print_final_stats=1
+seconds=${1:-60}
+
+mkdir -p fuzz/corpus/scenario fuzz/corpus/flows
+cp scenarios/*.toml bench/scenarios/*.toml fuzz/seeds/* fuzz/corpus/scenario/
+for list in scenarios/flows/*.txt scenarios/flows/*.cm scenarios/flows/*.csv; do
+    { echo "${list##*.}"; cat "$list"; } >"fuzz/corpus/flows/${list##*/}"
+done
+
+for target in scenario flows; do
+    cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
+        -dict="fuzz/$target.dict" -print_final_stats=1
+done

@@ -196,6 +196,7 @@ fn htsim(text: &str) -> Read {
         }
         let number = words.next().and_then(whole);
         match (first, number) {
+            ("Nodes", _) if nodes.is_some() => return Err((line, "`Nodes` stands there twice".into())),
             ("Nodes", Some(n)) if (2..=u64::from(FAN_IN_MAX) + 1).contains(&n) => nodes = Some(n as u32),
             ("Nodes", _) => return Err((line, format!("expected `Nodes N`, N from 2 to {}", FAN_IN_MAX + 1))),
             ("Connections", Some(n)) if n <= FLOWS_MAX as u64 => count = Some((line, n)),

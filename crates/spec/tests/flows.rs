@@ -66,6 +66,7 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
         ),
         ("a.cm", "Nodes 4\nConnections 1\nTriggers 1\n", "a.cm:3: triggers, by which flows start one another"),
         ("a.cm", "Nodes 4\nConnections 1\n0->1 start 0 size 5 prio 2\n", "a.cm:3: `prio`: ports have no priorities"),
+        ("a.cm", "Nodes 4\nConnections 1\n0->3 start 0 size 5\nNodes 2\n", "a.cm:4: `Nodes` stands there twice"),
         ("a.cm", "Nodes 1\n", "a.cm:1: expected `Nodes N`, N from 2"),
         ("a.cm", "Edges 4\n", "a.cm:1: expected `SRC->DST"),
         ("a.csv", "0,1,5,0\n", "a.csv:1: expected the header `src,dst,bytes,start_us`; this is `0,1,5,0`"),
