@@ -43,11 +43,7 @@ impl Heat {
         let span_ps = tables.port_series.first()?.span_ps;
         let number = |part: &PortPartRow| (part.time_ps / span_ps) as usize;
         let count = tables.port_series.iter().map(number).max()? + 1;
-        let mut ports: Vec<&PortRow> = tables.ports.iter().collect();
-        ports.sort_by_key(|port| Reverse((port.queue_mean_bytes, port.busy_ppm)));
-        let left_out = ports.split_off(ports.len().min(SHOWN)).len();
-        let place = |port: &PortRow| TIERS.iter().position(|tier| *tier == port.tier);
-        ports.sort_by_key(|port| place(port));
+        let (ports, left_out) = fullest(&tables.ports);
         let mut parts: BTreeMap<&str, Vec<&PortPartRow>> = BTreeMap::new();
         for part in &tables.port_series {
             parts.entry(&part.port).or_default().push(part);
@@ -81,6 +77,25 @@ impl Heat {
     }
 }
 
+/// The ports with the largest mean queues, tier by tier, and how many are left out. No tier crowds out another.
+fn fullest(all: &[PortRow]) -> (Vec<&PortRow>, usize) {
+    let mut ports: Vec<&PortRow> = all.iter().collect();
+    ports.sort_by_key(|port| Reverse((port.queue_mean_bytes, port.busy_ppm)));
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut ranked: Vec<(usize, &PortRow)> = Vec::new();
+    for port in ports {
+        let rank = seen.entry(&port.tier).or_default();
+        ranked.push((*rank, port));
+        *rank += 1;
+    }
+    let share = SHOWN / seen.len().max(1);
+    // Beyond its share, a tier has what others leave.
+    ranked.sort_by_key(|(rank, _)| *rank >= share);
+    let left_out = ranked.split_off(ranked.len().min(SHOWN)).len();
+    ranked.sort_by_key(|(rank, port)| (TIERS.iter().position(|tier| *tier == port.tier), *rank));
+    (ranked.into_iter().map(|(_, port)| port).collect(), left_out)
+}
+
 #[cfg(test)]
 mod tests {
     use fanin_spec::{Scheme, Settings};
@@ -112,12 +127,19 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_ports_are_drawn_tier_by_tier_and_the_others_are_counted() {
-        let ports = (0..40).map(|n| port(n, if n % 2 == 0 { "switch down" } else { "host up" })).collect();
-        let heat = heat(ports, vec![part("p39", 0, 7)]).expect("measured");
-        assert_eq!((heat.ports.len(), heat.left_out), (32, 8));
-        let names = [0, 1, 16, 31].map(|row| heat.ports[row].port.as_str());
-        assert_eq!(names, ["p39", "p37", "p38", "p8"]);
+    fn the_fullest_ports_of_each_tier_are_drawn_and_the_others_are_counted() {
+        let tier = |n| if n < 2 { "leaf up" } else { ["leaf down", "host up"][(n / 30) as usize] };
+        let heat = heat((0..60).map(|n| port(n, tier(n))).collect(), vec![part("p39", 0, 7)]).expect("measured");
+        assert_eq!((heat.ports.len(), heat.left_out), (32, 28));
+        let names = |tier: &str| {
+            let own: Vec<&str> = heat.ports.iter().filter(|row| row.tier == tier).map(|row| &*row.port).collect();
+            (own.len(), own[0].to_string(), own[own.len() - 1].to_string())
+        };
+        // Ten rows a tier; the leaves' ways up leave eight, and the fullest of the others have the rest.
+        assert_eq!(names("host up"), (20, "p59".into(), "p40".into()));
+        assert_eq!(names("leaf up"), (2, "p1".into(), "p0".into()));
+        assert_eq!(names("leaf down"), (10, "p29".into(), "p20".into()));
+        assert_eq!(heat.ports[0].port, "p59");
     }
 
     #[test]
