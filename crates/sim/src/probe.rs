@@ -228,7 +228,6 @@ impl Probe for Recorder {
 }
 
 /// Who watches a run: either of the two, or both.
-#[derive(Default)]
 pub(crate) struct Watchers {
     pub occupancy: Option<Occupancy>,
     pub recorder: Option<Recorder>,

@@ -2,8 +2,12 @@
 
 mod common;
 
+use std::sync::atomic::AtomicBool;
+
 use common::{run, spec, specs};
-use fanin_spec::{PortRow, RunSpec, RunTables};
+use fanin_sim::watch;
+use fanin_spec::{PortRow, RunSpec, RunTables, Watch};
+use fanin_units::Time;
 use proptest::prelude::*;
 
 fn measured(plain: &RunSpec) -> RunTables {
@@ -46,6 +50,16 @@ fn a_run_whose_ports_are_measured_gives_the_same_tables() {
         let same = RunTables { ports, port_series: Vec::new(), engine: without.engine, ..with };
         assert_eq!(same, without, "{}", plain.label);
     }
+}
+
+#[test]
+fn ports_are_measured_in_a_watched_run_too() {
+    let plain = spec(STAR, 5, 1);
+    let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
+    let seen = watch(&plain, all, &AtomicBool::new(false)).expect("it ends");
+    let unseen = run(&plain);
+    assert!(!seen.samples.is_empty());
+    assert_eq!((seen.ports, seen.port_series), (unseen.ports, unseen.port_series));
 }
 
 #[test]
