@@ -15,10 +15,12 @@ type Queue = "mean_bytes" | "max_bytes";
 const STEPS = [0, 0.01, 0.05, 0.2, 0.5, 0.8] as const;
 
 const ROW_HEIGHT = 14;
+/** What is over and under the rows: room, the axis and its label. */
+const AROUND = 60;
 
 /** A map a scheme and the tiers as a table; nothing where ports were not measured. */
 export function heats(report: Report, schemes: Schemes): HTMLElement[] {
-  if (report.heats.length === 0) return [];
+  if (report.rows.every((row) => row.tiers.length === 0)) return [];
   const guide =
     "The queues of one run of each scheme, port by port, in the order in which packets come to them. Drag to zoom, double-click to see all.";
   let queue: Queue = "mean_bytes";
@@ -46,7 +48,7 @@ function caption({ seed, ports, left_out, span_ms, buffer }: Heat): string {
   const drawn =
     left_out === 0
       ? "Every port that carried packets is drawn."
-      : `${ports.length} ports are drawn, those of each tier with the largest mean queues; ${left_out} more carried packets and are left out.`;
+      : `Of each tier the ports with the largest mean queues, ${ports.length} in all; ${left_out} more carried packets and are left out.`;
   return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; a switch port’s buffer holds ${buffer}.`;
 }
 
@@ -85,7 +87,7 @@ function rowsOf(heat: Heat): (HeatRow | string)[] {
 
 function map(heat: Heat, queue: () => Queue): Chart {
   const rows = rowsOf(heat);
-  return new Chart(says(heat), rows.length * ROW_HEIGHT + 42, () => draw(heat, rows, queue()));
+  return new Chart(says(heat), rows.length * ROW_HEIGHT + AROUND, () => draw(heat, rows, queue()));
 }
 
 function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {

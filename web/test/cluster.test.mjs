@@ -82,7 +82,7 @@ describe("the report of a cluster whose ports are measured", { skip: missing ?? 
   it("says how many ports are left out, and the map in words", async (t) => {
     const { page } = await opened(t);
     const map = maps(page).first();
-    assert.match(await map.locator("figcaption").innerText(), /^32 ports are drawn, [^]*; \d+ more carried packets and are left out\./);
+    assert.match(await map.locator("figcaption").innerText(), /^Of each tier [^]*, 32 in all; \d+ more carried packets and are left out\./);
     assert.match(await map.locator(".chart").getAttribute("aria-label"), /^Queues of 32 ports over time under drop tail[^]*host up: [\d.]+ [KM]?B at server\d+>leaf\d/);
   });
 

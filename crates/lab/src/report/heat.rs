@@ -38,12 +38,13 @@ struct HeatRow {
 const SHOWN: usize = 32;
 
 impl Heat {
-    /// `None` where ports were not measured.
+    /// `None` where ports were not measured, or none had a queue.
     pub fn new(spec: &RunSpec, tables: &RunTables) -> Option<Heat> {
         let span_ps = tables.port_series.first()?.span_ps;
         let number = |part: &PortPartRow| (part.time_ps / span_ps) as usize;
         let count = tables.port_series.iter().map(number).max()? + 1;
-        let (ports, left_out) = fullest(&tables.ports);
+        let ports = Some(fullest(&tables.ports)).filter(|ports| !ports.is_empty())?;
+        let left_out = tables.ports.len() - ports.len();
         let mut parts: BTreeMap<&str, Vec<&PortPartRow>> = BTreeMap::new();
         for part in &tables.port_series {
             parts.entry(&part.port).or_default().push(part);
@@ -77,9 +78,9 @@ impl Heat {
     }
 }
 
-/// The ports with the largest mean queues, tier by tier, and how many are left out. No tier crowds out another.
-fn fullest(all: &[PortRow]) -> (Vec<&PortRow>, usize) {
-    let mut ports: Vec<&PortRow> = all.iter().collect();
+/// The ports with the largest mean queues, tier by tier; none that never had a queue. No tier crowds out another.
+fn fullest(all: &[PortRow]) -> Vec<&PortRow> {
+    let mut ports: Vec<&PortRow> = all.iter().filter(|port| port.queue_max_bytes > 0).collect();
     ports.sort_by_key(|port| Reverse((port.queue_mean_bytes, port.busy_ppm)));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, &PortRow)> = Vec::new();
@@ -91,9 +92,9 @@ fn fullest(all: &[PortRow]) -> (Vec<&PortRow>, usize) {
     let share = SHOWN / seen.len().max(1);
     // Beyond its share, a tier has what others leave.
     ranked.sort_by_key(|(rank, _)| *rank >= share);
-    let left_out = ranked.split_off(ranked.len().min(SHOWN)).len();
+    ranked.truncate(SHOWN);
     ranked.sort_by_key(|(rank, port)| (TIERS.iter().position(|tier| *tier == port.tier), *rank));
-    (ranked.into_iter().map(|(_, port)| port).collect(), left_out)
+    ranked.into_iter().map(|(_, port)| port).collect()
 }
 
 #[cfg(test)]
@@ -111,8 +112,14 @@ mod tests {
     }
 
     fn port(number: u64, tier: &str) -> PortRow {
-        let queue_mean_bytes = Some(number);
-        PortRow { port: format!("p{number}"), tier: tier.into(), queue_mean_bytes, ..PortRow::default() }
+        let (queue_mean_bytes, queue_max_bytes) = (Some(number), 9 * number);
+        PortRow {
+            port: format!("p{number}"),
+            tier: tier.into(),
+            queue_mean_bytes,
+            queue_max_bytes,
+            ..PortRow::default()
+        }
     }
 
     fn part(port: &str, time_ms: u64, bytes: u64) -> PortPartRow {
@@ -128,16 +135,16 @@ mod tests {
 
     #[test]
     fn the_fullest_ports_of_each_tier_are_drawn_and_the_others_are_counted() {
-        let tier = |n| if n < 2 { "leaf up" } else { ["leaf down", "host up"][(n / 30) as usize] };
+        let tier = |n| if n < 3 { "leaf up" } else { ["leaf down", "host up"][(n / 30) as usize] };
         let heat = heat((0..60).map(|n| port(n, tier(n))).collect(), vec![part("p39", 0, 7)]).expect("measured");
         assert_eq!((heat.ports.len(), heat.left_out), (32, 28));
         let names = |tier: &str| {
             let own: Vec<&str> = heat.ports.iter().filter(|row| row.tier == tier).map(|row| &*row.port).collect();
             (own.len(), own[0].to_string(), own[own.len() - 1].to_string())
         };
-        // Ten rows a tier; the leaves' ways up leave eight, and the fullest of the others have the rest.
+        // Ten rows a tier; the leaves' ways up, of which one never had a queue, leave eight to the fullest of the others.
         assert_eq!(names("host up"), (20, "p59".into(), "p40".into()));
-        assert_eq!(names("leaf up"), (2, "p1".into(), "p0".into()));
+        assert_eq!(names("leaf up"), (2, "p2".into(), "p1".into()));
         assert_eq!(names("leaf down"), (10, "p29".into(), "p20".into()));
         assert_eq!(heat.ports[0].port, "p59");
     }
