@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks at a report and at a scorecard's page in headless Chromium. With `or-skip` it is content where that cannot be had here, and says why.
+# Looks at reports and at scorecards' pages in headless Chromium. With `or-skip` it is content where that cannot be had here, and says why.
 set -eu
 cd "$(dirname "$0")/../.."
 if ! web/scripts/setup.sh chromium; then
@@ -11,6 +11,10 @@ report=$PWD/target/web-report
 rm -rf "$report"
 cargo run --quiet --locked --package fanin-cli -- compare scenarios/fixed-fragment.toml \
   --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,16,48 --seeds 2 --no-cache --out "$report" >/dev/null
+cluster=$PWD/target/web-cluster
+rm -rf "$cluster"
+cargo run --quiet --locked --package fanin-cli -- compare scenarios/mixed-cluster.toml --schemes "drop tail,dctcp" --seeds 1 \
+  --set "mapreduce.input=160 MB" --set mapreduce.maps=10 --no-cache --out "$cluster" >/dev/null
 scorecard=$PWD/target/web-scorecard
 rm -rf "$scorecard"
 cargo run --quiet --locked --package fanin-cli -- reproduce m21 --quick --no-cache --out "$scorecard" >/dev/null
@@ -18,4 +22,4 @@ bars=$PWD/target/web-bars
 rm -rf "$bars"
 cargo run --quiet --locked --package fanin-cli -- reproduce aqm --figure H-r --quick --no-cache --out "$bars" >/dev/null ||
   [ -f "$bars/report.html" ]
-FANIN_REPORT=$report/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

@@ -20,6 +20,21 @@ export interface Slowdown {
   p99: number | null;
 }
 
+export interface Tier {
+  tier: string;
+  ports: number;
+  queue_mean_bytes: number;
+  queue_p99_bytes: number;
+  queue_max_bytes: number;
+  busy_share: number;
+  busiest_share: number;
+  wire_bytes: number;
+  drops_full: number;
+  drops_early: number;
+  drops_not_ect: number;
+  marks: number;
+}
+
 export interface Row {
   scheme: string;
   point: { fan_in: number };
@@ -36,6 +51,7 @@ export interface Row {
   queue_max_bytes: number;
   jain: number | null;
   slowdown: Slowdown[];
+  tiers: Tier[];
   qct_ms_over_seeds: { p50: [number, number] | null; p99: [number, number] | null };
 }
 
@@ -88,6 +104,33 @@ export interface Story {
   says: string;
 }
 
+/** A port over time, with a value a part of the run. */
+export interface HeatRow {
+  port: string;
+  tier: string;
+  mean_bytes: number[];
+  max_bytes: number[];
+  busy_percent: number[];
+}
+
+export interface Heat {
+  scheme: string;
+  fan_in: number;
+  seed: number;
+  buffer: string;
+  buffer_bytes: number;
+  span_ms: number;
+  ports: HeatRow[];
+  left_out: number;
+}
+
+export interface Phases {
+  scheme: string;
+  fan_in: number;
+  seed: number;
+  chart: PaperChart;
+}
+
 export interface Report {
   schema: number;
   /** Whether many send to one client; otherwise there are no rounds. */
@@ -97,6 +140,8 @@ export interface Report {
   rows: Row[];
   cdfs: Cdf[];
   stories: Story[];
+  phases: Phases[];
+  heats: Heat[];
 }
 
 /** A curve of a paper's figure; `lo` and `hi` are empty where every point is of one run. */

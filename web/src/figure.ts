@@ -31,16 +31,21 @@ function figureParts(figure: PaperFigure, schemes: Schemes): HTMLElement[] {
       const over = chart.ratios ? " The line is 1." : "";
       return el("figure", {}, title, bars(chart), el("figcaption", {}, `Mean over seeds, with its 95 % interval.${over}`));
     }
-    const drawn = new Chart(says(figure.id, chart), 300, () => draw(chart, figure.log, schemes));
-    schemes.onChange(() => drawn.draw());
     const banded = chart.curves.some((curve) => curve.lo.length > 0);
     const over = chart.steps ? "Of one run, the first seed’s. Drag to zoom, double-click to see all." : "";
     const caption = banded ? "Mean over seeds, with its 95 % interval as a band." : over;
-    return el("figure", {}, title, drawn.frame, ...(caption ? [el("figcaption", {}, caption)] : []));
+    return el("figure", {}, title, curves(figure.id, chart, figure.log, schemes), ...(caption ? [el("figcaption", {}, caption)] : []));
   });
   // Bars have their names beside them.
   if (figure.charts.every((chart) => chart.bars)) return charts;
   return [schemes.buttons(`Curves of ${figure.id} shown`), ...charts];
+}
+
+/** A chart of curves, which follows the buttons of its names; `id` is what its words call it. */
+export function curves(id: string, chart: PaperChart, log: boolean, schemes: Schemes): HTMLElement {
+  const drawn = new Chart(says(id, chart), 300, () => draw(chart, log, schemes));
+  schemes.onChange(() => drawn.draw());
+  return drawn.frame;
 }
 
 function capital(text: string): string {

@@ -4,6 +4,8 @@ import { distributions } from "./cdf";
 import { type Report, read } from "./data";
 import { el } from "./dom";
 import { figures } from "./figure";
+import { heats } from "./heat";
+import { phases } from "./phases";
 import { Schemes } from "./schemes";
 import { slowdown } from "./slowdown";
 import { stories } from "./story";
@@ -15,7 +17,8 @@ function comparison(report: Report): void {
   const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
   const charts = document.getElementById("charts");
   const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
-  const parts = [distributions(report, schemes), ...slowdown(report, schemes), ...stories(report, schemes), table(report, schemes)];
+  const inside = [...stories(report, schemes), ...phases(report, schemes), ...heats(report, schemes)];
+  const parts = [distributions(report, schemes), ...slowdown(report, schemes), ...inside, table(report, schemes)];
   if (report.many_to_one) parts.unshift(sweep(report, schemes));
   charts?.replaceChildren(...parts);
   charts?.before(bar);

@@ -12,6 +12,8 @@ export interface Colours {
   gap: string;
   /** Of schemes and servers; each stands out from the ground by at least 3:1. */
   series: readonly string[];
+  /** From a short queue to a full buffer. */
+  heat: readonly string[];
 }
 
 const LIGHT: Colours = {
@@ -23,6 +25,7 @@ const LIGHT: Colours = {
   warn: "#9a5b00",
   gap: "rgba(193, 39, 45, 0.10)",
   series: ["#1f66c9", "#c8500f", "#0d7d5c", "#8a3fb5", "#8a6a00", "#0b7a92", "#bd2468", "#4c5566"],
+  heat: ["#dae5f2", "#aecbec", "#f6d58a", "#f0a04a", "#d9532f", "#7d1228"],
 };
 
 const DARK: Colours = {
@@ -34,6 +37,7 @@ const DARK: Colours = {
   warn: "#f0b44c",
   gap: "rgba(255, 122, 120, 0.16)",
   series: ["#6db0ff", "#ff9a5c", "#4bcf9f", "#cf9bf5", "#e3c04a", "#55cbe0", "#ff8db6", "#aeb8c6"],
+  heat: ["#223044", "#2d4f7c", "#7a5b1e", "#bf7420", "#ee6a42", "#ffd9c2"],
 };
 
 const system = matchMedia("(prefers-color-scheme: dark)");

@@ -42,5 +42,6 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         queue_max_bytes: 65_000,
         jain: Some(1.0),
         slowdown: Vec::new(),
+        tiers: Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Flows between any two hosts: what they were given, and their slowdown by size.
 
-use fanin_lab::{Done, Slowdown, Summary, SummaryRow};
-use fanin_spec::{Contender, LatencyRow, RunSpec};
+use fanin_lab::{Done, Slowdown, Summary, SummaryRow, Tier};
+use fanin_spec::{Contender, LatencyRow, RunSpec, TIERS};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, three, time};
@@ -80,6 +80,38 @@ pub fn latency(specs: &[RunSpec], runs: &[Option<Done>]) -> String {
     let head = "latency";
     let table = columns(&["class", "hosts", "scheme", "packets", "mean", "p50", "p99"], &lines);
     format!("{BOLD}{head}{BOLD:#}{GREY} of data packets, from host to host{GREY:#}\n{table}")
+}
+
+/// Ports by tier, where they were measured: a line a tier and scheme, so that schemes stand under each other.
+pub fn tiers(summary: &Summary) -> String {
+    let mut found: Vec<(&SummaryRow, &Tier)> =
+        summary.rows.iter().flat_map(|row| row.tiers.iter().map(move |tier| (row, tier))).collect();
+    // Under one tier, schemes keep their order.
+    found.sort_by_key(|(row, tier)| (TIERS.iter().position(|known| *known == tier.tier), row.point.fan_in));
+    let line = |&(row, tier): &(&SummaryRow, &Tier)| {
+        let kilobytes = |bytes: f64| three(bytes / 1e3);
+        let mut cells = vec![
+            tier.tier.to_string(),
+            (row.point.fan_in + 1).to_string(),
+            clean(&row.scheme),
+            kilobytes(tier.queue_mean_bytes),
+            kilobytes(tier.queue_p99_bytes as f64),
+            kilobytes(tier.queue_max_bytes as f64),
+            three(tier.busy_share * 100.0),
+        ];
+        cells.extend([tier.drops_full, tier.drops_early, tier.drops_not_ect, tier.marks].map(count));
+        cells
+    };
+    let lines: Vec<_> = found.iter().map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head = "ports";
+    let says =
+        "by tier: queue in KB, its mean over ports and time; p99 over time and longest of the port with the largest";
+    let names =
+        ["tier", "hosts", "scheme", "queue", "p99", "longest", "busy, %", "drops: full", "early", "not ECT", "marks"];
+    format!("{BOLD}{head}{BOLD:#}{GREY} {says}{GREY:#}\n{}", columns(&names, &lines))
 }
 
 /// The first column: sizes.
@@ -180,6 +212,35 @@ mod tests {
         assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
         assert_eq!(cells[2], ["fetch", "4", "newreno", "10", "1.50", "us", "1.50", "us", "3.00", "us"]);
         assert_eq!(latency(&[], &[]), "");
+    }
+
+    #[test]
+    fn tiers_stand_in_their_order_with_schemes_under_each_other() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        assert_eq!(tiers(&summary), "");
+        let tier = |tier, bytes: u64| Tier {
+            tier,
+            ports: 16.0,
+            queue_mean_bytes: bytes as f64,
+            queue_p99_bytes: 2 * bytes,
+            queue_max_bytes: 3 * bytes,
+            busy_share: 0.25,
+            busiest_share: 0.5,
+            wire_bytes: 1e6,
+            drops_full: 7.0,
+            drops_early: 0.0,
+            drops_not_ect: 0.0,
+            marks: 12_345.0,
+        };
+        for (row, bytes) in summary.rows.iter_mut().zip([30_000, 2_000]) {
+            row.tiers = vec![tier("host up", 0), tier("switch down", bytes)];
+        }
+        let plain = anstream::adapter::strip_str(&tiers(&summary)).to_string();
+        let cells: Vec<String> =
+            plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(cells[0], "host up 16 newreno 0 0 0 25.0 7.0 0 0 12k");
+        assert_eq!(cells[3], "switch down 16 dctcp 2.00 4.00 6.00 25.0 7.0 0 0 12k");
     }
 
     #[test]

@@ -34,6 +34,21 @@ pub struct Link {
     pub delay: Time,
 }
 
+/// The tiers of ports, in the order in which a packet comes to them.
+pub const TIERS: [&str; 11] = [
+    "host up",
+    "leaf up",
+    "tor up",
+    "agg up",
+    "switch to switch",
+    "core down",
+    "agg down",
+    "spine down",
+    "tor down",
+    "leaf down",
+    "switch down",
+];
+
 /// A network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fabric {
@@ -140,6 +155,17 @@ impl Fabric {
     pub fn link_name(&self, link: LinkId) -> String {
         let link = &self.links[link as usize];
         format!("{}>{}", self.name(link.from), self.name(link.to))
+    }
+
+    /// The tier of the port in front of a link: one of [`TIERS`].
+    pub fn tier(&self, link: LinkId) -> &'static str {
+        let Link { from, to, .. } = self.links[link as usize];
+        match self.routes.whole() {
+            _ if self.is_host(from) => "host up",
+            Routes::Tree(tree) => tree.tier(from, to),
+            _ if self.is_host(to) => "switch down",
+            _ => "switch to switch",
+        }
     }
 }
 

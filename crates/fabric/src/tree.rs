@@ -238,6 +238,20 @@ impl Plan {
         self.tree.name(switch)
     }
 
+    /// The tier of a switch's port to another node; nodes are numbered from below.
+    pub fn tier(&self, switch: NodeId, to: NodeId) -> &'static str {
+        match (self.tree.tier(switch), to > switch, self.tree.cores) {
+            (Tier::Rack(_), true, 0) => "leaf up",
+            (Tier::Rack(_), true, _) => "tor up",
+            (Tier::Rack(_), false, 0) => "leaf down",
+            (Tier::Rack(_), false, _) => "tor down",
+            (Tier::Spine(_), true, _) => "agg up",
+            (Tier::Spine(_), false, 0) => "spine down",
+            (Tier::Spine(_), false, _) => "agg down",
+            (Tier::Core(_), ..) => "core down",
+        }
+    }
+
     /// The link that a switch takes towards a host.
     ///
     /// A function of its own, so that stars pay nothing for it.
@@ -295,6 +309,7 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Edge, Star, TIERS, edges, star};
     use proptest::prelude::*;
 
     const GBIT: Rate = Rate(1_000_000_000);
@@ -364,6 +379,30 @@ mod tests {
         assert_eq!(through.len(), 16, "a core each");
         // 15 degrees of freedom: 37.7 is passed once in a thousand.
         assert!(chi_squared < 37.7, "chi-squared of {chi_squared}: {through:?}");
+    }
+
+    #[test]
+    fn a_packets_way_leads_through_the_tiers_in_their_order() {
+        let tiers = |fabric: &Fabric, from: NodeId, to: NodeId| {
+            let mut way = vec![fabric.uplink(from)];
+            while let Some(at) = way.last().map(|&link| fabric.links()[link as usize].to).filter(|&at| at != to) {
+                way.push(fabric.next_hop(at, to, 7));
+            }
+            let tiers: Vec<&str> = way.into_iter().map(|link| fabric.tier(link)).collect();
+            assert!(tiers.is_sorted_by_key(|tier| TIERS.iter().position(|known| known == tier).expect("a tier")));
+            tiers
+        };
+        let leaf_spine = tree(&shape([1, 2, 3, 2, 0], Placement::ByRack)).expect("it fits");
+        assert_eq!(tiers(&leaf_spine, 0, 5), ["host up", "leaf up", "spine down", "leaf down"]);
+        let fat = tree(&shape([2, 2, 2, 2, 2], Placement::ByRack)).expect("it fits");
+        assert_eq!(tiers(&fat, 0, 7), ["host up", "tor up", "agg up", "core down", "agg down", "tor down"]);
+        let (rate, delay) = (Rate(1_000_000_000), Time::ZERO);
+        let star = star(&Star { servers: 3, rate, client_rate: rate, delay });
+        assert_eq!(tiers(&star, 1, 0), ["host up", "switch down"]);
+        let edge = |ends: [&str; 2]| Edge { ends: ends.map(String::from), rate, delay };
+        let list = [edge(["a", "left"]), edge(["left", "right"]), edge(["b", "right"])];
+        let line = edges(&["a".into(), "b".into()], &list).expect("one network");
+        assert_eq!(tiers(&line, 0, 1), ["host up", "switch to switch", "switch down"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod slowdown;
 pub mod stats;
 mod summary;
 mod tables;
+mod tiers;
 
 pub use cache::{Cache, Found, Usage};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
@@ -28,3 +29,4 @@ pub use runner::{RunError, Runner, Watching};
 pub use setting::setting;
 pub use slowdown::Slowdown;
 pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};
+pub use tiers::Tier;

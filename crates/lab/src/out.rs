@@ -158,6 +158,9 @@ impl Out {
         if runs.iter().any(|(_, tables)| !tables.latency.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.latency));
         }
+        if runs.iter().any(|(_, tables)| !tables.port_series.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.port_series));
+        }
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));

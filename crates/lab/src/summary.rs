@@ -7,6 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
+use crate::tiers::{Tier, tiers};
 use crate::{Done, Outcome};
 
 /// The object that `--json` prints. Everything but `engine` follows from scenario and seeds alone.
@@ -59,6 +60,8 @@ pub struct SummaryRow {
     pub jain: Option<f64>,
     /// Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none.
     pub slowdown: Vec<Slowdown>,
+    /// Ports by tier, where the scenario measures them.
+    pub tiers: Vec<Tier>,
 }
 
 impl SummaryRow {
@@ -171,6 +174,7 @@ fn row(label: &str, fan_in: u32, runs: &[&RunTables]) -> Option<SummaryRow> {
         queue_max_bytes: runs.iter().map(|r| r.totals.queue_max_bytes).max().unwrap_or(0),
         jain: stats::mean(&jains).map(six_digits),
         slowdown: slowdowns(runs),
+        tiers: tiers(runs),
     })
 }
 

@@ -3,11 +3,10 @@
 use fanin_spec::{FlowKind, LatencyRow};
 use fanin_units::Time;
 
+use crate::histogram::Histogram;
+
 /// The clock that packets carry: 32 bits of 2^14 ps, 16 ns; it wraps after 70 s.
 const TICK_BITS: u32 = 14;
-/// Buckets between a latency and its double.
-const STEPS: usize = 32;
-const STEP_BITS: u32 = STEPS.trailing_zeros();
 
 /// The time as packets carry it.
 #[inline(always)]
@@ -40,81 +39,31 @@ impl Latencies {
             self.classes.push((kind, data, Histogram::default()));
             self.classes.len() - 1
         });
-        self.classes[place].2.add(stamp(now).wrapping_sub(sent));
+        self.classes[place].2.add(stamp(now).wrapping_sub(sent), 1);
     }
 
     /// One row a class, data before ACKs.
     pub fn rows(&self) -> Vec<LatencyRow> {
-        let row = |(kind, data, histogram): &(FlowKind, bool, Histogram)| histogram.row(*kind, *data);
+        let row = |(kind, data, histogram): &(FlowKind, bool, Histogram)| row(*kind, *data, histogram);
         let mut rows: Vec<LatencyRow> = self.classes.iter().map(row).collect();
         rows.sort_by(|a, b| (&b.what, &a.class).cmp(&(&a.what, &b.class)));
         rows
     }
 }
 
-/// Counts by latency, in ticks: exact below [`STEPS`], then so many buckets a doubling.
-#[derive(Default)]
-struct Histogram {
-    counts: Vec<u64>,
-    packets: u64,
-    sum: u64,
-    max: u32,
-}
-
-impl Histogram {
-    fn add(&mut self, ticks: u32) {
-        let bucket = bucket(ticks);
-        if self.counts.len() <= bucket {
-            self.counts.resize(bucket + 1, 0);
-        }
-        self.counts[bucket] += 1;
-        self.packets += 1;
-        self.sum += u64::from(ticks);
-        self.max = self.max.max(ticks);
+fn row(class: FlowKind, data: bool, latencies: &Histogram) -> LatencyRow {
+    let ps = |ticks: u32| Time(u64::from(ticks) << TICK_BITS).0;
+    LatencyRow {
+        class: class.word().into(),
+        what: if data { "data" } else { "ack" }.into(),
+        packets: latencies.weight(),
+        mean_ps: latencies.mean(TICK_BITS),
+        p50_ps: ps(latencies.quantile(500)),
+        p95_ps: ps(latencies.quantile(950)),
+        p99_ps: ps(latencies.quantile(990)),
+        p999_ps: ps(latencies.quantile(999)),
+        max_ps: ps(latencies.max()),
     }
-
-    /// The upper end of the bucket of the p-th per mille, by the nearest rank.
-    fn quantile(&self, per_mille: u64) -> u64 {
-        let rank = (self.packets * per_mille).div_ceil(1000).max(1);
-        let mut seen = 0;
-        let place = self.counts.iter().position(|&count| {
-            seen += count;
-            seen >= rank
-        });
-        place.map_or(0, |bucket| upper_end(bucket).min(self.max.into()))
-    }
-
-    fn row(&self, class: FlowKind, data: bool) -> LatencyRow {
-        let ps = |ticks: u64| Time(ticks << TICK_BITS).0;
-        LatencyRow {
-            class: class.word().into(),
-            what: if data { "data" } else { "ack" }.into(),
-            packets: self.packets,
-            mean_ps: (u128::from(self.sum) << TICK_BITS).checked_div(self.packets.into()).unwrap_or(0) as u64,
-            p50_ps: ps(self.quantile(500)),
-            p95_ps: ps(self.quantile(950)),
-            p99_ps: ps(self.quantile(990)),
-            p999_ps: ps(self.quantile(999)),
-            max_ps: ps(self.max.into()),
-        }
-    }
-}
-
-fn bucket(ticks: u32) -> usize {
-    if (ticks as usize) < STEPS {
-        return ticks as usize;
-    }
-    let doublings = ticks.ilog2() - STEP_BITS;
-    (doublings as usize + 1) * STEPS + (ticks >> doublings) as usize - STEPS
-}
-
-/// The largest value of a bucket.
-fn upper_end(bucket: usize) -> u64 {
-    if bucket < STEPS {
-        return bucket as u64;
-    }
-    let (doublings, step) = (bucket / STEPS - 1, bucket % STEPS + STEPS);
-    ((step as u64 + 1) << doublings) - 1
 }
 
 #[cfg(test)]
@@ -122,21 +71,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_latency_lies_in_its_bucket_and_within_three_per_cent_of_its_end() {
-        for ticks in (0..100_000).chain([1 << 20, (1 << 30) + 12_345, u32::MAX]) {
-            let end = upper_end(bucket(ticks));
-            assert!(end >= ticks.into() && end <= u64::from(ticks) + u64::from(ticks) / 32, "{ticks} ends at {end}");
-            assert!(bucket(ticks) == 0 || upper_end(bucket(ticks) - 1) < ticks.into(), "{ticks}");
-        }
-    }
-
-    #[test]
-    fn percentiles_are_by_the_nearest_rank() {
-        let mut histogram = Histogram::default();
-        (1..=20).for_each(|ticks| histogram.add(ticks));
-        assert_eq!([500, 950, 990].map(|p| histogram.quantile(p)), [10, 19, 20]);
-        let row = histogram.row(FlowKind::Fetch, true);
-        assert_eq!((row.mean_ps, row.packets), (21 * (1 << 14) / 2, 20));
+    fn a_row_has_the_mean_exactly_and_times_in_picoseconds() {
+        let mut latencies = Histogram::default();
+        (1..=20).for_each(|ticks| latencies.add(ticks, 1));
+        let row = row(FlowKind::Fetch, true, &latencies);
+        assert_eq!((row.mean_ps, row.p50_ps, row.packets), (21 * (1 << 14) / 2, 10 << 14, 20));
     }
 
     #[test]

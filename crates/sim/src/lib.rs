@@ -10,10 +10,12 @@ mod build;
 mod calendar;
 mod event;
 mod heap;
+mod histogram;
 mod ideal;
 mod latency;
 mod link;
 mod net;
+mod occupancy;
 mod probe;
 mod ring;
 mod streams;
@@ -29,7 +31,9 @@ pub use net::Packet;
 pub use tap::{Caught, TapPoint};
 
 use app::{App, CLIENT};
-use probe::{Off, Probe, Recorder};
+use net::Net;
+use occupancy::Occupancy;
+use probe::{Off, Probe, Recorder, Watchers};
 use tap::Tap;
 use world::World;
 
@@ -58,6 +62,9 @@ pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Failure> {
 /// # Errors
 /// As [`run`].
 pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Result<RunTables, Failure> {
+    if spec.settings.measure.ports {
+        return Ok(watched(spec, None, stop)?.0);
+    }
     let (world, app) = simulate(spec, departures, Off, stop)?;
     finish(spec, app::tables(&world, app.as_ref()))
 }
@@ -67,13 +74,22 @@ pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Re
 /// # Errors
 /// As [`run`].
 pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, Failure> {
-    // Departures are events of their own, so that a queue is seen to shrink as it does.
-    let recorder = Recorder::new(watch, CLIENT);
-    let (world, app) = simulate(spec, Departures::Lazy, recorder, stop)?;
-    let tables = finish(spec, app::tables(&world, app.as_ref()))?;
-    let net = world.net;
-    let (samples, events) = net.probe.rows(&net.fabric, &net.host_of);
+    let (tables, net) = watched(spec, Some(Recorder::new(watch, CLIENT)), stop)?;
+    let rows = net.probe.recorder.map(|recorder| recorder.rows(&net.fabric, &net.host_of));
+    let (samples, events) = rows.unwrap_or_default();
     Ok(RunTables { samples, events, ..tables })
+}
+
+/// Runs one spec with a recorder, where there is one, and what the spec measures of ports.
+fn watched(
+    spec: &RunSpec,
+    recorder: Option<Recorder>,
+    stop: &AtomicBool,
+) -> Result<(RunTables, Net<Watchers>), Failure> {
+    let occupancy = spec.settings.measure.ports.then(Occupancy::default);
+    // Departures are events of their own, so that a queue is seen to shrink as it does.
+    let (world, app) = simulate(spec, Departures::Lazy, Watchers { occupancy, recorder }, stop)?;
+    Ok((finish(spec, app::tables(&world, app.as_ref()))?, world.net))
 }
 
 /// Runs one spec and keeps every packet that crosses the links at a point.
@@ -106,6 +122,7 @@ fn simulate<P: Probe + 'static>(
     let mut world = build::world(spec, departures, probe);
     let mut app = app::new(spec);
     world.run(app.as_mut(), stop)?;
+    world.net.probe.run_ends(world.now);
     Ok((world, app))
 }
 

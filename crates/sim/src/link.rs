@@ -196,6 +196,11 @@ impl Link {
         self.waiting_bytes
     }
 
+    /// When everything that has started will have left.
+    pub fn busy_until(&self) -> Time {
+        Time(self.busy_until)
+    }
+
     pub fn counts(&self) -> Counts {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }

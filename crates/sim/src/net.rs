@@ -154,7 +154,7 @@ impl<P: Probe> Net<P> {
                         self.sacks.free(packet.sack);
                         self.probe.happening(Time(now), Happening::Drop(id, packet.to));
                     }
-                    self.probe.queue(Time(now), id, 0);
+                    self.probe.port(Time(now), id, &self.links[id as usize]);
                 }
             }
             if !matches!(to, State::Rate(_)) {
@@ -202,7 +202,7 @@ impl<P: Probe> Net<P> {
     fn tell(&mut self, now: u64, link: LinkId, to: u32, todo: Todo) {
         match todo {
             Todo::Dropped => self.probe.happening(Time(now), Happening::Drop(link, to)),
-            _ => self.probe.queue(Time(now), link, self.links[link as usize].queue_bytes()),
+            _ => self.probe.port(Time(now), link, &self.links[link as usize]),
         }
     }
 
@@ -222,7 +222,7 @@ impl<P: Probe> Net<P> {
             self.probe.happening(Time(now), Happening::Drop(link, packet.to));
         }
         let (arrives, departs) = self.links[link as usize].depart(now);
-        self.probe.queue(Time(now), link, self.links[link as usize].queue_bytes());
+        self.probe.port(Time(now), link, &self.links[link as usize]);
         self.schedule(link, arrives);
         self.schedule(link, departs);
     }

@@ -8,7 +8,9 @@ use fanin_spec::{EventRow, SampleRow, Watch};
 use fanin_tcp::Block;
 use fanin_units::Time;
 
+use crate::link::Link;
 use crate::net::Packet;
+use crate::occupancy::Occupancy;
 
 /// Something that happens seldom enough to be kept each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +38,8 @@ impl Happening {
 
 /// Is told of what happens.
 pub(crate) trait Probe {
-    /// A port's queue holds so many bytes.
-    fn queue(&mut self, _now: Time, _link: LinkId, _bytes: u64) {}
+    /// A packet came to a port or left it.
+    fn port(&mut self, _now: Time, _id: LinkId, _port: &Link) {}
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: u32, _window: Window) {}
     /// A packet has crossed a link.
@@ -46,6 +48,12 @@ pub(crate) trait Probe {
     fn happening(&mut self, _now: Time, _happening: Happening) {}
     /// Connections stand and the first round begins: times of rounds are counted from here.
     fn rounds_begin(&mut self, _now: Time) {}
+    /// The run ends.
+    fn run_ends(&mut self, _now: Time) {}
+    /// How full ports were, where that is watched.
+    fn occupancy(&self) -> Option<&Occupancy> {
+        None
+    }
     /// An endpoint is none of the workload's own: its windows and happenings are not kept.
     fn beside(&mut self, _endpoint: u32) {}
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
@@ -172,8 +180,9 @@ impl Recorder {
 impl Probe for Recorder {
     const ON: bool = true;
 
-    fn queue(&mut self, now: Time, link: LinkId, bytes: u64) {
-        let Some(step) = self.step_of(now).filter(|_| link == self.client_port) else { return };
+    fn port(&mut self, now: Time, id: LinkId, port: &Link) {
+        let Some(step) = self.step_of(now).filter(|_| id == self.client_port) else { return };
+        let bytes = port.queue_bytes();
         match &mut self.queue {
             Some(peak) if peak.step == step => {
                 peak.largest = peak.largest.max(bytes);
@@ -215,5 +224,61 @@ impl Probe for Recorder {
         self.windows.clear();
         self.samples.clear();
         self.happenings.iter_mut().for_each(|(time, _)| *time = Time::ZERO);
+    }
+}
+
+/// Who watches a run: either of the two, or both.
+pub(crate) struct Watchers {
+    pub occupancy: Option<Occupancy>,
+    pub recorder: Option<Recorder>,
+}
+
+impl Probe for Watchers {
+    const ON: bool = true;
+
+    fn port(&mut self, now: Time, id: LinkId, port: &Link) {
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.port(now, id, port);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.port(now, id, port);
+        }
+    }
+
+    fn window(&mut self, now: Time, endpoint: u32, window: Window) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.window(now, endpoint, window);
+        }
+    }
+
+    fn happening(&mut self, now: Time, happening: Happening) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.happening(now, happening);
+        }
+    }
+
+    fn rounds_begin(&mut self, now: Time) {
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.begin(now);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.rounds_begin(now);
+        }
+    }
+
+    fn run_ends(&mut self, now: Time) {
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.end(now);
+        }
+    }
+
+    fn occupancy(&self) -> Option<&Occupancy> {
+        self.occupancy.as_ref()
+    }
+
+    fn beside(&mut self, endpoint: u32) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.beside(endpoint);
+        }
     }
 }

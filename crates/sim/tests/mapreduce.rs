@@ -129,7 +129,10 @@ fn a_job_that_cannot_end_in_time_says_so() {
 fn no_packet_is_faster_than_its_way_and_measuring_changes_nothing() {
     let (plain, tables) = job(7);
     let measured = RunSpec {
-        settings: fanin_spec::Settings { measure: fanin_spec::Measure { latency: true }, ..plain.settings.clone() },
+        settings: fanin_spec::Settings {
+            measure: fanin_spec::Measure { latency: true, ..plain.settings.measure.clone() },
+            ..plain.settings.clone()
+        },
         ..plain
     };
     let with = run(&measured);

@@ -19,6 +19,7 @@ mod tables;
 mod trees;
 
 pub use changes::{Change, State};
+pub use fanin_fabric::TIERS;
 pub use flows::{Flow, Flows};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
@@ -31,6 +32,6 @@ pub use settings::{
 };
 pub use sizes::Sizes;
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortRow, QueryRow, Row, RunTables,
-    SampleRow, TaskRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
+    RunTables, SampleRow, TaskRow, Totals, unit,
 };

@@ -397,6 +397,8 @@ section! {
     Measure in "measure" {
         /// How long each packet takes from end to end: the table `latency`.
         latency: bool = false,
+        /// How full ports are over time and how busy their links, in `ports` and `port_series`.
+        ports: bool = false,
     }
 }
 

@@ -42,6 +42,7 @@ pub fn unit(name: &str) -> Option<&'static str> {
         "host" | "round" | "seed" | "server" => Some("number"),
         "mbps" => Some("Mbit/s"),
         "ms" => Some("ms"),
+        "ppm" => Some("ppm"),
         "ps" => Some("ps"),
         "s" => Some("s"),
         _ => None,
@@ -210,6 +211,8 @@ table! {
     PortRow in "ports" {
         /// From where to where, such as `switch>client`.
         port: String,
+        /// Its tier in the fabric, such as `host up` or `leaf down`.
+        tier: String,
         /// Packets that the port took.
         packets: u64,
         /// Their bytes on the wire.
@@ -226,6 +229,30 @@ table! {
         marks: u64,
         /// The longest queue; the packet on the wire does not count.
         queue_max_bytes: u64,
+        /// The mean queue over time from the first request to the end; absent, as are the two below, unless measure.ports is on.
+        queue_mean_bytes: Option<u64>,
+        /// The queue's 99th percentile over that time; right to 3 %.
+        queue_p99_bytes: Option<u64>,
+        /// The share of that time for which the link was sending.
+        busy_ppm: Option<u64>,
+    }
+}
+
+table! {
+    /// One port over one of at most 200 equal parts of a run; parts in which it neither queued nor sent are left out.
+    PortPartRow in "port_series" {
+        /// When the part begins.
+        time_ps: u64,
+        /// How long it is, unless the run ends in it.
+        span_ps: u64,
+        /// The port, as in `ports`.
+        port: String,
+        /// Its mean queue over the part.
+        queue_mean_bytes: u64,
+        /// Its longest queue in the part.
+        queue_max_bytes: u64,
+        /// The share of the part for which its link was sending.
+        busy_ppm: u64,
     }
 }
 
@@ -364,6 +391,8 @@ pub struct RunTables {
     pub latency: Vec<LatencyRow>,
     /// One row a port that took or dropped a packet.
     pub ports: Vec<PortRow>,
+    /// Ports over time, where the scenario measures them.
+    pub port_series: Vec<PortPartRow>,
     /// Series that were watched; empty where nothing was.
     pub samples: Vec<SampleRow>,
     /// What happened while it was watched.

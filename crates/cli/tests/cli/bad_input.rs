@@ -9,6 +9,11 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
     let cases: &[(&str, &str)] = &[
         ("[link]\nrte = \"1 Gbit/s\"\n", "my.toml:2: unknown key `link.rte` (did you mean `link.rate`?)"),
         ("[lnk]\n", "my.toml:1: unknown section or key `lnk` (did you mean `link`?)"),
+        ("[measure]\nport = true\n", "my.toml:2: unknown key `measure.port` (did you mean `measure.ports`?)"),
+        (
+            "[measure]\nports = \"all\"\n",
+            "my.toml:2: `measure.ports`: \"all\" is not of that form; right would be true",
+        ),
         ("[link]\nrate = 10\n", "my.toml:2: `link.rate`: 10 is not a value here: its unit is missing; right would be"),
         ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
         ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`: \"-1 Gbit/s\" is not a value here"),

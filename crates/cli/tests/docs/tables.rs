@@ -6,7 +6,8 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FlowRow, LatencyRow, PortRow, QueryRow, Row, SampleRow, TaskRow, Totals, unit,
+    Column, ColumnType, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, SampleRow, TaskRow, Totals,
+    unit,
 };
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ is one; times count from the first request.
 | file | written by |
 | --- | --- |
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
+| `tasks`, `latency`, `port_series` | the same, of a MapReduce job, where `measure.latency` is on, where `measure.ports` is |
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
 | `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
@@ -60,10 +62,27 @@ const COMPARE: Fields = &[
         "One object a scheme and fan-in, as in the table below; points without a finished run are left out.",
     ),
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
+    ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
     ("onset.LABEL", "servers", "The fan-in at which the scheme collapses, or null."),
     ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
     ("engine.cpu_s", "s", "User CPU time of the simulations alone."),
+];
+
+/// The fields of `rows[].tiers[]`.
+const TIERS: Fields = &[
+    ("tier", "text", "The tier, such as `leaf down`: ports from leaf switches to hosts."),
+    ("ports", "count", "Its ports that carried packets, mean over seeds."),
+    ("queue_mean_bytes", "B", "The queue over time, mean over ports and seeds."),
+    ("queue_p99_bytes", "B", "Its 99th percentile over time at the port where that is largest, over all seeds."),
+    ("queue_max_bytes", "B", "The longest queue of any of them, over all seeds."),
+    ("busy_share", "share", "The share of the run for which a link was sending, mean over ports and seeds."),
+    ("busiest_share", "share", "That of the busiest link, over all seeds."),
+    ("wire_bytes", "B", "Bytes that all of them took, mean over seeds, as are the counts below."),
+    ("drops_full", "count", "Packets that found no room, or a link that was down."),
+    ("drops_early", "count", "Packets that the law dropped early."),
+    ("drops_not_ect", "count", "Packets that would have been marked and were not ECN-capable."),
+    ("marks", "count", "Packets marked."),
 ];
 
 const RUN: Fields = &[
@@ -201,6 +220,7 @@ fn page() -> String {
         + &table::<FlowRow>("one row an answer of a server, a line of a list, or a Poisson flow")
         + &table::<QueryRow>("one row a round or query")
         + &table::<PortRow>("one row a port that took or dropped a packet")
+        + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
         + &table::<TaskRow>("one row a task of a MapReduce job")
         + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
@@ -209,6 +229,8 @@ fn page() -> String {
         + &fields(COMPARE)
         + "\n"
         + &summary(true)
+        + "\n"
+        + &fields(TIERS).replacen("field", "field of `rows[].tiers[]`", 1)
         + "\n## `fanin run --json`\n\n"
         + &fields(RUN)
         + "\n"
@@ -297,8 +319,14 @@ fn whatever_is_written_is_documented() {
     let compared = out("compared");
     let object_compare =
         object(&["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--seeds", "2", "--out", &compared]);
-    let rows = of_the_summary().map(|column| column.json).collect();
-    assert_eq!(found(&object_compare), told(COMPARE, &[("rows[]", rows)]));
+    let rows = || of_the_summary().map(|column| column.json).collect();
+    assert_eq!(found(&object_compare), told(COMPARE, &[("rows[]", rows())]));
+
+    let measured = out("measured");
+    let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "measure.ports=true"];
+    let object_measured = object(&[&point[..], &["--out", &measured]].concat());
+    let tiers = TIERS.iter().map(|(path, ..)| *path).collect();
+    assert_eq!(found(&object_measured), told(COMPARE, &[("rows[]", rows()), ("rows[].tiers[]", tiers)]));
 
     let ran = out("ran");
     let object_run =
@@ -313,6 +341,10 @@ fn whatever_is_written_is_documented() {
 
     let tables = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
     assert_eq!(check(&page, Path::new(&compared)), tables(&["flows", "ports", "queries", "slowdown", "summary"]));
+    assert_eq!(
+        check(&page, Path::new(&measured)),
+        tables(&["flows", "port_series", "ports", "queries", "slowdown", "summary"])
+    );
     assert_eq!(
         check(&page, Path::new(&ran)),
         tables(&["events", "flows", "ports", "queries", "samples", "slowdown", "summary"])

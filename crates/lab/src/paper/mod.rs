@@ -19,6 +19,7 @@ mod tables;
 pub use curve::Curve;
 pub use expected::{Changed, Expected};
 pub use file::{Claim, Figure, Paper, PaperProblem, Source};
+pub(crate) use page::DrawnChart;
 pub use reproduce::{Conditions, Mode, Reproduced, Setting, Unreproduced, reproduce};
 pub use scorecard::Scorecard;
 pub use sensitivity::{Sensitivity, sweep};

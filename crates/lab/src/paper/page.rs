@@ -1,5 +1,7 @@
 //! The report of a reproduction: each figure redrawn in the paper's own axes, its claims and their verdicts beside it.
 
+use fanin_spec::{RunSpec, RunTables};
+
 use super::curve::Curve;
 use super::measure::{Measure, Over};
 use super::reproduce::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
@@ -25,8 +27,9 @@ struct Drawn<'a> {
     charts: Vec<DrawnChart<'a>>,
 }
 
-#[derive(serde::Serialize)]
-struct DrawnChart<'a> {
+/// A chart as the page draws it.
+#[derive(Clone, Debug, serde::Serialize)]
+pub(crate) struct DrawnChart<'a> {
     measure: Measure,
     x: &'static str,
     y: String,
@@ -40,7 +43,7 @@ struct DrawnChart<'a> {
 }
 
 /// A curve by columns; `lo` and `hi` are empty where every point is of one run.
-#[derive(serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 struct DrawnCurve<'a> {
     name: &'a str,
     x: Vec<f64>,
@@ -68,13 +71,17 @@ impl<'a> DrawnCurve<'a> {
         drawn
     }
 
+    fn of_one_run(name: &'a str, points: &[(f64, f64)]) -> DrawnCurve<'a> {
+        let (x, y) = thinned(points, f64::INFINITY, MOST_POINTS).into_iter().unzip();
+        DrawnCurve { name, x, y, lo: Vec::new(), hi: Vec::new() }
+    }
+
     fn new(curve: &'a Curve) -> DrawnCurve<'a> {
         let points = &curve.points;
         let name = curve.name.as_str();
         if points.iter().all(|p| p.values.len() == 1) {
             let all: Vec<(f64, f64)> = points.iter().map(|p| (p.x, p.y.mean)).collect();
-            let (x, y) = thinned(&all, f64::INFINITY, MOST_POINTS).into_iter().unzip();
-            return DrawnCurve { name, x, y, lo: Vec::new(), hi: Vec::new() };
+            return DrawnCurve::of_one_run(name, &all);
         }
         DrawnCurve {
             name,
@@ -83,6 +90,25 @@ impl<'a> DrawnCurve<'a> {
             lo: points.iter().map(|p| p.y.lo).collect(),
             hi: points.iter().map(|p| p.y.hi).collect(),
         }
+    }
+}
+
+impl DrawnChart<'static> {
+    /// The tasks at work of a run's job, phase by phase; `None` where there is none.
+    pub(crate) fn of_phases(spec: &RunSpec, tables: &RunTables) -> Option<DrawnChart<'static>> {
+        let curve = |measure: Measure| {
+            let points = measure.series(spec, tables).into_iter().map(|(ms, tasks)| (six_digits(ms), tasks));
+            DrawnCurve::of_one_run(measure.axis(), &points.collect::<Vec<_>>())
+        };
+        (!tables.tasks.is_empty()).then(|| DrawnChart {
+            measure: Measure::Maps,
+            x: Measure::Maps.over_axis(),
+            y: "tasks at work".into(),
+            steps: true,
+            bars: false,
+            ratios: false,
+            curves: [Measure::Maps, Measure::Shuffling, Measure::Reducing].map(curve).to_vec(),
+        })
     }
 }
 

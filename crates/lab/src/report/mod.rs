@@ -5,8 +5,10 @@
 
 mod cdf;
 mod findings;
+mod heat;
 mod html;
 mod page;
+mod phases;
 mod rows;
 #[cfg(test)]
 mod sample;
@@ -23,6 +25,8 @@ use crate::{Broken, Manifest, Outcome, Runner, Summary, setting};
 
 use cdf::Cdf;
 pub use findings::{Finding, Verdict, findings};
+use heat::Heat;
+use phases::Phases;
 use rows::ReportRow;
 use story::Story;
 
@@ -62,6 +66,10 @@ pub struct Report {
     cdfs: Vec<Cdf>,
     /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
     stories: Vec<Story>,
+    /// Phases of the job in the same run of each scheme, where the workload is one.
+    phases: Vec<Phases>,
+    /// Ports over time in that run, where they are measured.
+    heats: Vec<Heat>,
 }
 
 /// A scheme and where it collapses.
@@ -91,13 +99,16 @@ pub fn report(
         .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
         .collect();
     let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
-    let mut stories = Vec::new();
-    // A story is one of rounds at the client.
-    for (label, onset) in summary.onset.0.iter().filter(|_| many_to_one) {
+    let (mut stories, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new());
+    for (label, onset) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
-        if let Some((spec, tables)) = story::choose(&runs, label, &rows, *onset) {
+        let Some((spec, tables)) = story::choose(&runs, label, &rows, *onset) else { continue };
+        // A story is one of rounds at the client.
+        if many_to_one {
             stories.extend(story::tell(runner, spec, tables, stop)?);
         }
+        phases.extend(Phases::new(spec, tables));
+        heats.extend(Heat::new(spec, tables));
     }
     Ok(Report {
         schema: 1,
@@ -120,6 +131,8 @@ pub fn report(
         rows: summary.rows.iter().map(|row| ReportRow::new(row, &runs)).collect(),
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.point.fan_in, &runs)).collect(),
         stories,
+        phases,
+        heats,
     })
 }
 

@@ -29,6 +29,7 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             queue_max_bytes: 65_000,
             jain: Some(1.0),
             slowdown: Vec::new(),
+            tiers: Vec::new(),
         }
     };
     points.iter().map(row).collect()

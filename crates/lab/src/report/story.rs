@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Sub;
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
+use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Settings, Watch};
 use fanin_units::QueueSize;
 
 use super::stall::{Stall, stalls};
@@ -107,6 +107,16 @@ pub(super) fn tell(
     }
 }
 
+/// What a switch port's buffer holds, a packet counted as a full frame.
+pub(super) fn buffer_bytes(settings: &Settings) -> u64 {
+    match settings.switch.buffer {
+        QueueSize::Bytes(bytes) => bytes,
+        QueueSize::Packets(packets) => {
+            u64::from(packets).saturating_mul(settings.tcp.mss.0 + 40 + settings.link.framing.0)
+        }
+    }
+}
+
 /// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
 fn slowest(tables: &RunTables, round: u32, fan_in: u32) -> Vec<u32> {
     let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == round).collect();
@@ -135,10 +145,6 @@ impl Story {
         let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
         let length_us = us(window.to.0);
         let frame = settings.tcp.mss.0 + 40 + settings.link.framing.0;
-        let buffer_bytes = match settings.switch.buffer {
-            QueueSize::Bytes(bytes) => bytes,
-            QueueSize::Packets(packets) => u64::from(packets).saturating_mul(frame),
-        };
         // While the link is busy, its queue moves at least once in the time of a packet.
         let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
         let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame).0.saturating_mul(2));
@@ -184,7 +190,7 @@ impl Story {
             stalled: window.stalls,
             round_ms: first.and_then(|q| q.qct_ps).map(|ps| round_to(ps as f64 / 1e9, 1e-4)),
             buffer: settings.switch.buffer.to_string(),
-            buffer_bytes,
+            buffer_bytes: buffer_bytes(settings),
             mss_bytes: settings.tcp.mss.0,
             queue: Series::new(&queue, us),
             windows,
@@ -327,7 +333,7 @@ where
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{FlowRow, Scheme, Settings, Totals};
+    use fanin_spec::{FlowRow, Scheme, Totals};
 
     use super::super::sample::{Point, rows};
     use super::*;

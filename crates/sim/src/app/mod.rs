@@ -15,6 +15,7 @@ use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, Ru
 use fanin_units::Time;
 
 use crate::link::Link;
+use crate::net::Net;
 use crate::probe::Probe;
 use crate::world::World;
 
@@ -110,7 +111,8 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
     let (flows, queries, tasks, ports) = (record.flows, record.queries, record.tasks, ports(world));
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
-    RunTables { totals, flows, queries, tasks, latency, ports, engine, ..RunTables::default() }
+    let port_series = world.net.probe.occupancy().map_or(Vec::new(), |occupancy| occupancy.rows(&world.net.fabric));
+    RunTables { totals, flows, queries, tasks, latency, ports, port_series, engine, ..RunTables::default() }
 }
 
 /// The longest queue at the port where the workload's bytes come together.
@@ -127,9 +129,12 @@ fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
 }
 
 fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
-    let used = world.net.links.iter().zip(0..).filter(|(link, _)| link.packets + link.counts().drops() > 0);
+    let Net { fabric, links, probe, .. } = &world.net;
+    let used = links.iter().zip(0..).filter(|(link, _)| link.packets + link.counts().drops() > 0);
+    let whole = |id: u32| probe.occupancy().map(|occupancy| occupancy.whole(id));
     let row = |(link, id): (&Link, u32)| PortRow {
-        port: world.net.fabric.link_name(id),
+        port: fabric.link_name(id),
+        tier: fabric.tier(id).into(),
         packets: link.packets,
         wire_bytes: link.wire_bytes,
         drops_full: link.counts().drops_full,
@@ -138,6 +143,9 @@ fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
         drops_down: link.counts().drops_down,
         marks: link.counts().marks,
         queue_max_bytes: link.queue_max_bytes,
+        queue_mean_bytes: whole(id).map(|whole| whole.queue_mean_bytes),
+        queue_p99_bytes: whole(id).map(|whole| whole.queue_p99_bytes),
+        busy_ppm: whole(id).map(|whole| whole.busy_ppm),
     };
     used.map(row).collect()
 }

@@ -1,0 +1,178 @@
+// Ports over time: a row a port under its tier, a column a part of the run, coloured by its queue.
+
+import type uPlot from "uplot";
+import { axis, Chart, drawing, font, type Hover, tooltip } from "./chart";
+import type { Heat, HeatRow, Report, Row, Tier } from "./data";
+import { choice, el, section } from "./dom";
+import { bytes, count, three, tick, time } from "./format";
+import { type Schemes, swatch } from "./schemes";
+import { type Column, sortable } from "./sortable";
+import { colours } from "./theme";
+
+type Queue = "mean_bytes" | "max_bytes";
+
+/** Where the next colour begins, as a share of a switch port's buffer. */
+const STEPS = [0, 0.01, 0.05, 0.2, 0.5, 0.8] as const;
+
+const ROW_HEIGHT = 14;
+/** What is over and under the rows: room, the axis and its label. */
+const AROUND = 60;
+
+/** A map a scheme and the tiers as a table; nothing where ports were not measured. */
+export function heats(report: Report, schemes: Schemes): HTMLElement[] {
+  if (report.rows.every((row) => row.tiers.length === 0)) return [];
+  const guide =
+    "The queues of one run of each scheme, port by port, in the order in which packets come to them. Drag to zoom, double-click to see all.";
+  let queue: Queue = "mean_bytes";
+  const maps = report.heats.map((heat) => ({ heat, chart: map(heat, () => queue) }));
+  const options = [
+    { value: "mean_bytes", label: "mean" },
+    { value: "max_bytes", label: "longest" },
+  ] as const;
+  const switcher = choice("Queue of each part", options, (value) => {
+    queue = value;
+    for (const { chart } of maps) chart.draw();
+  });
+  const articles = maps.map(({ heat, chart }) => {
+    const who = report.many_to_one ? `${heat.fan_in} senders` : `${heat.fan_in + 1} hosts`;
+    const title = el("h3", {}, swatch(schemes, heat.scheme), `${heat.scheme}, ${who}`);
+    const article = el("article", {}, title, el("figure", {}, chart.frame, el("figcaption", {}, caption(heat))));
+    schemes.onChange(() => (article.hidden = !schemes.shows(heat.scheme)));
+    return article;
+  });
+  const key = el("div", { class: "title" }, legend(), switcher);
+  return [section("ports", "Ports over time", el("p", {}, guide), key, ...articles, tiers(report.rows, schemes))];
+}
+
+function caption({ seed, ports, left_out, span_ms, buffer }: Heat): string {
+  const drawn =
+    left_out === 0
+      ? "Every port that carried packets is drawn."
+      : `Of each tier the ports with the largest mean queues, ${ports.length} in all; ${left_out} more carried packets and are left out.`;
+  return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; a switch port’s buffer holds ${buffer}.`;
+}
+
+/** What the colours mean. */
+function legend(): HTMLElement {
+  const percent = (share: number) => `${share * 100}`;
+  const swatches = STEPS.map((from, i) => {
+    const colour = el("i");
+    colour.style.background = `var(--heat-${i})`;
+    const to = STEPS[i + 1];
+    return el("span", {}, colour, to === undefined ? `over ${percent(from)} %` : `to ${percent(to)} %`);
+  });
+  return el("div", { class: "legend heat" }, "Queue, of a switch port’s buffer:", ...swatches);
+}
+
+/** The place of a queue's colour; none where there is no queue. */
+function step(queue: number, heat: Heat): number {
+  return STEPS.filter((from) => queue > from * heat.buffer_bytes).length - 1;
+}
+
+/** The map in words: each tier's port with the longest queue. */
+function says(heat: Heat): string {
+  const longest = new Map<string, { port: string; queue: number; at: number }>();
+  for (const { tier, port, max_bytes } of heat.ports) {
+    const queue = max_bytes.reduce((a, b) => Math.max(a, b), 0);
+    if (queue >= (longest.get(tier)?.queue ?? 0)) longest.set(tier, { port, queue, at: max_bytes.indexOf(queue) });
+  }
+  const words = [...longest].map(([tier, { port, queue, at }]) => `${tier}: ${bytes(queue)} at ${port} about ${time(at * heat.span_ms)}`);
+  return `Queues of ${heat.ports.length} ports over time under ${heat.scheme}. Longest, by tier: ${words.join("; ")}. The table below has every tier.`;
+}
+
+/** Ports, each tier under its name. */
+function rowsOf(heat: Heat): (HeatRow | string)[] {
+  return heat.ports.flatMap((row, i) => (heat.ports[i - 1]?.tier === row.tier ? [row] : [row.tier, row]));
+}
+
+function map(heat: Heat, queue: () => Queue): Chart {
+  const rows = rowsOf(heat);
+  return new Chart(says(heat), rows.length * ROW_HEIGHT + AROUND, () => draw(heat, rows, queue()));
+}
+
+function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
+  const { span_ms, buffer_bytes } = heat;
+  const parts = heat.ports[0]?.mean_bytes.length ?? 0;
+  const of = (value: number) => `${bytes(value)}, ${three((100 * value) / buffer_bytes)} % of the buffer`;
+  const colour = (value: number) => colours().heat[step(value, heat)] ?? "transparent";
+  const hover: Hover = (u) => {
+    const row = rows[Math.floor(u.posToVal(u.cursor.top ?? -1, "y"))];
+    const part = Math.floor(u.posToVal(u.cursor.left ?? 0, "x") / span_ms);
+    if (row === undefined || typeof row === "string") return undefined;
+    const [mean, longest] = [row.mean_bytes[part] ?? 0, row.max_bytes[part] ?? 0];
+    const lines = [
+      { name: "mean queue", value: of(mean), colour: colour(mean) },
+      { name: "longest queue", value: of(longest), colour: colour(longest) },
+      { name: "link busy", value: `${row.busy_percent[part] ?? 0} %`, colour: "transparent" },
+    ];
+    return { title: `${row.port} at ${time(part * span_ms)}`, lines };
+  };
+  const cells = drawing(false, (u, c, ratio) => {
+    const across = (part: number) => Math.round(u.valToPos(part * span_ms, "x", true));
+    const down = (row: number) => Math.round(u.valToPos(row, "y", true));
+    for (const [i, row] of rows.entries()) {
+      if (typeof row === "string") {
+        font(c, ratio, "600");
+        c.fillStyle = colours().text;
+        c.textAlign = "left";
+        c.textBaseline = "bottom";
+        c.fillText(row, u.bbox.left + 2 * ratio, down(i + 1));
+        continue;
+      }
+      for (const [part, value] of row[queue].entries()) {
+        if (value === 0) continue;
+        c.fillStyle = colour(value);
+        c.fillRect(across(part), down(i), across(part + 1) - across(part), down(i + 1) - down(i) - ratio);
+      }
+    }
+  });
+  const ports = rows.flatMap((row, i) => (typeof row === "string" ? [] : [i + 0.5]));
+  const name = (place: number) => (rows[place - 0.5] as HeatRow).port;
+  const widest = heat.ports.reduce((most, { port }) => Math.max(most, port.length), 0);
+  const options: Omit<uPlot.Options, "width" | "height"> = {
+    legend: { show: false },
+    padding: [8, 14, 0, 0],
+    scales: { x: { time: false }, y: { dir: -1, range: () => [0, rows.length] } },
+    axes: [
+      axis({ size: 34, label: "time", values: (_, splits) => splits.map(tick) }),
+      axis({ size: Math.min(7 * widest + 12, 150), grid: { show: false }, splits: () => ports, values: (_, splits) => splits.map(name) }),
+    ],
+    series: [{}, { width: 0, points: { show: false } }],
+    cursor: { drag: { x: true, y: false, dist: 5 }, y: false, points: { show: false } },
+    plugins: [cells, tooltip(hover)],
+  };
+  const data: uPlot.AlignedData = [[0, parts * span_ms], [null, null]];
+  return { options, data };
+}
+
+type TierRow = Tier & { scheme: string; hosts: number };
+
+/** Tiers as a table: what the maps show in figures, over all ports and seeds. */
+function tiers(rows: Row[], schemes: Schemes): HTMLElement {
+  const all = rows.flatMap((row) => row.tiers.map((tier): TierRow => ({ ...tier, scheme: row.scheme, hosts: row.point.fan_in + 1 })));
+  const column = (head: string, key: (row: TierRow) => number, show: (value: number) => string): Column<TierRow> => ({
+    head,
+    key,
+    show: (row) => show(key(row)),
+  });
+  const percent = (share: number) => `${three(share * 100)} %`;
+  const size = (value: number) => bytes(Math.round(value));
+  const columns: Column<TierRow>[] = [
+    { head: "tier", key: (row) => row.tier, show: (row) => row.tier },
+    column("hosts", (row) => row.hosts, String),
+    column("ports", (row) => row.ports, count),
+    column("mean queue", (row) => row.queue_mean_bytes, size),
+    column("p99", (row) => row.queue_p99_bytes, size),
+    column("longest", (row) => row.queue_max_bytes, size),
+    column("busy", (row) => row.busy_share, percent),
+    column("busiest", (row) => row.busiest_share, percent),
+    column("sent", (row) => row.wire_bytes, size),
+    column("drops: full", (row) => row.drops_full, count),
+    column("early", (row) => row.drops_early, count),
+    column("not ECT", (row) => row.drops_not_ect, count),
+    column("marks", (row) => row.marks, count),
+  ];
+  const says =
+    "Ports by tier, all seeds together: means over ports; p99 over time, longest and busiest of the port where they are largest; sums a run. Click a column’s head to sort by it, and again to turn the order.";
+  return sortable("ports", says, all, columns, schemes);
+}
