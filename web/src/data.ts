@@ -32,6 +32,7 @@ export interface Tier {
   drops_full: number;
   drops_early: number;
   drops_not_ect: number;
+  drops_down: number;
   marks: number;
 }
 

@@ -170,6 +170,7 @@ function tiers(rows: Row[], schemes: Schemes): HTMLElement {
     column("drops: full", (row) => row.drops_full, count),
     column("early", (row) => row.drops_early, count),
     column("not ECT", (row) => row.drops_not_ect, count),
+    column("down", (row) => row.drops_down, count),
     column("marks", (row) => row.marks, count),
   ];
   const says =

@@ -99,7 +99,7 @@ pub fn tiers(summary: &Summary) -> String {
             kilobytes(tier.queue_max_bytes as f64),
             three(tier.busy_share * 100.0),
         ];
-        cells.extend([tier.drops_full, tier.drops_early, tier.drops_not_ect, tier.marks].map(count));
+        cells.extend([tier.drops_full, tier.drops_early, tier.drops_not_ect, tier.drops_down, tier.marks].map(count));
         cells
     };
     let lines: Vec<_> = found.iter().map(line).collect();
@@ -109,8 +109,20 @@ pub fn tiers(summary: &Summary) -> String {
     let head = "ports";
     let says =
         "by tier: queue in KB, its mean over ports and time; p99 over time and longest of the port with the largest";
-    let names =
-        ["tier", "hosts", "scheme", "queue", "p99", "longest", "busy, %", "drops: full", "early", "not ECT", "marks"];
+    let names = [
+        "tier",
+        "hosts",
+        "scheme",
+        "queue",
+        "p99",
+        "longest",
+        "busy, %",
+        "drops: full",
+        "early",
+        "not ECT",
+        "down",
+        "marks",
+    ];
     format!("{BOLD}{head}{BOLD:#}{GREY} {says}{GREY:#}\n{}", columns(&names, &lines))
 }
 
@@ -231,6 +243,7 @@ mod tests {
             drops_full: 7.0,
             drops_early: 0.0,
             drops_not_ect: 0.0,
+            drops_down: 0.0,
             marks: 12_345.0,
         };
         for (row, bytes) in summary.rows.iter_mut().zip([30_000, 2_000]) {
@@ -239,8 +252,8 @@ mod tests {
         let plain = anstream::adapter::strip_str(&tiers(&summary)).to_string();
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-        assert_eq!(cells[0], "host up 16 newreno 0 0 0 25.0 7.0 0 0 12k");
-        assert_eq!(cells[3], "switch down 16 dctcp 2.00 4.00 6.00 25.0 7.0 0 0 12k");
+        assert_eq!(cells[0], "host up 16 newreno 0 0 0 25.0 7.0 0 0 0 12k");
+        assert_eq!(cells[3], "switch down 16 dctcp 2.00 4.00 6.00 25.0 7.0 0 0 0 12k");
     }
 
     #[test]

@@ -23,12 +23,14 @@ pub struct Tier {
     pub busiest_share: f64,
     /// Bytes that all of them took, mean over seeds, as are the counts below.
     pub wire_bytes: f64,
-    /// Packets that found no room, or a link that was down.
+    /// Packets that found no room.
     pub drops_full: f64,
     /// Packets that the law dropped early.
     pub drops_early: f64,
     /// Packets that would have been marked and were not ECN-capable.
     pub drops_not_ect: f64,
+    /// Packets that waited as the link failed, or came while it was down.
+    pub drops_down: f64,
     /// Packets marked.
     pub marks: f64,
 }
@@ -63,6 +65,7 @@ fn of_tier(tier: &'static str, runs: &[&RunTables]) -> Option<Tier> {
         drops_full: sum(|port| port.drops_full),
         drops_early: sum(|port| port.drops_early),
         drops_not_ect: sum(|port| port.drops_not_ect),
+        drops_down: sum(|port| port.drops_down),
         marks: sum(|port| port.marks),
     })
 }

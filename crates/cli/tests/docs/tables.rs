@@ -79,9 +79,10 @@ const TIERS: Fields = &[
     ("busy_share", "share", "The share of the run for which a link was sending, mean over ports and seeds."),
     ("busiest_share", "share", "That of the busiest link, over all seeds."),
     ("wire_bytes", "B", "Bytes that all of them took, mean over seeds, as are the counts below."),
-    ("drops_full", "count", "Packets that found no room, or a link that was down."),
+    ("drops_full", "count", "Packets that found no room."),
     ("drops_early", "count", "Packets that the law dropped early."),
     ("drops_not_ect", "count", "Packets that would have been marked and were not ECN-capable."),
+    ("drops_down", "count", "Packets that waited as the link failed, or came while it was down."),
     ("marks", "count", "Packets marked."),
 ];
 
