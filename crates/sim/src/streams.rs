@@ -24,6 +24,8 @@ pub(crate) enum Purpose {
     Placement = 7,
     /// In which order a reduce fetches.
     Task = 8,
+    /// How long a step of a task takes.
+    Step = 9,
 }
 
 /// One stream.
@@ -56,6 +58,13 @@ impl Stream {
         // Above 0 and at most 1, in steps of 2^-53.
         let uniform = ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         Time((-libm::log(uniform) * mean_ps) as u64)
+    }
+
+    /// Log-normal with median 1 and this standard deviation of its logarithm (Box and Muller).
+    pub fn log_normal(&mut self, deviation: f64) -> f64 {
+        let mut uniform = || ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        let (radius, turn) = (libm::sqrt(-2.0 * libm::log(uniform())), uniform());
+        libm::exp(deviation * radius * libm::cos(core::f64::consts::TAU * turn))
     }
 
     /// The generator, for laws that draw.

@@ -146,3 +146,74 @@ fn no_packet_is_faster_than_its_way_and_measuring_changes_nothing() {
         assert!(row.p50_ps <= row.p95_ps && row.p95_ps <= row.p99_ps && row.p99_ps <= row.max_ps, "{row:?}");
     }
 }
+
+/// Two maps of 4 MB and a reduce on one node: no packet is sent, every time is worked out by hand.
+const ONE_NODE: &str = r#"
+    schemes = ["newreno"]
+    [workload]
+    kind = "mapreduce"
+    duration = "100 s"
+    [mapreduce]
+    input = "8 MB"
+    maps = 2
+    reduces = 1
+    replicas = 1
+    heartbeat = "100 ms"
+    heartbeat_spread = "0 s"
+    tasks_per_heartbeat = 2
+    tell = "at-once"
+    slow_start = 0
+    task_start = "50 ms"
+    disk_read = "640 Mbit/s"   # 4 MB: 50 ms
+    disk_write = "320 Mbit/s"  # 4 MB: 100 ms
+    map_rate = "500 Mbit/s"    # 4 MB: 64 ms
+    reduce_rate = "500 Mbit/s" # 8 MB: 128 ms
+"#;
+
+fn ends_ms(text: &str) -> (Vec<u64>, u64) {
+    let tables = run(&spec(text, 1, 1));
+    assert!(tables.flows.is_empty());
+    let ms = |ps: u64| ps / 1_000_000_000;
+    let maps = tasks(&tables, "map").iter().map(|task| ms(task.end_ps.unwrap_or(0))).collect();
+    (maps, ms(tables.queries[0].qct_ps.expect("the job ends")))
+}
+
+#[test]
+fn tasks_of_a_node_have_a_core_each_and_share_its_disk() {
+    // Both maps: 50 ms of start, 100 to read on half a disk, 64 of work, 200 to write. The reduce then reads its parts one
+    // after another (50 + 50), writes and reads them as one (200 + 100), works (128) and writes (200).
+    assert_eq!(ends_ms(ONE_NODE), (vec![414, 414], 414 + 100 + 300 + 128 + 200));
+    // With one map a heartbeat the second starts 100 ms later. It reads alone from 150 to 164, when the first begins to write:
+    // its other 36 ms of reading take 72, to 236. The first then has 64 ms of writing to go, alone, to 300; until then the
+    // second works. Until 400 it shares the disk with the reduce, which reads the first one's part.
+    let one = ONE_NODE.replace("tasks_per_heartbeat = 2", "tasks_per_heartbeat = 1");
+    assert_eq!(ends_ms(&one).0, [300, 450]);
+}
+
+#[test]
+fn a_map_whose_output_is_over_the_sort_buffer_writes_reads_and_writes_it() {
+    let parts = ONE_NODE.replace("task_start", "sort_buffer = \"3999 KB\"\n    task_start");
+    assert_eq!(ends_ms(&parts).0, vec![214 + 2 * (100 + 50 + 100); 2]);
+}
+
+#[test]
+fn reduces_hear_of_a_map_with_its_nodes_next_heartbeat_unless_at_once() {
+    let (_, at_once) = ends_ms(ONE_NODE);
+    let (_, heartbeat) = ends_ms(&ONE_NODE.replace("at-once", "heartbeat"));
+    assert_eq!(heartbeat - at_once, 500 - 414);
+}
+
+#[test]
+fn steps_of_tasks_are_spread_around_their_means() {
+    let text = JOB.replace("task_start", "task_spread = 0.1\n    task_start");
+    let starts = |text: &str| {
+        let tables = run(&spec(text, 12, 1));
+        let works = tables.tasks.iter().filter(|task| task.kind == "map");
+        works.map(|task| task.work_end_ps - task.input_end_ps).collect::<Vec<u64>>()
+    };
+    let (plain, spread) = (starts(JOB), starts(&text));
+    assert!(plain.iter().all(|&time| time == plain[0]));
+    let mean = spread.iter().sum::<u64>() / spread.len() as u64;
+    assert!(mean.abs_diff(plain[0]) < plain[0] / 10, "{mean} against {}", plain[0]);
+    assert!(spread.iter().any(|&time| time > plain[0]) && spread.iter().any(|&time| time < plain[0]));
+}

@@ -182,7 +182,7 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
                 return wrong(&["red.min_th", "red.max_th"], what);
             }
         }
-        if s.red.weight.in_q(16) == 0 && !s.red.instantaneous {
+        if s.red.weight.in_q(32) == 0 && !s.red.instantaneous {
             return wrong(&["red.weight"], "a weight of zero never moves RED's average".into());
         }
     }
@@ -335,7 +335,9 @@ fn mapreduce(s: &Settings) -> Result<(), Wrong> {
         ("mapreduce.output_replicas", m.output_replicas),
         ("mapreduce.map_slots", m.map_slots),
         ("mapreduce.reduce_slots", m.reduce_slots),
+        ("mapreduce.tasks_per_heartbeat", m.tasks_per_heartbeat),
         ("mapreduce.parallel_fetches", m.parallel_fetches),
+        ("mapreduce.fetches_per_node", m.fetches_per_node),
     ] {
         if count == 0 || count > 100_000 {
             return wrong(path, format!("`{path}` of {count}: right would be 1 to 100000"));
@@ -343,6 +345,9 @@ fn mapreduce(s: &Settings) -> Result<(), Wrong> {
     }
     if m.input.0 < u64::from(m.maps) {
         return wrong("mapreduce.input", format!("{} leave less than a byte for each of {} maps", m.input, m.maps));
+    }
+    if s.workload.request.0 == 0 {
+        return wrong("workload.request", "a mapreduce job's nodes ask each other: a request has at least 1 B".into());
     }
     if m.heartbeat == Time::ZERO {
         return wrong("mapreduce.heartbeat", "a heartbeat of 0 s never lets time pass: Hadoop's is 3 s".into());

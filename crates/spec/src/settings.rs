@@ -232,7 +232,7 @@ section! {
         #[only(Barrier, OneShot, WebSearch)]
         block: Optional<Bytes> = Optional::NONE,
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
-        #[only(Barrier, WebSearch)]
+        #[only(Barrier, WebSearch, MapReduce)]
         request: Bytes = Bytes(64),
         /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
@@ -262,6 +262,16 @@ section! {
     }
 }
 
+words! {
+    /// When reduces get to know that a map is done.
+    Tell, "\"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)" {
+        /// With the next heartbeat of its node.
+        Heartbeat = "heartbeat",
+        /// When it is.
+        AtOnce = "at-once",
+    }
+}
+
 section! {
     /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
     MapReduce in "mapreduce" {
@@ -281,18 +291,32 @@ section! {
         reduce_slots: u32 = 2,
         /// How often a node reports and asks for work (Hadoop 1: 3 s and more).
         heartbeat: Time = Time::from_secs(3),
+        /// Nodes' first heartbeats are uniform in 0 up to this; "none": up to a heartbeat.
+        heartbeat_spread: Optional<Time> = Optional::NONE,
+        /// Maps, and as many reduces, that a node is given at most with a heartbeat.
+        tasks_per_heartbeat: u32 = 1,
+        /// When reduces get to know that a map is done.
+        tell: Tell = Tell::Heartbeat,
         /// Share of maps that have to be done before reduces start (Hadoop: mapred.reduce.slowstart.completed.maps).
         slow_start: Share = Share::of(1, 20),
         /// Fetches that a reduce has at once (Hadoop: mapred.reduce.parallel.copies).
         parallel_fetches: u32 = 5,
+        /// Of these, from one node.
+        fetches_per_node: u32 = 1,
         /// Time in which a task's process starts.
         task_start: Time = Time::from_secs(1),
-        /// Rate of a disk, read and written; tasks of a node do not share it.
-        disk_rate: Rate = Rate(640_000_000),
+        /// Rate at which a disk is read; what goes on at once at a node shares its disk.
+        disk_read: Rate = Rate(640_000_000),
+        /// Rate at which it is written.
+        disk_write: Rate = Rate(640_000_000),
+        /// Output of a map up to which it is written once; above, it is written in parts, then read and written as one (Hadoop: io.sort.mb).
+        sort_buffer: Bytes = Bytes(100_000_000),
         /// Input that a map's function takes in.
         map_rate: Rate = Rate(500_000_000),
         /// What a reduce's function takes in.
         reduce_rate: Rate = Rate(500_000_000),
+        /// Steps of tasks take a log-normal time: the standard deviation of its logarithm.
+        task_spread: Share = Share::of(0, 1),
     }
 }
 

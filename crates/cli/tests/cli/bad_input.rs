@@ -51,6 +51,11 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "my.toml:4: `mapreduce.maps` of 0: right would be",
         ),
         ("[workload]\nkind = \"mapreduce\"\n[mapreduce]\nheartbeat = \"0 s\"\n", "my.toml:4: a heartbeat of 0 s"),
+        ("[workload]\nkind = \"mapreduce\"\nrequest = \"0 B\"\n", "my.toml:3: a mapreduce job's nodes ask each other"),
+        (
+            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\ntell = \"never\"\n",
+            "my.toml:4: `mapreduce.tell`: \"never\" is not one of these; right would be \"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)",
+        ),
         ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
     ];
     for (text, told) in cases {

@@ -24,7 +24,7 @@ pub enum Measure {
     RuntimeS,
     /// Payload delivered over that time, by node that works, Mbit/s.
     ThroughputNodeMbps,
-    /// Mean time of a data packet from the sending to the receiving host, us; ACKs do not count.
+    /// Mean time of a packet, ACKs too, from the sending to the receiving host, us.
     LatencyUs,
     /// The share of a MapReduce job's time from its first fetch to its last, per cent.
     ShuffleSharePct,
@@ -94,7 +94,7 @@ impl Measure {
             Measure::Drops => "packets dropped a run",
             Measure::RuntimeS => "run time, s",
             Measure::ThroughputNodeMbps => "throughput a node, Mbit/s",
-            Measure::LatencyUs => "latency a data packet, us",
+            Measure::LatencyUs => "latency a packet, us",
             Measure::ShuffleSharePct => "shuffle's share of the run time, %",
             Measure::ShuffleLoggedPct => "shuffle's share of the run time from the first reduce's start, %",
             Measure::Maps => "maps at work",
@@ -145,9 +145,9 @@ impl Measure {
                 Some(megabits / runtime_s(tables) / f64::from(spec.fan_in))
             }
             Measure::LatencyUs => {
-                let data = || tables.latency.iter().filter(|row| row.what == "data");
-                let packets: u64 = data().map(|row| row.packets).sum();
-                let sum: u128 = data().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
+                let rows = || tables.latency.iter();
+                let packets: u64 = rows().map(|row| row.packets).sum();
+                let sum: u128 = rows().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
                 (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
             }
             Measure::ShuffleSharePct => share_of_runtime(tables, |task| task.shuffle_start_ps),

@@ -1,13 +1,14 @@
 //! A MapReduce job: maps over splits of a replicated file, a shuffle, reduces, a replicated output.
 //!
-//! After MRPerf (Wang, Butt, Pandey and Gupta, MASCOTS 2009) and Hadoop 1: a node asks for work with its heartbeat and gets
-//! at most one map and one reduce; a split is read from the own disk where a replica lies there. What moves between nodes are
-//! packets; disks and processors are delays by bytes and rates, without sharing. Host 0 keeps house: it has no tasks, and its
-//! messages are not simulated.
+//! After MRPerf (Wang, Butt, Pandey and Gupta, MASCOTS 2009) and Hadoop 1: a node asks for work with its heartbeat; a split is
+//! read from the own disk where a replica lies there. A node asks another one for a split or a part of a map's output, which
+//! that one reads from its disk and sends: these are packets. A node's tasks share its disk and have a core each. Host 0 keeps
+//! house: it has no tasks, and its messages are not simulated.
 
-use fanin_spec::{FlowKind, MapReduce as Settings, QueryRow, RunSpec, TaskRow};
+use fanin_spec::{FlowKind, MapReduce as Settings, QueryRow, RunSpec, TaskRow, Tell};
 use fanin_units::{Rate, Time};
 
+use super::disk::Disk;
 use super::transfers::Transfers;
 use super::{App, END, Record, start_background};
 use crate::probe::Probe;
@@ -16,7 +17,7 @@ use crate::world::World;
 
 /// Tokens: tasks' own timers are their numbers; these bits tell the others.
 const HEARTBEAT: u32 = 1 << 30;
-const LOCAL: u32 = 1 << 29;
+const DISK: u32 = 1 << 29;
 const FETCH: u32 = 1 << 28;
 const NUMBER: u32 = FETCH - 1;
 
@@ -57,7 +58,7 @@ struct Task {
 struct Shuffle {
     /// Maps not fetched yet, in the order that it would.
     wanted: Vec<u32>,
-    /// Nodes that it fetches from now: one at a time from each.
+    /// Nodes that it fetches from now, one entry a fetch.
     from: Vec<u32>,
     fetched: u32,
 }
@@ -68,6 +69,17 @@ enum Purposed {
     Split(u32),
     Fetch { reduce: u32, from: u32 },
     Replica(u32),
+}
+
+/// What a node's disk works on.
+#[derive(Clone, Copy)]
+enum DiskJob {
+    /// A step of a task.
+    Step(u32),
+    /// What another node asked for: a transfer.
+    Serve(u32),
+    /// A part of a map's output for a reduce on the same node.
+    Local { reduce: u32, from: u32 },
 }
 
 pub(crate) struct MapReduce {
@@ -86,8 +98,12 @@ pub(crate) struct MapReduce {
     /// By node: slots in use.
     map_slots: Vec<u32>,
     reduce_slots: Vec<u32>,
+    /// By node.
+    disks: Vec<Disk>,
+    disk_jobs: Vec<DiskJob>,
     placement: Stream,
     jitter: Stream,
+    steps: Stream,
     /// Fetches that are put off by their jitter, by token: the reduce, and the node that it fetches from.
     put_off: Vec<(u32, u32)>,
     transfers: Transfers,
@@ -118,8 +134,11 @@ impl MapReduce {
             writing: vec![0; reduces as usize],
             map_slots: vec![0; nodes as usize + 1],
             reduce_slots: vec![0; nodes as usize + 1],
+            disks: vec![Disk::default(); nodes as usize + 1],
+            disk_jobs: Vec::new(),
             placement: Stream::new(spec.seed, Purpose::Placement, 0),
             jitter: Stream::new(spec.seed, Purpose::Start, 0),
+            steps: Stream::new(spec.seed, Purpose::Step, 0),
             put_off: Vec::new(),
             transfers: Transfers::default(),
             purposes: Vec::new(),
@@ -169,27 +188,36 @@ impl MapReduce {
         for map in 0..self.maps {
             let task = &self.tasks[map as usize];
             if task.phase == Phase::Done && task.node == node && !self.available[map as usize] {
-                self.available[map as usize] = true;
-                for reduce in 0..self.shuffles.len() as u32 {
-                    self.fetch(world, reduce);
-                }
+                self.tell(world, map);
             }
         }
-        if self.map_slots[node as usize] < self.settings.map_slots
-            && let Some(map) = self.nearest_map(world, node)
-        {
-            self.map_slots[node as usize] += 1;
-            self.begin(world, map, node);
+        for _ in 0..self.settings.tasks_per_heartbeat {
+            if self.map_slots[node as usize] < self.settings.map_slots
+                && let Some(map) = self.nearest_map(world, node)
+            {
+                self.map_slots[node as usize] += 1;
+                self.begin(world, map, node);
+            }
         }
         let slow_start = self.settings.slow_start.in_q(16) as u64 * u64::from(self.maps);
-        if self.reduce_slots[node as usize] < self.settings.reduce_slots
-            && u64::from(self.done_maps) << 16 >= slow_start
-            && let Some(reduce) = self.waiting_reduce()
-        {
-            self.reduce_slots[node as usize] += 1;
-            self.begin(world, reduce, node);
+        for _ in 0..self.settings.tasks_per_heartbeat {
+            if self.reduce_slots[node as usize] < self.settings.reduce_slots
+                && u64::from(self.done_maps) << 16 >= slow_start
+                && let Some(reduce) = self.waiting_reduce()
+            {
+                self.reduce_slots[node as usize] += 1;
+                self.begin(world, reduce, node);
+            }
         }
         world.after(self.settings.heartbeat, HEARTBEAT | node);
+    }
+
+    /// Reduces get to know that a map is done.
+    fn tell<P: Probe>(&mut self, world: &mut World<P>, map: u32) {
+        self.available[map as usize] = true;
+        for reduce in 0..self.shuffles.len() as u32 {
+            self.fetch(world, reduce);
+        }
     }
 
     /// The waiting map whose split lies nearest: on the node, in its rack, anywhere.
@@ -213,7 +241,16 @@ impl MapReduce {
         let task = &mut self.tasks[number as usize];
         (task.node, task.phase) = (node, Phase::Starting);
         (task.row.node, task.row.start_ps) = (node, world.now.0);
-        world.after(self.settings.task_start, number);
+        let start = self.spread(self.settings.task_start);
+        world.after(start, number);
+    }
+
+    /// A step's time, log-normal around `mean`.
+    fn spread(&mut self, mean: Time) -> Time {
+        match self.settings.task_spread.as_f64() {
+            0.0 => mean,
+            deviation => Time((mean.0 as f64 * self.steps.log_normal(deviation)) as u64),
+        }
     }
 
     /// A task's timer is due: its next phase.
@@ -231,13 +268,20 @@ impl MapReduce {
             }
             Phase::Mapping => {
                 task.row.work_end_ps = world.now.0;
-                self.work(world, number, Phase::Spilling, self.split(), self.settings.disk_rate);
+                let bytes = self.split();
+                let once = self.writing_time(bytes);
+                let merge =
+                    if bytes > self.settings.sort_buffer.0 { self.reading_time(bytes) + once } else { Time::ZERO };
+                self.use_disk(world, number, Phase::Spilling, once + merge);
             }
             Phase::Spilling => {
                 let node = task.node;
                 self.finish(world, number);
                 self.done_maps += 1;
                 self.map_slots[node as usize] -= 1;
+                if self.settings.tell == Tell::AtOnce {
+                    self.tell(world, number);
+                }
             }
             Phase::Merging => {
                 let bytes = self.part() * u64::from(self.maps);
@@ -252,22 +296,68 @@ impl MapReduce {
         }
     }
 
-    /// A delay by bytes and rate.
+    /// A core works on a task.
     fn work<P: Probe>(&mut self, world: &mut World<P>, number: u32, phase: Phase, bytes: u64, rate: Rate) {
         self.tasks[number as usize].phase = phase;
-        world.after(rate.time_for(bytes), number);
+        let time = self.spread(rate.time_for(bytes));
+        world.after(time, number);
+    }
+
+    fn reading_time(&self, bytes: u64) -> Time {
+        self.settings.disk_read.time_for(bytes)
+    }
+
+    fn writing_time(&self, bytes: u64) -> Time {
+        self.settings.disk_write.time_for(bytes)
+    }
+
+    /// A task's next step is its disk's.
+    fn use_disk<P: Probe>(&mut self, world: &mut World<P>, number: u32, phase: Phase, work: Time) {
+        let task = &mut self.tasks[number as usize];
+        task.phase = phase;
+        let node = task.node;
+        self.queue_at_disk(world, node, work, DiskJob::Step(number));
+    }
+
+    fn queue_at_disk<P: Probe>(&mut self, world: &mut World<P>, node: u32, work: Time, job: DiskJob) {
+        let work = self.spread(work);
+        self.disk_jobs.push(job);
+        self.disks[node as usize].start(world.now, work, self.disk_jobs.len() as u32 - 1);
+        self.await_disk(world, node);
+    }
+
+    /// A timer that comes too early, since more was begun meanwhile, finds nothing done.
+    fn await_disk<P: Probe>(&self, world: &mut World<P>, node: u32) {
+        if let Some(due) = self.disks[node as usize].due() {
+            world.after(due.since(world.now), DISK | node);
+        }
+    }
+
+    fn look_at_disk<P: Probe>(&mut self, world: &mut World<P>, node: u32) {
+        let mut any = false;
+        while let Some(job) = self.disks[node as usize].done(world.now) {
+            any = true;
+            match self.disk_jobs[job as usize] {
+                DiskJob::Step(task) => self.advance(world, task),
+                DiskJob::Serve(transfer) => self.transfers.answer(world, transfer),
+                DiskJob::Local { reduce, from } => self.fetched(world, reduce, from),
+            }
+        }
+        if any {
+            self.await_disk(world, node);
+        }
     }
 
     fn read<P: Probe>(&mut self, world: &mut World<P>, map: u32) {
         let node = self.tasks[map as usize].node;
         let holders = &self.replicas[map as usize];
         if holders.contains(&node) {
-            return self.work(world, map, Phase::Reading, self.split(), self.settings.disk_rate);
+            return self.use_disk(world, map, Phase::Reading, self.reading_time(self.split()));
         }
         let near = holders.iter().copied().find(|&holder| world.rack(holder) == world.rack(node));
         let holder = near.unwrap_or(holders[0]);
         self.tasks[map as usize].phase = Phase::Reading;
-        self.send(world, FlowKind::Split, (holder, node), self.split(), Purposed::Split(map));
+        self.ask(world, FlowKind::Split, (holder, node), self.split(), Purposed::Split(map));
     }
 
     /// Starts as many of a reduce's fetches as it may have.
@@ -279,8 +369,11 @@ impl MapReduce {
         let node = self.tasks[task as usize].node;
         while (self.shuffles[reduce as usize].from.len() as u32) < self.settings.parallel_fetches {
             let shuffle = &self.shuffles[reduce as usize];
-            let ready =
-                |&map: &u32| self.available[map as usize] && !shuffle.from.contains(&self.tasks[map as usize].node);
+            let ready = |&map: &u32| {
+                let node = self.tasks[map as usize].node;
+                let own = shuffle.from.iter().filter(|&&from| from == node).count() as u32;
+                self.available[map as usize] && own < self.settings.fetches_per_node
+            };
             let Some(place) = shuffle.wanted.iter().position(ready) else { break };
             let from = self.tasks[shuffle.wanted[place] as usize].node;
             let shuffle = &mut self.shuffles[reduce as usize];
@@ -291,7 +384,7 @@ impl MapReduce {
                 row.shuffle_start_ps = Some(world.now.0);
             }
             if from == node {
-                world.after(self.settings.disk_rate.time_for(self.part()), LOCAL | reduce);
+                self.queue_at_disk(world, node, self.reading_time(self.part()), DiskJob::Local { reduce, from });
                 continue;
             }
             let jitter = self.jitter.up_to(world.spec.settings.workload.start_jitter);
@@ -304,15 +397,25 @@ impl MapReduce {
         }
     }
 
-    /// The node sends the reduce its part of a map's output.
+    /// A reduce asks a node for its part of a map's output.
     fn request<P: Probe>(&mut self, world: &mut World<P>, reduce: u32, from: u32) {
         let node = self.tasks[(self.maps + reduce) as usize].node;
-        self.send(world, FlowKind::Fetch, (from, node), self.part(), Purposed::Fetch { reduce, from });
+        self.ask(world, FlowKind::Fetch, (from, node), self.part(), Purposed::Fetch { reduce, from });
+    }
+
+    /// A node was asked for something: it reads that from its disk.
+    fn serve<P: Probe>(&mut self, world: &mut World<P>, number: u32) {
+        let (bytes, node) = match self.purposes[number as usize] {
+            Purposed::Split(_) => (self.split(), self.transfers.sender(number)),
+            Purposed::Fetch { from, .. } => (self.part(), from),
+            Purposed::Replica(_) => return,
+        };
+        self.queue_at_disk(world, node, self.reading_time(bytes), DiskJob::Serve(number));
     }
 
     fn fetched<P: Probe>(&mut self, world: &mut World<P>, reduce: u32, from: u32) {
         let shuffle = &mut self.shuffles[reduce as usize];
-        shuffle.from.retain(|&node| node != from);
+        shuffle.from.swap_remove(shuffle.from.iter().position(|&node| node == from).unwrap_or(0));
         shuffle.fetched += 1;
         if shuffle.fetched < self.maps {
             return self.fetch(world, reduce);
@@ -320,7 +423,7 @@ impl MapReduce {
         let task = self.maps + reduce;
         self.tasks[task as usize].row.input_end_ps = world.now.0;
         let bytes = self.part() * u64::from(self.maps);
-        self.work(world, task, Phase::Merging, bytes, self.settings.disk_rate);
+        self.use_disk(world, task, Phase::Merging, self.writing_time(bytes) + self.reading_time(bytes));
     }
 
     /// The output goes to the own disk and to its replicas, all at once.
@@ -329,11 +432,12 @@ impl MapReduce {
         let bytes = self.part() * u64::from(self.maps);
         let others = self.settings.output_replicas.min(self.nodes) - 1;
         self.writing[reduce as usize] = 1 + others;
-        self.work(world, number, Phase::Writing, bytes, self.settings.disk_rate);
+        self.use_disk(world, number, Phase::Writing, self.writing_time(bytes));
         for _ in 0..others {
             let other = self.placement.below(self.nodes - 1) + 1;
             let to = if other < node { other } else { other + 1 };
-            self.send(world, FlowKind::Replica, (node, to), bytes, Purposed::Replica(number));
+            self.purposes.push(Purposed::Replica(number));
+            self.transfers.start(world, FlowKind::Replica, (node, to), bytes);
         }
     }
 
@@ -360,9 +464,10 @@ impl MapReduce {
         task.row.end_ps = Some(world.now.0);
     }
 
-    fn send<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, way: (u32, u32), bytes: u64, what: Purposed) {
+    fn ask<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, way: (u32, u32), bytes: u64, what: Purposed) {
         self.purposes.push(what);
-        self.transfers.start(world, kind, way, bytes);
+        let request = world.spec.settings.workload.request.0;
+        self.transfers.ask(world, kind, way, bytes, request);
     }
 }
 
@@ -385,7 +490,8 @@ impl<P: Probe> App<P> for MapReduce {
             self.replicas.push(replicas);
         }
         for node in 1..=self.nodes {
-            let first = Stream::new(world.spec.seed, Purpose::Start, node).up_to(self.settings.heartbeat);
+            let spread = self.settings.heartbeat_spread.0.unwrap_or(self.settings.heartbeat);
+            let first = Stream::new(world.spec.seed, Purpose::Start, node).up_to(spread);
             world.after(first, HEARTBEAT | node);
         }
     }
@@ -393,7 +499,11 @@ impl<P: Probe> App<P> for MapReduce {
     fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
     fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        let number = self.transfers.end(world, endpoint);
+        let (number, receives) = self.transfers.at(endpoint);
+        if !receives {
+            return self.serve(world, number);
+        }
+        self.transfers.end(world, endpoint);
         match self.purposes[number as usize] {
             Purposed::Split(map) => self.advance(world, map),
             Purposed::Fetch { reduce, from } => self.fetched(world, reduce, from),
@@ -409,11 +519,7 @@ impl<P: Probe> App<P> for MapReduce {
         match token {
             END => world.done = true,
             token if token & HEARTBEAT != 0 => self.heartbeat(world, token & NUMBER),
-            token if token & LOCAL != 0 => {
-                let reduce = token & NUMBER;
-                let node = self.tasks[(self.maps + reduce) as usize].node;
-                self.fetched(world, reduce, node);
-            }
+            token if token & DISK != 0 => self.look_at_disk(world, token & NUMBER),
             token if token & FETCH != 0 => {
                 let (reduce, from) = self.put_off[(token & NUMBER) as usize];
                 self.request(world, reduce, from);

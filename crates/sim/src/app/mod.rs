@@ -2,6 +2,7 @@
 
 mod barrier;
 mod beside;
+mod disk;
 mod listed;
 mod long;
 mod mapreduce;

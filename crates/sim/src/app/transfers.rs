@@ -9,7 +9,7 @@ use crate::world::World;
 #[derive(Default)]
 pub(crate) struct Transfers {
     rows: Vec<FlowRow>,
-    /// The receiving endpoint of each.
+    /// The receiving endpoint of each; the other end of its connection has the number beside it.
     receivers: Vec<u32>,
     /// The flow of each connection, by half an endpoint's number; `NONE` for connections of others.
     of: Vec<u32>,
@@ -21,16 +21,46 @@ const NONE: u32 = u32::MAX;
 
 impl Transfers {
     /// Starts a flow: the sender opens a connection, sends, and closes it.
-    pub fn start<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, (from, to): (u32, u32), bytes: u64) {
+    pub fn start<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, way: (u32, u32), bytes: u64) {
+        let connection = world.connect(way.0, way.1);
+        self.add(world, kind, way, bytes, (connection.opener, connection.answerer));
+        world.write(connection.opener, bytes);
+        world.close(connection.opener);
+    }
+
+    /// Asks for a flow: the receiver opens a connection and sends a request; [`Transfers::answer`] sends what it asks for.
+    pub fn ask<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, way: (u32, u32), bytes: u64, request: u64) {
+        let connection = world.connect(way.1, way.0);
+        self.add(world, kind, way, bytes, (connection.answerer, connection.opener));
+        world.wake_at(connection.answerer, request);
+        world.write(connection.opener, request);
+    }
+
+    /// Sends what was asked for: the flow begins.
+    pub fn answer<P: Probe>(&mut self, world: &mut World<P>, number: u32) {
+        let row = &mut self.rows[number as usize];
+        row.start_ps = world.now.0;
+        let sender = self.receivers[number as usize] ^ 1;
+        world.write(sender, row.payload_bytes);
+        world.close(sender);
+    }
+
+    fn add<P: Probe>(
+        &mut self,
+        world: &mut World<P>,
+        kind: FlowKind,
+        (from, to): (u32, u32),
+        bytes: u64,
+        (sender, receiver): (u32, u32),
+    ) {
         let ideal = world.ideal(from, to, bytes);
-        let connection = world.connect(from, to);
         if let Some(latencies) = &mut world.latencies {
-            latencies.classify(connection.opener, kind);
+            latencies.classify(sender, kind);
         }
         let number = self.rows.len() as u32;
-        self.of.resize(connection.opener as usize / 2 + 1, NONE);
-        self.of[connection.opener as usize / 2] = number;
-        self.receivers.push(connection.answerer);
+        self.of.resize(sender as usize / 2 + 1, NONE);
+        self.of[sender as usize / 2] = number;
+        self.receivers.push(receiver);
         self.rows.push(FlowRow {
             round: number,
             server: from,
@@ -44,12 +74,21 @@ impl Transfers {
         });
         self.missing += 1;
         if kind == FlowKind::Beside {
-            world.net.probe.beside(connection.opener);
-            world.net.probe.beside(connection.answerer);
+            world.net.probe.beside(sender);
+            world.net.probe.beside(receiver);
         }
-        world.wake_at(connection.answerer, bytes);
-        world.write(connection.opener, bytes);
-        world.close(connection.opener);
+        world.wake_at(receiver, bytes);
+    }
+
+    /// The host that a flow comes from.
+    pub fn sender(&self, number: u32) -> u32 {
+        self.rows[number as usize].from_host
+    }
+
+    /// The flow that an endpoint belongs to, and whether it receives it.
+    pub fn at(&self, endpoint: u32) -> (u32, bool) {
+        let number = self.of[endpoint as usize / 2];
+        (number, self.receivers[number as usize] == endpoint)
     }
 
     /// Whether an endpoint is one of these flows'.

@@ -1,0 +1,92 @@
+//! A disk that everything on a node shares evenly, as MRPerf has it.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fanin_units::Time;
+
+/// Reads and writes under way, each known by a number of its user.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Disk {
+    /// What each would have been given of the disk's time when it is done, soonest first.
+    ends: BinaryHeap<Reverse<(Time, u32)>>,
+    /// What each one that is under way from the beginning would have been given so far.
+    given: Time,
+    /// When that was worked out.
+    at: Time,
+}
+
+impl Disk {
+    /// Something begins that takes the disk alone `work`.
+    pub fn start(&mut self, now: Time, work: Time, job: u32) {
+        self.advance(now);
+        self.ends.push(Reverse((self.given + work, job)));
+    }
+
+    /// When the next one is done, unless another begins before.
+    pub fn due(&self) -> Option<Time> {
+        let Reverse((end, _)) = self.ends.peek()?;
+        Some(self.at + Time(end.since(self.given).0 * self.ends.len() as u64))
+    }
+
+    /// Takes one that is done.
+    pub fn done(&mut self, now: Time) -> Option<u32> {
+        self.advance(now);
+        let Reverse((end, job)) = *self.ends.peek()?;
+        (end <= self.given).then(|| {
+            self.ends.pop();
+            job
+        })
+    }
+
+    fn advance(&mut self, now: Time) {
+        let Some(sharing) = u64::try_from(self.ends.len()).ok().filter(|&n| n > 0) else {
+            self.at = now;
+            return;
+        };
+        // What does not divide evenly is given the next time.
+        let each = now.since(self.at).0 / sharing;
+        self.given = self.given + Time(each);
+        self.at = self.at + Time(each * sharing);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_under_way_at_once_shares_the_disk_evenly() {
+        let at = Time::from_micros;
+        let mut disk = Disk::default();
+        assert_eq!(disk.due(), None);
+        disk.start(at(0), at(100), 1);
+        assert_eq!(disk.due(), Some(at(100)));
+        // At 40 us the first has 60 to go; with a second of 20 it gets half: the second is done at 80, the first has 40 to
+        // go then, alone.
+        disk.start(at(40), at(20), 2);
+        assert_eq!(disk.due(), Some(at(80)));
+        assert_eq!(disk.done(at(79)), None);
+        assert_eq!((disk.done(at(80)), disk.done(at(80))), (Some(2), None));
+        assert_eq!(disk.due(), Some(at(120)));
+        assert_eq!(disk.done(at(120)), Some(1));
+        assert_eq!(disk.due(), None);
+        // After a pause it counts from its beginning.
+        disk.start(at(500), at(7), 3);
+        assert_eq!(disk.due(), Some(at(507)));
+    }
+
+    #[test]
+    fn time_that_does_not_divide_evenly_is_not_lost() {
+        let mut disk = Disk::default();
+        for job in 0..3 {
+            disk.start(Time(0), Time(1000), job);
+        }
+        for now in 1..3000 {
+            assert_eq!(disk.done(Time(now)), None, "at {now} ps");
+        }
+        assert_eq!(disk.due(), Some(Time(3000)));
+        let done: Vec<u32> = std::iter::from_fn(|| disk.done(Time(3000))).collect();
+        assert_eq!(done, [0, 1, 2]);
+    }
+}
