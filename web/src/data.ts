@@ -20,6 +20,12 @@ export interface Slowdown {
   p99: number | null;
 }
 
+export interface Service {
+  queries: number;
+  unfinished: number;
+  qct_ms: Spread;
+}
+
 export interface Tier {
   tier: string;
   ports: number;
@@ -53,6 +59,7 @@ export interface Row {
   jain: number | null;
   slowdown: Slowdown[];
   tiers: Tier[];
+  service: Service | null;
   qct_ms_over_seeds: { p50: [number, number] | null; p99: [number, number] | null };
 }
 

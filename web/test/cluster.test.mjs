@@ -50,6 +50,13 @@ describe("the report of a cluster whose ports are measured", { skip: missing ?? 
     assert.ok(!(await hovered(page, article.locator(".u-over"), 0.1)).includes("maps at work"));
   });
 
+  it("has the times of the service's queries, a row a scheme", async (t) => {
+    const { page } = await opened(t);
+    const rows = await part(page, "service").locator("tbody tr").allInnerTexts();
+    assert.equal(rows.length, 2);
+    for (const row of rows) assert.match(row, /40\s+\d+\s+\d+(\s+[\d.]+ m?s){4}$/);
+  });
+
   it("says port, time and queue where the mouse is", async (t) => {
     const { page } = await opened(t);
     for (const number of [0, 12]) {

@@ -13,7 +13,7 @@ use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
-use crate::spread::{latency, overview, slowdown, tiers};
+use crate::spread::{latency, overview, service, slowdown, tiers};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
@@ -41,6 +41,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
             false => parts.push(overview(&loaded.contenders, &summary)),
         }
         parts.push(slowdown(&summary, width));
+        parts.push(service(&summary));
         parts.push(latency(&specs, &outcome.runs));
         parts.push(tiers(&summary));
         parts.push(verdicts(&loaded.contenders, &summary, width));

@@ -43,5 +43,6 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         jain: Some(1.0),
         slowdown: Vec::new(),
         tiers: Vec::new(),
+        service: None,
     }
 }

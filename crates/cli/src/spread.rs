@@ -82,6 +82,29 @@ pub fn latency(specs: &[RunSpec], runs: &[Option<Done>]) -> String {
     format!("{BOLD}{head}{BOLD:#}{GREY} of data packets, from host to host{GREY:#}\n{table}")
 }
 
+/// The service beside the workload, where there is one: a line a scheme.
+pub fn service(summary: &Summary) -> String {
+    let line = |row: &SummaryRow| {
+        let service = row.service?;
+        let times = [service.qct_ms.mean, service.qct_ms.p50, service.qct_ms.p99, service.qct_ms.max];
+        let mut cells = vec![
+            (row.point.fan_in + 1).to_string(),
+            clean(&row.scheme),
+            count(service.queries),
+            count(service.unfinished),
+        ];
+        cells.extend(times.map(|ms| ms.map_or("none".into(), time)));
+        Some(cells)
+    };
+    let lines: Vec<_> = summary.rows.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let head = "service";
+    let table = columns(&["hosts", "scheme", "queries", "cut off", "mean", "p50", "p99", "longest"], &lines);
+    format!("{BOLD}{head}{BOLD:#}{GREY} beside the workload: times of its queries{GREY:#}\n{table}")
+}
+
 /// Ports by tier, where they were measured: a line a tier and scheme, so that schemes stand under each other.
 pub fn tiers(summary: &Summary) -> String {
     let mut found: Vec<(&SummaryRow, &Tier)> =

@@ -62,6 +62,19 @@ pub struct SummaryRow {
     pub slowdown: Vec<Slowdown>,
     /// Ports by tier, where the scenario measures them.
     pub tiers: Vec<Tier>,
+    /// The service beside the workload, where there is one.
+    pub service: Option<Service>,
+}
+
+/// Queries of the service beside a workload.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Service {
+    /// Those that were asked, mean over seeds.
+    pub queries: f64,
+    /// Of these, those that the run's end cut off.
+    pub unfinished: f64,
+    /// The others' completion times in ms, pooled over seeds.
+    pub qct_ms: Spread,
 }
 
 impl SummaryRow {
@@ -175,6 +188,17 @@ fn row(label: &str, fan_in: u32, runs: &[&RunTables]) -> Option<SummaryRow> {
         jain: stats::mean(&jains).map(six_digits),
         slowdown: slowdowns(runs),
         tiers: tiers(runs),
+        service: service(runs),
+    })
+}
+
+fn service(runs: &[&RunTables]) -> Option<Service> {
+    let times: Vec<Option<u64>> = runs.iter().flat_map(|run| run.service.iter().map(|query| query.qct_ps)).collect();
+    let a_run = |count: usize| six_digits(count as f64 / runs.len() as f64);
+    (!times.is_empty()).then(|| Service {
+        queries: a_run(times.len()),
+        unfinished: a_run(times.iter().filter(|time| time.is_none()).count()),
+        qct_ms: spread(times.iter().flatten().copied().collect()),
     })
 }
 

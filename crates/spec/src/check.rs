@@ -269,6 +269,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
         );
     }
     flows(s)?;
+    service(s)?;
     if w.kind == Kind::MapReduce {
         mapreduce(s)?;
     }
@@ -323,6 +324,34 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         ),
         _ => Ok(()),
     }
+}
+
+/// The query service beside the workload.
+fn service(s: &Settings) -> Result<(), Wrong> {
+    let wrong = |path: &'static str, what: String| Err(Wrong { paths: vec![path], what });
+    let v = &s.service;
+    let Some(rate) = v.queries_per_s.0 else { return Ok(()) };
+    if rate == 0 {
+        return wrong(
+            "service.queries_per_s",
+            "a service of no queries: right would be 1 and more, or \"none\"".into(),
+        );
+    }
+    if s.workload.kind == Kind::Poisson {
+        let what = "a poisson workload has no service beside it: set `workload.load` beside another workload";
+        return wrong("service.queries_per_s", what.into());
+    }
+    let least = s.sweep.fan_in[0];
+    if v.fan_out == 0 || v.fan_out > least {
+        let what = format!("a query cannot ask {} of {least} other hosts: right would be 1 to {least}", v.fan_out);
+        return wrong("service.fan_out", what);
+    }
+    for (path, bytes) in [("service.answer", v.answer), ("service.request", v.request)] {
+        if bytes.0 == 0 {
+            return wrong(path, format!("`{path}` of 0 B: right would be at least 1 B"));
+        }
+    }
+    Ok(())
 }
 
 fn mapreduce(s: &Settings) -> Result<(), Wrong> {

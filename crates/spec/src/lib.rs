@@ -28,10 +28,11 @@ pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
-    MapReduce, Measure, NewReno, Offer, Placement, Red, RtoFloor, Run, Settings, Sweep, Switch, Tcp, Tell, Workload,
+    MapReduce, Measure, NewReno, Offer, Placement, Red, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp, Tell,
+    Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
-    RunTables, SampleRow, TaskRow, Totals, unit,
+    RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };

@@ -262,6 +262,21 @@ section! {
     }
 }
 
+section! {
+    /// A query service beside the workload, from its beginning to its end: at random times a random host asks others over
+    /// connections of their own, and waits for all answers.
+    Service in "service" {
+        /// Queries a second, of all hosts together; "none": there is no service.
+        queries_per_s: Optional<u32> = Optional::NONE,
+        /// How many hosts a query asks.
+        fan_out: u32 = 20,
+        /// What each of them answers, at once.
+        answer: Bytes = Bytes(2_000),
+        /// Size of a request.
+        request: Bytes = Bytes(64),
+    }
+}
+
 words! {
     /// When reduces get to know that a map is done.
     Tell, "\"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)" {
@@ -495,6 +510,7 @@ settings! {
     tcp: Tcp,
     workload: Workload,
     mapreduce: MapReduce,
+    service: Service,
     measure: Measure,
     sweep: Sweep,
     run: Run,

@@ -128,6 +128,8 @@ pub enum FlowKind {
     Fetch,
     /// A replica of a reduce's output.
     Replica,
+    /// An answer to a query of the service.
+    Query,
 }
 
 impl FlowKind {
@@ -142,6 +144,7 @@ impl FlowKind {
             FlowKind::Split => "split",
             FlowKind::Fetch => "fetch",
             FlowKind::Replica => "replica",
+            FlowKind::Query => "query",
         }
     }
 }
@@ -203,6 +206,20 @@ table! {
         qct_ps: Option<u64>,
         /// Retransmission timeouts that fired meanwhile.
         timeouts: u64,
+    }
+}
+
+table! {
+    /// One query of the service beside a workload: all its hosts' answers.
+    ServiceRow in "service" {
+        /// Counted from zero.
+        query: u32,
+        /// The host that asks; 0 is the client.
+        from_host: u32,
+        /// When it asks, from the workload's beginning.
+        start_ps: u64,
+        /// From then to the last byte of the last answer; absent where the run ended first.
+        qct_ps: Option<u64>,
     }
 }
 
@@ -387,6 +404,8 @@ pub struct RunTables {
     pub queries: Vec<QueryRow>,
     /// One row a task of a MapReduce job; empty of other workloads.
     pub tasks: Vec<TaskRow>,
+    /// One row a query of the service beside the workload, where there is one.
+    pub service: Vec<ServiceRow>,
     /// One row a class of packets, where the scenario measures latency.
     pub latency: Vec<LatencyRow>,
     /// One row a port that took or dropped a packet.

@@ -56,6 +56,12 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "[workload]\nkind = \"mapreduce\"\n[mapreduce]\ntell = \"never\"\n",
             "my.toml:4: `mapreduce.tell`: \"never\" is not one of these; right would be \"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)",
         ),
+        ("[service]\nqueries_per_s = 0\n", "my.toml:2: a service of no queries: right would be 1 and more"),
+        (
+            "[service]\nqueries_per_s = 9\nfan_out = 200\n[sweep]\nfan_in = [16]\n",
+            "my.toml:3: a query cannot ask 200 of 16 other hosts: right would be 1 to 16",
+        ),
+        ("[service]\nqueries_per_s = 9\nfan_out = 2\nanswer = \"0 B\"\n", "my.toml:4: `service.answer` of 0 B"),
         ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
     ];
     for (text, told) in cases {

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, SampleRow, TaskRow, Totals,
-    unit,
+    Column, ColumnType, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, SampleRow, ServiceRow,
+    TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -63,6 +63,7 @@ const COMPARE: Fields = &[
     ),
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
+    ("rows[].service", "object", "The service beside the workload, as below; null where there is none."),
     ("onset.LABEL", "servers", "The fan-in at which the scheme collapses, or null."),
     ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
@@ -84,6 +85,18 @@ const TIERS: Fields = &[
     ("drops_not_ect", "count", "Packets that would have been marked and were not ECN-capable."),
     ("drops_down", "count", "Packets that waited as the link failed, or came while it was down."),
     ("marks", "count", "Packets marked."),
+];
+
+/// The fields of `rows[].service`.
+const SERVICE: Fields = &[
+    ("queries", "count", "Queries that were asked, mean over seeds."),
+    ("unfinished", "count", "Of these, those that the run's end cut off."),
+    ("qct_ms.mean", "ms", "From a query's start to its last answer, pooled over seeds: mean."),
+    ("qct_ms.p50", "ms", "Median."),
+    ("qct_ms.p95", "ms", "95th percentile."),
+    ("qct_ms.p99", "ms", "99th percentile."),
+    ("qct_ms.p999", "ms", "99.9th percentile."),
+    ("qct_ms.max", "ms", "The longest."),
 ];
 
 const RUN: Fields = &[
@@ -223,6 +236,7 @@ fn page() -> String {
         + &table::<PortRow>("one row a port that took or dropped a packet")
         + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
         + &table::<TaskRow>("one row a task of a MapReduce job")
+        + &table::<ServiceRow>("one row a query of the service beside a workload")
         + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
         + &table::<EventRow>("one row a thing that happened")
@@ -232,6 +246,8 @@ fn page() -> String {
         + &summary(true)
         + "\n"
         + &fields(TIERS).replacen("field", "field of `rows[].tiers[]`", 1)
+        + "\n"
+        + &fields(SERVICE).replacen("field", "field of `rows[].service`", 1)
         + "\n## `fanin run --json`\n\n"
         + &fields(RUN)
         + "\n"
@@ -329,6 +345,12 @@ fn whatever_is_written_is_documented() {
     let tiers = TIERS.iter().map(|(path, ..)| *path).collect();
     assert_eq!(found(&object_measured), told(COMPARE, &[("rows[]", rows()), ("rows[].tiers[]", tiers)]));
 
+    let served = out("served");
+    let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "service.fan_out=4"];
+    let object_served = object(&[&point[..], &["--set", "service.queries_per_s=100", "--out", &served]].concat());
+    let service = SERVICE.iter().map(|(path, ..)| *path).collect();
+    assert_eq!(found(&object_served), told(COMPARE, &[("rows[]", rows()), ("rows[].service", service)]));
+
     let ran = out("ran");
     let object_run =
         object(&["run", scenario, "--scheme", "newreno", "--fan-in", "8", "--out", &ran, "--samples", "1ms"]);
@@ -342,6 +364,10 @@ fn whatever_is_written_is_documented() {
 
     let tables = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
     assert_eq!(check(&page, Path::new(&compared)), tables(&["flows", "ports", "queries", "slowdown", "summary"]));
+    assert_eq!(
+        check(&page, Path::new(&served)),
+        tables(&["flows", "ports", "queries", "service", "slowdown", "summary"])
+    );
     assert_eq!(
         check(&page, Path::new(&measured)),
         tables(&["flows", "port_series", "ports", "queries", "slowdown", "summary"])

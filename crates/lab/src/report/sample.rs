@@ -30,6 +30,7 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             jain: Some(1.0),
             slowdown: Vec::new(),
             tiers: Vec::new(),
+            service: None,
         }
     };
     points.iter().map(row).collect()

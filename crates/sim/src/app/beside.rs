@@ -1,19 +1,34 @@
-//! A workload with Poisson flows beside it: they begin as it begins, and go on until it ends.
+//! A workload with others beside it: they begin as it begins, and go on until it ends.
 
-use super::poisson::Poisson;
 use super::{App, Record};
 use crate::probe::Probe;
 use crate::world::World;
 
+/// What runs beside a workload, over connections and timers of its own.
+pub(crate) trait Guest<P> {
+    /// The workload begins.
+    fn start(&mut self, world: &mut World<P>);
+    /// Whether an endpoint is one of its own.
+    fn owns_endpoint(&self, endpoint: u32) -> bool;
+    /// Whether a timer is one of its own.
+    fn owns_token(&self, token: u32) -> bool;
+    /// As many bytes are delivered as was asked for.
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32);
+    /// A timer is due.
+    fn due(&mut self, world: &mut World<P>, token: u32);
+    /// Adds what was measured of it since `begun_ps`.
+    fn record(&self, begun_ps: u64, record: &mut Record);
+}
+
 pub(crate) struct Beside<P> {
     workload: Box<dyn App<P>>,
-    poisson: Poisson,
+    guests: Vec<Box<dyn Guest<P>>>,
     begun: bool,
 }
 
 impl<P: Probe> Beside<P> {
-    pub fn new(workload: Box<dyn App<P>>, poisson: Poisson) -> Beside<P> {
-        Beside { workload, poisson, begun: false }
+    pub fn new(workload: Box<dyn App<P>>, guests: Vec<Box<dyn Guest<P>>>) -> Beside<P> {
+        Beside { workload, guests, begun: false }
     }
 
     /// Passes something on to the workload, and begins where it has begun.
@@ -21,8 +36,14 @@ impl<P: Probe> Beside<P> {
         tell(self.workload.as_mut(), world);
         if !self.begun && world.begun.is_some() {
             self.begun = true;
-            self.poisson.start(world);
+            for guest in &mut self.guests {
+                guest.start(world);
+            }
         }
+    }
+
+    fn owner(&mut self, endpoint: u32) -> Option<&mut Box<dyn Guest<P>>> {
+        self.guests.iter_mut().find(|guest| guest.owns_endpoint(endpoint))
     }
 }
 
@@ -32,36 +53,38 @@ impl<P: Probe> App<P> for Beside<P> {
     }
 
     fn established(&mut self, world: &mut World<P>, endpoint: u32) {
-        if !self.poisson.transfers.own(endpoint) {
+        if self.owner(endpoint).is_none() {
             self.pass(world, |workload, world| workload.established(world, endpoint));
         }
     }
 
     fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        match self.poisson.transfers.own(endpoint) {
-            true => drop(self.poisson.transfers.end(world, endpoint)),
-            false => self.pass(world, |workload, world| workload.awake(world, endpoint)),
+        match self.owner(endpoint) {
+            Some(guest) => guest.awake(world, endpoint),
+            None => self.pass(world, |workload, world| workload.awake(world, endpoint)),
         }
     }
 
     fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
-        match self.poisson.transfers.own(endpoint) {
-            true => world.close(endpoint),
-            false => self.pass(world, |workload, world| workload.closed(world, endpoint)),
+        match self.owner(endpoint) {
+            Some(_) => world.close(endpoint),
+            None => self.pass(world, |workload, world| workload.closed(world, endpoint)),
         }
     }
 
     fn due(&mut self, world: &mut World<P>, token: u32) {
-        match Poisson::own(token) {
-            true => self.poisson.due(world, token),
-            false => self.pass(world, |workload, world| workload.due(world, token)),
+        match self.guests.iter_mut().find(|guest| guest.owns_token(token)) {
+            Some(guest) => guest.due(world, token),
+            None => self.pass(world, |workload, world| workload.due(world, token)),
         }
     }
 
     fn record(&self, world: &World<P>) -> Record {
         let mut record = self.workload.record(world);
         let begun = world.begun.map_or(0, |begun| begun.0);
-        record.flows.extend(self.poisson.transfers.rows(begun));
+        for guest in &self.guests {
+            guest.record(begun, &mut record);
+        }
         record
     }
 }

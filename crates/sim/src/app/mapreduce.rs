@@ -539,6 +539,7 @@ impl<P: Probe> App<P> for MapReduce {
             measured: if finished { self.ended } else { world.now },
             rounds: finished.into(),
             tasks: self.tasks.iter().map(|task| task.row.clone()).collect(),
+            ..Record::default()
         }
     }
 }

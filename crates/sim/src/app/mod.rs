@@ -8,11 +8,12 @@ mod long;
 mod mapreduce;
 mod one_shot;
 mod poisson;
+mod service;
 mod shuffle;
 mod transfers;
 mod web_search;
 
-use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, TaskRow, Totals};
+use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, ServiceRow, TaskRow, Totals};
 use fanin_units::Time;
 
 use crate::link::Link;
@@ -46,6 +47,7 @@ pub(crate) struct Record {
     /// Rounds or queries completed.
     pub rounds: u64,
     pub tasks: Vec<TaskRow>,
+    pub service: Vec<ServiceRow>,
 }
 
 /// The application of a spec.
@@ -60,10 +62,14 @@ pub(crate) fn new<P: Probe + 'static>(spec: &RunSpec) -> Box<dyn App<P>> {
         Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => return Box::new(poisson::Alone::new(spec)),
     };
-    match spec.settings.workload.load.0 {
-        None => workload,
-        Some(_) => Box::new(beside::Beside::new(workload, poisson::Poisson::new(spec, FlowKind::Beside))),
+    let mut guests: Vec<Box<dyn beside::Guest<P>>> = Vec::new();
+    if spec.settings.workload.load.0.is_some() {
+        guests.push(Box::new(poisson::Poisson::new(spec, FlowKind::Beside)));
     }
+    if spec.settings.service.queries_per_s.0.is_some() {
+        guests.push(Box::new(service::Service::new(spec)));
+    }
+    if guests.is_empty() { workload } else { Box::new(beside::Beside::new(workload, guests)) }
 }
 
 /// The token of the timer at the end of the measured time; servers' numbers lie below it.
@@ -110,10 +116,11 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables 
         in_flight_packets: world.net.in_flight(),
     };
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
-    let (flows, queries, tasks, ports) = (record.flows, record.queries, record.tasks, ports(world));
+    let Record { flows, queries, tasks, service, .. } = record;
+    let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let port_series = world.net.probe.occupancy().map_or(Vec::new(), |occupancy| occupancy.rows(&world.net.fabric));
-    RunTables { totals, flows, queries, tasks, latency, ports, port_series, engine, ..RunTables::default() }
+    RunTables { totals, flows, queries, tasks, service, latency, ports, port_series, engine, ..RunTables::default() }
 }
 
 /// The longest queue at the port where the workload's bytes come together.

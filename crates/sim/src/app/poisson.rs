@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fanin_spec::{FlowKind, RunSpec, Sizes};
 use fanin_units::Time;
 
+use super::beside::Guest;
 use super::transfers::Transfers;
 use super::{App, END, Record, start_background};
 use crate::probe::Probe;
@@ -27,7 +28,7 @@ pub(crate) struct Poisson {
     sources: Vec<Source>,
     /// No flow starts from then on.
     until: Time,
-    pub transfers: Transfers,
+    transfers: Transfers,
 }
 
 /// Tokens of sources' timers have this bit; the rest is the host.
@@ -50,13 +51,8 @@ impl Poisson {
         }
     }
 
-    /// Whether a timer is a source's.
-    pub fn own(token: u32) -> bool {
-        token & SOURCE != 0 && token < END - 1
-    }
-
     /// Every host begins.
-    pub fn start<P: Probe>(&mut self, world: &mut World<P>) {
+    fn start<P: Probe>(&mut self, world: &mut World<P>) {
         for host in 0..self.sources.len() as u32 {
             self.wait(world, host);
         }
@@ -76,7 +72,7 @@ impl Poisson {
     }
 
     /// A host's flow starts.
-    pub fn due<P: Probe>(&mut self, world: &mut World<P>, token: u32) {
+    fn due<P: Probe>(&mut self, world: &mut World<P>, token: u32) {
         let (host, hosts) = (token & !SOURCE, self.sources.len() as u32);
         let (Some(source), Some(sizes)) = (self.sources.get_mut(host as usize), &self.sizes) else { return };
         let other = source.peers.below(hosts - 1);
@@ -84,6 +80,32 @@ impl Poisson {
         let bytes = sizes.at(source.sizes.word());
         self.transfers.start(world, self.kind, (host, to), bytes);
         self.wait(world, host);
+    }
+}
+
+impl<P: Probe> Guest<P> for Poisson {
+    fn start(&mut self, world: &mut World<P>) {
+        self.start(world);
+    }
+
+    fn owns_endpoint(&self, endpoint: u32) -> bool {
+        self.transfers.own(endpoint)
+    }
+
+    fn owns_token(&self, token: u32) -> bool {
+        token & SOURCE != 0 && ((token & !SOURCE) as usize) < self.sources.len()
+    }
+
+    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
+        self.transfers.end(world, endpoint);
+    }
+
+    fn due(&mut self, world: &mut World<P>, token: u32) {
+        self.due(world, token);
+    }
+
+    fn record(&self, begun_ps: u64, record: &mut Record) {
+        record.flows.extend(self.transfers.rows(begun_ps));
     }
 }
 
