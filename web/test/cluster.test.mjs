@@ -1,22 +1,10 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
-import { after, before, describe, it } from "node:test";
+import { it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { hovered, middle, open, page as named, seriousFindings, show } from "./browser.mjs";
+import { describePage, hovered, middle, seriousFindings } from "./browser.mjs";
 
-const { path: report, missing } = named("FANIN_CLUSTER");
-
-describe("the report of a cluster whose ports are measured", { skip: missing ?? false }, () => {
-  let browser;
-  before(async () => (browser = await open()));
-  after(() => browser?.close());
-
-  const opened = async (t, options) => {
-    const shown = await show(browser, report, options);
-    t.after(() => shown.page.context().close());
-    return shown;
-  };
-
+describePage("the report of a cluster whose ports are measured", "FANIN_CLUSTER", (opened, report) => {
   const part = (page, id) => page.locator("section", { has: page.locator(`#${id}`) });
   const maps = (page) => part(page, "ports").locator("article");
 

@@ -46,8 +46,8 @@ impl Disk {
         };
         // What does not divide evenly is given the next time.
         let each = now.since(self.at).0 / sharing;
-        self.given = self.given + Time(each);
-        self.at = self.at + Time(each * sharing);
+        self.given += Time(each);
+        self.at += Time(each * sharing);
     }
 }
 
