@@ -2,8 +2,12 @@
 
 mod common;
 
+use std::sync::atomic::AtomicBool;
+
 use common::{run, spec};
-use fanin_spec::{FlowKind, RunTables};
+use fanin_sim::watch;
+use fanin_spec::{FlowKind, RunTables, Watch};
+use fanin_units::Time;
 
 const LONG: &str = r#"
     schemes = ["newreno"]
@@ -53,6 +57,19 @@ fn a_service_is_no_part_of_the_workload() {
     assert!(alone.service.is_empty() && !with.service.is_empty());
     assert_eq!(with.flows.len(), alone.flows.len());
     assert!(with.flows.iter().all(|flow| flow.kind == FlowKind::Answer));
+}
+
+#[test]
+fn a_watched_servers_window_is_that_of_its_own_connection() {
+    let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: (0..8).collect() };
+    let seen = watch(&spec(LONG, 8, 1), all, &AtomicBool::new(false)).expect("it ends");
+    let mut places: Vec<_> =
+        seen.samples.iter().filter(|row| row.series == "cwnd").map(|row| (row.time_ps, row.of.clone())).collect();
+    let samples = places.len();
+    places.sort_unstable();
+    places.dedup();
+    assert!(samples > 100);
+    assert_eq!(places.len(), samples, "a server that has two windows at once");
 }
 
 #[test]

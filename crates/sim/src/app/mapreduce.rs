@@ -245,11 +245,11 @@ impl MapReduce {
         world.after(start, number);
     }
 
-    /// A step's time, log-normal around `mean`.
-    fn spread(&mut self, mean: Time) -> Time {
+    /// A step's time: log-normal with this median.
+    fn spread(&mut self, median: Time) -> Time {
         match self.settings.task_spread.as_f64() {
-            0.0 => mean,
-            deviation => Time((mean.0 as f64 * self.steps.log_normal(deviation)) as u64),
+            0.0 => median,
+            deviation => Time((median.0 as f64 * self.steps.log_normal(deviation)) as u64),
         }
     }
 

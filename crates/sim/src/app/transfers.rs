@@ -73,7 +73,7 @@ impl Transfers {
             ideal_ps: Some(ideal.0),
         });
         self.missing += 1;
-        if kind == FlowKind::Beside {
+        if matches!(kind, FlowKind::Beside | FlowKind::Query) {
             world.net.probe.beside(sender);
             world.net.probe.beside(receiver);
         }
