@@ -6,7 +6,7 @@ import type { Heat, HeatRow, Report, Row, Tier } from "./data";
 import { choice, el, section } from "./dom";
 import { bytes, count, three, tick, time } from "./format";
 import { type Schemes, swatch } from "./schemes";
-import { type Column, sortable } from "./sortable";
+import { type Column, figures, sortable } from "./sortable";
 import { colours } from "./theme";
 
 type Queue = "mean_bytes" | "max_bytes";
@@ -150,28 +150,23 @@ type TierRow = Tier & { scheme: string; hosts: number };
 /** Tiers as a table: what the maps show in figures, over all ports and seeds. */
 function tiers(rows: Row[], schemes: Schemes): HTMLElement {
   const all = rows.flatMap((row) => row.tiers.map((tier): TierRow => ({ ...tier, scheme: row.scheme, hosts: row.point.fan_in + 1 })));
-  const column = (head: string, key: (row: TierRow) => number, show: (value: number) => string): Column<TierRow> => ({
-    head,
-    key,
-    show: (row) => show(key(row)),
-  });
   const percent = (share: number) => `${three(share * 100)} %`;
   const size = (value: number) => bytes(Math.round(value));
   const columns: Column<TierRow>[] = [
     { head: "tier", key: (row) => row.tier, show: (row) => row.tier },
-    column("hosts", (row) => row.hosts, String),
-    column("ports", (row) => row.ports, count),
-    column("mean queue", (row) => row.queue_mean_bytes, size),
-    column("p99", (row) => row.queue_p99_bytes, size),
-    column("longest", (row) => row.queue_max_bytes, size),
-    column("busy", (row) => row.busy_share, percent),
-    column("busiest", (row) => row.busiest_share, percent),
-    column("sent", (row) => row.wire_bytes, size),
-    column("drops: full", (row) => row.drops_full, count),
-    column("early", (row) => row.drops_early, count),
-    column("not ECT", (row) => row.drops_not_ect, count),
-    column("down", (row) => row.drops_down, count),
-    column("marks", (row) => row.marks, count),
+    figures("hosts", (row) => row.hosts, String),
+    figures("ports", (row) => row.ports, count),
+    figures("mean queue", (row) => row.queue_mean_bytes, size),
+    figures("p99", (row) => row.queue_p99_bytes, size),
+    figures("longest", (row) => row.queue_max_bytes, size),
+    figures("busy", (row) => row.busy_share, percent),
+    figures("busiest", (row) => row.busiest_share, percent),
+    figures("sent", (row) => row.wire_bytes, size),
+    figures("drops: full", (row) => row.drops_full, count),
+    figures("early", (row) => row.drops_early, count),
+    figures("not ECT", (row) => row.drops_not_ect, count),
+    figures("down", (row) => row.drops_down, count),
+    figures("marks", (row) => row.marks, count),
   ];
   const says =
     "Ports by tier, all seeds together: means over ports; p99 over time, longest and busiest of the port where they are largest; sums a run. Click a column’s head to sort by it, and again to turn the order.";

@@ -9,6 +9,12 @@ export interface Column<R> {
   show: (row: R) => string;
 }
 
+/** A column of figures; where a row has none, it says so. */
+export function figures<R>(head: string, key: (row: R) => number | null, show: (value: number) => string): Column<R> {
+  const text = (value: number | null) => (value === null ? "none" : show(value));
+  return { head, key, show: (row) => text(key(row)) };
+}
+
 /** The table in a frame that scrolls; `heading` is the id of its heading. Rows that `marked` picks are red. */
 export function sortable<R extends { scheme: string }>(
   heading: string,

@@ -4,25 +4,14 @@ import type { Report, Row } from "./data";
 import { section } from "./dom";
 import { bytes, count, rateUnit, three, time } from "./format";
 import type { Schemes } from "./schemes";
-import { type Column, sortable } from "./sortable";
+import { type Column, figures, sortable } from "./sortable";
 
 export function table(report: Report, schemes: Schemes): HTMLElement {
   const unit = rateUnit(report.line_mbps);
   const onset = new Map(report.schemes.map((s) => [s.label, s.onset]));
   const round = (row: Row) => Math.max(row.rounds, row.rounds === 0 ? 1 : 0);
-  const ms = (head: string, key: (row: Row) => number | null): Column<Row> => ({
-    head,
-    key,
-    show: (row) => {
-      const value = key(row);
-      return value === null ? "none" : time(value);
-    },
-  });
-  const each = (head: string, pick: (row: Row) => number): Column<Row> => ({
-    head,
-    key: (row) => pick(row) / round(row),
-    show: (row) => count(pick(row) / round(row)),
-  });
+  const ms = (head: string, key: (row: Row) => number | null) => figures(head, key, time);
+  const each = (head: string, pick: (row: Row) => number) => figures(head, (row: Row) => pick(row) / round(row), count);
   const goodput = ({ goodput_mbps: g, seeds }: Row) => {
     const half = seeds > 1 ? ` ± ${three((g.hi - g.lo) / 2 / unit.mbps)}` : "";
     return three(g.mean / unit.mbps) + half;
@@ -35,7 +24,7 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     ms("query p99.9", (row) => row.qct_ms.p999),
   ];
   const columns: Column<Row>[] = [
-    { head: rounds ? "senders" : "hosts", key: hosts, show: (row) => String(hosts(row)) },
+    figures(rounds ? "senders" : "hosts", hosts, String),
     { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
     ...(rounds ? queries : []),
     ms("flow p50", (row) => row.fct_ms.p50),
@@ -44,11 +33,11 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     each("fast rtx", (row) => row.fast_retransmits),
     each("drops", (row) => row.drops),
     each("marks", (row) => row.marks),
-    { head: "max queue", key: (row) => row.queue_max_bytes, show: (row) => bytes(row.queue_max_bytes) },
+    figures("max queue", (row) => row.queue_max_bytes, bytes),
   ];
   if (rounds) {
-    columns.splice(-1, 0, { head: "rounds", key: (row) => row.rounds, show: (row) => count(row.rounds) });
-    columns.push({ head: "Jain", key: (row) => row.jain, show: (row) => (row.jain === null ? "none" : row.jain.toFixed(3)) });
+    columns.splice(-1, 0, figures("rounds", (row) => row.rounds, count));
+    columns.push(figures("Jain", (row) => row.jain, (index) => index.toFixed(3)));
   }
   const click = "Click a column’s head to sort by it, and again to turn the order.";
   const caption = rounds
