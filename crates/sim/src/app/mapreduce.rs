@@ -67,7 +67,8 @@ struct Shuffle {
 #[derive(Clone, Copy)]
 enum Purposed {
     Split(u32),
-    Fetch { reduce: u32, from: u32 },
+    /// A reduce's, by its number among reduces.
+    Fetch(u32),
     Replica(u32),
 }
 
@@ -79,7 +80,7 @@ enum DiskJob {
     /// What another node asked for: a transfer.
     Serve(u32),
     /// A part of a map's output for a reduce on the same node.
-    Local { reduce: u32, from: u32 },
+    Local(u32),
 }
 
 pub(crate) struct MapReduce {
@@ -340,7 +341,7 @@ impl MapReduce {
             match self.disk_jobs[job as usize] {
                 DiskJob::Step(task) => self.advance(world, task),
                 DiskJob::Serve(transfer) => self.transfers.answer(world, transfer),
-                DiskJob::Local { reduce, from } => self.fetched(world, reduce, from),
+                DiskJob::Local(reduce) => self.fetched(world, reduce, node),
             }
         }
         if any {
@@ -371,8 +372,8 @@ impl MapReduce {
             let shuffle = &self.shuffles[reduce as usize];
             let ready = |&map: &u32| {
                 let node = self.tasks[map as usize].node;
-                let own = shuffle.from.iter().filter(|&&from| from == node).count() as u32;
-                self.available[map as usize] && own < self.settings.fetches_per_node
+                let own = || shuffle.from.iter().filter(|&&from| from == node).count() as u32;
+                self.available[map as usize] && own() < self.settings.fetches_per_node
             };
             let Some(place) = shuffle.wanted.iter().position(ready) else { break };
             let from = self.tasks[shuffle.wanted[place] as usize].node;
@@ -384,7 +385,7 @@ impl MapReduce {
                 row.shuffle_start_ps = Some(world.now.0);
             }
             if from == node {
-                self.queue_at_disk(world, node, self.reading_time(self.part()), DiskJob::Local { reduce, from });
+                self.queue_at_disk(world, node, self.reading_time(self.part()), DiskJob::Local(reduce));
                 continue;
             }
             let jitter = self.jitter.up_to(world.spec.settings.workload.start_jitter);
@@ -400,16 +401,12 @@ impl MapReduce {
     /// A reduce asks a node for its part of a map's output.
     fn request<P: Probe>(&mut self, world: &mut World<P>, reduce: u32, from: u32) {
         let node = self.tasks[(self.maps + reduce) as usize].node;
-        self.ask(world, FlowKind::Fetch, (from, node), self.part(), Purposed::Fetch { reduce, from });
+        self.ask(world, FlowKind::Fetch, (from, node), self.part(), Purposed::Fetch(reduce));
     }
 
     /// A node was asked for something: it reads that from its disk.
     fn serve<P: Probe>(&mut self, world: &mut World<P>, number: u32) {
-        let (bytes, node) = match self.purposes[number as usize] {
-            Purposed::Split(_) => (self.split(), self.transfers.sender(number)),
-            Purposed::Fetch { from, .. } => (self.part(), from),
-            Purposed::Replica(_) => return,
-        };
+        let (node, bytes) = self.transfers.source(number);
         self.queue_at_disk(world, node, self.reading_time(bytes), DiskJob::Serve(number));
     }
 
@@ -506,7 +503,7 @@ impl<P: Probe> App<P> for MapReduce {
         self.transfers.end(world, endpoint);
         match self.purposes[number as usize] {
             Purposed::Split(map) => self.advance(world, map),
-            Purposed::Fetch { reduce, from } => self.fetched(world, reduce, from),
+            Purposed::Fetch(reduce) => self.fetched(world, reduce, self.transfers.source(number).0),
             Purposed::Replica(task) => self.written(world, task),
         }
     }

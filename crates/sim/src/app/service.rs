@@ -2,6 +2,7 @@
 
 use fanin_spec::{FlowKind, RunSpec, Service as Settings, ServiceRow};
 
+use super::Record;
 use super::beside::Guest;
 use super::transfers::Transfers;
 use crate::probe::Probe;
@@ -61,11 +62,6 @@ impl Service {
             self.transfers.ask(world, FlowKind::Query, (server, front_end), answer.0, request.0);
         }
     }
-
-    /// A row a query; times count from `begun_ps`.
-    pub fn rows(&self, begun_ps: u64) -> Vec<ServiceRow> {
-        self.rows.iter().map(|row| ServiceRow { start_ps: row.start_ps - begun_ps, ..row.clone() }).collect()
-    }
 }
 
 impl<P: Probe> Guest<P> for Service {
@@ -100,7 +96,8 @@ impl<P: Probe> Guest<P> for Service {
         self.wait(world);
     }
 
-    fn record(&self, begun_ps: u64, record: &mut super::Record) {
-        record.service = self.rows(begun_ps);
+    fn record(&self, begun_ps: u64, record: &mut Record) {
+        let since_begun = |row: &ServiceRow| ServiceRow { start_ps: row.start_ps - begun_ps, ..row.clone() };
+        record.service = self.rows.iter().map(since_begun).collect();
     }
 }

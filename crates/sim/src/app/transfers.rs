@@ -80,9 +80,10 @@ impl Transfers {
         world.wake_at(receiver, bytes);
     }
 
-    /// The host that a flow comes from.
-    pub fn sender(&self, number: u32) -> u32 {
-        self.rows[number as usize].from_host
+    /// The host that a flow comes from, and its bytes.
+    pub fn source(&self, number: u32) -> (u32, u64) {
+        let row = &self.rows[number as usize];
+        (row.from_host, row.payload_bytes)
     }
 
     /// The flow that an endpoint belongs to, and whether it receives it.
