@@ -313,14 +313,16 @@ impl Endpoint {
         if !again {
             // The same segment's next timeouts leave ssthresh as it is (RFC 5681, equation 4 and what follows it).
             let flight = self.in_flight();
-            let window = match self.snd.recovery {
-                // Inflated by duplicates: ssthresh is what the flow had.
+            match self.snd.recovery {
                 Recovery::Fast { .. } | Recovery::Sack(_) => {
-                    Window { cwnd: self.snd.window.ssthresh, ..self.snd.window }
+                    // Inflated by duplicates: ssthresh is what the flow had. A recovery whose retransmission was lost goes
+                    // on sending, up to the peer's window: what half of that is must not raise it ("no more than").
+                    let had = self.snd.window.ssthresh;
+                    self.cut(Cause::Timeout, now, flight, Window { cwnd: had, ..self.snd.window });
+                    self.snd.window.ssthresh = self.snd.window.ssthresh.min(had);
                 }
-                _ => self.snd.window,
-            };
-            self.cut(Cause::Timeout, now, flight, window);
+                _ => self.cut(Cause::Timeout, now, flight, self.snd.window),
+            }
         }
         self.snd.rtt.back_off();
         self.snd.window.cwnd = params.mss;

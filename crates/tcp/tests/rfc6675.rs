@@ -248,6 +248,24 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
 }
 
 #[test]
+fn a_timeout_in_recovery_does_not_raise_ssthresh() {
+    // RFC 5681, section 3.1: "no more than" half of the flight. The retransmission of 1 is lost too; every later ACK lets
+    // new data out, to the twentieth segment. Half of those twenty would be 10,000, where recovery had 5,000.
+    let mut script = String::from("30 < . 1:1 ack 1 sack 1001:4001\n30 > . 1:1001 ack 1\n30 ssthresh 5000\n");
+    let mut sent = 10;
+    for arrived in 5..=20 {
+        script.push_str(&format!("{} < . 1:1 ack 1 sack 1001:{}\n", 30 + arrived, arrived * 1000 + 1));
+        // RFC 6937: one for two until pipe is ssthresh, then one for one.
+        if ![6, 7].contains(&arrived) && sent < 20 {
+            script.push_str(&format!("{} > . {}:{} ack 1\n", 30 + arrived, sent * 1000 + 1, (sent + 1) * 1000 + 1));
+            sent += 1;
+        }
+    }
+    script.push_str("220 > . 1:1001 ack 1\n220 timeouts 1\n220 ssthresh 5000\n220 cwnd 1000");
+    ten_out(10_000).run(&script);
+}
+
+#[test]
 fn a_block_that_covers_more_than_was_sent_is_ignored() {
     ten_out(0).run(
         "30 < . 1:1 ack 1 sack 5001:20001
