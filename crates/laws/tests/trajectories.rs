@@ -177,6 +177,8 @@ fn red_tells_its_story() {
         weight_q32: 1 << 30,
         instantaneous: false,
         gentle: false,
+        wait: false,
+        byte_mode: None,
         ecn: true,
         rate: Rate(1_000_000_000),
     });
@@ -196,6 +198,7 @@ fn codel_tells_its_story() {
         interval: Time::from_micros(200),
         max_packet: 1500,
         ecn: true,
+        resume: codel::Resume::Gained,
     });
     let mut port = Port::new("codel", says, Discipline::CoDel(codel), Some(QueueSize::Packets(60)), None);
     port.not_ect_every = 3;

@@ -1,10 +1,12 @@
 //! From a spec to laws, parameters and a network.
 
+use std::num::NonZeroU32;
+
 use fanin_fabric::{Fabric, LinkId};
 use fanin_laws::port::{self, codel, many_to_one, red};
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::{self, Variant, cubic, d2tcp::D2tcp, l2dct::L2dct, max_cwnd::MaxCwnd};
-use fanin_spec::{Base, Change, Discipline, Ect, HostQueue, Offer, RunSpec};
+use fanin_spec::{Base, Change, Discipline, Ect, HostQueue, Offer, Resume, RunSpec};
 use fanin_tcp::{Echo, Params};
 use fanin_units::{QueueSize, Rate};
 
@@ -95,6 +97,7 @@ fn params(spec: &RunSpec) -> Params {
         ect: match (spec.scheme.ecn, t.ect) {
             (false, _) => fanin_tcp::Ect::Off,
             (true, Ect::Data) => fanin_tcp::Ect::Data,
+            (true, Ect::Agreed) => fanin_tcp::Ect::Agreed,
             (true, Ect::All) => fanin_tcp::Ect::All,
         },
         echo: if spec.scheme.base.is_dctcp_like() { Echo::Exact } else { Echo::Latched },
@@ -155,6 +158,10 @@ fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
             target: s.codel.target,
             interval: s.codel.interval,
             max_packet: s.tcp.mss.0 + 40 + s.link.framing.0,
+            resume: match s.codel.resume {
+                Resume::Rfc8289 => codel::Resume::Gained,
+                Resume::Ns2 => codel::Resume::Nearly,
+            },
             ecn: spec.scheme.ecn,
         })),
     };
@@ -165,10 +172,14 @@ fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
 /// one, nothing of it is left.
 fn red(spec: &RunSpec, rate: Rate) -> port::Discipline {
     let s = &spec.settings.red;
+    let count = |thresholds: red::Thresholds| match s.byte_mode {
+        true => thresholds.in_bytes(s.mean_packet.0),
+        false => thresholds,
+    };
     let thresholds = match s.target_delay.0 {
-        None => red::Thresholds::new(s.min_th, s.max_th),
+        None => count(red::Thresholds::new(s.min_th, s.max_th)),
         Some(target) => {
-            let thresholds = red::Thresholds::of_delay(target, rate, s.mean_packet.0);
+            let thresholds = count(red::Thresholds::of_delay(target, rate, s.mean_packet.0));
             if !thresholds.lie_within(spec.settings.switch.buffer, s.mean_packet.0) {
                 return port::Discipline::DropTail;
             }
@@ -181,6 +192,8 @@ fn red(spec: &RunSpec, rate: Rate) -> port::Discipline {
         weight_q32: s.weight.in_q(32),
         instantaneous: s.instantaneous,
         gentle: s.gentle,
+        wait: s.wait,
+        byte_mode: if s.byte_mode { NonZeroU32::new(s.mean_packet.0 as u32) } else { None },
         ecn: spec.scheme.ecn,
         rate,
     }))

@@ -28,7 +28,7 @@ pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
-    MapReduce, Measure, NewReno, Offer, Placement, Red, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp, Tell,
+    MapReduce, Measure, NewReno, Offer, Placement, Red, Resume, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp, Tell,
     Workload,
 };
 pub use sizes::Sizes;

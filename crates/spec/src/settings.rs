@@ -109,9 +109,11 @@ section! {
 
 words! {
     /// Which packets are ECN-capable, once both ends agree on ECN.
-    Ect, "\"data\" (new data alone, RFC 3168) or \"all\" (every packet, as DCTCP has it)" {
+    Ect, "\"data\" (new data alone, RFC 3168), \"agreed\" (every packet but the first SYN, ns-2's DCTCP) or \"all\" (every packet, Linux's DCTCP)" {
         /// New data segments (RFC 3168, section 6.1).
         Data = "data",
+        /// Every packet once the sender knows of the agreement: SYN-ACK, pure ACKs and retransmissions too.
+        Agreed = "agreed",
         /// Every packet: SYN, pure ACKs and retransmissions too.
         All = "all",
     }
@@ -391,6 +393,16 @@ section! {
     }
 }
 
+words! {
+    /// How CoDel begins to drop again.
+    Resume, "\"rfc8289\" or \"ns-2\"" {
+        /// Within 16 intervals it goes on from the drops that it gained the last time (RFC 8289).
+        Rfc8289 = "rfc8289",
+        /// Within 8 intervals it goes on from nearly all its drops, and waits for less than an interval (ns-2).
+        Ns2 = "ns-2",
+    }
+}
+
 section! {
     /// Controlled delay (RFC 8289).
     Codel in "codel" {
@@ -398,6 +410,8 @@ section! {
         target: Time = Time::from_millis(5),
         /// For how long it may be exceeded before packets are dropped or marked, about a long round trip.
         interval: Time = Time::from_millis(100),
+        /// How fast it drops where it begins again soon after it ended.
+        resume: Resume = Resume::Rfc8289,
     }
 }
 
@@ -410,7 +424,7 @@ section! {
         max_th: QueueSize = QueueSize::Packets(25),
         /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
         target_delay: Optional<Time> = Optional::NONE,
-        /// The size of packet in which target_delay is counted.
+        /// The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
         mean_packet: Bytes = Bytes(500),
         /// Probability at max_th.
         max_p: Share = Share::of(1, 50),
@@ -420,6 +434,10 @@ section! {
         instantaneous: bool = false,
         /// Rise from max_p to 1 between max_th and twice max_th.
         gentle: bool = true,
+        /// Let 1/p packets at least pass after each that is dropped or marked (ns-2); off: p / (1 - n p) for the n-th after it (Floyd and Jacobson).
+        wait: bool = false,
+        /// Byte mode: the queue is counted in bytes, and a packet of twice mean_packet has twice the probability (ns-2); off: packets are alike.
+        byte_mode: bool = false,
     }
 }
 

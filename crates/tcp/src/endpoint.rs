@@ -352,7 +352,7 @@ impl Endpoint {
             | Flags::ACK.when(answer)
             | Flags::ECE.when(ecn)
             | Flags::CWR.when(ecn && !answer)
-            | Flags::ECT.when(ecn && params.ect == Ect::All);
+            | Flags::ECT.when(ecn && (params.ect == Ect::All || answer && params.ect == Ect::Agreed));
         let first = self.snd.nxt == 0;
         self.snd.timed = first.then_some((NonZeroU64::MIN, now));
         (self.snd.nxt, self.snd.high) = (1, 1);

@@ -9,8 +9,17 @@ pub enum Ect {
     Off,
     /// New data segments (RFC 3168, section 6.1).
     Data,
+    /// Every packet, once the sender knows that both ends have agreed: the first SYN is not.
+    Agreed,
     /// Every packet.
     All,
+}
+
+impl Ect {
+    /// Whether retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
+    pub(crate) fn is_of_every_packet(self) -> bool {
+        matches!(self, Ect::Agreed | Ect::All)
+    }
 }
 
 /// How a receiver echoes congestion marks.

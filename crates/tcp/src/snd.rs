@@ -6,7 +6,7 @@ use fanin_laws::sender::{Ack, Cause, Congestion, Window};
 use fanin_units::Time;
 
 use crate::endpoint::{Endpoint, microseconds};
-use crate::params::{Ect, Params};
+use crate::params::Params;
 use crate::prr::Prr;
 use crate::recovery::Recovery;
 use crate::segment::{Block, Flags, Segment, Wire, header_bytes, widen};
@@ -281,7 +281,7 @@ impl Endpoint {
         let fin = self.snd.fin && end == self.snd.end;
         let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.echo_flag();
         if self.ecn {
-            let ect = params.ect == Ect::All || (fresh && len > 0);
+            let ect = params.ect.is_of_every_packet() || (fresh && len > 0);
             flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
             self.snd.say_cwr &= !fresh;
         }

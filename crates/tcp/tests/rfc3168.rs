@@ -81,6 +81,24 @@ fn with_ect_on_all_every_packet_is_capable() {
 }
 
 #[test]
+fn with_ect_on_agreed_every_packet_but_the_first_syn_is_capable() {
+    // ns-2's DCTCP: who has sent the SYN does not know yet, who answers it does.
+    Script::new(Params { ect: Ect::Agreed, ..plain() }).run(
+        "0 connect
+         0 > SEW 0:0
+         10 < S.E 0:0 ack 1
+         10 > . 1:1 ack 1 ect
+         20 write 1000
+         20 > . 1:1001 ack 1 ect
+         220 > . 1:1001 ack 1 ect",
+    );
+    Script::new(Params { ect: Ect::Agreed, ..plain() }).run(
+        "0 < SEW 0:0
+         0 > S.E 0:0 ack 1 ect",
+    );
+}
+
+#[test]
 fn a_retransmission_is_not_ecn_capable() {
     // Section 6.1.5.
     Script::client(data()).run(

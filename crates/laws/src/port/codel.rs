@@ -5,7 +5,7 @@
 //!          since, until one is not late. If that begins again within 16 intervals, count goes on from what it gained.
 //! Units:   times in ps; the square root of count has 16 bits of fraction, rounded down.
 //! Owns:    since when packets are late, the next drop, count.
-//! Departs: RFC 8289 only drops. Where ECN is used, an ECN-capable packet is marked instead and leaves, as Linux has it:
+//! Departs: [`Resume::Nearly`] is what ns-2 has in place of the last clause. RFC 8289 only drops. Where ECN is used, an ECN-capable packet is marked instead and leaves, as Linux has it:
 //!          one mark a departure.
 //! Checked: vectors/codel.json; tests/trajectories/codel.txt.
 
@@ -24,6 +24,18 @@ pub struct Params {
     pub max_packet: u64,
     /// Mark ECN-capable packets in place of dropping them.
     pub ecn: bool,
+    /// What it goes on from.
+    pub resume: Resume,
+}
+
+/// What count and waiting are where dropping begins again soon after it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resume {
+    /// Within 16 intervals count is what it gained the last time (RFC 8289).
+    Gained,
+    /// Within 8 intervals count is two less, over 126 a 64th less, and packets have to be late for interval / sqrt(count)
+    /// alone. A drop counts once the packet behind it is late, too.
+    Nearly,
 }
 
 /// One port's state.
@@ -63,25 +75,46 @@ impl CoDel {
         if self.dropping {
             if self.rearm {
                 self.rearm = false;
+                self.count = self.count.saturating_add(u32::from(self.params.resume == Resume::Nearly));
                 self.drop_next = self.after(self.drop_next);
             }
             if now < self.drop_next {
                 return Congested::No;
             }
-            self.count = self.count.saturating_add(1);
-            match self.params.ecn && ect {
+            let marks = self.params.ecn && ect;
+            if marks || self.params.resume == Resume::Gained {
+                self.count = self.count.saturating_add(1);
+            }
+            match marks {
                 true => self.drop_next = self.after(self.drop_next),
                 false => self.rearm = true,
             }
         } else {
             self.dropping = true;
-            let gained = self.count.saturating_sub(self.last_count);
-            let soon = now < self.drop_next.saturating_add(self.params.interval.saturating_mul(16));
-            self.count = if gained > 1 && soon { gained } else { 1 };
+            self.count = self.resumed(now);
             self.drop_next = self.after(now);
             self.last_count = self.count;
         }
         if self.params.ecn { Congested::Mark } else { Congested::Drop }
+    }
+
+    /// The count to begin with.
+    fn resumed(&self, now: Time) -> u32 {
+        match self.params.resume {
+            Resume::Gained => {
+                let gained = self.count.saturating_sub(self.last_count);
+                if gained > 1 && self.is_soon(now, 16) { gained } else { 1 }
+            }
+            Resume::Nearly if self.count > 2 && self.is_soon(now, 8) => match self.count {
+                129.. => self.count - self.count.div_ceil(64),
+                _ => self.count - 2,
+            },
+            Resume::Nearly => 1,
+        }
+    }
+
+    fn is_soon(&self, now: Time, intervals: u64) -> bool {
+        now < self.drop_next.saturating_add(self.params.interval.saturating_mul(intervals))
     }
 
     /// Whether packets, this one too, have been late for an interval (RFC 8289, section 5.5: `dodequeue`).
@@ -90,14 +123,43 @@ impl CoDel {
             self.late_at = None;
             return false;
         }
-        let late_at = *self.late_at.get_or_insert(now.saturating_add(self.params.interval));
+        let late_at = *self.late_at.get_or_insert(self.late_after(now));
         // The first late packet only starts the clock.
         now >= late_at
+    }
+
+    /// When packets that are late from now on will have been so for long enough.
+    fn late_after(&self, now: Time) -> Time {
+        match self.params.resume {
+            Resume::Nearly if self.count > 1 && self.is_soon(now, 8) => self.after(now),
+            _ => now.saturating_add(self.params.interval),
+        }
     }
 
     /// The control law (RFC 8289, section 5.4): interval / sqrt(count) later.
     fn after(&self, time: Time) -> Time {
         let root_q16 = u128::from((u64::from(self.count) << 32).isqrt());
         time.saturating_add(Time(((u128::from(self.params.interval.0) << 16) / root_q16) as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ns_2_takes_two_off_up_to_126_and_a_64th_above() {
+        let params = Params {
+            target: Time::from_micros(500),
+            interval: Time::from_millis(20),
+            max_packet: 1500,
+            ecn: false,
+            resume: Resume::Nearly,
+        };
+        // ns-2: count - 2, and where that is over 126, 0.9844 of count, rounded down.
+        for (count, resumed) in [(1, 1), (2, 1), (3, 1), (4, 2), (128, 126), (129, 126), (200, 196)] {
+            let codel = CoDel { count, ..CoDel::new(params) };
+            assert_eq!(codel.resumed(Time::ZERO), resumed, "{count}");
+        }
     }
 }

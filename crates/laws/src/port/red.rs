@@ -4,12 +4,15 @@
 //!          Gummadi and Shenker, "Adaptive RED" (2001), section 4.
 //! Law:     avg <- (1 - w) avg + w q, and over an idle time of m packets (1 - w)^m avg; p_b rises from 0 at min_th to
 //!          max_p at max_th (gentle: on to 1 at twice max_th); p_a = p_b / (1 - count p_b), count the packets since the
-//!          last drop or mark; above max_th (gentle: twice that) always.
+//!          last drop or mark (wait: 0 while count p_b < 1, then p_b / (2 - count p_b)); above max_th (gentle: twice
+//!          that) always. In byte mode q is in bytes, count in mean packets, and p_a is in proportion to a packet's size.
 //! Units:   avg in 1/65536 of a byte or packet, as min_th is; w in 1/2^32; probabilities in 1/65536.
 //! Owns:    avg, count.
-//! Departs: instantaneous takes q for avg, as the papers on data centres configure it. Idle time is measured in packets
+//! Departs: wait and byte mode's count are ns-2's. instantaneous takes q for avg, as the papers on data centres configure it. Idle time is measured in packets
 //!          of the size that has just come.
 //! Checked: vectors/red.json; tests/trajectories/red.txt.
+
+use core::num::NonZeroU32;
 
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::Rng;
@@ -29,6 +32,10 @@ pub struct Params {
     pub instantaneous: bool,
     /// Rise from `max_p` to 1 between `max_th` and twice that.
     pub gentle: bool,
+    /// After a drop or mark, 1 / p packets at least come first; else one may be followed by another.
+    pub wait: bool,
+    /// Byte mode: the size of packet that has just the probability. The thresholds are in bytes.
+    pub byte_mode: Option<NonZeroU32>,
     /// Mark ECN-capable packets in place of dropping them.
     pub ecn: bool,
     /// The link's rate, for the length of an idle time in packets.
@@ -67,6 +74,12 @@ impl Thresholds {
         Thresholds { min_q16, max_q16: 3 * min_q16, in_bytes: false }
     }
 
+    /// The same in bytes, `mean_packet` for a packet.
+    pub fn in_bytes(self, mean_packet: u64) -> Thresholds {
+        let [min_q16, max_q16] = [self.min_q16, self.max_q16].map(|q16| q16 * if self.in_bytes { 1 } else { mean_packet });
+        Thresholds { min_q16, max_q16, in_bytes: true }
+    }
+
     /// Whether a queue of at most `limit`, in packets of `mean_packet` bytes where it counts otherwise, gets as far as
     /// the upper one.
     pub fn lie_within(&self, limit: QueueSize, mean_packet: u64) -> bool {
@@ -85,7 +98,7 @@ impl Thresholds {
 pub struct Red {
     params: Params,
     avg_q16: u64,
-    /// Packets since the last drop or mark while the average was above min_th; `None` below it.
+    /// Packets, in byte mode bytes, since the last drop or mark while the average was above min_th; `None` below it.
     count: Option<u32>,
 }
 
@@ -109,19 +122,24 @@ impl Red {
             self.count = None;
             return Congested::No;
         };
-        let count = self.count.map_or(0, |count| count + 1);
-        if p_b_q16 < 65_536 {
-            // p_a = p_b / (1 - count p_b), reached for sure once count p_b >= 1.
-            let spent = u64::from(count) * p_b_q16;
-            let draw = u64::from(rng.next_u32() >> 16);
-            let hit = spent >= 65_536 || draw * (65_536 - spent) < p_b_q16 << 16;
-            if !hit {
-                self.count = Some(count);
-                return Congested::No;
-            }
+        let size = if self.params.byte_mode.is_some() { header.bytes } else { 1 };
+        let count = self.count.map_or(0, |count| count.saturating_add(size));
+        if p_b_q16 < 65_536 && !self.hits(p_b_q16, count, size, rng) {
+            self.count = Some(count);
+            return Congested::No;
         }
         self.count = Some(0);
         if self.params.ecn { Congested::Mark } else { Congested::Drop }
+    }
+
+    /// Draws against p_a, reached for sure once count p_b >= 1 (wait: 2).
+    fn hits(&self, p_b_q16: u64, count: u32, size: u32, rng: &mut impl Rng) -> bool {
+        let mean = self.params.byte_mode.map_or(1, NonZeroU32::get);
+        let spent = u64::from(count / mean) * p_b_q16;
+        let (from, to): (u64, u64) = if self.params.wait { (65_536, 131_072) } else { (0, 65_536) };
+        let draw = u64::from(rng.next_u32() >> 16);
+        let [left, p_b] = [draw * to.saturating_sub(spent), p_b_q16 << 16].map(u128::from);
+        spent >= to || (spent >= from && left * u128::from(mean) < p_b * u128::from(size))
     }
 
     fn average(&mut self, now: Time, length: u64, idle_since: Option<Time>, bytes: u32) {
@@ -193,6 +211,8 @@ mod tests {
             let shown = [found.min_q16, found.max_q16].map(|q16| q16 as f64 / 65_536.0);
             found.lie_within(QueueSize::Packets(2000), 500).then_some(shown)
         };
+        let bytes = Thresholds::of_delay(Time::from_millis(1), Rate(1_000_000_000), 500).in_bytes(500);
+        assert_eq!([bytes.min_q16 >> 16, bytes.max_q16 >> 16], [62_500, 187_500], "in bytes, half and three halves of 1 ms");
         for (us, slow, fast) in table {
             assert_eq!((of(us, 1), of(us, 10)), (Some(slow), fast), "{us} us");
         }

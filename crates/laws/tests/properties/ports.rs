@@ -1,8 +1,9 @@
 //! What holds for ports: room, marks, counts.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
-use fanin_laws::port::codel::{self, CoDel};
+use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
 use fanin_laws::port::red::{self, Red, Thresholds};
 use fanin_laws::port::{Departure, Discipline, Drop, Header, Law, Queue, Verdict};
@@ -16,8 +17,9 @@ fn size() -> impl Strategy<Value = QueueSize> {
 }
 
 fn discipline() -> impl Strategy<Value = Discipline> {
-    let red = (any::<bool>(), 1..50_000u32, 0..50_000u32, 0..=65_536u32, any::<u32>(), any::<[bool; 3]>());
-    let red = red.prop_map(|(in_bytes, low, more, max_p_q16, weight_q32, [instantaneous, gentle, ecn])| {
+    let red = (any::<bool>(), 1..50_000u32, 0..50_000u32, 0..=65_536u32, any::<u32>(), any::<[bool; 4]>(), any::<u16>());
+    let red = red.prop_map(|(in_bytes, low, more, max_p_q16, weight_q32, flags, mean)| {
+        let [instantaneous, gentle, wait, ecn] = flags;
         let size = |n: u32| if in_bytes { QueueSize::Bytes(n.into()) } else { QueueSize::Packets(n / 1000) };
         let (min_th, max_th) = (size(low), size(low + more + 1000));
         let rate = Rate(1_000_000_000);
@@ -27,6 +29,8 @@ fn discipline() -> impl Strategy<Value = Discipline> {
             weight_q32,
             instantaneous,
             gentle,
+            wait,
+            byte_mode: NonZeroU32::new(mean.into()).filter(|_| in_bytes),
             ecn,
             rate,
         }))
@@ -141,6 +145,8 @@ proptest! {
             weight_q32,
             instantaneous: false,
             gentle: false,
+            wait: false,
+            byte_mode: None,
             ecn: false,
             rate: Rate(1_000_000_000),
         });
@@ -195,6 +201,8 @@ fn the_largest_queues_overflow_nothing() {
                 weight_q32,
                 instantaneous: weight_q32 == 1,
                 gentle: true,
+                wait: weight_q32 == 1,
+                byte_mode: NonZeroU32::new(weight_q32),
                 ecn: true,
                 rate,
             };
@@ -214,12 +222,13 @@ proptest! {
     #[test]
     fn codel_drops_nothing_that_came_soon_enough_and_never_the_last_packet_and_marks_only_what_can_be(
         ecn in any::<bool>(),
+        resume in prop_oneof![Just(Resume::Gained), Just(Resume::Nearly)],
         target_us in 1..1000u64,
         more_us in 0..1000u64,
         leaves in prop::collection::vec((1..2000u64, 0..3000u64, 0..6000u64, any::<bool>()), 1..300),
     ) {
         let (target, interval) = (Time::from_micros(target_us), Time::from_micros(target_us + more_us));
-        let codel = CoDel::new(codel::Params { target, interval, max_packet: 1500, ecn });
+        let codel = CoDel::new(codel::Params { target, interval, max_packet: 1500, ecn, resume });
         let mut law = Law { limit: None, discipline: Discipline::CoDel(codel), many_to_one: None };
         let (mut now, mut late_since) = (Time::ZERO, None);
         for (gap, sojourn, behind, ect) in leaves {
@@ -228,7 +237,9 @@ proptest! {
             let late = sojourn >= target_us && behind > 1500;
             late_since = if late { late_since.or(Some(now)) } else { None };
             if departure != (Departure::Pass { mark: false }) {
-                prop_assert!(late_since.is_some_and(|since| now.since(since) >= interval), "{departure:?} too early");
+                // ns-2 waits for less where it goes on.
+                let wait = if resume == Resume::Gained { interval } else { Time::ZERO };
+                prop_assert!(late_since.is_some_and(|since| now.since(since) >= wait), "{departure:?} too early");
             }
             match departure {
                 Departure::Pass { mark } => prop_assert!(!mark || (ecn && ect)),

@@ -1,8 +1,9 @@
 //! Laws as the vectors' words drive them.
 
 use std::convert::Infallible;
+use std::num::NonZeroU32;
 
-use fanin_laws::port::codel::{self, CoDel};
+use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
 use fanin_laws::port::red::{self, Red, Thresholds};
 use fanin_laws::port::{self, Departure, Discipline, Drop, Header, Queue, Verdict};
@@ -177,6 +178,8 @@ impl Port {
                 weight_q32: fixed(&settings["weight"], 32) as u32,
                 instantaneous: settings["instantaneous"] == true,
                 gentle: settings["gentle"] == true,
+                wait: settings["wait"] == true,
+                byte_mode: settings["mean_packet"].as_u64().and_then(|mean| NonZeroU32::new(mean as u32)),
                 ecn: settings["ecn"] == true,
                 rate: Rate(whole(&settings["rate_bit_s"])),
             })),
@@ -185,6 +188,7 @@ impl Port {
                 interval: micros(&settings["interval_us"]),
                 max_packet: whole(&settings["max_packet"]),
                 ecn: settings["ecn"] == true,
+                resume: if settings["resume"] == "ns-2" { Resume::Nearly } else { Resume::Gained },
             })),
             _ => Discipline::DropTail,
         };
