@@ -28,8 +28,8 @@ pub use scenario::{Contender, Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
-    MapReduce, Measure, NewReno, Offer, Placement, Red, Resume, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp, Tell,
-    Workload,
+    MapReduce, Measure, NewReno, Offer, Placement, Red, Resume, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp,
+    Tell, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

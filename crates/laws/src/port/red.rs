@@ -76,7 +76,8 @@ impl Thresholds {
 
     /// The same in bytes, `mean_packet` for a packet.
     pub fn in_bytes(self, mean_packet: u64) -> Thresholds {
-        let [min_q16, max_q16] = [self.min_q16, self.max_q16].map(|q16| q16 * if self.in_bytes { 1 } else { mean_packet });
+        let [min_q16, max_q16] =
+            [self.min_q16, self.max_q16].map(|q16| q16 * if self.in_bytes { 1 } else { mean_packet });
         Thresholds { min_q16, max_q16, in_bytes: true }
     }
 
@@ -212,7 +213,11 @@ mod tests {
             found.lie_within(QueueSize::Packets(2000), 500).then_some(shown)
         };
         let bytes = Thresholds::of_delay(Time::from_millis(1), Rate(1_000_000_000), 500).in_bytes(500);
-        assert_eq!([bytes.min_q16 >> 16, bytes.max_q16 >> 16], [62_500, 187_500], "in bytes, half and three halves of 1 ms");
+        assert_eq!(
+            [bytes.min_q16 >> 16, bytes.max_q16 >> 16],
+            [62_500, 187_500],
+            "in bytes, half and three halves of 1 ms"
+        );
         for (us, slow, fast) in table {
             assert_eq!((of(us, 1), of(us, 10)), (Some(slow), fast), "{us} us");
         }

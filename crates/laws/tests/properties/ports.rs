@@ -17,7 +17,8 @@ fn size() -> impl Strategy<Value = QueueSize> {
 }
 
 fn discipline() -> impl Strategy<Value = Discipline> {
-    let red = (any::<bool>(), 1..50_000u32, 0..50_000u32, 0..=65_536u32, any::<u32>(), any::<[bool; 4]>(), any::<u16>());
+    let red =
+        (any::<bool>(), 1..50_000u32, 0..50_000u32, 0..=65_536u32, any::<u32>(), any::<[bool; 4]>(), any::<u16>());
     let red = red.prop_map(|(in_bytes, low, more, max_p_q16, weight_q32, flags, mean)| {
         let [instantaneous, gentle, wait, ecn] = flags;
         let size = |n: u32| if in_bytes { QueueSize::Bytes(n.into()) } else { QueueSize::Packets(n / 1000) };
