@@ -5,8 +5,8 @@
 //!          since, until one is not late. If that begins again within 16 intervals, count goes on from what it gained.
 //! Units:   times in ps; the square root of count has 16 bits of fraction, rounded down.
 //! Owns:    since when packets are late, the next drop, count.
-//! Departs: [`Resume::Nearly`] is what ns-2 has in place of the last clause. RFC 8289 only drops. Where ECN is used, an ECN-capable packet is marked instead and leaves, as Linux has it:
-//!          one mark a departure.
+//! Departs: [`Resume::Nearly`] is what ns-2 has in place of the last clause. RFC 8289 only drops. Where ECN is used, an
+//!          ECN-capable packet is marked instead and leaves, as Linux has it: one mark a departure.
 //! Checked: vectors/codel.json; tests/trajectories/codel.txt.
 
 use fanin_units::Time;
@@ -24,7 +24,7 @@ pub struct Params {
     pub max_packet: u64,
     /// Mark ECN-capable packets in place of dropping them.
     pub ecn: bool,
-    /// What it goes on from.
+    /// What it goes on from where it begins again.
     pub resume: Resume,
 }
 
@@ -123,8 +123,9 @@ impl CoDel {
             self.late_at = None;
             return false;
         }
-        let late_at = *self.late_at.get_or_insert(self.late_after(now));
         // The first late packet only starts the clock.
+        let late_at = self.late_at.unwrap_or_else(|| self.late_after(now));
+        self.late_at = Some(late_at);
         now >= late_at
     }
 
