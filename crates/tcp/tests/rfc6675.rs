@@ -248,6 +248,32 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
 }
 
 #[test]
+fn a_recovery_soon_after_another_halves_the_window_and_not_what_arrived() {
+    // RFC 5681, section 3.1: "no more than" half of the flight. The first recovery sends 11 to 16 beside its hole and
+    // leaves a window of five. 11 is lost: six are outstanding, of which 12, 13 and 14 have arrived.
+    let mut script = String::from("30 < . 1:1 ack 1 sack 1001:4001\n30 > . 1:1001 ack 1\n");
+    for (arrived, out) in [(5, Some(11)), (6, None), (7, None), (8, Some(12)), (9, Some(13)), (10, Some(14))] {
+        script.push_str(&format!("{} < . 1:1 ack 1 sack 1001:{}001\n", 30 + arrived, arrived));
+        if let Some(segment) = out {
+            script.push_str(&format!("{} > . {}001:{segment}001 ack 1\n", 30 + arrived, segment - 1));
+        }
+    }
+    script.push_str(
+        "45 < . 1:1 ack 1 sack 11001:12001 1001:10001
+         45 > . 14001:15001 ack 1
+         46 < . 1:1 ack 1 sack 11001:13001 1001:10001
+         46 > . 15001:16001 ack 1
+         48 < . 1:1 ack 10001 sack 11001:13001
+         48 cwnd 5000
+         49 < . 1:1 ack 10001 sack 11001:14001
+         49 > . 10001:11001 ack 1
+         49 fast 2
+         49 ssthresh 2500",
+    );
+    ten_out(20_000).run(&script);
+}
+
+#[test]
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     // RFC 5681, section 3.1: "no more than" half of the flight. The retransmission of 1 is lost too; every later ACK lets
     // new data out, to the twentieth segment. Half of those twenty would be 10,000, where recovery had 5,000.
