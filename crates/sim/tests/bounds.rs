@@ -4,6 +4,7 @@ mod common;
 
 use common::{run, schemes, spec};
 use fanin_model::{Bottleneck, last_answer_at_the_earliest, most_goodput_mbps, overflow_onset};
+use fanin_spec::Discipline;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -59,5 +60,26 @@ proptest! {
             window * 1460
         );
         prop_assert_eq!(run(&spec(&scenario, fan_in, 1)).totals.drops, 0);
+    }
+}
+
+/// 32 MB at 1 Gbit/s take 0.26 s. Slow start's first overshoot may cost a timeout of 0.2 s; what comes after may not cost
+/// one again and again.
+#[test]
+fn one_long_flow_is_not_held_up_by_timeout_after_timeout() {
+    for (scheme, recovery) in schemes().flat_map(|s| ["sack = true", "sack = false", "rack = true"].map(|r| (s, r))) {
+        let codel = match scheme.discipline {
+            Discipline::CoDel => "[codel]\ntarget = \"800 us\"\ninterval = \"1500 us\"\n",
+            _ => "",
+        };
+        let scenario = format!(
+            "schemes = [\"{scheme}\"]\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"5 us\"\n[host]\nqueue = \"switch\"\n\
+             [switch]\nbuffer = \"200 packets\"\n[tcp]\ninitial_window = 2\ndelayed_ack = 1\n\
+             receive_window = \"1833760 B\"\n{recovery}\n{codel}\
+             [workload]\nkind = \"one-shot\"\nfragment = \"32 MB\"\n"
+        );
+        let tables = run(&spec(&scenario, 1, 1));
+        // RED drops retransmissions too, which only time tells (RFC 8985).
+        assert!(tables.totals.timeouts <= 4, "{scheme}, {recovery}: {} timeouts", tables.totals.timeouts);
     }
 }

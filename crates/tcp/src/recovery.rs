@@ -113,8 +113,7 @@ impl Endpoint {
                 _ if self.snd.dup_acks > 0 => self.snd.limited,
                 _ => 0,
             };
-            // What the last recovery sent beside its holes may have arrived: the flight is at most the window.
-            let within = flight.saturating_sub(less.into()).min(self.law.usable(&self.snd.window).into());
+            let within = self.within_window(flight.saturating_sub(less.into()));
             self.cut(Cause::Loss, now, within, self.snd.window);
             // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
             self.snd.say_cwr = self.ecn;

@@ -163,6 +163,12 @@ impl Endpoint {
         self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
     }
 
+    /// Of `flight` bytes that are not acknowledged yet, what congestion is answered by. What the last recovery sent beside
+    /// its holes may have arrived, so that no more than the window is on its way.
+    pub(crate) fn within_window(&self, flight: u64) -> u64 {
+        flight.min(self.law.usable(&self.snd.window).into())
+    }
+
     /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window. With proportional rate reduction the window comes
     /// down over a round trip, as deployed stacks have it, else at once.
     fn reduce_for_mark(&mut self, params: &Params, now: Time) {
@@ -171,7 +177,7 @@ impl Endpoint {
 
     /// The same with `flight` bytes outstanding before this ACK.
     pub(crate) fn reduce_for_mark_of(&mut self, params: &Params, now: Time, flight: u64) {
-        self.cut(Cause::Ecn, now, flight, self.snd.window);
+        self.cut(Cause::Ecn, now, self.within_window(flight), self.snd.window);
         if params.sack {
             self.snd.cwr = Some(Prr::new(flight));
         } else {

@@ -168,7 +168,7 @@ impl Endpoint {
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if self.snd.una > self.snd.cwr_high || !self.ecn {
             // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
-            let within = flight.min(self.law.usable(&self.snd.window).into());
+            let within = self.within_window(flight);
             self.cut(Cause::Loss, now, within, self.snd.window);
             self.snd.say_cwr = self.ecn;
         }

@@ -55,7 +55,7 @@ impl Endpoint {
     /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
     pub(super) fn answer_repaired_loss(&mut self, now: Time, flight: u64) {
         if self.snd.cwr.is_none() {
-            self.cut(Cause::Loss, now, flight, self.snd.window);
+            self.cut(Cause::Loss, now, self.within_window(flight), self.snd.window);
             self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
             self.snd.say_cwr = self.ecn;
         }
