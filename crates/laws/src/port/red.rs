@@ -8,8 +8,8 @@
 //!          that) always. In byte mode q is in bytes, count in mean packets, and p_a is in proportion to a packet's size.
 //! Units:   avg in 1/65536 of a byte or packet, as min_th is; w in 1/2^32; probabilities in 1/65536.
 //! Owns:    avg, count.
-//! Departs: wait and byte mode's count are ns-2's. instantaneous takes q for avg, as the papers on data centres configure it. Idle time is measured in packets
-//!          of the size that has just come.
+//! Departs: wait and byte mode's count are ns-2's. instantaneous takes q for avg, as the papers on data centres configure
+//!          it. Idle time is measured in packets of the size that has just come.
 //! Checked: vectors/red.json; tests/trajectories/red.txt.
 
 use core::num::NonZeroU32;
