@@ -198,7 +198,7 @@ fn codel_tells_its_story() {
         interval: Time::from_micros(200),
         max_packet: 1500,
         ecn: true,
-        resume: codel::Resume::Gained,
+        resume: codel::Resume::Rfc8289,
     });
     let mut port = Port::new("codel", says, Discipline::CoDel(codel), Some(QueueSize::Packets(60)), None);
     port.not_ect_every = 3;

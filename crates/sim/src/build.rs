@@ -159,8 +159,8 @@ fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
             interval: s.codel.interval,
             max_packet: s.tcp.mss.0 + 40 + s.link.framing.0,
             resume: match s.codel.resume {
-                Resume::Rfc8289 => codel::Resume::Gained,
-                Resume::Ns2 => codel::Resume::Nearly,
+                Resume::Rfc8289 => codel::Resume::Rfc8289,
+                Resume::Ns2 => codel::Resume::Ns2,
             },
             ecn: spec.scheme.ecn,
         })),

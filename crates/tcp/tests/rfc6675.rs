@@ -247,17 +247,26 @@ fn after_a_timeout_what_was_sacked_is_not_sent_again() {
     );
 }
 
+/// Of `ten_out`, segments 2 to `arrived` arrive, one a millisecond; 1 is sent again and does not. What that lets out, up to
+/// segment `last`: one for two until pipe is ssthresh, five, then one for one (RFC 6937).
+fn stuck_recovery(arrived: u32, last: u32) -> String {
+    let mut script = String::from("30 < . 1:1 ack 1 sack 1001:4001\n30 > . 1:1001 ack 1\n30 ssthresh 5000\n");
+    let mut sent = 10;
+    for segment in 5..=arrived {
+        script.push_str(&format!("{} < . 1:1 ack 1 sack 1001:{}\n", 30 + segment, segment * 1000 + 1));
+        if ![6, 7].contains(&segment) && sent < last {
+            script.push_str(&format!("{} > . {}:{} ack 1\n", 30 + segment, sent * 1000 + 1, (sent + 1) * 1000 + 1));
+            sent += 1;
+        }
+    }
+    script
+}
+
 #[test]
 fn a_recovery_soon_after_another_halves_the_window_and_not_what_arrived() {
     // RFC 5681, section 3.1: "no more than" half of the flight. The first recovery sends 11 to 16 beside its hole and
     // leaves a window of five. 11 is lost: six are outstanding, of which 12, 13 and 14 have arrived.
-    let mut script = String::from("30 < . 1:1 ack 1 sack 1001:4001\n30 > . 1:1001 ack 1\n");
-    for (arrived, out) in [(5, Some(11)), (6, None), (7, None), (8, Some(12)), (9, Some(13)), (10, Some(14))] {
-        script.push_str(&format!("{} < . 1:1 ack 1 sack 1001:{}001\n", 30 + arrived, arrived));
-        if let Some(segment) = out {
-            script.push_str(&format!("{} > . {}001:{segment}001 ack 1\n", 30 + arrived, segment - 1));
-        }
-    }
+    let mut script = stuck_recovery(10, 14);
     script.push_str(
         "45 < . 1:1 ack 1 sack 11001:12001 1001:10001
          45 > . 14001:15001 ack 1
@@ -277,16 +286,7 @@ fn a_recovery_soon_after_another_halves_the_window_and_not_what_arrived() {
 fn a_timeout_in_recovery_does_not_raise_ssthresh() {
     // RFC 5681, section 3.1: "no more than" half of the flight. The retransmission of 1 is lost too; every later ACK lets
     // new data out, to the twentieth segment. Half of those twenty would be 10,000, where recovery had 5,000.
-    let mut script = String::from("30 < . 1:1 ack 1 sack 1001:4001\n30 > . 1:1001 ack 1\n30 ssthresh 5000\n");
-    let mut sent = 10;
-    for arrived in 5..=20 {
-        script.push_str(&format!("{} < . 1:1 ack 1 sack 1001:{}\n", 30 + arrived, arrived * 1000 + 1));
-        // RFC 6937: one for two until pipe is ssthresh, then one for one.
-        if ![6, 7].contains(&arrived) && sent < 20 {
-            script.push_str(&format!("{} > . {}:{} ack 1\n", 30 + arrived, sent * 1000 + 1, (sent + 1) * 1000 + 1));
-            sent += 1;
-        }
-    }
+    let mut script = stuck_recovery(20, 20);
     script.push_str("220 > . 1:1001 ack 1\n220 timeouts 1\n220 ssthresh 5000\n220 cwnd 1000");
     ten_out(10_000).run(&script);
 }

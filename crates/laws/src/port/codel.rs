@@ -5,7 +5,7 @@
 //!          since, until one is not late. If that begins again within 16 intervals, count goes on from what it gained.
 //! Units:   times in ps; the square root of count has 16 bits of fraction, rounded down.
 //! Owns:    since when packets are late, the next drop, count.
-//! Departs: [`Resume::Nearly`] is what ns-2 has in place of the last clause. RFC 8289 only drops. Where ECN is used, an
+//! Departs: [`Resume::Ns2`] is what ns-2 has in place of the last clause. RFC 8289 only drops. Where ECN is used, an
 //!          ECN-capable packet is marked instead and leaves, as Linux has it: one mark a departure.
 //! Checked: vectors/codel.json; tests/trajectories/codel.txt.
 
@@ -32,10 +32,10 @@ pub struct Params {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resume {
     /// Within 16 intervals count is what it gained the last time (RFC 8289).
-    Gained,
-    /// Within 8 intervals count is two less, over 126 a 64th less, and packets have to be late for interval / sqrt(count)
+    Rfc8289,
+    /// As ns-2 (queue/codel.cc): within 8 intervals count is two less, over 126 a 64th less, and packets have to be late for interval / sqrt(count)
     /// alone. A drop counts once the packet behind it is late, too.
-    Nearly,
+    Ns2,
 }
 
 /// One port's state.
@@ -75,14 +75,14 @@ impl CoDel {
         if self.dropping {
             if self.rearm {
                 self.rearm = false;
-                self.count = self.count.saturating_add(u32::from(self.params.resume == Resume::Nearly));
+                self.count = self.count.saturating_add(u32::from(self.params.resume == Resume::Ns2));
                 self.drop_next = self.after(self.drop_next);
             }
             if now < self.drop_next {
                 return Congested::No;
             }
             let marks = self.params.ecn && ect;
-            if marks || self.params.resume == Resume::Gained {
+            if marks || self.params.resume == Resume::Rfc8289 {
                 self.count = self.count.saturating_add(1);
             }
             match marks {
@@ -101,15 +101,15 @@ impl CoDel {
     /// The count to begin with.
     fn resumed(&self, now: Time) -> u32 {
         match self.params.resume {
-            Resume::Gained => {
+            Resume::Rfc8289 => {
                 let gained = self.count.saturating_sub(self.last_count);
                 if gained > 1 && self.is_soon(now, 16) { gained } else { 1 }
             }
-            Resume::Nearly if self.count > 2 && self.is_soon(now, 8) => match self.count {
+            Resume::Ns2 if self.count > 2 && self.is_soon(now, 8) => match self.count {
                 129.. => self.count - self.count.div_ceil(64),
                 _ => self.count - 2,
             },
-            Resume::Nearly => 1,
+            Resume::Ns2 => 1,
         }
     }
 
@@ -132,7 +132,7 @@ impl CoDel {
     /// When packets that are late from now on will have been so for long enough.
     fn late_after(&self, now: Time) -> Time {
         match self.params.resume {
-            Resume::Nearly if self.count > 1 && self.is_soon(now, 8) => self.after(now),
+            Resume::Ns2 if self.count > 1 && self.is_soon(now, 8) => self.after(now),
             _ => now.saturating_add(self.params.interval),
         }
     }
@@ -155,7 +155,7 @@ mod tests {
             interval: Time::from_millis(20),
             max_packet: 1500,
             ecn: false,
-            resume: Resume::Nearly,
+            resume: Resume::Ns2,
         };
         // ns-2: count - 2, and where that is over 126, 0.9844 of count, rounded down.
         for (count, resumed) in [(1, 1), (2, 1), (3, 1), (4, 2), (128, 126), (129, 126), (200, 196)] {

@@ -223,7 +223,7 @@ proptest! {
     #[test]
     fn codel_drops_nothing_that_came_soon_enough_and_never_the_last_packet_and_marks_only_what_can_be(
         ecn in any::<bool>(),
-        resume in prop_oneof![Just(Resume::Gained), Just(Resume::Nearly)],
+        resume in prop_oneof![Just(Resume::Rfc8289), Just(Resume::Ns2)],
         target_us in 1..1000u64,
         more_us in 0..1000u64,
         leaves in prop::collection::vec((1..2000u64, 0..3000u64, 0..6000u64, any::<bool>()), 1..300),
@@ -239,7 +239,7 @@ proptest! {
             late_since = if late { late_since.or(Some(now)) } else { None };
             if departure != (Departure::Pass { mark: false }) {
                 // ns-2 waits for less where it goes on.
-                let wait = if resume == Resume::Gained { interval } else { Time::ZERO };
+                let wait = if resume == Resume::Rfc8289 { interval } else { Time::ZERO };
                 prop_assert!(late_since.is_some_and(|since| now.since(since) >= wait), "{departure:?} too early");
             }
             match departure {

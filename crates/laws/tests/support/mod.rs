@@ -188,7 +188,7 @@ impl Port {
                 interval: micros(&settings["interval_us"]),
                 max_packet: whole(&settings["max_packet"]),
                 ecn: settings["ecn"] == true,
-                resume: if settings["resume"] == "ns-2" { Resume::Nearly } else { Resume::Gained },
+                resume: if settings["resume"] == "ns-2" { Resume::Ns2 } else { Resume::Rfc8289 },
             })),
             _ => Discipline::DropTail,
         };

@@ -51,13 +51,6 @@ impl Poisson {
         }
     }
 
-    /// Every host begins.
-    fn start<P: Probe>(&mut self, world: &mut World<P>) {
-        for host in 0..self.sources.len() as u32 {
-            self.wait(world, host);
-        }
-    }
-
     /// Waits for a host's next flow.
     fn wait<P: Probe>(&mut self, world: &mut World<P>, host: u32) {
         let Some(sizes) = &self.sizes else { return };
@@ -70,22 +63,14 @@ impl Poisson {
             world.after(gap, SOURCE | host);
         }
     }
-
-    /// A host's flow starts.
-    fn due<P: Probe>(&mut self, world: &mut World<P>, token: u32) {
-        let (host, hosts) = (token & !SOURCE, self.sources.len() as u32);
-        let (Some(source), Some(sizes)) = (self.sources.get_mut(host as usize), &self.sizes) else { return };
-        let other = source.peers.below(hosts - 1);
-        let to = if other < host { other } else { other + 1 };
-        let bytes = sizes.at(source.sizes.word());
-        self.transfers.start(world, self.kind, (host, to), bytes);
-        self.wait(world, host);
-    }
 }
 
 impl<P: Probe> Guest<P> for Poisson {
+    /// Every host begins.
     fn start(&mut self, world: &mut World<P>) {
-        self.start(world);
+        for host in 0..self.sources.len() as u32 {
+            self.wait(world, host);
+        }
     }
 
     fn owns_endpoint(&self, endpoint: u32) -> bool {
@@ -100,8 +85,15 @@ impl<P: Probe> Guest<P> for Poisson {
         self.transfers.end(world, endpoint);
     }
 
+    /// A host's flow starts.
     fn due(&mut self, world: &mut World<P>, token: u32) {
-        self.due(world, token);
+        let (host, hosts) = (token & !SOURCE, self.sources.len() as u32);
+        let (Some(source), Some(sizes)) = (self.sources.get_mut(host as usize), &self.sizes) else { return };
+        let other = source.peers.below(hosts - 1);
+        let to = if other < host { other } else { other + 1 };
+        let bytes = sizes.at(source.sizes.word());
+        self.transfers.start(world, self.kind, (host, to), bytes);
+        self.wait(world, host);
     }
 
     fn record(&self, begun_ps: u64, record: &mut Record) {
