@@ -8,6 +8,8 @@ mod edges;
 mod star;
 mod tree;
 
+use std::collections::BTreeMap;
+
 use fanin_units::{Rate, Time};
 
 use degraded::Degraded;
@@ -124,6 +126,56 @@ impl Fabric {
         }
     }
 
+    /// The links from one host to another; of several ways of equal length, one.
+    pub fn path(&self, from: NodeId, to: NodeId) -> Vec<Link> {
+        let link = |id: LinkId| self.links[id as usize];
+        let mut path = vec![link(self.uplink(from))];
+        while let Some(last) = path.last().filter(|last| !self.is_host(last.to)) {
+            path.push(link(self.next_hop(last.to, to, 0)));
+        }
+        path
+    }
+
+    /// The rate, in bits a second, at which hosts that send alike can reach one host together, where flows are spread
+    /// evenly over ways of equal length: that of the link which is full first.
+    pub fn gather_rate(&self, senders: impl Iterator<Item = NodeId>, to: NodeId) -> f64 {
+        let mut load = vec![0.0; self.links.len()];
+        let mut flow: BTreeMap<NodeId, f64> = BTreeMap::new();
+        let mut all = 0.0;
+        for sender in senders {
+            let uplink = self.uplink(sender);
+            load[uplink as usize] += 1.0;
+            *flow.entry(self.links[uplink as usize].to).or_default() += 1.0;
+            all += 1.0;
+        }
+        // Hop by hop, so that what comes together at a switch goes on together.
+        while !flow.is_empty() {
+            for (switch, share) in std::mem::take(&mut flow) {
+                if self.is_host(switch) {
+                    continue;
+                }
+                let ways = self.ways(switch, to);
+                for way in &ways {
+                    let part = share / ways.len() as f64;
+                    load[*way as usize] += part;
+                    *flow.entry(self.links[*way as usize].to).or_default() += part;
+                }
+            }
+        }
+        let used = load.iter().zip(&self.links).filter(|(load, _)| **load > 0.0);
+        used.map(|(load, link)| link.rate.0 as f64 * all / load).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The links that a switch may take towards a host.
+    fn ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
+        match self.routes.whole() {
+            Routes::Star => vec![host],
+            Routes::Tree(tree) => tree.all_ways(switch, host),
+            Routes::Table(table) => table.next_hops(switch, host).to_vec(),
+            Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
+        }
+    }
+
     /// A node's name for people: `client`, `server3`, `switch`.
     pub fn name(&self, node: NodeId) -> String {
         match (self.names.get(node as usize), node, self.routes.whole()) {
@@ -174,4 +226,45 @@ fn mix(hash: u64) -> u64 {
     let hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     hash ^ (hash >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GBIT: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_client_is_reached_at_the_rate_of_its_own_link_or_of_all_senders_together() {
+        let star =
+            star(&Star { servers: 8, rate: Rate(GBIT), client_rate: Rate(4 * GBIT), delay: Time::from_micros(5) });
+        assert_eq!(star.gather_rate(1..=2, 0), 2.0 * GBIT as f64);
+        assert_eq!(star.gather_rate(1..=8, 0), 4.0 * GBIT as f64);
+    }
+
+    #[test]
+    fn racks_that_share_thin_uplinks_are_bound_by_them() {
+        // Two racks of four hosts, two spines: each rack has two uplinks of 0.5 Gbit/s.
+        let hosts: Vec<String> = (0..8).map(|n| if n == 0 { "client".into() } else { format!("server{n}") }).collect();
+        let mut list = Vec::new();
+        for (rack, host) in hosts.iter().enumerate().map(|(n, host)| (n / 4, host)) {
+            list.push((host.clone(), format!("leaf{rack}"), GBIT));
+        }
+        for rack in 0..2 {
+            for spine in 0..2 {
+                list.push((format!("leaf{rack}"), format!("spine{spine}"), GBIT / 2));
+            }
+        }
+        let edge = |(one, other, rate): (String, String, u64)| Edge {
+            ends: [one, other],
+            rate: Rate(rate),
+            delay: Time::from_micros(5),
+        };
+        let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
+        // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link is as fast.
+        assert_eq!(fabric.gather_rate(4..8, 0), GBIT as f64);
+        assert_eq!(fabric.path(4, 0).len(), 4);
+        // Towards server7, three of the near rack's hosts share the uplinks as well.
+        assert_eq!(fabric.gather_rate(0..4, 7), GBIT as f64);
+    }
 }

@@ -6,7 +6,7 @@ use fanin_units::Time;
 /// The time from the first bit sent to the last byte received, alone in the network: packets of `mss` and one of what is
 /// left, `header` bytes on each, go over links that store and forward them. There is no handshake and no window.
 pub(crate) fn time(fabric: &Fabric, (from, to): (NodeId, NodeId), payload: u64, mss: u32, header: u32) -> Time {
-    let path = path(fabric, from, to);
+    let path = fabric.path(from, to);
     let delay: u64 = path.iter().map(|link| link.delay.0).sum();
     let full_packets = (payload.div_ceil(mss.into())).saturating_sub(1);
     let last = payload - full_packets * u64::from(mss) + u64::from(header);
@@ -21,16 +21,6 @@ pub(crate) fn time(fabric: &Fabric, (from, to): (NodeId, NodeId), payload: u64, 
         over(&path[..=at], full) + (full_packets - 1) * slowest + over(&path[at..], last)
     };
     Time(delay + (0..path.len()).map(meets).max().unwrap_or(0))
-}
-
-/// The links from one host to another.
-fn path(fabric: &Fabric, from: NodeId, to: NodeId) -> Vec<Link> {
-    let link = |id: u32| fabric.links()[id as usize];
-    let mut path = vec![link(fabric.uplink(from))];
-    while let Some(last) = path.last().filter(|last| !fabric.is_host(last.to)) {
-        path.push(link(fabric.next_hop(last.to, to, 0)));
-    }
-    path
 }
 
 #[cfg(test)]

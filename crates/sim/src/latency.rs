@@ -32,6 +32,11 @@ impl Latencies {
         self.class[connection] = kind;
     }
 
+    /// What was so far is left out.
+    pub fn forget(&mut self) {
+        self.classes.clear();
+    }
+
     /// A packet to this endpoint is there.
     pub fn record(&mut self, now: u64, sent: u32, endpoint: u32, data: bool) {
         let kind = self.class.get(endpoint as usize / 2).copied().unwrap_or_default();

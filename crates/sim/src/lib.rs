@@ -18,6 +18,8 @@ mod net;
 mod occupancy;
 mod probe;
 mod ring;
+mod since;
+mod stalls;
 mod streams;
 mod tap;
 mod world;
@@ -122,6 +124,7 @@ fn simulate<P: Probe + 'static>(
     let mut world = build::world(spec, departures, probe);
     let mut app = app::new(spec);
     world.run(app.as_mut(), stop)?;
+    world.stalls.heard(world.now);
     world.net.probe.run_ends(world.now);
     Ok((world, app))
 }

@@ -196,6 +196,11 @@ impl Link {
         self.waiting_bytes
     }
 
+    /// The longest queue is looked for from now on.
+    pub fn forget_longest_queue(&mut self) {
+        self.queue_max_bytes = self.waiting_bytes;
+    }
+
     /// When everything that has started will have left.
     pub fn busy_until(&self) -> Time {
         Time(self.busy_until)

@@ -94,6 +94,9 @@ pub(crate) struct Net<P> {
     pub events: Calendar,
     /// The host of every endpoint.
     pub host_of: Vec<u32>,
+    /// Whether an endpoint is of what runs beside the workload, and how many packets that lost.
+    beside: Vec<bool>,
+    pub beside_drops: u64,
     sacks: Sacks,
     framing: u32,
     /// Flows are spread by their number and this.
@@ -118,6 +121,8 @@ impl<P: Probe> Net<P> {
             ports,
             events,
             host_of,
+            beside: Vec::new(),
+            beside_drops: 0,
             sacks,
             framing,
             flow_seed,
@@ -151,8 +156,7 @@ impl<P: Probe> Net<P> {
                 State::Up => link.heal(),
                 State::Down => {
                     for packet in link.fail() {
-                        self.sacks.free(packet.sack);
-                        self.probe.happening(Time(now), Happening::Drop(id, packet.to));
+                        self.lose(now, id, packet.to, packet.sack);
                     }
                     self.probe.port(Time(now), id, &self.links[id as usize]);
                 }
@@ -188,22 +192,32 @@ impl<P: Probe> Net<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
         let todo = self.links[link as usize].enqueue(now, packet);
-        if P::ON {
-            self.tell(now, link, packet.to, todo);
+        if P::ON && todo != Todo::Dropped {
+            self.probe.port(Time(now), link, &self.links[link as usize]);
         }
         match todo {
             Todo::Nothing => {}
-            Todo::Dropped => self.sacks.free(packet.sack),
+            Todo::Dropped => self.lose(now, link, packet.to, packet.sack),
             todo => self.schedule(link, todo),
         }
     }
 
-    /// Tells the probe of a packet that came to a port.
-    fn tell(&mut self, now: u64, link: LinkId, to: u32, todo: Todo) {
-        match todo {
-            Todo::Dropped => self.probe.happening(Time(now), Happening::Drop(link, to)),
-            _ => self.probe.port(Time(now), link, &self.links[link as usize]),
-        }
+    /// A packet is dropped.
+    fn lose(&mut self, now: u64, link: LinkId, to: u32, sack: u32) {
+        self.sacks.free(sack);
+        self.beside_drops += u64::from(self.is_beside(to));
+        self.probe.happening(Time(now), Happening::Drop(link, to));
+    }
+
+    /// An endpoint is of what runs beside the workload.
+    pub fn put_beside(&mut self, endpoint: u32) {
+        self.beside.resize(self.host_of.len(), false);
+        self.beside[endpoint as usize] = true;
+    }
+
+    /// Whether an endpoint is of what runs beside the workload.
+    pub fn is_beside(&self, endpoint: u32) -> bool {
+        self.beside.get(endpoint as usize).is_some_and(|&beside| beside)
     }
 
     #[inline]
@@ -218,8 +232,7 @@ impl<P: Probe> Net<P> {
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
         while let Some(packet) = self.links[link as usize].drop_first(now) {
-            self.sacks.free(packet.sack);
-            self.probe.happening(Time(now), Happening::Drop(link, packet.to));
+            self.lose(now, link, packet.to, packet.sack);
         }
         let (arrives, departs) = self.links[link as usize].depart(now);
         self.probe.port(Time(now), link, &self.links[link as usize]);

@@ -46,8 +46,8 @@ pub(crate) trait Probe {
     fn crossed(&mut self, _now: Time, _link: LinkId, _packet: &Packet, _sack: &[Block]) {}
     /// Something else.
     fn happening(&mut self, _now: Time, _happening: Happening) {}
-    /// Connections stand and the first round begins: times of rounds are counted from here.
-    fn rounds_begin(&mut self, _now: Time) {}
+    /// The measured time begins: its clock starts here.
+    fn clock_starts(&mut self, _now: Time) {}
     /// The run ends.
     fn run_ends(&mut self, _now: Time) {}
     /// How full ports were, where that is watched.
@@ -217,7 +217,7 @@ impl Probe for Recorder {
         self.beside.insert(endpoint);
     }
 
-    fn rounds_begin(&mut self, now: Time) {
+    fn clock_starts(&mut self, now: Time) {
         self.began = now;
         // What was seen of the opening of connections stands at the start.
         self.queue = None;
@@ -257,12 +257,12 @@ impl Probe for Watchers {
         }
     }
 
-    fn rounds_begin(&mut self, now: Time) {
+    fn clock_starts(&mut self, now: Time) {
         if let Some(occupancy) = &mut self.occupancy {
             occupancy.begin(now);
         }
         if let Some(recorder) = &mut self.recorder {
-            recorder.rounds_begin(now);
+            recorder.clock_starts(now);
         }
     }
 

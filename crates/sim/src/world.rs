@@ -9,12 +9,15 @@ use fanin_tcp::{Block, Endpoint, Params, Progress};
 use fanin_units::Time;
 
 use crate::Failure;
-use crate::app::App;
+use crate::app::{App, CLIENT};
 use crate::event::{Event, Key};
 use crate::ideal;
 use crate::latency::Latencies;
+use crate::link::Link;
 use crate::net::{Net, Uplink};
 use crate::probe::{Happening, Probe};
+use crate::since::{PortSums, Since, Sums};
+use crate::stalls::Stalls;
 
 /// An endpoint at its host.
 pub(crate) struct Socket {
@@ -49,6 +52,10 @@ pub(crate) struct World<P> {
     pub timeouts: u64,
     /// When the workload began, connections that stand before it apart: then what runs beside it begins too.
     pub begun: Option<Time>,
+    /// Times in which nothing comes to the client.
+    pub stalls: Stalls,
+    /// What was counted before the measured time.
+    pub since: Since,
     /// Where the scenario measures them.
     pub latencies: Option<Box<Latencies>>,
     /// The application has what it wants.
@@ -72,6 +79,8 @@ impl<P: Probe> World<P> {
             timeouts: 0,
             latencies: spec.settings.measure.latency.then(Box::default),
             begun: None,
+            stalls: Stalls::NONE,
+            since: Since::default(),
             done: false,
         }
     }
@@ -111,6 +120,9 @@ impl<P: Probe> World<P> {
     #[inline]
     fn arrive(&mut self, link: LinkId, app: &mut dyn App<P>) {
         let Some(packet) = self.net.arrive(self.now.0, link) else { return };
+        if self.stalls.at(link) {
+            self.stalls.heard(self.now);
+        }
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
@@ -249,8 +261,49 @@ impl<P: Probe> World<P> {
     }
 
     /// All connections stand and the first round begins: for whoever watches.
-    pub fn rounds_begin(&mut self) {
-        self.net.probe.rounds_begin(self.now);
+    pub fn clock_starts(&mut self) {
+        self.net.probe.clock_starts(self.now);
+    }
+
+    /// From now on the client waits for answers.
+    pub fn await_answers(&mut self) {
+        let s = &self.spec.settings;
+        let round_trip = s.round_trip(&self.net.fabric, self.spec.fan_in);
+        let work = s.host.service_time + s.host.service_jitter + s.workload.start_jitter;
+        self.stalls = Stalls::new(self.now, self.net.fabric.downlink(CLIENT), round_trip, work);
+    }
+
+    /// A connection is not the workload's own.
+    pub fn put_beside(&mut self, connection: Connection) {
+        for endpoint in [connection.opener, connection.answerer] {
+            self.net.put_beside(endpoint);
+        }
+    }
+
+    /// The endpoints of what runs beside the workload.
+    pub fn beside(&self) -> impl Iterator<Item = &Socket> {
+        self.sockets.iter().zip(0..).filter(|(_, id)| self.net.is_beside(*id)).map(|(socket, _)| socket)
+    }
+
+    /// What was so far is left out of all figures: the workload has delivered `payload`.
+    pub fn measure_from_here(&mut self, payload: u64) {
+        self.since = Since {
+            at: self.now,
+            payload,
+            all: Sums::of(self.sockets.iter()),
+            beside: Sums::of(self.beside()),
+            beside_drops: self.net.beside_drops,
+            delivered_packets: self.net.delivered,
+            ports: self.net.links.iter().map(PortSums::of).collect(),
+        };
+        self.net.links.iter_mut().for_each(Link::forget_longest_queue);
+        if let Some(latencies) = &mut self.latencies {
+            latencies.forget();
+        }
+        if self.stalls.is_on() {
+            self.await_answers();
+        }
+        self.clock_starts();
     }
 
     /// A round or query has ended: for whoever watches.

@@ -165,7 +165,7 @@ proptest! {
             let t = &tables.totals;
             prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);
             for flow in &tables.flows {
-                prop_assert_eq!(flow.ideal_ps.is_none(), flow.kind == FlowKind::Answer);
+                prop_assert_eq!(flow.ideal_ps.is_none(), matches!(flow.kind, FlowKind::Answer | FlowKind::Long));
                 let fct = flow.fct_ps.unwrap_or(u64::MAX);
                 prop_assert!(flow.ideal_ps.is_none_or(|ideal| fct > ideal), "{}: {:?}", scheme, flow);
             }

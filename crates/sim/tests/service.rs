@@ -56,7 +56,7 @@ fn a_service_is_no_part_of_the_workload() {
     let alone = tables(&LONG.replace("queries_per_s = 1000", "queries_per_s = \"none\""), 1);
     assert!(alone.service.is_empty() && !with.service.is_empty());
     assert_eq!(with.flows.len(), alone.flows.len());
-    assert!(with.flows.iter().all(|flow| flow.kind == FlowKind::Answer));
+    assert!(with.flows.iter().all(|flow| flow.kind == FlowKind::Long));
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn other(path: &str) -> &'static str {
         "workload.start_jitter" => "100 us",
         "workload.file" => "b.csv",
         "workload.pairs" => "0.5",
+        "workload.warm_up" => "1 ms",
         "workload.queries" | "workload.in_flight" => "2",
         _ => panic!("give {path} a value here that is not its default"),
     }

@@ -4,7 +4,7 @@ use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, FabricSettings, Kind, Settings};
+use crate::{Discipline, FabricSettings, Kind, Settings, WarmUp};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -268,6 +268,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
         );
     }
+    warm_up(s)?;
     flows(s)?;
     service(s)?;
     if w.kind == Kind::MapReduce {
@@ -289,6 +290,25 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
         }
     }
     Ok(())
+}
+
+/// What is left out at the beginning leaves something to measure.
+fn warm_up(s: &Settings) -> Result<(), Wrong> {
+    let wrong = |what: String| Err(Wrong { paths: vec!["workload.warm_up"], what });
+    let word = s.workload.kind.word();
+    match (s.workload.kind, s.workload.warm_up.0) {
+        (_, None) | (Kind::Barrier | Kind::WebSearch, Some(WarmUp::Rounds(_))) => Ok(()),
+        (Kind::Barrier | Kind::WebSearch | Kind::Long | Kind::Poisson, Some(WarmUp::For(time))) => {
+            match time > Time::from_secs(100_000) {
+                true => wrong(format!("a warm-up of {time}: right would be at most 100000 s")),
+                false => Ok(()),
+            }
+        }
+        (Kind::Long | Kind::Poisson, Some(WarmUp::Rounds(_))) => {
+            wrong(format!("a {word} workload has no rounds: right would be a time, such as \"100 ms\""))
+        }
+        (_, Some(_)) => wrong(format!("a {word} workload is measured whole: it has no warm-up")),
+    }
 }
 
 /// Lists of flows, Poisson flows, and pairs of a shuffle.

@@ -25,7 +25,7 @@ pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{RunSpec, Watch};
 pub use scenario::{Contender, Reader, Scenario};
-pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share};
+pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share, WarmUp};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
     MapReduce, Measure, NewReno, Offer, Placement, Red, Resume, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp,

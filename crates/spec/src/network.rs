@@ -28,6 +28,18 @@ impl Settings {
         }
     }
 
+    /// The round trip between the client and the farthest of `fan_in` servers without a queue: a full packet one way, a
+    /// pure ACK the other.
+    pub fn round_trip(&self, fabric: &Fabric, fan_in: u32) -> Time {
+        let header = 40 + self.link.framing.0;
+        let one_way = |from, to, bytes| {
+            let links = fabric.path(from, to);
+            links.iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
+        };
+        let there_and_back = |server| one_way(server, 0, self.tcp.mss.0 + header) + one_way(0, server, header);
+        Time((1..=fan_in).map(there_and_back).max().unwrap_or(0))
+    }
+
     /// Refuses keys that another kind of fabric looks at.
     fn only_its_own_keys(&self) -> Result<(), String> {
         let f = &self.fabric;

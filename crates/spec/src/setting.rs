@@ -293,6 +293,34 @@ impl Setting for Distribution {
     }
 }
 
+/// How much of a run's beginning is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarmUp {
+    /// So many rounds or queries.
+    Rounds(u32),
+    /// So long.
+    For(Time),
+}
+
+impl Setting for WarmUp {
+    const FORM: &'static str = "rounds or a time, such as \"2 rounds\" or \"100 ms\"";
+    fn read(literal: &Literal) -> Result<WarmUp, String> {
+        let Literal::Text(text) = literal else { return Err(unexpected(literal)) };
+        let rounds = text.trim().strip_suffix("rounds").or_else(|| text.trim().strip_suffix("round"));
+        match rounds {
+            Some(number) => number.trim().parse().map(WarmUp::Rounds).map_err(|_| unexpected(literal)),
+            None => Time::read(literal).map(WarmUp::For),
+        }
+    }
+    fn show(&self) -> String {
+        match self {
+            WarmUp::Rounds(1) => "\"1 round\"".into(),
+            WarmUp::Rounds(n) => format!("\"{n} rounds\""),
+            WarmUp::For(time) => time.show(),
+        }
+    }
+}
+
 /// A value that may be absent, written `"none"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optional<T>(pub Option<T>);
@@ -325,6 +353,7 @@ optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"no
 optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
 optional!(u32, "a whole number, or \"none\"");
 optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
+optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
 
 /// Declares an enum whose values are words in a scenario.

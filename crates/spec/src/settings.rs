@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
-use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, section, words};
+use crate::setting::{
+    Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, WarmUp, section, words,
+};
 use crate::{Flows, Sizes};
 
 section! {
@@ -241,6 +243,9 @@ section! {
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
         duration: Time = Time::from_secs(5),
+        /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
+        #[only(Barrier, WebSearch, Long, Poisson)]
+        warm_up: Optional<WarmUp> = Optional::NONE,
         /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),

@@ -130,6 +130,8 @@ pub enum FlowKind {
     Replica,
     /// An answer to a query of the service.
     Query,
+    /// A long flow of the long workload.
+    Long,
 }
 
 impl FlowKind {
@@ -145,6 +147,7 @@ impl FlowKind {
             FlowKind::Fetch => "fetch",
             FlowKind::Replica => "replica",
             FlowKind::Query => "query",
+            FlowKind::Long => "long",
         }
     }
 }
@@ -178,25 +181,25 @@ table! {
         round: u32,
         /// The server that answers, counted from zero: 0 is the host `server1`; of any other flow the sending host's number.
         server: u32,
-        /// Payload.
+        /// Payload; of a long flow, which has no end, what was delivered.
         payload_bytes: u64,
         /// When the client asked, or the sender opened its connection.
         start_ps: u64,
         /// From the start to the last byte delivered in order; absent where the run ended first.
         fct_ps: Option<u64>,
-        /// `answer` of a server, `listed` in a file, `shuffle`, `poisson`, or `beside`: a Poisson flow beside another workload.
+        /// `answer` of a server, `long`, `listed` in a file, `shuffle`, `poisson`, or `beside`: a Poisson flow beside another workload.
         kind: FlowKind,
         /// The sending host, counted from zero; 0 is the client.
         from_host: u32,
         /// The receiving host.
         to_host: u32,
-        /// The least time for the bytes, alone in the network: every packet with its headers at the slowest link, store-and-forward at the others, and the links' delays; without a handshake. Slowdown is fct_ps over this. Absent of answers, which wait for a request.
+        /// The least time for the bytes, alone in the network: every packet with its headers at the slowest link, store-and-forward at the others, and the links' delays; without a handshake. Slowdown is fct_ps over this. Absent of answers, which wait for a request, and of long flows.
         ideal_ps: Option<u64>,
     }
 }
 
 table! {
-    /// One round or query: all servers' answers.
+    /// One round or query: all servers' answers. A shuffle and a MapReduce job are one.
     QueryRow in "queries" {
         /// Counted from zero.
         round: u32,
@@ -204,6 +207,8 @@ table! {
         start_ps: u64,
         /// From the start to the last byte of the last answer; absent where the run ended first.
         qct_ps: Option<u64>,
+        /// Of a round that the run's end cut off, how long it had waited by then.
+        waited_ps: Option<u64>,
         /// Retransmission timeouts that fired meanwhile.
         timeouts: u64,
     }
@@ -366,6 +371,20 @@ table! {
         marks: u64,
         /// Rounds or queries completed.
         rounds: u64,
+        /// Rounds or queries that the run's end cut off.
+        rounds_open: u64,
+        /// Times in which nothing came to the client for over ten round trips (and the time that a server may work or be put off) while a round was open or a long flow sent, whatever ended them.
+        stalls: u64,
+        /// How long these took together.
+        stalled_ps: u64,
+        /// Payload of what runs beside the workload, delivered in order over the measured time.
+        background_bytes: u64,
+        /// Of the timeouts, those of what runs beside the workload.
+        background_timeouts: u64,
+        /// Of the entries into fast recovery.
+        background_fast_retransmits: u64,
+        /// Of the drops.
+        background_drops: u64,
         /// The longest queue at the port to the client; of a flows, shuffle or poisson workload, at any switch port.
         queue_max_bytes: u64,
         /// Packets that endpoints sent.

@@ -4,7 +4,8 @@
 use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::{App, CLIENT, END, Record, host_of, start_background};
+use super::warm_up::WarmUp;
+use super::{App, CLIENT, END, Record, WARM, host_of, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::{Connection, World};
@@ -26,7 +27,8 @@ struct Server {
 pub(crate) struct Barrier {
     servers: Vec<Server>,
     established: u32,
-    /// When the first request went out; `NEVER` while connections are being opened.
+    warm_up: WarmUp,
+    /// When the first request that is measured went out; `NEVER` while connections are being opened.
     began: Time,
     round: u32,
     round_start: Time,
@@ -39,8 +41,9 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    pub fn new(_spec: &RunSpec) -> Barrier {
+    pub fn new(spec: &RunSpec) -> Barrier {
         Barrier {
+            warm_up: WarmUp::new(spec),
             servers: Vec::new(),
             established: 0,
             began: Time::NEVER,
@@ -75,7 +78,22 @@ impl Barrier {
         Some(endpoint / 2).filter(|&server| (server as usize) < self.servers.len())
     }
 
+    /// What was so far is no matter of the figures.
+    fn measure<P: Probe>(&mut self, world: &mut World<P>) {
+        (self.began, self.round) = (world.now, 0);
+        self.flows.clear();
+        self.queries.clear();
+        self.warm_up.end(world, self.payload(world));
+    }
+
+    fn payload<P: Probe>(&self, world: &World<P>) -> u64 {
+        self.servers.iter().map(|s| world.delivered(s.connection.opener)).sum()
+    }
+
     fn begin_round<P: Probe>(&mut self, world: &mut World<P>) {
+        if self.warm_up.ends_with(world.now, self.round) {
+            self.measure(world);
+        }
         self.round_start = world.now;
         self.round_timeouts = world.timeouts;
         (self.next, self.missing) = (0, world.spec.fan_in);
@@ -131,6 +149,7 @@ impl Barrier {
             round: self.round,
             start_ps: self.round_start.since(self.began).0,
             qct_ps,
+            waited_ps: qct_ps.is_none().then(|| world.now.since(self.round_start).0),
             timeouts: world.timeouts - self.round_timeouts,
         }
     }
@@ -156,8 +175,8 @@ impl<P: Probe> App<P> for Barrier {
             self.began = world.now;
             // Only now: beside endless flows, opening the connections could take for ever.
             start_background(world);
-            world.rounds_begin();
-            world.after(world.spec.settings.workload.duration, END);
+            world.await_answers();
+            self.warm_up.begin(world);
             self.begin_round(world);
         }
     }
@@ -181,6 +200,8 @@ impl<P: Probe> App<P> for Barrier {
     fn due(&mut self, world: &mut World<P>, token: u32) {
         match token {
             END => world.done = true,
+            WARM if self.warm_up.is_on() => self.measure(world),
+            WARM => {}
             id => {
                 let server = &self.servers[id as usize];
                 world.answer(server.connection.answerer, server.answer, server.asked);
@@ -194,9 +215,8 @@ impl<P: Probe> App<P> for Barrier {
         Record {
             flows: self.flows.clone(),
             queries,
-            payload_bytes: self.servers.iter().map(|s| world.delivered(s.connection.opener)).sum(),
+            payload_bytes: self.payload(world),
             measured: world.now.since(self.began),
-            rounds: self.round.into(),
             ..Record::default()
         }
     }

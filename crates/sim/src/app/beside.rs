@@ -1,5 +1,7 @@
 //! A workload with others beside it: they begin as it begins, and go on until it ends.
 
+use fanin_units::Time;
+
 use super::{App, Record};
 use crate::probe::Probe;
 use crate::world::World;
@@ -81,7 +83,7 @@ impl<P: Probe> App<P> for Beside<P> {
 
     fn record(&self, world: &World<P>) -> Record {
         let mut record = self.workload.record(world);
-        let begun = world.begun.map_or(0, |begun| begun.0);
+        let begun = world.begun.unwrap_or(Time::ZERO).max(world.since.at).0;
         for guest in &self.guests {
             guest.record(begun, &mut record);
         }

@@ -1,32 +1,49 @@
 //! Long flows: every server sends to the client without end.
 
-use fanin_spec::RunSpec;
+use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
 use fanin_units::Time;
 
-use super::{App, CLIENT, END, ENDLESS, Record, host_of, start_background};
+use super::{App, CLIENT, END, ENDLESS, Record, WARM, host_of, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::{Connection, World};
 
 pub(crate) struct Long {
-    connections: Vec<Connection>,
+    flows: Vec<Flow>,
+}
+
+struct Flow {
+    server: u32,
+    connection: Connection,
+    start: Time,
+    /// What it had delivered as the measured time began.
+    before: u64,
 }
 
 impl Long {
     pub fn new(_spec: &RunSpec) -> Long {
-        Long { connections: Vec::new() }
+        Long { flows: Vec::new() }
     }
 }
 
 impl<P: Probe> App<P> for Long {
     fn start(&mut self, world: &mut World<P>) {
         start_background(world);
+        world.await_answers();
         let jitter = world.spec.settings.workload.start_jitter;
         for server in 0..world.spec.fan_in {
             let at = Stream::new(world.spec.seed, Purpose::Start, server).up_to(jitter);
             world.after(at, server);
         }
-        world.after(world.spec.settings.workload.duration, END);
+        let workload = &world.spec.settings.workload;
+        let (duration, warm_up) = (workload.duration, workload.warm_up.0);
+        match warm_up {
+            Some(WarmUp::For(time)) => {
+                world.after(time, WARM);
+                world.after(time.saturating_add(duration), END);
+            }
+            _ => world.after(duration, END),
+        }
     }
 
     fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
@@ -36,17 +53,33 @@ impl<P: Probe> App<P> for Long {
     fn closed(&mut self, _world: &mut World<P>, _endpoint: u32) {}
 
     fn due(&mut self, world: &mut World<P>, token: u32) {
-        if token == END {
-            world.done = true;
-            return;
+        match token {
+            END => world.done = true,
+            WARM => {
+                for flow in &mut self.flows {
+                    flow.before = world.delivered(flow.connection.answerer);
+                }
+                world.measure_from_here(0);
+            }
+            server => {
+                let connection = world.connect(host_of(server), CLIENT);
+                world.write(connection.opener, ENDLESS);
+                self.flows.push(Flow { server, connection, start: world.now, before: 0 });
+            }
         }
-        let connection = world.connect(host_of(token), CLIENT);
-        world.write(connection.opener, ENDLESS);
-        self.connections.push(connection);
     }
 
     fn record(&self, world: &World<P>) -> Record {
-        let payload_bytes = self.connections.iter().map(|c| world.delivered(c.answerer)).sum();
-        Record { payload_bytes, measured: world.now.max(Time(1)), ..Record::default() }
+        let row = |flow: &Flow| FlowRow {
+            server: flow.server,
+            payload_bytes: world.delivered(flow.connection.answerer) - flow.before,
+            start_ps: flow.start.since(world.since.at).0,
+            kind: FlowKind::Long,
+            from_host: host_of(flow.server),
+            ..FlowRow::default()
+        };
+        let flows: Vec<FlowRow> = self.flows.iter().map(row).collect();
+        let payload_bytes = flows.iter().map(|flow| flow.payload_bytes).sum();
+        Record { flows, payload_bytes, measured: world.now.since(world.since.at).max(Time(1)), ..Record::default() }
     }
 }

@@ -527,14 +527,18 @@ impl<P: Probe> App<P> for MapReduce {
 
     fn record(&self, world: &World<P>) -> Record {
         let finished = self.done_reduces == self.shuffles.len() as u32;
-        let job =
-            QueryRow { round: 0, start_ps: 0, qct_ps: finished.then_some(self.ended.0), timeouts: world.timeouts };
+        let job = QueryRow {
+            round: 0,
+            start_ps: 0,
+            qct_ps: finished.then_some(self.ended.0),
+            waited_ps: (!finished).then_some(world.now.0),
+            timeouts: world.timeouts,
+        };
         Record {
             flows: self.transfers.rows(0).collect(),
             queries: vec![job],
             payload_bytes: self.transfers.delivered(world),
             measured: if finished { self.ended } else { world.now },
-            rounds: finished.into(),
             tasks: self.tasks.iter().map(|task| task.row.clone()).collect(),
             ..Record::default()
         }

@@ -11,6 +11,7 @@ mod poisson;
 mod service;
 mod shuffle;
 mod transfers;
+mod warm_up;
 mod web_search;
 
 use fanin_spec::{Engine, FlowKind, FlowRow, Kind, PortRow, QueryRow, RunSpec, RunTables, ServiceRow, TaskRow, Totals};
@@ -19,6 +20,7 @@ use fanin_units::Time;
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
+use crate::since::{PortSums, Sums};
 use crate::world::World;
 
 /// What the simulator tells the application. Endpoints are known by their number.
@@ -44,8 +46,6 @@ pub(crate) struct Record {
     pub queries: Vec<QueryRow>,
     pub payload_bytes: u64,
     pub measured: Time,
-    /// Rounds or queries completed.
-    pub rounds: u64,
     pub tasks: Vec<TaskRow>,
     pub service: Vec<ServiceRow>,
 }
@@ -75,6 +75,9 @@ pub(crate) fn new<P: Probe + 'static>(spec: &RunSpec) -> Box<dyn App<P>> {
 /// The token of the timer at the end of the measured time; servers' numbers lie below it.
 pub(crate) const END: u32 = u32::MAX;
 
+/// The token of the timer at the end of the warm-up.
+pub(crate) const WARM: u32 = u32::MAX - 2;
+
 /// The client's host.
 pub(crate) const CLIENT: u32 = 0;
 
@@ -92,6 +95,7 @@ pub(crate) fn start_background<P: Probe>(world: &mut World<P>) {
     world.begun = Some(world.now);
     for i in 0..world.spec.settings.workload.background {
         let connection = world.connect(host_of(world.spec.fan_in + i), CLIENT);
+        world.put_beside(connection);
         world.write(connection.opener, ENDLESS);
     }
 }
@@ -99,20 +103,31 @@ pub(crate) fn start_background<P: Probe>(world: &mut World<P>) {
 /// The tables of a run that has ended.
 pub(crate) fn tables<P: Probe>(world: &World<P>, app: &dyn App<P>) -> RunTables {
     let record = app.record(world);
-    let stats = || world.sockets.iter().map(|socket| socket.endpoint.stats());
-    let counts = || world.net.links.iter().map(|link| link.counts());
+    let since = &world.since;
+    let all = Sums::of(world.sockets.iter()).since(since.all);
+    let beside = Sums::of(world.beside()).since(since.beside);
+    let counts = || world.net.links.iter().zip(0..).map(|(link, id)| since.port(id, link).counts);
+    let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
     let totals = Totals {
-        payload_bytes: record.payload_bytes,
+        payload_bytes: record.payload_bytes - since.payload,
         measured_ps: record.measured.0,
-        data_packets: stats().map(|s| s.data_segments).sum(),
-        timeouts: stats().map(|s| u64::from(s.timeouts)).sum(),
-        fast_retransmits: stats().map(|s| u64::from(s.fast_retransmits)).sum(),
+        data_packets: all.data_packets,
+        timeouts: all.timeouts,
+        fast_retransmits: all.fast_retransmits,
         drops: counts().map(|c| c.drops()).sum(),
         marks: counts().map(|c| c.marks).sum(),
-        rounds: record.rounds,
+        rounds: record.queries.iter().filter(|query| query.qct_ps.is_some()).count() as u64,
+        rounds_open: record.queries.iter().filter(|query| query.qct_ps.is_none()).count() as u64,
+        stalls: world.stalls.count,
+        stalled_ps: world.stalls.lost.0,
+        background_bytes: beside.delivered,
+        background_timeouts: beside.timeouts,
+        background_fast_retransmits: beside.fast_retransmits,
+        background_drops: world.net.beside_drops - since.beside_drops,
         queue_max_bytes: longest_queue(world),
-        injected_packets: world.net.injected,
-        delivered_packets: world.net.delivered,
+        // What was under way as the measured time began was sent in it, so that packets are conserved.
+        injected_packets: world.net.injected - since.delivered_packets - dropped_before,
+        delivered_packets: world.net.delivered - since.delivered_packets,
         in_flight_packets: world.net.in_flight(),
     };
     let engine = Engine { events: world.events(), packet_hops: world.net.hops };
@@ -138,18 +153,19 @@ fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
 
 fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
     let Net { fabric, links, probe, .. } = &world.net;
-    let used = links.iter().zip(0..).filter(|(link, _)| link.packets + link.counts().drops() > 0);
+    let sums = links.iter().zip(0..).map(|(link, id)| (link, id, world.since.port(id, link)));
+    let used = sums.filter(|(_, _, sums)| sums.packets + sums.counts.drops() > 0);
     let whole = |id: u32| probe.occupancy().map(|occupancy| occupancy.whole(id));
-    let row = |(link, id): (&Link, u32)| PortRow {
+    let row = |(link, id, sums): (&Link, u32, PortSums)| PortRow {
         port: fabric.link_name(id),
         tier: fabric.tier(id).into(),
-        packets: link.packets,
-        wire_bytes: link.wire_bytes,
-        drops_full: link.counts().drops_full,
-        drops_early: link.counts().drops_early,
-        drops_not_ect: link.counts().drops_not_ect,
-        drops_down: link.counts().drops_down,
-        marks: link.counts().marks,
+        packets: sums.packets,
+        wire_bytes: sums.wire_bytes,
+        drops_full: sums.counts.drops_full,
+        drops_early: sums.counts.drops_early,
+        drops_not_ect: sums.counts.drops_not_ect,
+        drops_down: sums.counts.drops_down,
+        marks: sums.counts.marks,
         queue_max_bytes: link.queue_max_bytes,
         queue_mean_bytes: whole(id).map(|whole| whole.queue_mean_bytes),
         queue_p99_bytes: whole(id).map(|whole| whole.queue_p99_bytes),

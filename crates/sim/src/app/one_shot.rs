@@ -44,6 +44,7 @@ impl OneShot {
 impl<P: Probe> App<P> for OneShot {
     fn start(&mut self, world: &mut World<P>) {
         start_background(world);
+        world.await_answers();
         let workload = &world.spec.settings.workload;
         let (jitter, limit) = (workload.start_jitter, workload.duration);
         world.after(limit, END);
@@ -83,6 +84,7 @@ impl<P: Probe> App<P> for OneShot {
             round: 0,
             start_ps: start,
             qct_ps: whole.then_some(world.now.0 - start),
+            waited_ps: (!whole).then_some(world.now.0 - start),
             timeouts: world.timeouts,
         };
         Record {
@@ -96,7 +98,6 @@ impl<P: Probe> App<P> for OneShot {
                 .map(|(_, half)| world.delivered(2 * half + 1))
                 .sum(),
             measured: Time(world.now.0 - start),
-            rounds: whole.into(),
             ..Record::default()
         }
     }

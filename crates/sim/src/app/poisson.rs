@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use fanin_spec::{FlowKind, RunSpec, Sizes};
+use fanin_spec::{FlowKind, RunSpec, Sizes, WarmUp};
 use fanin_units::Time;
 
 use super::beside::Guest;
 use super::transfers::Transfers;
-use super::{App, END, Record, start_background};
+use super::{App, END, Record, WARM, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::World;
@@ -104,8 +104,9 @@ impl<P: Probe> Guest<P> for Poisson {
 /// The poisson workload: flows start for the scenario's duration, and the run ends with the last byte of the last one.
 pub(crate) struct Alone {
     poisson: Poisson,
-    /// What was delivered within the duration; `None` before its end.
+    /// What was delivered by the end of the duration; `None` before.
     payload: Option<u64>,
+    warm_up: Time,
     duration: Time,
 }
 
@@ -117,16 +118,24 @@ const PATIENCE: u64 = 10;
 impl Alone {
     pub fn new(spec: &RunSpec) -> Alone {
         let duration = spec.settings.workload.duration;
-        let poisson = Poisson { until: duration, ..Poisson::new(spec, FlowKind::Poisson) };
-        Alone { poisson, payload: None, duration }
+        let warm_up = match spec.settings.workload.warm_up.0 {
+            Some(WarmUp::For(time)) => time,
+            _ => Time::ZERO,
+        };
+        let until = warm_up.saturating_add(duration);
+        let poisson = Poisson { until, ..Poisson::new(spec, FlowKind::Poisson) };
+        Alone { poisson, payload: None, warm_up, duration }
     }
 }
 
 impl<P: Probe> App<P> for Alone {
     fn start(&mut self, world: &mut World<P>) {
         start_background(world);
-        world.after(self.duration, END);
-        world.after(self.duration.saturating_mul(PATIENCE), GIVE_UP);
+        world.after(self.poisson.until, END);
+        world.after(self.warm_up.saturating_add(self.duration.saturating_mul(PATIENCE)), GIVE_UP);
+        if self.warm_up > Time::ZERO {
+            world.after(self.warm_up, WARM);
+        }
         self.poisson.start(world);
     }
 
@@ -147,15 +156,17 @@ impl<P: Probe> App<P> for Alone {
                 self.payload = Some(self.poisson.transfers.delivered(world));
                 world.done = self.poisson.transfers.missing == 0;
             }
+            WARM => world.measure_from_here(self.poisson.transfers.delivered(world)),
             GIVE_UP => world.done = true,
             token => self.poisson.due(world, token),
         }
     }
 
-    fn record(&self, _world: &World<P>) -> Record {
+    fn record(&self, world: &World<P>) -> Record {
         Record {
-            flows: self.poisson.transfers.rows(0).collect(),
-            payload_bytes: self.payload.unwrap_or(0),
+            flows: self.poisson.transfers.rows(self.warm_up.0).collect(),
+            // A run that is given up has ended after the duration, too.
+            payload_bytes: self.payload.unwrap_or(world.since.payload),
             measured: self.duration,
             ..Record::default()
         }

@@ -98,6 +98,6 @@ impl<P: Probe> Guest<P> for Service {
 
     fn record(&self, begun_ps: u64, record: &mut Record) {
         let since_begun = |row: &ServiceRow| ServiceRow { start_ps: row.start_ps - begun_ps, ..row.clone() };
-        record.service = self.rows.iter().map(since_begun).collect();
+        record.service = self.rows.iter().filter(|row| row.start_ps >= begun_ps).map(since_begun).collect();
     }
 }

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use fanin_spec::{FlowKind, RunSpec};
+use fanin_spec::{FlowKind, QueryRow, RunSpec};
 use fanin_units::Time;
 
 use super::transfers::Transfers;
@@ -84,10 +84,20 @@ impl<P: Probe> App<P> for Shuffle {
     }
 
     fn record(&self, world: &World<P>) -> Record {
+        let start = Time(self.transfers.first_start());
+        let (took, whole) = (world.now.since(start), self.waiting.is_empty() && self.transfers.missing == 0);
+        let query = QueryRow {
+            round: 0,
+            start_ps: start.0,
+            qct_ps: whole.then_some(took.0),
+            waited_ps: (!whole).then_some(took.0),
+            timeouts: world.timeouts,
+        };
         Record {
             flows: self.transfers.rows(0).collect(),
+            queries: vec![query],
             payload_bytes: self.transfers.delivered(world),
-            measured: world.now.since(Time(self.transfers.first_start())),
+            measured: took,
             ..Record::default()
         }
     }

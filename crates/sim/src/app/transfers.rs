@@ -74,8 +74,10 @@ impl Transfers {
         });
         self.missing += 1;
         if matches!(kind, FlowKind::Beside | FlowKind::Query) {
-            world.net.probe.beside(sender);
-            world.net.probe.beside(receiver);
+            for endpoint in [sender, receiver] {
+                world.net.put_beside(endpoint);
+                world.net.probe.beside(endpoint);
+            }
         }
         world.wake_at(receiver, bytes);
     }
@@ -106,9 +108,10 @@ impl Transfers {
         number
     }
 
-    /// A row each, in the order of their starts; times count from `begun_ps`.
+    /// A row each that started at `begun_ps` or later, in the order of their starts; times count from then.
     pub fn rows(&self, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
-        self.rows.iter().map(move |row| FlowRow { start_ps: row.start_ps - begun_ps, ..row.clone() })
+        let measured = self.rows.iter().filter(move |row| row.start_ps >= begun_ps);
+        measured.map(move |row| FlowRow { start_ps: row.start_ps - begun_ps, ..row.clone() })
     }
 
     /// When the first one started, in ps.

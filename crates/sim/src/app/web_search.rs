@@ -3,7 +3,8 @@
 use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::{App, CLIENT, END, Record, host_of, start_background};
+use super::warm_up::WarmUp;
+use super::{App, CLIENT, END, Record, WARM, host_of, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::{Connection, World};
@@ -22,6 +23,9 @@ pub(crate) struct WebSearch {
     workers: Vec<Worker>,
     /// The worker that each connection belongs to, by half an endpoint's number; `END` for the background's.
     worker_of: Vec<u32>,
+    warm_up: WarmUp,
+    /// When the first query that is measured began.
+    began: Time,
     query: u32,
     query_start: Time,
     query_timeouts: u64,
@@ -45,6 +49,8 @@ impl WebSearch {
         WebSearch {
             workers: (0..spec.fan_in).map(worker).collect(),
             worker_of: Vec::new(),
+            warm_up: WarmUp::new(spec),
+            began: Time::ZERO,
             query: 0,
             query_start: Time::ZERO,
             query_timeouts: 0,
@@ -56,7 +62,18 @@ impl WebSearch {
         }
     }
 
+    /// What was so far is no matter of the figures.
+    fn measure<P: Probe>(&mut self, world: &mut World<P>) {
+        (self.began, self.query, self.payload) = (world.now, 0, 0);
+        self.flows.clear();
+        self.queries.clear();
+        self.warm_up.end(world, 0);
+    }
+
     fn begin_query<P: Probe>(&mut self, world: &mut World<P>) {
+        if self.warm_up.ends_with(world.now, self.query) {
+            self.measure(world);
+        }
         self.query_start = world.now;
         self.query_timeouts = world.timeouts;
         (self.next, self.missing) = (0, world.spec.fan_in);
@@ -86,7 +103,7 @@ impl WebSearch {
             round: self.query,
             server: id,
             payload_bytes: worker.answer,
-            start_ps: worker.asked.0,
+            start_ps: worker.asked.since(self.began).0,
             fct_ps: Some(world.now.since(worker.asked).0),
             from_host: host_of(id),
             ..FlowRow::default()
@@ -100,7 +117,7 @@ impl WebSearch {
             self.queries.push(row);
             world.round_ended(self.query);
             self.query += 1;
-            if self.query == world.spec.settings.workload.queries {
+            if !self.warm_up.is_on() && self.query == world.spec.settings.workload.queries {
                 world.done = true;
             } else {
                 self.begin_query(world);
@@ -110,14 +127,21 @@ impl WebSearch {
 
     fn row<P: Probe>(&self, world: &World<P>, qct_ps: Option<u64>) -> QueryRow {
         let timeouts = world.timeouts - self.query_timeouts;
-        QueryRow { round: self.query, start_ps: self.query_start.0, qct_ps, timeouts }
+        QueryRow {
+            round: self.query,
+            start_ps: self.query_start.since(self.began).0,
+            qct_ps,
+            waited_ps: qct_ps.is_none().then(|| world.now.since(self.query_start).0),
+            timeouts,
+        }
     }
 }
 
 impl<P: Probe> App<P> for WebSearch {
     fn start(&mut self, world: &mut World<P>) {
         start_background(world);
-        world.after(world.spec.settings.workload.duration, END);
+        world.await_answers();
+        self.warm_up.begin(world);
         self.begin_query(world);
     }
 
@@ -142,9 +166,11 @@ impl<P: Probe> App<P> for WebSearch {
     }
 
     fn due(&mut self, world: &mut World<P>, token: u32) {
-        if token == END {
-            world.done = true;
-            return;
+        match token {
+            END => return world.done = true,
+            WARM if self.warm_up.is_on() => return self.measure(world),
+            WARM => return,
+            _ => {}
         }
         let worker = &self.workers[token as usize];
         if let Some(connection) = worker.connection {
@@ -162,8 +188,7 @@ impl<P: Probe> App<P> for WebSearch {
             flows: self.flows.clone(),
             queries,
             payload_bytes: self.payload,
-            measured: world.now,
-            rounds: self.query.into(),
+            measured: world.now.since(self.began),
             ..Record::default()
         }
     }

@@ -1,0 +1,95 @@
+//! What a run had counted when its measured time began: a warm-up is left out of all figures.
+
+use fanin_fabric::LinkId;
+use fanin_tcp::Stats;
+use fanin_units::Time;
+
+use crate::link::{Counts, Link};
+use crate::world::Socket;
+
+/// What endpoints count, added up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    pub data_packets: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    /// Payload delivered in order.
+    pub delivered: u64,
+}
+
+impl Sums {
+    /// Of these endpoints.
+    pub fn of<'a>(sockets: impl Iterator<Item = &'a Socket>) -> Sums {
+        sockets.fold(Sums::default(), |sums, socket| {
+            let Stats { timeouts, fast_retransmits, data_segments, .. } = socket.endpoint.stats();
+            Sums {
+                data_packets: sums.data_packets + data_segments,
+                timeouts: sums.timeouts + u64::from(timeouts),
+                fast_retransmits: sums.fast_retransmits + u64::from(fast_retransmits),
+                delivered: sums.delivered + socket.endpoint.delivered(),
+            }
+        })
+    }
+
+    /// What has come since.
+    pub fn since(self, before: Sums) -> Sums {
+        Sums {
+            data_packets: self.data_packets - before.data_packets,
+            timeouts: self.timeouts - before.timeouts,
+            fast_retransmits: self.fast_retransmits - before.fast_retransmits,
+            delivered: self.delivered - before.delivered,
+        }
+    }
+}
+
+/// What a port counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortSums {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub counts: Counts,
+}
+
+impl PortSums {
+    pub fn of(link: &Link) -> PortSums {
+        PortSums { packets: link.packets, wire_bytes: link.wire_bytes, counts: link.counts() }
+    }
+
+    /// What has come since.
+    pub fn since(self, before: PortSums) -> PortSums {
+        let (now, then) = (self.counts, before.counts);
+        PortSums {
+            packets: self.packets - before.packets,
+            wire_bytes: self.wire_bytes - before.wire_bytes,
+            counts: Counts {
+                drops_full: now.drops_full - then.drops_full,
+                drops_early: now.drops_early - then.drops_early,
+                drops_not_ect: now.drops_not_ect - then.drops_not_ect,
+                drops_down: now.drops_down - then.drops_down,
+                marks: now.marks - then.marks,
+            },
+        }
+    }
+}
+
+/// Where the measured time begins; all zero where nothing is left out.
+#[derive(Default)]
+pub(crate) struct Since {
+    pub at: Time,
+    /// Payload of the workload.
+    pub payload: u64,
+    pub all: Sums,
+    /// Of what runs beside the workload.
+    pub beside: Sums,
+    pub beside_drops: u64,
+    pub delivered_packets: u64,
+    /// By link.
+    pub ports: Vec<PortSums>,
+}
+
+impl Since {
+    /// What a port has counted since then.
+    pub fn port(&self, id: LinkId, link: &Link) -> PortSums {
+        PortSums::of(link).since(self.ports.get(id as usize).copied().unwrap_or_default())
+    }
+}

@@ -1,0 +1,70 @@
+//! Times in which nothing comes to the client although something is wanted: whatever ends them, a timeout, a probe for a
+//! lost tail or a delayed ACK.
+
+use fanin_fabric::LinkId;
+use fanin_units::Time;
+
+/// A link is still for a stall if nothing comes over it for so many round trips.
+const ROUND_TRIPS: u64 = 10;
+
+/// The port where answers meet.
+pub(crate) struct Stalls {
+    link: LinkId,
+    /// Longer is a stall.
+    most: u64,
+    /// Since when nothing has come.
+    since: u64,
+    /// How many there were, and how long they took together.
+    pub count: u64,
+    pub lost: Time,
+}
+
+impl Stalls {
+    /// A port that nobody waits at.
+    pub const NONE: Stalls = Stalls { link: LinkId::MAX, most: u64::MAX, since: 0, count: 0, lost: Time::ZERO };
+
+    /// The port in front of a link, from now on: `work` is what a server may need before it answers.
+    pub fn new(now: Time, link: LinkId, round_trip: Time, work: Time) -> Stalls {
+        let most = round_trip.saturating_mul(ROUND_TRIPS).saturating_add(work).0;
+        Stalls { link, most, since: now.0, ..Stalls::NONE }
+    }
+
+    /// Whether anyone waits at all.
+    pub fn is_on(&self) -> bool {
+        self.link != LinkId::MAX
+    }
+
+    /// Whether packets over this link are what is waited for.
+    #[inline(always)]
+    pub fn at(&self, link: LinkId) -> bool {
+        self.link == link
+    }
+
+    /// Something has come, or the run ends.
+    #[inline(always)]
+    pub fn heard(&mut self, now: Time) {
+        let still = now.0 - self.since;
+        if still > self.most {
+            self.count += 1;
+            self.lost = Time(self.lost.0 + still);
+        }
+        self.since = now.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_of_over_ten_round_trips_and_the_servers_work_is_a_stall() {
+        let us = Time::from_micros;
+        let mut stalls = Stalls::new(us(100), 0, us(20), us(50));
+        for at in [300, 550, 800, 1_051, 1_100] {
+            stalls.heard(us(at));
+        }
+        // Of 200, 250, 250, 251 and 49 us only the fourth is over 10 * 20 + 50.
+        assert_eq!((stalls.count, stalls.lost), (1, us(251)));
+        assert!(stalls.at(0) && !Stalls::NONE.at(0));
+    }
+}
