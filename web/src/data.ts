@@ -7,6 +7,14 @@ export interface Spread {
   p99: number | null;
   p999: number | null;
   max: number | null;
+  /** The first of p50, p95, p99, p999, max that is a lower bound only, as those above it are. */
+  at_least: string | null;
+}
+
+/** Whether a figure of a spread is a lower bound only. */
+export function bound(spread: Spread, name: string): boolean {
+  const rising = ["p50", "p95", "p99", "p999", "max"];
+  return spread.at_least !== null && rising.indexOf(name) >= rising.indexOf(spread.at_least);
 }
 
 export interface Slowdown {
@@ -55,6 +63,12 @@ export interface Row {
   marks: number;
   data_packets: number;
   rounds: number;
+  rounds_open: number;
+  stalls: number;
+  stalled_ms: number;
+  allowed_mbps: number | null;
+  seeds_differ: boolean | null;
+  background: { goodput_mbps: number; timeouts: number; drops: number } | null;
   queue_max_bytes: number;
   jain: number | null;
   slowdown: Slowdown[];

@@ -7,6 +7,8 @@ export interface Point {
   value: number | null;
   lo: number | null;
   hi: number | null;
+  /** The value is a lower bound. */
+  least?: boolean;
 }
 
 export const NONE: Point = { value: null, lo: null, hi: null };

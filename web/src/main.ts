@@ -19,7 +19,9 @@ function comparison(report: Report): void {
   const charts = document.getElementById("charts");
   const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
   const inside = [...stories(report, schemes), ...phases(report, schemes), ...heats(report, schemes)];
-  const parts = [distributions(report, schemes), ...slowdown(report, schemes), ...service(report, schemes), ...inside, table(report, schemes)];
+  // Long flows have no times that could be distributed.
+  const timed = report.cdfs.some((cdf) => cdf.qct.ms.length + cdf.fct.ms.length > 0);
+  const parts = [...(timed ? [distributions(report, schemes)] : []), ...slowdown(report, schemes), ...service(report, schemes), ...inside, table(report, schemes)];
   if (report.many_to_one) parts.unshift(sweep(report, schemes));
   charts?.replaceChildren(...parts);
   charts?.before(bar);

@@ -12,7 +12,7 @@ import { colours } from "./theme";
 export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.stories.length === 0) return [];
   const guide =
-    "One run of each scheme, watched: where it collapses or falls, else at the largest fan-in. Drag over a chart to zoom, double-click to see it whole.";
+    "One run of each scheme, watched: where it collapses or sags, else at the largest fan-in. Drag over a chart to zoom, double-click to see it whole.";
   const articles = report.stories.map((story) => article(story, schemes));
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip } from "./chart";
-import { fanIns, type Report, type Row } from "./data";
+import { bound, fanIns, type Report, type Row } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
@@ -12,7 +12,10 @@ type Pick = (row: Row) => Point;
 
 /** Both charts. */
 export function sweep(report: Report, schemes: Schemes): HTMLElement {
-  return section("sweep", "Over the sweep", el("div", { class: "pair" }, goodput(report, schemes), queryTime(report, schemes)));
+  // Long flows have no queries.
+  const rounds = report.rows.some((row) => row.rounds + row.rounds_open > 0);
+  const charts = rounds ? [goodput(report, schemes), queryTime(report, schemes)] : [goodput(report, schemes)];
+  return section("sweep", "Over the sweep", el("div", { class: "pair" }, ...charts));
 }
 
 function goodput(report: Report, schemes: Schemes): HTMLElement {
@@ -24,7 +27,7 @@ function goodput(report: Report, schemes: Schemes): HTMLElement {
     hi: Math.min(line, g.hi / unit.mbps),
   });
   const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} ${unit.name}`);
-  const ends = report.schemes.map(({ label, onset }) => `${label} ${onset === null ? "does not collapse" : `collapses at ${onset}`}`);
+  const ends = report.schemes.map(({ label, onset }) => `${label} ${onset === null ? "has no onset" : `has its onset at ${onset}`}`);
   const says = `Goodput against the number of senders, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
   const chart = new Chart(says, 300, () =>
     curves(report, schemes, pick, show, {
@@ -34,7 +37,7 @@ function goodput(report: Report, schemes: Schemes): HTMLElement {
     }),
   );
   schemes.onChange(() => chart.draw());
-  const caption = "Mean over seeds, with its 95 % interval as a band. A ring marks where a scheme collapses.";
+  const caption = "Mean over seeds, with its 95 % interval as a band. A ring marks an onset: under half of the scheme’s own best before, there and at the next point.";
   return el("figure", {}, el("h3", {}, "Goodput"), chart.frame, el("figcaption", {}, caption));
 }
 
@@ -42,7 +45,7 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
   let which: "p99" | "p50" = "p99";
   const pick: Pick = (row) => {
     const [lo, hi] = row.qct_ms_over_seeds[which] ?? [null, null];
-    return { value: row.qct_ms[which], lo, hi };
+    return { value: row.qct_ms[which], lo, hi, least: bound(row.qct_ms, which) };
   };
   const all = report.rows.flatMap((row) => [row.qct_ms.p50, row.qct_ms.p99]).filter((v) => v !== null);
   const low = Math.min(...all) / 1.4;
@@ -51,7 +54,7 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
     all.length === 0
       ? "No query time: no round ended."
       : `Query time against the number of senders, from ${time(Math.min(...all))} to ${time(Math.max(...all))}; the table below has every value.`;
-  const show = (p: Point) => (p.value === null ? "none" : time(p.value));
+  const show = (p: Point) => (p.value === null ? "none" : `${p.least ? "≥ " : ""}${time(p.value)}`);
   const chart = new Chart(says, 300, () =>
     curves(report, schemes, pick, show, {
       scale: { distr: 3, log: 10, range: () => (all.length === 0 ? [1, 10] : [low, high]) },
@@ -68,7 +71,7 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
     which = value;
     chart.draw();
   });
-  const caption = "From the question to the last byte of the last answer, all seeds together; the band spans the seeds’ own values.";
+  const caption = "From the question to the last byte of the last answer, all seeds together, those cut off as longer than they had waited (≥: a lower bound); the band spans the seeds’ own values.";
   return el("figure", {}, el("div", { class: "title" }, el("h3", {}, "Query time"), switcher), chart.frame, el("figcaption", {}, caption));
 }
 

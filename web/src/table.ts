@@ -1,6 +1,6 @@
 // Every row of the comparison; a click on a column's head sorts by it.
 
-import type { Report, Row } from "./data";
+import { bound, type Report, type Row } from "./data";
 import { section } from "./dom";
 import { bytes, count, rateUnit, three, time } from "./format";
 import type { Schemes } from "./schemes";
@@ -9,39 +9,53 @@ import { type Column, figures, sortable } from "./sortable";
 export function table(report: Report, schemes: Schemes): HTMLElement {
   const unit = rateUnit(report.line_mbps);
   const onset = new Map(report.schemes.map((s) => [s.label, s.onset]));
-  const round = (row: Row) => Math.max(row.rounds, row.rounds === 0 ? 1 : 0);
+  const begun = (row: Row) => row.rounds + row.rounds_open;
+  const round = (row: Row) => begun(row) || 1;
   const ms = (head: string, key: (row: Row) => number | null) => figures(head, key, time);
   const each = (head: string, pick: (row: Row) => number) => figures(head, (row: Row) => pick(row) / round(row), count);
-  const goodput = ({ goodput_mbps: g, seeds }: Row) => {
-    const half = seeds > 1 ? ` ± ${three((g.hi - g.lo) / 2 / unit.mbps)}` : "";
-    return three(g.mean / unit.mbps) + half;
+  const goodput = ({ goodput_mbps: g, seeds_differ }: Row) => {
+    const [mean, lo, hi] = [g.mean, g.lo, g.hi].map((end) => three(end / unit.mbps));
+    if (seeds_differ === null) return `${mean}`;
+    return seeds_differ ? `${mean} (${lo} to ${hi})` : `${mean}, nothing is random`;
   };
-  const rounds = report.many_to_one;
-  const hosts = (row: Row) => row.point.fan_in + (rounds ? 0 : 1);
-  const queries = [
-    ms("query p50", (row) => row.qct_ms.p50),
-    ms("query p99", (row) => row.qct_ms.p99),
-    ms("query p99.9", (row) => row.qct_ms.p999),
-  ];
+  const rounds = report.many_to_one && report.rows.some((row) => begun(row) > 0);
+  const query = (name: "p50" | "p99" | "p999", head: string): Column<Row> => ({
+    head,
+    key: (row) => row.qct_ms[name],
+    show: (row) => (row.qct_ms[name] === null ? "none" : `${bound(row.qct_ms, name) ? "≥ " : ""}${time(row.qct_ms[name])}`),
+  });
+  const hosts = (row: Row) => row.point.fan_in + (report.many_to_one ? 0 : 1);
+  const queries = [query("p50", "query p50"), query("p99", "query p99"), query("p999", "query p99.9")];
+  const flows = report.rows.some((row) => row.fct_ms.p50 !== null)
+    ? [ms("flow p50", (row) => row.fct_ms.p50), ms("flow p99", (row) => row.fct_ms.p99)]
+    : [];
   const columns: Column<Row>[] = [
-    figures(rounds ? "senders" : "hosts", hosts, String),
+    figures(report.many_to_one ? "senders" : "hosts", hosts, String),
     { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
     ...(rounds ? queries : []),
-    ms("flow p50", (row) => row.fct_ms.p50),
-    ms("flow p99", (row) => row.fct_ms.p99),
+    ...flows,
     each("timeouts", (row) => row.timeouts),
     each("fast rtx", (row) => row.fast_retransmits),
     each("drops", (row) => row.drops),
     each("marks", (row) => row.marks),
     figures("max queue", (row) => row.queue_max_bytes, bytes),
   ];
+  if (report.many_to_one) {
+    const allowed = (row: Row) => (row.allowed_mbps === null ? null : (row.goodput_mbps.mean / row.allowed_mbps) * 100);
+    columns.splice(2, 0, figures("of allowed, %", allowed, three));
+  }
   if (rounds) {
-    columns.splice(-1, 0, figures("rounds", (row) => row.rounds, count));
-    columns.push(figures("Jain", (row) => row.jain, (index) => index.toFixed(3)));
+    columns.splice(-1, 0, figures("rounds begun", begun, count), figures("of these open", (row) => row.rounds_open, count));
+    columns.splice(-1, 0, each("stalls", (row) => row.stalls), figures("stalled", (row) => row.stalled_ms / round(row), time));
+  }
+  columns.push(figures("Jain", (row) => row.jain, (index) => index.toFixed(3)));
+  if (report.rows.some((row) => row.background !== null)) {
+    const beside = (row: Row) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
+    columns.push(figures(`beside, ${unit.name}`, beside, three));
   }
   const click = "Click a column’s head to sort by it, and again to turn the order.";
   const caption = rounds
-    ? `Timeouts, fast retransmits, drops and marks are those of a round on average, rounds those of a run. ${click} A row where a scheme collapses is red.`
+    ? `Goodput has its 95 % interval behind it. Timeouts, fast retransmits, drops, marks and stalls are those of a round on average, rounds those of a run; ≥ is a lower bound, since rounds were cut off. ${click} A row with a scheme’s onset is red.`
     : `Goodput is that of all hosts together; timeouts, fast retransmits, drops and marks are those of a run on average. ${click}`;
   const collapsed = (row: Row) => row.point.fan_in === onset.get(row.scheme);
   return section("rows", "Every point", sortable("rows", caption, report.rows, columns, schemes, collapsed));

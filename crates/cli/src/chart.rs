@@ -1,10 +1,10 @@
 //! The table of a comparison: goodput against fan-in, query times, and what is behind them.
 
 use anstyle::{AnsiColor, Style};
-use fanin_lab::{Summary, SummaryRow, setting};
+use fanin_lab::{State, Summary, SummaryRow, setting, state_at};
 use fanin_spec::Contender;
 
-use crate::figures::{BOLD, GREY, bar, clean, count, three, time, two};
+use crate::figures::{BOLD, GREY, bar, clean, count, span, three, time, two, wrap};
 
 /// The first column: fan-in.
 const LEFT: usize = 7;
@@ -13,32 +13,47 @@ const COLUMN: usize = 22;
 /// The line between columns.
 const LINE: &str = "│";
 /// A bar in a scheme's column.
-const BAR: usize = 9;
+const BAR: usize = 6;
+/// An interval that reaches further than this share of its mean to either side is shown as it is.
+const WIDE: f64 = 0.25;
 
 const GOOD: Style = AnsiColor::Green.on_default();
+const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const NONE: Style = Style::new();
 
-/// Draws the table in `width` characters: schemes side by side where they fit, else one below the other.
+/// Draws the table in `width` characters: as many schemes side by side as fit, the others below.
 pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> String {
     let scale = Scale::of(contenders);
-    let note = match summary.rows.iter().any(|row| row.rounds == 0.0) {
-        true => format!("{GREY}none: no round ended; counts are those of the whole run{GREY:#}\n"),
-        false => String::new(),
-    };
     let labels_fit = contenders.iter().all(|c| c.label.chars().count() < COLUMN);
-    if labels_fit && LEFT + (COLUMN + 1) * contenders.len() <= width {
-        side_by_side(contenders, summary, &scale) + &note
-    } else {
-        contenders.iter().map(|c| block(c, summary, &scale)).collect::<Vec<_>>().join("\n") + &note
-    }
+    let at_once = if labels_fit { (width.saturating_sub(LEFT) / (COLUMN + 1)).max(1) } else { 1 };
+    let parts = contenders.chunks(at_once).map(|some| Panels { summary, scale: &scale, width }.of(some));
+    parts.collect::<Vec<_>>().join("\n")
 }
 
-/// What was run: title, cluster, workload, seeds.
-pub fn header(name: &str, title: Option<&str>, contenders: &[Contender]) -> String {
-    let [cluster, workload] = setting(contenders);
-    let title = clean(title.unwrap_or(name));
-    format!("{BOLD}{title}{BOLD:#}\n{GREY}{cluster}\n{workload}{GREY:#}\n")
+/// What was run: title, cluster, workload, seeds, and what of it did not come out as it was wished.
+pub fn header(name: &str, title: Option<&str>, contenders: &[Contender], width: usize) -> String {
+    let lines = setting(contenders).map(|line| wrap(&line, width, "  "));
+    let title = wrap(&clean(title.unwrap_or(name)), width, "");
+    format!("{BOLD}{title}{BOLD:#}\n{GREY}{}{GREY:#}\n", lines.join("\n"))
+}
+
+/// How well goodputs are known, where that was asked for; and where nothing is random.
+pub fn notes(summary: &Summary, width: usize) -> String {
+    let mut notes = Vec::new();
+    if let Some(precision) = summary.precision {
+        let [wanted, reached] = [precision.wanted, precision.reached].map(|share| three(100.0 * share));
+        notes.push(match precision.reached <= precision.wanted {
+            true => format!("precision: {reached} %, {wanted} % asked for"),
+            false => format!(
+                "precision not reached: {reached} %, {wanted} % asked for, with the most seeds that a point gets"
+            ),
+        });
+    }
+    if !summary.rows.is_empty() && summary.rows.iter().all(|row| row.seeds_differ == Some(false)) {
+        notes.push("nothing is random here: every seed gives the same run".into());
+    }
+    notes.iter().map(|note| format!("{GREY}{}{GREY:#}\n", wrap(note, width, "  "))).collect()
 }
 
 /// The unit of goodput and what a full bar stands for.
@@ -67,104 +82,159 @@ impl Scale {
         self.unit
     }
 
-    fn title(&self) -> String {
-        let line = self.show(self.line_mbps);
-        format!("{BOLD}goodput{BOLD:#}{GREY}, {}; a full bar is line rate, {line}", self.unit)
+    /// How far the mean is known, in at most eight characters: half of the interval, or where that is wide the interval.
+    pub fn known(&self, row: &SummaryRow) -> String {
+        let goodput = row.goodput_mbps;
+        match row.seeds_differ {
+            None => String::new(),
+            Some(false) => "same".into(),
+            Some(true) if row.half_width() > WIDE => span(goodput.lo / self.unit_mbps, goodput.hi / self.unit_mbps),
+            Some(true) => match two((goodput.hi - goodput.lo) / 2.0 / self.unit_mbps) {
+                // Seeds change something, if little.
+                nothing if nothing == "0" => "±<0.1".into(),
+                half => format!("±{half}"),
+            },
+        }
     }
 }
 
-/// The rows of one scheme, by fan-in.
-fn rows_of<'a>(summary: &'a Summary, label: &str) -> Vec<&'a SummaryRow> {
-    summary.rows.iter().filter(|row| row.scheme == label).collect()
+/// The panels of some schemes, side by side.
+struct Panels<'a> {
+    summary: &'a Summary,
+    scale: &'a Scale,
+    width: usize,
 }
 
-fn side_by_side(contenders: &[Contender], summary: &Summary, scale: &Scale) -> String {
-    let mut fan_ins: Vec<u32> = summary.rows.iter().map(|row| row.point.fan_in).collect();
-    fan_ins.sort_unstable();
-    fan_ins.dedup();
-    let schemes: Vec<Vec<&SummaryRow>> = contenders.iter().map(|c| rows_of(summary, &c.label)).collect();
-    let panel = |cell: &dyn Fn(&SummaryRow, &[&SummaryRow]) -> String| {
-        let mut text = String::new();
-        for fan_in in &fan_ins {
-            text += &format!("{fan_in:>LEFT$}");
-            for rows in &schemes {
-                let row = rows.iter().find(|row| row.point.fan_in == *fan_in);
-                let cell = row.map_or(" ".repeat(COLUMN), |row| cell(row, rows));
-                text += &format!("{GREY}{LINE}{GREY:#}{cell}");
-            }
-            text.push('\n');
+impl Panels<'_> {
+    fn of(&self, contenders: &[Contender]) -> String {
+        let schemes: Vec<Vec<&SummaryRow>> =
+            contenders.iter().map(|c| self.summary.rows.iter().filter(|row| row.scheme == c.label).collect()).collect();
+        let names: String = contenders.iter().map(|c| format!("{LINE} {:<1$}", clean(&c.label), COLUMN - 1)).collect();
+        let names = format!("{:LEFT$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
+        let heads = |words: [&str; 4]| {
+            let [a, b, c, d] = words;
+            let heads = format!("{LINE}{a:>7}{b:>5}{c:>5}{d:>5}").repeat(contenders.len());
+            format!("{GREY}{:>LEFT$}{heads}{GREY:#}\n", "senders")
+        };
+        let rounds = schemes.iter().flatten().any(|row| row.rounds + row.rounds_open > 0.0);
+        let mut text = self.goodput_title() + &names + &panel(&schemes, &|row| format!(" {}", self.goodput(row)));
+        text += "\n";
+        if rounds {
+            text += &self.title(
+                "query time",
+                ", 99th percentile (>: at least), and why: timeouts (rto), drops and marks a round",
+            );
+            text += &(names.clone() + &heads(["p99", "rto", "drop", "mark"]) + &panel(&schemes, &why));
+            text += "\n";
+            let says = ", begun a run; of these cut off by its end; stalls a round, in which nothing comes, and the time they take";
+            text += &self.title("rounds", says);
+            let head = format!("{LINE}{:>5}{:>5}{:>6}{:>6}", "begun", "open", "still", "for").repeat(contenders.len());
+            text += &format!("{names}{GREY}{:>LEFT$}{head}{GREY:#}\n", "senders");
+            text += &panel(&schemes, &stalls);
+        } else {
+            text += &self.title("fairness", " (Jain's index), and a run's timeouts (rto), drops and marks");
+            text += &(names + &heads(["jain", "rto", "drop", "mark"]) + &panel(&schemes, &of_a_run));
         }
         text
-    };
-    let names: String = contenders.iter().map(|c| format!("{LINE} {:<1$}", clean(&c.label), COLUMN - 1)).collect();
-    let names = format!("{:LEFT$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
-    let heads = format!("{LINE}{:>7}{:>5}{:>5}{:>5}", "p99", "rto", "drop", "mark").repeat(contenders.len());
-    format!(
-        "{}{}{GREY:#}\n{names}{}\n{BOLD}query time{BOLD:#}{GREY}, 99th percentile, and why: timeouts (rto), drops and \
-         marks a round{GREY:#}\n{names}{GREY}{:>LEFT$}{heads}{GREY:#}\n{}",
-        scale.title(),
-        interval_note(summary),
-        panel(&|row, rows| format!(" {}", goodput(row, rows, scale, BAR))),
-        "senders",
-        panel(&|row, _| why(row)),
-    )
+    }
+
+    fn goodput_title(&self) -> String {
+        let line = self.scale.show(self.scale.line_mbps);
+        let mut says = format!(", {}; a full bar is line rate, {line}", self.scale.unit);
+        let any = |of: &dyn Fn(&SummaryRow) -> bool| self.summary.rows.iter().any(of);
+        if any(&|row| row.seeds_differ == Some(true)) {
+            says += "; ± half of the 95 % interval, which stands there itself where it is wide";
+        }
+        if any(&|row| row.seeds_differ == Some(false)) {
+            says += "; same: no seed changes anything";
+        }
+        self.title("goodput", &says)
+    }
+
+    /// A bold word and what follows it, wrapped.
+    fn title(&self, word: &str, says: &str) -> String {
+        let text = wrap(&format!("{word}{says}"), self.width, "  ");
+        let rest = text.strip_prefix(word).unwrap_or_default();
+        format!("{BOLD}{word}{BOLD:#}{GREY}{rest}{GREY:#}\n")
+    }
+
+    /// Bar, mean, and how far it is known: one character short of [`COLUMN`].
+    fn goodput(&self, row: &SummaryRow) -> String {
+        let colour = match state_at(row) {
+            State::Holds => GOOD,
+            State::Sags => DOUBTFUL,
+            State::Collapsed => BAD,
+        };
+        let bar = bar(row.goodput_mbps.mean / self.scale.line_mbps, BAR);
+        let (mean, known) = (self.scale.show(row.goodput_mbps.mean), self.scale.known(row));
+        format!("{colour}{bar} {mean:>5}{colour:#} {GREY}{known:<8}{GREY:#}")
+    }
 }
 
-fn interval_note(summary: &Summary) -> String {
-    let several = summary.rows.iter().any(|row| row.seeds > 1);
-    if several { "; ± half of the 95 % interval".into() } else { String::new() }
-}
-
-fn block(contender: &Contender, summary: &Summary, scale: &Scale) -> String {
-    let rows = rows_of(summary, &contender.label);
-    let mut text = format!(
-        "{BOLD}{}{BOLD:#}\n{GREY}{:>LEFT$} {:<32}{:>9}{:>9}{:>5}{:>5}{:>5}{GREY:#}\n",
-        clean(&contender.label),
-        "senders",
-        format!("goodput, {} (bar: of {})", scale.unit, scale.show(scale.line_mbps)),
-        "p50",
-        "p99",
-        "rto",
-        "drop",
-        "mark",
-    );
-    for row in &rows {
-        let p50 = row.qct_ms.p50.map_or("none".into(), time);
-        text += &format!("{:>LEFT$} {}{p50:>9}  {}\n", row.point.fan_in, goodput(row, &rows, scale, 20), why(row));
+/// A line a fan-in, a cell a scheme.
+fn panel(schemes: &[Vec<&SummaryRow>], cell: &dyn Fn(&SummaryRow) -> String) -> String {
+    let mut fan_ins: Vec<u32> = schemes.iter().flatten().map(|row| row.point.fan_in).collect();
+    fan_ins.sort_unstable();
+    fan_ins.dedup();
+    let mut text = String::new();
+    for fan_in in fan_ins {
+        text += &format!("{fan_in:>LEFT$}");
+        for rows in schemes {
+            let row = rows.iter().find(|row| row.point.fan_in == fan_in);
+            text += &format!("{GREY}{LINE}{GREY:#}{}", row.map_or(" ".repeat(COLUMN), |row| cell(row)));
+        }
+        text.push('\n');
     }
     text
 }
 
-/// Under half of the largest mean at any smaller fan-in.
-fn collapsed(row: &SummaryRow, rows: &[&SummaryRow]) -> bool {
-    let before = rows.iter().filter(|r| r.point.fan_in < row.point.fan_in);
-    before.map(|r| r.goodput_mbps.mean).any(|mean| row.goodput_mbps.mean < mean / 2.0)
-}
-
-/// Bar, mean, and half of the interval: `width + 12` characters.
-fn goodput(row: &SummaryRow, rows: &[&SummaryRow], scale: &Scale, width: usize) -> String {
-    let goodput = row.goodput_mbps;
-    let colour = if collapsed(row, rows) { BAD } else { GOOD };
-    let bar = bar(goodput.mean / scale.line_mbps, width);
-    let half = match row.seeds {
-        1 => String::new(),
-        _ => format!("±{}", two((goodput.hi - goodput.lo) / 2.0 / scale.unit_mbps)),
-    };
-    format!("{colour}{bar} {:>5}{colour:#} {GREY}{half:<5}{GREY:#}", scale.show(goodput.mean))
-}
-
 /// The 99th percentile of query times, then timeouts, drops and marks a round: [`COLUMN`] characters.
 fn why(row: &SummaryRow) -> String {
-    let p99 = row.qct_ms.p99.map_or("none".into(), time);
+    let p99 = match row.qct_ms.p99 {
+        None => "none".into(),
+        Some(p99) if row.qct_ms.is_bound("p99") => format!(">{}", time(p99).replace(' ', "")),
+        Some(p99) => time(p99),
+    };
+    format!("{p99:>7}{}", counts(row))
+}
+
+/// Jain's index, then timeouts, drops and marks of a run.
+fn of_a_run(row: &SummaryRow) -> String {
+    let jain = row.jain.map_or("none".into(), three);
+    format!("{jain:>7}{}", counts(row))
+}
+
+fn counts(row: &SummaryRow) -> String {
     let cell = |value: f64, colour: Style| {
         let style = if value > 0.0 { colour } else { GREY };
         format!("{style}{:>5}{style:#}", count(row.a_round(value)))
     };
-    format!("{p99:>7}{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
+    format!("{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
+}
+
+/// Rounds begun and cut off a run, stalls a round and the time they take.
+fn stalls(row: &SummaryRow) -> String {
+    let stalls = row.a_round(row.stalls);
+    let style = if stalls > 0.0 { BAD } else { GREY };
+    let lost = if stalls > 0.0 { short_time(row.a_round(row.stalled_ms)) } else { "0".into() };
+    let (begun, open) = (count(row.rounds + row.rounds_open), count(row.rounds_open));
+    format!("{begun:>5}{open:>5}{style}{:>6}{lost:>6}{style:#}", count(stalls))
+}
+
+/// A time in at most five characters.
+fn short_time(ms: f64) -> String {
+    match ms {
+        ms if ms < 0.9995 => format!("{:.0}us", ms * 1e3),
+        ms if ms < 999.5 => format!("{:.0}ms", ms),
+        ms => format!("{}s", two(ms / 1e3)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use fanin_lab::Precision;
+    use fanin_lab::stats::Interval;
+
     use super::*;
     use crate::sample::comparison;
 
@@ -194,10 +264,66 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_is_red_and_the_rest_is_green() {
+    fn what_has_collapsed_is_red_and_what_holds_is_green() {
         let (contenders, summary) = comparison(&[("newreno", Some(32), RENO)]);
         let text = chart(&contenders, &summary, 100);
         let line = |fan_in: &str| text.lines().find(|l| l.starts_with(fan_in)).unwrap();
         assert!(line("      8").contains(&GOOD.to_string()) && line("     32").contains(&BAD.to_string()));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_nothing_touches_its_neighbour() {
+        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO), ("newreno+m21", None, M21)]);
+        summary.rows[2].goodput_mbps = Interval { mean: 112.4, lo: 8.0, hi: 604.0 };
+        summary.rows[3].goodput_mbps = Interval { mean: 23_904.0, lo: 11_111.0, hi: 24_444.0 };
+        for width in 50..=120 {
+            let text =
+                plain(&(header("x", Some("A title"), &contenders, width) + &chart(&contenders, &summary, width)));
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            assert!(text.contains(" 112 8.0-604") && text.contains("23904 11k-24k"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_that_is_a_lower_bound_and_rounds_that_did_not_end_are_marked() {
+        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        let row = &mut summary.rows[0];
+        (row.rounds_open, row.stalls, row.stalled_ms) = (1.0, 1.0, 2_200.0);
+        (row.qct_ms.p99, row.qct_ms.at_least) = (Some(2_000.0), Some("p95"));
+        let text = plain(&chart(&contenders, &summary, 100));
+        assert!(text.contains("      2│ >2.00s"), "{text}");
+        assert!(text.contains("      2│   11  1.0   0.1 200ms"), "{text}");
+    }
+
+    #[test]
+    fn runs_that_no_seed_changes_say_so() {
+        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        assert_eq!(notes(&summary, 100), "");
+        summary.rows[0].seeds_differ = Some(false);
+        let text = plain(&chart(&contenders, &summary, 100));
+        assert!(
+            text.contains("905 same") && text.contains("same: no seed changes anything") && !text.contains("±0 "),
+            "{text}"
+        );
+        summary.rows.iter_mut().for_each(|row| row.seeds_differ = Some(false));
+        assert_eq!(plain(&notes(&summary, 100)), "nothing is random here: every seed gives the same run\n");
+    }
+
+    #[test]
+    fn a_precision_that_was_not_reached_is_told_with_what_was() {
+        let (_, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        summary.precision = Some(Precision { wanted: 0.02, reached: 0.0415 });
+        let expected = "precision not reached: 4.15 %, 2.00 % asked for, with the most seeds that a point gets\n";
+        assert_eq!(plain(&notes(&summary, 100)), expected);
+    }
+
+    #[test]
+    fn long_flows_have_no_column_of_rounds() {
+        let (contenders, mut summary) = comparison(&[("newreno", Some(32), RENO)]);
+        summary.rows.iter_mut().for_each(|row| (row.rounds, row.rounds_open) = (0.0, 0.0));
+        let text = plain(&chart(&contenders, &summary, 100));
+        assert!(!text.contains("p99") && !text.contains("round") && text.contains("fairness"), "{text}");
     }
 }

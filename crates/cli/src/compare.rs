@@ -1,19 +1,19 @@
 //! `fanin compare`: schemes over a sweep of fan-ins.
 
-use std::io::{IsTerminal, Write, stdout};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::thread;
 
 use fanin_lab::{Beside, summarise};
 
 use crate::arguments::CompareArguments;
-use crate::chart::{chart, header};
+use crate::chart::{chart, header, notes};
 use crate::failure::Failure;
-use crate::figures::GREY;
+use crate::figures::{GREY, width};
 use crate::load::{Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
-use crate::spread::{latency, overview, service, slowdown, tiers};
+use crate::spread::{background, latency, overview, service, slowdown, tiers};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
@@ -24,7 +24,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let wishes = fanin_lab::Wishes { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs, cached: !arguments.common.no_cache };
     let (specs, outcome) = simulate(&loaded.contenders, wishes, means)?;
-    let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
+    let summary = summarise(&loaded.name, &loaded.contenders, wishes, (&specs, &outcome));
     if let Some(out) = loaded.out {
         let title = loaded.title.as_deref();
         let report = tell(title, &loaded.contenders, &loaded.manifest, &summary, (&specs, &outcome))?;
@@ -35,15 +35,17 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         say(&(text + "\n"))?;
     } else {
         let width = width();
-        let mut parts = vec![header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)];
+        let head = header(&loaded.name, loaded.title.as_deref(), &loaded.contenders, width);
+        let mut parts = vec![head + &notes(&summary, width)];
         match loaded.contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
             true => parts.push(chart(&loaded.contenders, &summary, width)),
-            false => parts.push(overview(&loaded.contenders, &summary)),
+            false => parts.push(overview(&loaded.contenders, &summary, width)),
         }
         parts.push(slowdown(&summary, width));
-        parts.push(service(&summary));
-        parts.push(latency(&specs, &outcome.runs));
-        parts.push(tiers(&summary));
+        parts.push(background(&loaded.contenders, &summary, width));
+        parts.push(service(&summary, width));
+        parts.push(latency(&specs, &outcome.runs, width));
+        parts.push(tiers(&summary, width));
         parts.push(verdicts(&loaded.contenders, &summary, width));
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;
@@ -66,10 +68,4 @@ fn wishes(arguments: &CompareArguments) -> Result<Wishes<'_>, Failure> {
     }
     let schemes = arguments.schemes.as_ref().map(|names| names.split(',').map(str::trim).collect());
     Ok(Wishes { schemes, keys })
-}
-
-/// The terminal's width; 100 where there is none.
-fn width() -> usize {
-    let terminal = if stdout().is_terminal() { terminal_size::terminal_size() } else { None };
-    terminal.map_or(100, |(width, _)| usize::from(width.0))
 }

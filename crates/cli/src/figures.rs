@@ -1,5 +1,7 @@
 //! Figures for people: few digits, units that fit, bars, tables.
 
+use std::io::{IsTerminal, stdout};
+
 use anstyle::{AnsiColor, Style};
 pub use fanin_lab::figures::{count, three, time};
 
@@ -22,6 +24,13 @@ pub fn two(value: f64) -> String {
     }
 }
 
+/// From where to where, roughly, in at most eight characters: `120-830`, `0.5-60`, `1k-3k`.
+pub fn span(lo: f64, hi: f64) -> String {
+    let text = format!("{}-{}", two(lo), two(hi));
+    let whole = |end: f64| if end < 999.5 { two(end) } else { format!("{:.0}k", end / 1e3) };
+    if text.chars().count() <= 8 { text } else { format!("{}-{}", whole(lo), whole(hi)) }
+}
+
 /// A large number in words of three digits: `412 M`.
 pub fn large(value: f64) -> String {
     match value {
@@ -41,26 +50,45 @@ pub fn bar(share: f64, width: usize) -> String {
     format!("{text:<width$}")
 }
 
-/// Lines of aligned columns, two blanks between: the first to the left, the others to the right; the head is grey.
-pub fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
+/// Lines of aligned columns, two blanks between, in `width` characters: the first to the left, the others to the right; the
+/// head is grey. Columns that do not fit stand below, each time behind the first `keys`.
+pub fn columns(head: &[&str], rows: &[Vec<String>], keys: usize, width: usize) -> String {
     let widths: Vec<usize> = (0..head.len())
         .map(|i| rows.iter().map(|r| r[i].chars().count()).chain([head[i].chars().count()]).max().unwrap_or(0))
         .collect();
-    let line = |cells: Vec<&str>| {
-        let cells: Vec<String> = cells
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(i, (cell, &width))| if i == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
-            .collect();
-        cells.join("  ").trim_end().to_string()
-    };
-    let mut text = format!("{GREY}{}{GREY:#}\n", line(head.to_vec()));
-    for row in rows {
-        text += &line(row.iter().map(String::as_str).collect());
-        text.push('\n');
+    let keys_width: usize = widths[..keys].iter().map(|width| width + 2).sum();
+    let mut tables: Vec<Vec<usize>> = Vec::new();
+    let mut room = 0;
+    for (i, own) in widths.iter().enumerate().skip(keys) {
+        match tables.last_mut().filter(|_| own + 2 <= room) {
+            Some(table) => table.push(i),
+            None => {
+                tables.push((0..keys).chain([i]).collect());
+                room = (width + 2).saturating_sub(keys_width);
+            }
+        }
+        room = room.saturating_sub(own + 2);
     }
-    text
+    let line = |table: &[usize], cells: &dyn Fn(usize) -> String| {
+        let cell = |&i: &usize| match i {
+            0 => format!("{:<1$}", cells(i), widths[i]),
+            _ => format!("{:>1$}", cells(i), widths[i]),
+        };
+        table.iter().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string()
+    };
+    let one = |table: &Vec<usize>| {
+        let head = format!("{GREY}{}{GREY:#}\n", line(table, &|i| head[i].into()));
+        head + &rows.iter().map(|row| line(table, &|i| row[i].clone()) + "\n").collect::<String>()
+    };
+    tables.iter().map(one).collect()
+}
+
+/// The width to write in: what COLUMNS says, else the terminal's; 100 where there is neither. At least 50.
+pub fn width() -> usize {
+    #[expect(clippy::disallowed_methods, reason = "what a terminal is told by, and nothing that a result follows from")]
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size().filter(|_| stdout().is_terminal());
+    told.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).unwrap_or(100).max(50)
 }
 
 /// Words in lines of at most `width` characters; every line but the first begins with `indent`.
@@ -106,6 +134,25 @@ mod tests {
         assert_eq!(bar(0.5, 4), "██  ");
         assert_eq!(bar(1.0 / 32.0, 4), "▏   ");
         assert_eq!(bar(7.0, 4), "████");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_stand_below_behind_the_first() {
+        let rows = vec![vec!["newreno".to_string(), "1".into(), "22".into(), "333".into()]];
+        let plain =
+            |width| anstream::adapter::strip_str(&columns(&["name", "a", "b", "c"], &rows, 1, width)).to_string();
+        assert_eq!(plain(80), "name     a   b    c\nnewreno  1  22  333\n");
+        assert_eq!(plain(19), plain(80));
+        assert_eq!(plain(18), "name     a   b\nnewreno  1  22\nname       c\nnewreno  333\n");
+        assert_eq!(plain(3).lines().count(), 6);
+    }
+
+    #[test]
+    fn a_span_has_eight_characters_at_most() {
+        assert_eq!(
+            [span(120.0, 830.0), span(0.5, 60.0), span(8.0, 604.0), span(1_250.0, 2_640.0)],
+            ["120-830", "0.5-60", "8.0-604", "1k-3k"]
+        );
     }
 
     #[test]

@@ -11,14 +11,12 @@ use serde_json::{Map, Value, json};
 use crate::arguments::RunArguments;
 use crate::chart::header;
 use crate::failure::Failure;
-use crate::figures::{BOLD, GREY, clean, columns, three, time};
+use crate::figures::{BOLD, GREY, clean, columns, three, time, width, wrap};
 use crate::load::{Loaded, Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
 
-/// The width of tables that depend on it.
-const WIDTH: usize = 100;
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
 
@@ -35,7 +33,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             (Beside::Nothing, simulate(&loaded.contenders, fanin_lab::Wishes::default(), means)?)
         }
     };
-    let summary = summarise(&loaded.name, &loaded.contenders, &specs, &outcome);
+    let summary = summarise(&loaded.name, &loaded.contenders, fanin_lab::Wishes::default(), (&specs, &outcome));
     if let Some(out) = loaded.out.take() {
         out.fill(&loaded.manifest, &summary, &specs, &outcome, beside).map_err(Failure::unwritten)?;
     }
@@ -49,7 +47,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             object["engine"] = json!(summary.engine);
             say(&format!("{object}\n"))?;
         } else {
-            say(&text(&loaded, spec, &done.tables, &slowdown(&summary, WIDTH)))?;
+            say(&text(&loaded, spec, &done.tables, &slowdown(&summary, width())))?;
             // The cost is beside the point: where it cannot be told, it is not.
             let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
         }
@@ -134,7 +132,7 @@ fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> 
         false => title("queries") + &queries(tables),
     };
     let slowdown = if slowdown.is_empty() { String::new() } else { format!("\n{slowdown}") };
-    header(&loaded.name, loaded.title.as_deref(), &loaded.contenders)
+    header(&loaded.name, loaded.title.as_deref(), &loaded.contenders, width())
         + &title(&format!("{}, {who}: {} Mbit/s", clean(&spec.label), three(tables.goodput_mbps())))
         + &totals(tables)
         + &rounds
@@ -145,13 +143,18 @@ fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> 
 
 fn totals(tables: &RunTables) -> String {
     use fanin_spec::Totals;
-    let width = Totals::COLUMNS.iter().map(|c| c.name.len()).max().unwrap_or(0);
+    let name = Totals::COLUMNS.iter().map(|c| c.name.len()).max().unwrap_or(0);
+    // What a figure means stands beside it, or where there is no room below.
+    let beside = name + 2 + 16 + 2;
+    let (indent, first) = if width() >= beside + 30 { (beside, "") } else { (2, "\n  ") };
     let lines = Totals::COLUMNS.iter().zip(tables.totals.cells()).map(|(column, cell)| {
         let shown = match cell {
             Cell::U64(number) => number.map_or(String::new(), |n| n.to_string()),
             Cell::Text(text) => text,
         };
-        format!("{:<width$}  {shown:>16}  {GREY}{}{GREY:#}\n", column.name, column.doc)
+        let blank = " ".repeat(indent);
+        let doc = wrap(column.doc, width() - indent, "").replace('\n', &format!("\n{blank}"));
+        format!("{:<name$}  {shown:>16}  {first}{GREY}{doc}{GREY:#}\n", column.name)
     });
     lines.collect()
 }
@@ -163,11 +166,12 @@ fn queries(tables: &RunTables) -> String {
         .iter()
         .take(SHOWN)
         .map(|q| {
-            let took = q.qct_ps.map_or("unfinished".into(), |ps| time(ms(ps)));
+            let waited = q.waited_ps.map_or("unfinished".into(), |ps| format!(">{}", time(ms(ps))));
+            let took = q.qct_ps.map_or(waited, |ps| time(ms(ps)));
             vec![q.round.to_string(), time(ms(q.start_ps)), took, q.timeouts.to_string()]
         })
         .collect();
-    columns(&["round", "start", "time", "timeouts"], &rows) + &more(tables.queries.len())
+    columns(&["round", "start", "time", "timeouts"], &rows, 1, width()) + &more(tables.queries.len())
 }
 
 /// The ports with the most losses, marks and queue first: where the trouble is.
@@ -184,7 +188,7 @@ fn ports(tables: &RunTables) -> String {
         })
         .collect();
     let head = ["port", "packets", "drops: full", "early", "not ECT", "link down", "marks", "longest queue, B"];
-    columns(&head, &rows) + &more(tables.ports.len())
+    columns(&head, &rows, 1, width()) + &more(tables.ports.len())
 }
 
 fn more(total: usize) -> String {

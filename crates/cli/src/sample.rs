@@ -19,6 +19,8 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         hash: Scenario::hash(&contenders),
         rows: rows.collect(),
         onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
+        searched: false,
+        precision: None,
         engine: Cost::default(),
     };
     (contenders, summary)
@@ -31,6 +33,8 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         point: Point { fan_in },
         seeds: 3,
         goodput_mbps: Interval { mean: goodput, lo: goodput * 0.98, hi: goodput * 1.02 },
+        seeds_differ: Some(true),
+        allowed_mbps: Some(1000.0),
         qct_ms: if p99 > 0.0 { spread } else { Spread::default() },
         fct_ms: spread,
         timeouts: rto * 10.0,
@@ -39,10 +43,15 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         marks: mark * 10.0,
         data_packets: 1e5,
         rounds: if p99 > 0.0 { 10.0 } else { 0.0 },
+        rounds_open: if p99 > 0.0 { 0.0 } else { 1.0 },
+        stalls: 0.0,
+        stalled_ms: 0.0,
+        slowest: None,
         queue_max_bytes: 65_000,
         jain: Some(1.0),
         slowdown: Vec::new(),
         tiers: Vec::new(),
         service: None,
+        background: None,
     }
 }

@@ -4,41 +4,71 @@ use fanin_lab::{Done, Slowdown, Summary, SummaryRow, Tier};
 use fanin_spec::{Contender, LatencyRow, RunSpec, TIERS};
 
 use crate::chart::Scale;
-use crate::figures::{BOLD, GREY, clean, columns, count, three, time};
+use crate::figures::{BOLD, GREY, clean, columns, count, three, time, wrap};
 
 /// A line a scheme: in place of the chart, where there is no fan-in to draw over.
-pub fn overview(contenders: &[Contender], summary: &Summary) -> String {
+pub fn overview(contenders: &[Contender], summary: &Summary, width: usize) -> String {
     let scale = Scale::of(contenders);
-    let head = [
-        "scheme",
-        "hosts",
-        &format!("goodput of all, {}", scale.unit()),
-        "flow time p50",
-        "p99",
-        "timeouts",
-        "drops",
-        "marks",
-        "longest queue, B",
-    ];
+    let goodput = format!("goodput of all, {}", scale.unit());
+    // A shuffle and a job are one round each, which takes its time.
+    let timed = summary.rows.iter().any(|row| row.rounds + row.rounds_open > 0.0);
+    let least = |bound: bool| if bound { ">" } else { "" };
     let line = |row: &SummaryRow| {
-        vec![
-            clean(&row.scheme),
-            (row.point.fan_in + 1).to_string(),
-            scale.show(row.goodput_mbps.mean),
-            row.fct_ms.p50.map_or("none".into(), time),
-            row.fct_ms.p99.map_or("none".into(), time),
-            count(row.timeouts),
-            count(row.drops),
-            count(row.marks),
-            row.queue_max_bytes.to_string(),
-        ]
+        let took = row.qct_ms.mean.map(|mean| format!("{}{}", least(row.qct_ms.at_least.is_some()), time(mean)));
+        let mut cells = vec![("scheme", clean(&row.scheme)), ("hosts", (row.point.fan_in + 1).to_string())];
+        cells.extend(timed.then(|| ("takes", took.unwrap_or("none".into()))));
+        cells.extend([
+            (goodput.as_str(), scale.show(row.goodput_mbps.mean)),
+            ("", scale.known(row)),
+            ("flow time p50", row.fct_ms.p50.map_or("none".into(), time)),
+            ("p99", row.fct_ms.p99.map_or("none".into(), time)),
+            ("jain", row.jain.map_or("none".into(), three)),
+            ("timeouts", count(row.timeouts)),
+            ("drops", count(row.drops)),
+            ("marks", count(row.marks)),
+            ("longest queue, B", row.queue_max_bytes.to_string()),
+        ]);
+        cells
     };
-    columns(&head, &summary.rows.iter().map(line).collect::<Vec<_>>())
+    let lines: Vec<Vec<(&str, String)>> = summary.rows.iter().map(line).collect();
+    let head: Vec<&str> = lines.first().map_or(Vec::new(), |line| line.iter().map(|(name, _)| *name).collect());
+    let rows: Vec<Vec<String>> =
+        lines.into_iter().map(|line| line.into_iter().map(|(_, cell)| cell).collect()).collect();
+    if rows.is_empty() { String::new() } else { columns(&head, &rows, 2, width) }
+}
+
+/// What runs beside the workload, where anything does: a line a scheme.
+pub fn background(contenders: &[Contender], summary: &Summary, width: usize) -> String {
+    let scale = Scale::of(contenders);
+    let line = |row: &SummaryRow| {
+        let background = row.background?;
+        Some(vec![
+            row.point.fan_in.to_string(),
+            clean(&row.scheme),
+            scale.show(background.goodput_mbps),
+            count(background.timeouts),
+            count(background.drops),
+        ])
+    };
+    let lines: Vec<_> = summary.rows.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let goodput = format!("goodput, {}", scale.unit());
+    let table = columns(&["servers", "scheme", &goodput, "timeouts", "drops"], &lines, 2, width);
+    title("background", " beside the workload, which is not counted above; a run", width) + &table
+}
+
+/// A table's bold word and what it is of, wrapped.
+fn title(word: &str, says: &str, width: usize) -> String {
+    let text = wrap(&format!("{word}{says}"), width, "  ");
+    let rest = text.strip_prefix(word).unwrap_or_default();
+    format!("{BOLD}{word}{BOLD:#}{GREY}{rest}{GREY:#}\n")
 }
 
 /// Latency of data packets by class, where it was measured: a line a class and scheme, so that schemes stand under each
 /// other. Means are over all packets of all seeds; percentiles are means over seeds.
-pub fn latency(specs: &[RunSpec], runs: &[Option<Done>]) -> String {
+pub fn latency(specs: &[RunSpec], runs: &[Option<Done>], width: usize) -> String {
     let mut classes: Vec<(&str, u32, &str)> = Vec::new();
     let mut rows: Vec<(usize, &LatencyRow)> = Vec::new();
     for (spec, done) in specs.iter().zip(runs) {
@@ -77,36 +107,37 @@ pub fn latency(specs: &[RunSpec], runs: &[Option<Done>]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let head = "latency";
-    let table = columns(&["class", "hosts", "scheme", "packets", "mean", "p50", "p99"], &lines);
-    format!("{BOLD}{head}{BOLD:#}{GREY} of data packets, from host to host{GREY:#}\n{table}")
+    let table = columns(&["class", "hosts", "scheme", "packets", "mean", "p50", "p99"], &lines, 3, width);
+    title("latency", " of data packets, from host to host", width) + &table
 }
 
 /// The service beside the workload, where there is one: a line a scheme.
-pub fn service(summary: &Summary) -> String {
+pub fn service(summary: &Summary, width: usize) -> String {
     let line = |row: &SummaryRow| {
         let service = row.service?;
-        let times = [service.qct_ms.mean, service.qct_ms.p50, service.qct_ms.p99, service.qct_ms.max];
+        let qct = service.qct_ms;
+        let times = [(qct.mean, "max"), (qct.p50, "p50"), (qct.p99, "p99"), (qct.max, "max")];
         let mut cells = vec![
             (row.point.fan_in + 1).to_string(),
             clean(&row.scheme),
             count(service.queries),
             count(service.unfinished),
         ];
-        cells.extend(times.map(|ms| ms.map_or("none".into(), time)));
+        let least = |name| if qct.is_bound(name) { ">" } else { "" };
+        cells.extend(times.map(|(ms, name)| ms.map_or("none".into(), |ms| format!("{}{}", least(name), time(ms)))));
         Some(cells)
     };
     let lines: Vec<_> = summary.rows.iter().filter_map(line).collect();
     if lines.is_empty() {
         return String::new();
     }
-    let head = "service";
-    let table = columns(&["hosts", "scheme", "queries", "cut off", "mean", "p50", "p99", "longest"], &lines);
-    format!("{BOLD}{head}{BOLD:#}{GREY} beside the workload: times of its queries{GREY:#}\n{table}")
+    let head = ["hosts", "scheme", "queries", "cut off", "mean", "p50", "p99", "longest"];
+    title("service", " beside the workload: times of its queries (>: at least)", width)
+        + &columns(&head, &lines, 2, width)
 }
 
 /// Ports by tier, where they were measured: a line a tier and scheme, so that schemes stand under each other.
-pub fn tiers(summary: &Summary) -> String {
+pub fn tiers(summary: &Summary, width: usize) -> String {
     let mut found: Vec<(&SummaryRow, &Tier)> =
         summary.rows.iter().flat_map(|row| row.tiers.iter().map(move |tier| (row, tier))).collect();
     // Under one tier, schemes keep their order.
@@ -129,9 +160,8 @@ pub fn tiers(summary: &Summary) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let head = "ports";
     let says =
-        "by tier: queue in KB, its mean over ports and time; p99 over time and longest of the port with the largest";
+        " by tier: queue in KB, its mean over ports and time; p99 over time and longest of the port with the largest";
     let names = [
         "tier",
         "hosts",
@@ -146,7 +176,7 @@ pub fn tiers(summary: &Summary) -> String {
         "down",
         "marks",
     ];
-    format!("{BOLD}{head}{BOLD:#}{GREY} {says}{GREY:#}\n{}", columns(&names, &lines))
+    title("ports", says, width) + &columns(&names, &lines, 3, width)
 }
 
 /// The first column: sizes.
@@ -163,9 +193,7 @@ pub fn slowdown(summary: &Summary, width: usize) -> String {
     if fan_ins.is_empty() {
         return String::new();
     }
-    let head = "slowdown";
-    let mut text =
-        format!("{BOLD}{head}{BOLD:#}{GREY} by size: a flow's time over the least time alone in the network{GREY:#}\n");
+    let mut text = title("slowdown", " by size: a flow's time over the least time alone in the network", width);
     for fan_in in fan_ins {
         let rows: Vec<&SummaryRow> = slowed.iter().filter(|row| row.point.fan_in == fan_in).copied().collect();
         for rows in rows.chunks((width.saturating_sub(LEFT) / COLUMN).max(1)) {
@@ -209,10 +237,36 @@ fn block(rows: &[&SummaryRow]) -> String {
 mod tests {
     use std::time::Duration;
 
+    use fanin_lab::Background;
     use fanin_spec::RunTables;
 
     use super::*;
     use crate::sample::comparison;
+
+    #[test]
+    fn what_runs_beside_a_workload_has_a_line_of_its_own() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (contenders, mut summary) = comparison(&[("newreno", None, curve)]);
+        assert_eq!(background(&contenders, &summary, 100), "");
+        let beside = Background { goodput_mbps: 412.3, timeouts: 3.0, fast_retransmits: 9.0, drops: 61.0 };
+        summary.rows[0].background = Some(beside);
+        let plain = anstream::adapter::strip_str(&background(&contenders, &summary, 100)).to_string();
+        let last: Vec<&str> = plain.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last, ["8", "newreno", "412", "3.0", "61"]);
+    }
+
+    #[test]
+    fn a_shuffle_takes_its_time_and_flows_alone_do_not() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 2_310.0, 0.0, 0.0, 0.0)];
+        let (contenders, mut summary) = comparison(&[("newreno", None, curve)]);
+        summary.rows[0].qct_ms.mean = Some(2_310.0);
+        let plain = |summary: &Summary| anstream::adapter::strip_str(&overview(&contenders, summary, 120)).to_string();
+        assert!(plain(&summary).contains("takes") && plain(&summary).contains("2.31 s"), "{}", plain(&summary));
+        summary.rows[0].qct_ms.at_least = Some("p50");
+        assert!(plain(&summary).contains(">2.31 s"));
+        summary.rows[0].rounds = 0.0;
+        assert!(!plain(&summary).contains("takes"));
+    }
 
     #[test]
     fn latencies_stand_by_class_with_schemes_under_each_other() {
@@ -242,18 +296,18 @@ mod tests {
                 runs.push(Some(Done { tables, cpu: Duration::ZERO }));
             }
         }
-        let plain = anstream::adapter::strip_str(&latency(&specs, &runs)).to_string();
+        let plain = anstream::adapter::strip_str(&latency(&specs, &runs, 100)).to_string();
         let cells: Vec<Vec<&str>> = plain.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
         assert_eq!(cells[2], ["fetch", "4", "newreno", "10", "1.50", "us", "1.50", "us", "3.00", "us"]);
-        assert_eq!(latency(&[], &[]), "");
+        assert_eq!(latency(&[], &[], 100), "");
     }
 
     #[test]
     fn tiers_stand_in_their_order_with_schemes_under_each_other() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
-        assert_eq!(tiers(&summary), "");
+        assert_eq!(tiers(&summary, 200), "");
         let tier = |tier, bytes: u64| Tier {
             tier,
             ports: 16.0,
@@ -272,7 +326,7 @@ mod tests {
         for (row, bytes) in summary.rows.iter_mut().zip([30_000, 2_000]) {
             row.tiers = vec![tier("host up", 0), tier("switch down", bytes)];
         }
-        let plain = anstream::adapter::strip_str(&tiers(&summary)).to_string();
+        let plain = anstream::adapter::strip_str(&tiers(&summary, 200)).to_string();
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(cells[0], "host up 16 newreno 0 0 0 25.0 7.0 0 0 0 12k");
@@ -306,6 +360,6 @@ to 10 KB        │   4.15  4.15  41.5│   none  none  none
 flows           │ 120               │ 120, 3 open
 ";
         assert_eq!(plain(100), expected);
-        assert_eq!(plain(40).lines().count(), 1 + 2 * 5);
+        assert_eq!(plain(40).lines().count(), 2 + 2 * 5);
     }
 }

@@ -27,7 +27,7 @@ fn verdict(finding: &Finding, width: usize) -> String {
 fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::Holds => AnsiColor::Green,
-        Verdict::Falls => AnsiColor::Yellow,
+        Verdict::Sags => AnsiColor::Yellow,
         Verdict::Collapses => AnsiColor::Red,
         Verdict::Open | Verdict::Overall => return BOLD,
     };
@@ -39,26 +39,26 @@ mod tests {
     use super::*;
     use crate::sample::{Curve, comparison};
 
-    const FALLS: Curve = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (16, 600.0, 406.0, 2.13, 50.0, 0.0)];
+    const SAGS: Curve = &[(8, 905.3, 20.0, 0.0, 0.0, 0.0), (16, 600.0, 406.0, 2.13, 50.0, 0.0)];
 
     #[test]
     fn the_terminal_says_what_the_report_finds() {
-        let (contenders, summary) = comparison(&[("newreno", None, FALLS), ("dctcp", None, &FALLS[..1])]);
+        let (contenders, summary) = comparison(&[("newreno", None, SAGS), ("dctcp", None, &SAGS[..1])]);
         let text = anstream::adapter::strip_str(&verdicts(&contenders, &summary, 400)).to_string();
         assert_eq!(
             text,
-            "newreno holds to 8, then falls. Goodput falls from 905 Mbit/s with 8 senders to 600 Mbit/s with 16. A \
-             round takes 203 ms on average and has 2.1 timeouts of 200 ms or more.\n\
-             dctcp tried with 8 senders alone. 905 Mbit/s with 8 senders, 90.5 % of line rate. A round takes 10.0 ms \
-             on average, with no drops and no marks and no timeout. One fan-in shows no onset.\n"
+            "newreno holds to 8, sags at 16. Goodput falls from 905 Mbit/s with 8 senders to 600 Mbit/s with 16, 60.0 % of \
+             the 1000 that the network allows. A round takes 203 ms on average and has 2.1 timeouts of 200 ms or more.\n\
+             dctcp holds with 8 senders, the only fan-in tried. 905 Mbit/s with 8 senders, 90.5 % of the 1000 that the \
+             network allows. A round takes 10.0 ms on average, with no drops and no marks and no timeout.\n"
         );
     }
 
     #[test]
     fn a_verdict_has_its_colour_and_is_wrapped() {
-        let (contenders, summary) = comparison(&[("newreno", Some(16), FALLS)]);
+        let (contenders, summary) = comparison(&[("newreno", Some(16), SAGS)]);
         let text = verdicts(&contenders, &summary, 60);
-        assert!(text.starts_with(&style(Verdict::Collapses).to_string()), "{text}");
+        assert!(text.starts_with(&style(Verdict::Sags).to_string()), "{text}");
         assert!(anstream::adapter::strip_str(&text).to_string().lines().all(|line| line.chars().count() <= 60));
     }
 }

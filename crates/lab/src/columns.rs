@@ -68,7 +68,7 @@ const WHERE: [SummaryColumn; 3] = [
     column("seeds", "seeds", "Runs that finished, each with a seed of its own.", Take::Whole(|r| r.seeds as u64)),
 ];
 
-const GOODPUT: [SummaryColumn; 3] = [
+const GOODPUT: [SummaryColumn; 4] = [
     column(
         "goodput_mbps_mean",
         "goodput_mbps.mean",
@@ -78,28 +78,52 @@ const GOODPUT: [SummaryColumn; 3] = [
     column(
         "goodput_mbps_lo",
         "goodput_mbps.lo",
-        "Lower end of its 95 % t interval over seeds.",
+        "Lower end of its 95 % interval over seeds, which lies between nothing and line rate.",
         Take::Real(|r| Some(r.goodput_mbps.lo)),
     ),
     column("goodput_mbps_hi", "goodput_mbps.hi", "Upper end of it.", Take::Real(|r| Some(r.goodput_mbps.hi))),
+    column(
+        "allowed_mbps",
+        "allowed_mbps",
+        "The goodput that a closed form allows (`fanin explain model`, allowed); absent where flows go between any hosts.",
+        Take::Real(|r| r.allowed_mbps),
+    ),
 ];
 
-const QCT: [SummaryColumn; 6] =
-    spread!(qct_ms, "the completion times of queries or rounds, all seeds' together; absent where none ended");
+const QCT: [SummaryColumn; 6] = spread!(
+    qct_ms,
+    "the completion times of queries or rounds, all seeds' together, those that were cut off as longer than they had waited; absent where none was begun"
+);
+const AT_LEAST: [SummaryColumn; 1] = [column(
+    "qct_ms_at_least",
+    "qct_ms.at_least",
+    "The first of p50, p95, p99, p999 and max of these that is a lower bound only, as those above it and the mean are; empty where none is.",
+    Take::Text(|r| r.qct_ms.at_least.unwrap_or_default()),
+)];
 const FCT: [SummaryColumn; 6] = spread!(
     fct_ms,
     "the completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together; absent where none ended"
 );
 
-const COUNTS: [SummaryColumn; 8] = [
-    column("timeouts", "timeouts", "Retransmission timeouts fired, mean over seeds.", Take::Real(|r| Some(r.timeouts))),
+const COUNTS: [SummaryColumn; 11] = [
+    column(
+        "timeouts",
+        "timeouts",
+        "Retransmission timeouts of the workload that fired, mean over seeds.",
+        Take::Real(|r| Some(r.timeouts)),
+    ),
     column(
         "fast_retransmits",
         "fast_retransmits",
-        "Entries into fast recovery, mean over seeds.",
+        "Its entries into fast recovery, mean over seeds.",
         Take::Real(|r| Some(r.fast_retransmits)),
     ),
-    column("drops", "drops", "Packets dropped at all ports, mean over seeds.", Take::Real(|r| Some(r.drops))),
+    column(
+        "drops",
+        "drops",
+        "Its packets that were dropped at all ports, mean over seeds.",
+        Take::Real(|r| Some(r.drops)),
+    ),
     column("marks", "marks", "Packets marked at all ports, mean over seeds.", Take::Real(|r| Some(r.marks))),
     column(
         "data_packets",
@@ -109,10 +133,28 @@ const COUNTS: [SummaryColumn; 8] = [
     ),
     column("rounds", "rounds", "Rounds or queries completed, mean over seeds.", Take::Real(|r| Some(r.rounds))),
     column(
+        "rounds_open",
+        "rounds_open",
+        "Rounds or queries that the run's end cut off, mean over seeds.",
+        Take::Real(|r| Some(r.rounds_open)),
+    ),
+    column(
+        "stalls",
+        "stalls",
+        "Times in which nothing came to the client for over ten round trips though a round was open, mean over seeds.",
+        Take::Real(|r| Some(r.stalls)),
+    ),
+    column(
+        "stalled_ms",
+        "stalled_ms",
+        "How long these took together in a run, mean over seeds.",
+        Take::Real(|r| Some(r.stalled_ms)),
+    ),
+    column(
         "jain",
         "jain",
-        "Jain's index over the servers' goodputs while they answer, from 0 to 1 where all are equal: mean over seeds; \
-         absent where no answer completed.",
+        "Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over \
+         what long flows moved, over the speeds of flows between any hosts; absent where nothing was delivered.",
         Take::Real(|r| r.jain),
     ),
     column(
@@ -123,9 +165,36 @@ const COUNTS: [SummaryColumn; 8] = [
     ),
 ];
 
+const BACKGROUND: [SummaryColumn; 4] = [
+    column(
+        "background_goodput_mbps",
+        "background.goodput_mbps",
+        "Payload delivered of what runs beside the workload, over the measured time: mean over seeds; absent where nothing does, as those below.",
+        Take::Real(|r| r.background.map(|b| b.goodput_mbps)),
+    ),
+    column(
+        "background_timeouts",
+        "background.timeouts",
+        "Its timeouts, mean over seeds.",
+        Take::Real(|r| r.background.map(|b| b.timeouts)),
+    ),
+    column(
+        "background_fast_retransmits",
+        "background.fast_retransmits",
+        "Its entries into fast recovery, mean over seeds.",
+        Take::Real(|r| r.background.map(|b| b.fast_retransmits)),
+    ),
+    column(
+        "background_drops",
+        "background.drops",
+        "Its packets that were dropped at all ports, mean over seeds.",
+        Take::Real(|r| r.background.map(|b| b.drops)),
+    ),
+];
+
 /// Every column of the summary, in its order.
 pub fn of_the_summary() -> impl Iterator<Item = &'static SummaryColumn> {
-    const ALL: [&[SummaryColumn]; 5] = [&WHERE, &GOODPUT, &QCT, &FCT, &COUNTS];
+    const ALL: [&[SummaryColumn]; 7] = [&WHERE, &GOODPUT, &QCT, &AT_LEAST, &FCT, &COUNTS, &BACKGROUND];
     ALL.into_iter().flatten()
 }
 

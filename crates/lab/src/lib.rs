@@ -3,6 +3,7 @@
 //!
 //! What runs a spec is a [`Runner`]; which one, the caller decides.
 
+mod allowed;
 mod cache;
 pub mod columns;
 mod estimate;
@@ -24,9 +25,9 @@ pub use cache::{Cache, Found, Usage};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
-pub use report::{Finding, Report, Verdict, findings, report};
+pub use report::{Finding, Report, State, Verdict, findings, report, state_at};
 pub use runner::{RunError, Runner, Watching};
 pub use setting::setting;
 pub use slowdown::Slowdown;
-pub use summary::{Cost, Onsets, Point, Spread, Summary, SummaryRow, summarise};
+pub use summary::{Background, Cost, Onsets, Point, Precision, Slowest, Spread, Summary, SummaryRow, summarise};
 pub use tiers::Tier;

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use fanin_spec::{Contender, RunSpec};
 
 use crate::Done;
-use crate::stats::mean_interval;
+use crate::allowed::allowed_mbps;
+use crate::stats::{bounded_interval, onset};
 
 /// No point gets more seeds than this, however wide its interval.
 pub const MOST_SEEDS: u32 = 200;
@@ -46,7 +47,7 @@ impl<'a> Planner<'a> {
         let points = goodputs(contender, done);
         let mut batch: Vec<RunSpec> = Vec::new();
         for (&point, goodputs) in &points {
-            let more = self.more_seeds(contender, goodputs);
+            let more = self.more_seeds(contender, fan_ins[point], goodputs);
             batch.extend(runs(contender, fan_ins[point], goodputs.len() as u32, more));
         }
         if !batch.is_empty() {
@@ -55,15 +56,18 @@ impl<'a> Planner<'a> {
         }
         let first = contender.settings.run.seeds;
         let wanted: Vec<usize> = match self.wishes.onset {
-            true => bisect(&points, fan_ins.len()).into_iter().collect(),
+            true => search(&points, contender),
             false => (0..fan_ins.len()).filter(|point| !points.contains_key(point)).collect(),
         };
         wanted.into_iter().flat_map(|point| runs(contender, fan_ins[point], 0, first)).collect()
     }
 
     /// How many seeds a point has to get beyond those that it has.
-    fn more_seeds(&self, contender: &Contender, goodputs: &[f64]) -> u32 {
-        let (Some(precision), Some(interval)) = (self.wishes.precision, mean_interval(goodputs)) else { return 0 };
+    fn more_seeds(&self, contender: &Contender, fan_in: u32, goodputs: &[f64]) -> u32 {
+        let most = contender.settings.line_rate(fan_in) as f64 / 1e6;
+        let (Some(precision), Some(interval)) = (self.wishes.precision, bounded_interval(goodputs, most)) else {
+            return 0;
+        };
         let n = goodputs.len() as u32;
         // One seed has no interval: at least two are needed to know.
         let wide = n < 2 || (interval.hi - interval.lo) / 2.0 > precision * interval.mean;
@@ -97,6 +101,29 @@ fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> BTreeMap<usize, 
         }
     }
     seeds.into_iter().map(|(point, by_seed)| (point, by_seed.into_values().collect())).collect()
+}
+
+/// A point under this share of what the closed form allows is no sign that those before it hold.
+const SURE: f64 = 0.8;
+
+/// The next points to look at for the onset. A search by halves is right of a curve that holds and then collapses; one
+/// that is low before its onset may have collapsed and recovered there, so that all of it is looked at.
+fn search(points: &BTreeMap<usize, Vec<f64>>, contender: &Contender) -> Vec<usize> {
+    let fan_ins = &contender.settings.sweep.fan_in;
+    if let Some(next) = bisect(points, fan_ins.len()) {
+        return vec![next];
+    }
+    let curve: Vec<(usize, f64)> =
+        points.iter().map(|(&point, g)| (point, g.iter().sum::<f64>() / g.len().max(1) as f64)).collect();
+    let means: Vec<f64> = curve.iter().map(|(_, mean)| *mean).collect();
+    let end = onset(&means).map_or(fan_ins.len(), |i| curve[i].0);
+    let low = |&(point, mean): &(usize, f64)| {
+        allowed_mbps(contender, fan_ins[point]).is_some_and(|allowed| mean < SURE * allowed)
+    };
+    match curve.iter().filter(|(point, _)| *point < end).any(low) {
+        true => (0..end).filter(|point| !points.contains_key(point)).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// The next point to look at for the onset among `count`: the first, then the middle of what is left between the
@@ -207,6 +234,24 @@ mod tests {
         let contenders = contenders("[2, 4, 8, 16]", 1);
         let dip = |fan_in: u32, _| if fan_in == 8 { 100.0 } else { 900.0 };
         assert_eq!(points(&carry_out(&contenders, Wishes { onset: true, precision: None }, dip)), [2, 4, 8, 16]);
+    }
+
+    #[test]
+    fn a_curve_that_is_low_before_its_onset_is_looked_at_whole() {
+        // Halving alone takes 24 for a point that holds, since it never sees the best at 8, and ends at 48.
+        let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n\
+                    [sweep]\nfan_in = [4, 8, 16, 24, 32, 48, 64]\n[run]\nseeds = 1\n";
+        let contenders = Scenario::parse("x.toml", text).and_then(|s| s.contenders()).unwrap();
+        let goodput = |fan_in: u32, _| match fan_in {
+            4 => 128.0,
+            8 => 400.0,
+            16 => 178.0,
+            24 => 65.0,
+            32 => 81.0,
+            _ => 62.0,
+        };
+        let seen = points(&carry_out(&contenders, Wishes { onset: true, precision: None }, goodput));
+        assert!(seen.contains(&8) && seen.contains(&16) && seen.contains(&24), "{seen:?}");
     }
 
     #[test]

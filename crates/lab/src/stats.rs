@@ -54,6 +54,24 @@ pub fn mean_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { mean, lo: mean - half, hi: mean + half })
 }
 
+/// The mean with a 95 % interval that lies between 0 and `most`: the t interval of the mean's logit, taken back. With one
+/// value, that value thrice; `None` of nothing.
+///
+/// A plain t interval of a few seeds that scatter reaches below zero. The standard error is carried over to the logit by
+/// its slope at the mean, so that the interval is one of the mean and always holds it.
+pub fn bounded_interval(values: &[f64], most: f64) -> Option<Interval> {
+    let plain = mean_interval(values)?;
+    let share = plain.mean / most;
+    if plain.hi == plain.lo || share <= 0.0 || share >= 1.0 {
+        let inside = |end: f64| end.clamp(0.0, most.max(plain.mean));
+        return Some(Interval { mean: plain.mean, lo: inside(plain.lo), hi: inside(plain.hi) });
+    }
+    let logit = libm::log(share / (1.0 - share));
+    let half = (plain.hi - plain.mean) / most / (share * (1.0 - share));
+    let back = |logit: f64| most / (1.0 + libm::exp(-logit));
+    Some(Interval { mean: plain.mean, lo: back(logit - half), hi: back(logit + half) })
+}
+
 /// A straight line through samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -149,6 +167,60 @@ pub fn percentiles(values: &mut [u64]) -> Option<Percentiles> {
         p999: rank(999),
         max,
     })
+}
+
+/// The times that ended, rising, each with the share of all that took longer.
+///
+/// A time that is cut off counts as what it is known to be, longer than the time waited: its share goes to what took
+/// longer (Kaplan and Meier, 1958). Sorts both.
+pub fn survival(ended: &mut [u64], open: &mut [u64]) -> Vec<(u64, f64)> {
+    ended.sort_unstable();
+    open.sort_unstable();
+    let all = ended.len() + open.len();
+    if open.is_empty() {
+        return ended.iter().zip(1..).map(|(&took, n)| (took, (all - n) as f64 / all as f64)).collect();
+    }
+    let (mut at_risk, mut left, mut cut_off) = (all, 1.0, open.iter().peekable());
+    let step = |&took: &u64| {
+        while cut_off.next_if(|&&waited| waited < took).is_some() {
+            at_risk -= 1;
+        }
+        left -= left / at_risk as f64;
+        at_risk -= 1;
+        (took, left)
+    };
+    ended.iter().map(step).collect()
+}
+
+/// Percentiles of times of which some were cut off, and the first of them that is a lower bound only: `p50`, `p95`,
+/// `p99`, `p999` or `max`; those above it are as well, and so is the mean. Where too few ended for one, the longest
+/// time, waited or taken, stands for it. Without any that were cut off, these are [`percentiles`]. Sorts both; `None` of
+/// nothing.
+pub fn percentiles_with_open(ended: &mut [u64], open: &mut [u64]) -> Option<(Percentiles, Option<&'static str>)> {
+    let Some(longest_open) = open.iter().copied().max() else { return percentiles(ended).map(|p| (p, None)) };
+    let survival = survival(ended, open);
+    let longest = ended.last().copied().unwrap_or(0).max(longest_open);
+    let rest = survival.last().map_or(1.0, |(_, left)| *left);
+    // A hair, so that rounding decides nothing.
+    let rank = |per_mille: u32| {
+        let most = 1.0 - f64::from(per_mille) / 1000.0 + 1e-9;
+        survival.iter().find(|(_, left)| *left <= most).map(|(took, _)| *took)
+    };
+    let names = ["p50", "p95", "p99", "p999", "max"];
+    let bound_from =
+        names.into_iter().zip([500, 950, 990, 999, 1000]).find(|(_, per_mille)| rank(*per_mille).is_none());
+    let known = |per_mille: u32| rank(per_mille).unwrap_or(longest);
+    let before = [1.0].into_iter().chain(survival.iter().map(|(_, left)| *left));
+    let mean = survival.iter().zip(before).map(|((took, left), before)| (before - left) * *took as f64).sum::<f64>();
+    let found = Percentiles {
+        mean: mean + rest * longest as f64,
+        p50: known(500),
+        p95: known(950),
+        p99: known(990),
+        p999: known(999),
+        max: longest,
+    };
+    Some((found, bound_from.map(|(name, _)| name)))
 }
 
 /// Jain's index of fairness, (Σx)² / (n Σx²): 1 where all have the same, 1/n where one has all. `None` of nothing,

@@ -1,14 +1,17 @@
 //! What a comparison says: one row a scheme and fan-in, with figures to six digits, and each scheme's onset.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fanin_spec::{Contender, FlowKind, RunSpec, RunTables, Scenario, Totals};
+use fanin_spec::{Contender, FlowKind, FlowRow, Kind, RunSpec, RunTables, Scenario, Totals};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::allowed::allowed_mbps;
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
 use crate::tiers::{Tier, tiers};
-use crate::{Done, Outcome};
+use crate::{Done, Outcome, Wishes};
 
 /// The object that `--json` prints. Everything but `engine` follows from scenario and seeds alone.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -21,8 +24,13 @@ pub struct Summary {
     pub hash: String,
     /// By scheme, then fan-in; points without a finished run are left out.
     pub rows: Vec<SummaryRow>,
-    /// Each scheme's onset.
+    /// Each scheme's onset: the least fan-in at which mean goodput is under half of the best at a smaller one, there and
+    /// at the next.
     pub onset: Onsets,
+    /// Whether the onset was searched for, so that points between those of `rows` were not tried.
+    pub searched: bool,
+    /// Where more seeds were asked for: how well goodputs are known.
+    pub precision: Option<Precision>,
     /// What it cost.
     pub engine: Cost,
 }
@@ -36,17 +44,21 @@ pub struct SummaryRow {
     pub point: Point,
     /// Runs that finished.
     pub seeds: usize,
-    /// Goodput in Mbit/s with its 95 % interval over seeds.
+    /// Goodput in Mbit/s with its 95 % interval over seeds, which lies between nothing and line rate.
     pub goodput_mbps: Interval,
-    /// Query completion times in ms, pooled over seeds.
+    /// Whether seeds change anything in this point's runs; `None` of a single one.
+    pub seeds_differ: Option<bool>,
+    /// What the closed form of `model` allows, in Mbit/s; `None` where flows go between any hosts.
+    pub allowed_mbps: Option<f64>,
+    /// Query completion times in ms, pooled over seeds; a round that the run's end cut off took longer than it had waited.
     pub qct_ms: Spread,
     /// Flow completion times in ms, pooled over seeds; Poisson flows beside another workload do not count.
     pub fct_ms: Spread,
-    /// Retransmission timeouts fired, mean over seeds.
+    /// Retransmission timeouts of the workload that fired, mean over seeds.
     pub timeouts: f64,
-    /// Entries into fast recovery, mean over seeds.
+    /// Its entries into fast recovery, mean over seeds.
     pub fast_retransmits: f64,
-    /// Packets dropped at all ports, mean over seeds.
+    /// Its packets that were dropped at all ports, mean over seeds.
     pub drops: f64,
     /// Packets marked at all ports, mean over seeds.
     pub marks: f64,
@@ -54,9 +66,18 @@ pub struct SummaryRow {
     pub data_packets: f64,
     /// Rounds or queries completed, mean over seeds.
     pub rounds: f64,
+    /// Rounds or queries that the run's end cut off, mean over seeds.
+    pub rounds_open: f64,
+    /// Times in which nothing came to the client although a round was open, mean over seeds.
+    pub stalls: f64,
+    /// How long these took together in a run, in ms, mean over seeds.
+    pub stalled_ms: f64,
+    /// The rounds that take longest, where they are under 1 % of all, and what goodput is without them.
+    pub slowest: Option<Slowest>,
     /// The longest queue at the port to the client, over all seeds.
     pub queue_max_bytes: u64,
-    /// Jain's index over the servers' goodputs while they answer, mean over seeds; `None` where no answer completed.
+    /// Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
+    /// speeds of flows between any hosts (one over their slowdown); `None` where nothing was delivered, and of a job.
     pub jain: Option<f64>,
     /// Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none.
     pub slowdown: Vec<Slowdown>,
@@ -64,6 +85,48 @@ pub struct SummaryRow {
     pub tiers: Vec<Tier>,
     /// The service beside the workload, where there is one.
     pub service: Option<Service>,
+    /// What else runs beside the workload, and that service, together.
+    pub background: Option<Background>,
+}
+
+/// What runs beside a workload: long flows, Poisson flows, a service.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Background {
+    /// Payload delivered over the measured time, mean over seeds.
+    pub goodput_mbps: f64,
+    /// Its timeouts, mean over seeds.
+    pub timeouts: f64,
+    /// Its entries into fast recovery, mean over seeds.
+    pub fast_retransmits: f64,
+    /// Its packets dropped at all ports, mean over seeds.
+    pub drops: f64,
+}
+
+/// The longest of a point's rounds, fewer than one in a hundred.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Slowest {
+    /// Seed and round, the longest first; at most [`Slowest::NAMED`] of them.
+    pub rounds: Vec<(u64, u32)>,
+    /// How many they are.
+    pub count: usize,
+    /// Of how many rounds that ended.
+    pub of: usize,
+    /// Goodput without them, in Mbit/s: mean over seeds.
+    pub goodput_mbps: f64,
+}
+
+impl Slowest {
+    /// So many are named.
+    pub const NAMED: usize = 5;
+}
+
+/// How well goodputs were to be known, and are.
+#[derive(Clone, Copy, Debug, serde::Serialize)]
+pub struct Precision {
+    /// Half of the 95 % interval over the mean that was asked for.
+    pub wanted: f64,
+    /// The largest at any point.
+    pub reached: f64,
 }
 
 /// Queries of the service beside a workload.
@@ -73,14 +136,21 @@ pub struct Service {
     pub queries: f64,
     /// Of these, those that the run's end cut off.
     pub unfinished: f64,
-    /// The others' completion times in ms, pooled over seeds.
+    /// Completion times in ms, pooled over seeds; those that were cut off took longer than they had waited.
     pub qct_ms: Spread,
 }
 
 impl SummaryRow {
-    /// A count's share of one round; where none ended, the whole run counts as one.
+    /// A count's share of one round that was begun; where there are no rounds, the whole run counts as one.
     pub fn a_round(&self, count: f64) -> f64 {
-        if self.rounds > 0.0 { count / self.rounds } else { count }
+        let begun = self.rounds + self.rounds_open;
+        if begun > 0.0 { count / begun } else { count }
+    }
+
+    /// Half of the goodput's interval over its mean.
+    pub fn half_width(&self) -> f64 {
+        let Interval { mean, lo, hi } = self.goodput_mbps;
+        if hi > lo { (hi - lo) / 2.0 / mean } else { 0.0 }
     }
 }
 
@@ -91,7 +161,7 @@ pub struct Point {
     pub fan_in: u32,
 }
 
-/// Times in ms to six digits; all `None` where nothing completed.
+/// Times in ms to six digits; all `None` where nothing was begun.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct Spread {
     /// The mean.
@@ -106,6 +176,18 @@ pub struct Spread {
     pub p999: Option<f64>,
     /// The largest.
     pub max: Option<f64>,
+    /// The first of `p50`, `p95`, `p99`, `p999`, `max` that is a lower bound only, since rounds were cut off: those after it
+    /// are as well, and so is the mean.
+    pub at_least: Option<&'static str>,
+}
+
+impl Spread {
+    /// Whether one of the five is a lower bound only.
+    pub fn is_bound(&self, name: &str) -> bool {
+        const RISING: [&str; 5] = ["p50", "p95", "p99", "p999", "max"];
+        let place = |name: &str| RISING.iter().position(|known| *known == name);
+        self.at_least.is_some_and(|first| place(name) >= place(first))
+    }
 }
 
 /// Labels with the fan-in at which they collapse, in the order of the schemes.
@@ -133,78 +215,175 @@ pub struct Cost {
     pub cpu_s: f64,
 }
 
-/// Sums an outcome up. `specs` is the plan of `contenders`, `scenario` the file's own name.
-pub fn summarise(scenario: &str, contenders: &[Contender], specs: &[RunSpec], outcome: &Outcome) -> Summary {
+/// Sums an outcome up. `specs` is the plan of `contenders` under `wishes`, `scenario` the file's own name.
+pub fn summarise(
+    scenario: &str,
+    contenders: &[Contender],
+    wishes: Wishes,
+    (specs, outcome): (&[RunSpec], &Outcome),
+) -> Summary {
+    let mut points: BTreeMap<(&str, u32), Vec<(u64, &RunTables)>> = BTreeMap::new();
+    for (spec, done) in specs.iter().zip(&outcome.runs) {
+        if let Some(done) = done {
+            points.entry((&spec.label, spec.fan_in)).or_default().push((spec.seed, &done.tables));
+        }
+    }
     let mut rows = Vec::new();
     let mut onsets = Vec::new();
     for contender in contenders {
         let first = rows.len();
         for &fan_in in &contender.settings.sweep.fan_in {
-            let runs: Vec<&RunTables> = specs
-                .iter()
-                .zip(&outcome.runs)
-                .filter(|(spec, _)| spec.label == contender.label && spec.fan_in == fan_in)
-                .filter_map(|(_, done)| done.as_ref().map(|d| &d.tables))
-                .collect();
-            rows.extend(row(&contender.label, fan_in, &runs));
+            if let Some(runs) = points.get(&(contender.label.as_str(), fan_in)) {
+                rows.extend(row(contender, fan_in, runs));
+            }
         }
         let curve: Vec<f64> = rows[first..].iter().map(|r: &SummaryRow| r.goodput_mbps.mean).collect();
         let onset = stats::onset(&curve).map(|i| rows[first + i].point.fan_in);
         onsets.push((contender.label.clone(), onset));
     }
+    let precision = wishes.precision.map(|wanted| {
+        let reached = rows.iter().map(SummaryRow::half_width).fold(0.0, f64::max);
+        Precision { wanted, reached: six_digits(reached) }
+    });
     Summary {
         schema: 1,
         scenario: scenario.into(),
         hash: Scenario::hash(contenders),
         rows,
         onset: Onsets(onsets),
+        searched: wishes.onset,
+        precision,
         engine: cost(outcome),
     }
 }
 
 /// The row of one point, or `None` where no run of it finished.
-fn row(label: &str, fan_in: u32, runs: &[&RunTables]) -> Option<SummaryRow> {
+fn row(contender: &Contender, fan_in: u32, seeded: &[(u64, &RunTables)]) -> Option<SummaryRow> {
+    let runs: Vec<&RunTables> = seeded.iter().map(|(_, tables)| *tables).collect();
     let goodputs: Vec<f64> = runs.iter().map(|r| r.goodput_mbps()).collect();
-    let goodput = stats::mean_interval(&goodputs)?;
-    let jains: Vec<f64> = runs.iter().filter_map(|r| stats::jain(&server_goodputs(r, fan_in))).collect();
-    let mean = |pick: fn(&Totals) -> u64| {
+    let line_mbps = contender.settings.line_rate(fan_in) as f64 / 1e6;
+    let goodput = stats::bounded_interval(&goodputs, line_mbps)?;
+    let jains: Vec<f64> = runs.iter().filter_map(|r| fairness(r, fan_in)).collect();
+    let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();
         stats::mean(&values).map_or(0.0, six_digits)
     };
     Some(SummaryRow {
-        scheme: label.into(),
+        scheme: contender.label.clone(),
         point: Point { fan_in },
         seeds: runs.len(),
         goodput_mbps: goodput.six_digits(),
-        qct_ms: spread(runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.qct_ps)).collect()),
-        fct_ms: spread(runs.iter().flat_map(|r| workload_fcts(r)).collect()),
-        timeouts: mean(|t| t.timeouts),
-        fast_retransmits: mean(|t| t.fast_retransmits),
-        drops: mean(|t| t.drops),
-        marks: mean(|t| t.marks),
-        data_packets: mean(|t| t.data_packets),
-        rounds: mean(|t| t.rounds),
+        seeds_differ: (runs.len() > 1).then(|| runs.iter().any(|run| !same_results(run, runs[0]))),
+        allowed_mbps: allowed_mbps(contender, fan_in).map(six_digits),
+        qct_ms: spread_with_open(
+            runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.qct_ps)).collect(),
+            runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.waited_ps)).collect(),
+        ),
+        fct_ms: spread_with_open(runs.iter().flat_map(|r| workload_fcts(r)).collect(), Vec::new()),
+        timeouts: mean(&|t| t.timeouts - t.background_timeouts),
+        fast_retransmits: mean(&|t| t.fast_retransmits - t.background_fast_retransmits),
+        drops: mean(&|t| t.drops - t.background_drops),
+        marks: mean(&|t| t.marks),
+        data_packets: mean(&|t| t.data_packets),
+        rounds: mean(&|t| t.rounds),
+        rounds_open: mean(&|t| t.rounds_open),
+        stalls: mean(&|t| t.stalls),
+        stalled_ms: six_digits(mean(&|t| t.stalled_ps) / 1e9),
+        slowest: slowest(seeded),
         queue_max_bytes: runs.iter().map(|r| r.totals.queue_max_bytes).max().unwrap_or(0),
         jain: stats::mean(&jains).map(six_digits),
-        slowdown: slowdowns(runs),
-        tiers: tiers(runs),
-        service: service(runs),
+        slowdown: slowdowns(&runs),
+        tiers: tiers(&runs),
+        service: service(&runs),
+        background: background(contender, &runs),
+    })
+}
+
+/// Whether two runs gave the same, whatever they cost.
+fn same_results(one: &RunTables, other: &RunTables) -> bool {
+    (&one.totals, &one.flows, &one.queries) == (&other.totals, &other.flows, &other.queries)
+}
+
+/// The longest of all rounds that ended, fewer than one in a hundred, and goodput without them. A round delivers as much
+/// as every other one.
+fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
+    let mut ended: Vec<(u64, u64, u32)> = runs
+        .iter()
+        .flat_map(|(seed, run)| run.queries.iter().filter_map(|q| Some((q.qct_ps?, *seed, q.round))))
+        .collect();
+    // The largest number that is under one in a hundred.
+    let count = ended.len().saturating_sub(1) / 100;
+    ended.sort_unstable_by_key(|&(took, seed, round)| (Reverse(took), seed, round));
+    let of = ended.len();
+    ended.truncate(count);
+    let without = |(seed, run): &(u64, &RunTables)| {
+        let own = || ended.iter().filter(|(_, of, _)| of == seed);
+        let left = run.totals.measured_ps.saturating_sub(own().map(|(took, ..)| took).sum());
+        let a_round = run
+            .flows
+            .iter()
+            .filter(|f| f.kind == FlowKind::Answer && f.round == 0)
+            .map(|f| f.payload_bytes)
+            .sum::<u64>();
+        let bytes = run.totals.payload_bytes.saturating_sub(own().count() as u64 * a_round);
+        if left == 0 { 0.0 } else { bytes as f64 * 8.0 / (left as f64 / 1e6) }
+    };
+    let goodputs: Vec<f64> = runs.iter().map(without).collect();
+    (count > 0).then(|| Slowest {
+        rounds: ended.iter().take(Slowest::NAMED).map(|&(_, seed, round)| (seed, round)).collect(),
+        count,
+        of,
+        goodput_mbps: stats::mean(&goodputs).map_or(0.0, six_digits),
+    })
+}
+
+/// What runs beside the workload, where anything does.
+fn background(contender: &Contender, runs: &[&RunTables]) -> Option<Background> {
+    let s = &contender.settings;
+    let poisson = s.workload.load.0.is_some() && s.workload.kind != Kind::Poisson;
+    let any = s.workload.background > 0 || poisson || s.service.queries_per_s.0.is_some();
+    let mean = |of: &dyn Fn(&Totals) -> f64| {
+        six_digits(stats::mean(&runs.iter().map(|run| of(&run.totals)).collect::<Vec<_>>()).unwrap_or(0.0))
+    };
+    any.then(|| Background {
+        goodput_mbps: mean(&|t| t.background_bytes as f64 * 8.0 / (t.measured_ps.max(1) as f64 / 1e6)),
+        timeouts: mean(&|t| t.background_timeouts as f64),
+        fast_retransmits: mean(&|t| t.background_fast_retransmits as f64),
+        drops: mean(&|t| t.background_drops as f64),
     })
 }
 
 fn service(runs: &[&RunTables]) -> Option<Service> {
-    let times: Vec<Option<u64>> = runs.iter().flat_map(|run| run.service.iter().map(|query| query.qct_ps)).collect();
+    let queries = || runs.iter().flat_map(|run| &run.service);
+    let ended: Vec<u64> = queries().filter_map(|query| query.qct_ps).collect();
+    let open: Vec<u64> = queries().filter_map(|query| query.waited_ps).collect();
     let a_run = |count: usize| six_digits(count as f64 / runs.len() as f64);
-    (!times.is_empty()).then(|| Service {
-        queries: a_run(times.len()),
-        unfinished: a_run(times.iter().filter(|time| time.is_none()).count()),
-        qct_ms: spread(times.iter().flatten().copied().collect()),
+    queries().next().is_some().then(|| Service {
+        queries: a_run(ended.len() + open.len()),
+        unfinished: a_run(open.len()),
+        qct_ms: spread_with_open(ended, open),
     })
 }
 
 /// Completion times of the workload's own flows.
 pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
     run.flows.iter().filter(|flow| flow.kind != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
+}
+
+/// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
+fn fairness(run: &RunTables, fan_in: u32) -> Option<f64> {
+    let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.kind == kind);
+    let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
+    let own = |flow: &FlowRow| matches!(flow.kind, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson);
+    match run.flows.iter().map(|flow| flow.kind).next()? {
+        FlowKind::Long => {
+            let mut moved = vec![0.0; fan_in as usize];
+            of_kind(FlowKind::Long).for_each(|flow| moved[flow.server as usize] = flow.payload_bytes as f64);
+            stats::jain(&moved)
+        }
+        FlowKind::Answer => stats::jain(&server_goodputs(run, fan_in)),
+        _ => stats::jain(&run.flows.iter().filter(|flow| own(flow)).filter_map(speed).collect::<Vec<_>>()),
+    }
 }
 
 /// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
@@ -218,15 +397,16 @@ fn server_goodputs(run: &RunTables, fan_in: u32) -> Vec<f64> {
     sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()
 }
 
-fn spread(mut times_ps: Vec<u64>) -> Spread {
+fn spread_with_open(mut ended_ps: Vec<u64>, mut open_ps: Vec<u64>) -> Spread {
     let ms = |ps: f64| Some(six_digits(ps / 1e9));
-    stats::percentiles(&mut times_ps).map_or(Spread::default(), |p| Spread {
+    stats::percentiles_with_open(&mut ended_ps, &mut open_ps).map_or(Spread::default(), |(p, at_least)| Spread {
         mean: ms(p.mean),
         p50: ms(p.p50 as f64),
         p95: ms(p.p95 as f64),
         p99: ms(p.p99 as f64),
         p999: ms(p.p999 as f64),
         max: ms(p.max as f64),
+        at_least,
     })
 }
 

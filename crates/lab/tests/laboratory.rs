@@ -32,12 +32,12 @@ impl Runner for Toy {
                 payload_bytes: mbit * 125_000,
                 measured_ps: 1_000_000_000_000,
                 timeouts: spec.seed,
-                rounds: 1,
+                rounds_open: 1,
                 queue_max_bytes: 1_000 * spec.seed,
                 ..Totals::default()
             },
             flows: (0..spec.fan_in).map(flow).collect(),
-            queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: None, timeouts: 0 }],
+            queries: vec![QueryRow { waited_ps: Some(1), ..QueryRow::default() }],
             ports: vec![PortRow { port: "switch>client".into(), ..PortRow::default() }],
             engine: Engine { events: 10, packet_hops: 4 },
             ..RunTables::default()
@@ -86,7 +86,7 @@ fn run(runner: &dyn Runner, seeds: u32, jobs: usize) -> (Vec<RunSpec>, Outcome, 
     let jobs = NonZeroUsize::new(jobs).unwrap();
     let outcome =
         execute(&Lab { runner, cache: None, jobs, stop: &AtomicBool::new(false) }, &specs, &mut |_| {}).unwrap();
-    let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     (specs, outcome, summary)
 }
 
@@ -101,10 +101,12 @@ fn rows_hold_means_pooled_times_and_the_onset() {
     let row = &summary.rows[0];
     assert_eq!((row.scheme.as_str(), row.point.fan_in, row.seeds), ("newreno", 2, 3));
     assert_eq!(row.goodput_mbps.mean, 902.0);
-    // Standard deviation 1 over three seeds: 4.30265 / sqrt(3).
-    assert_eq!(row.goodput_mbps.hi, 904.484);
+    // Standard deviation 1 over three seeds: 4.30265 / sqrt(3) on either side, as a logit of 1000 Mbit/s.
+    assert_eq!(row.goodput_mbps.hi, 904.456);
+    // One round a run, which did not end: it had waited for a picosecond.
+    assert_eq!((row.rounds_open, row.qct_ms.at_least, row.seeds_differ), (1.0, Some("p50"), Some(true)));
     assert_eq!((row.timeouts, row.queue_max_bytes), (2.0, 3_000));
-    assert_eq!((row.qct_ms.mean, row.qct_ms.max), (None, None));
+    assert_eq!((row.qct_ms.mean, row.qct_ms.max), (Some(1e-9), Some(1e-9)));
     assert_eq!((row.fct_ms.mean, row.fct_ms.p50, row.fct_ms.max), (Some(2.0), Some(2.0), Some(3.0)));
     assert_eq!((summary.rows[0].jain, summary.rows[1].jain), (Some(1.0), Some(0.75)));
     assert_eq!(summary.onset.0, [("newreno".to_string(), Some(8)), ("dctcp".to_string(), Some(8))]);
@@ -132,7 +134,7 @@ fn a_stop_keeps_what_has_finished() {
             stop.store(true, Ordering::Relaxed);
         }
     });
-    let summary = summarise("toy.toml", &contenders, &specs, &outcome.unwrap());
+    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome.unwrap()));
     assert_eq!(summary.rows.len(), 6);
     assert!(summary.rows.iter().all(|row| row.seeds == 2));
 }
@@ -144,7 +146,7 @@ fn a_point_without_a_finished_run_has_no_row() {
     let stop = AtomicBool::new(true);
     let outcome =
         execute(&Lab { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop }, &specs, &mut |_| {}).unwrap();
-    let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     assert!(summary.rows.is_empty());
     assert_eq!(summary.onset.0[0].1, None);
 }
@@ -272,7 +274,7 @@ fn a_sweep_that_was_stopped_goes_on_where_it_stopped_and_repeats_no_run() {
         let counting = Counting { runs: AtomicUsize::new(0), stop_after, stop: &stop };
         let lab = Lab { runner: &counting, cache: Some(&cache), jobs: NonZeroUsize::MIN, stop: &stop };
         let (specs, outcome) = conduct(&lab, &contenders, Wishes::default(), &mut |_| {}).unwrap();
-        let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+        let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
         (counting.runs.into_inner(), outcome.cached, without_cost(summary))
     };
     assert_eq!(go(9).0, 9);

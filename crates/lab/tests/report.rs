@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use fanin_lab::{Lab, Manifest, Report, RunError, Runner, execute, plan, report, summarise};
+use fanin_lab::{Lab, Manifest, Report, RunError, Runner, Wishes, execute, plan, report, summarise};
 use fanin_spec::{EventRow, FlowRow, QueryRow, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
 
 /// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.
@@ -38,7 +38,7 @@ impl Runner for Toy {
                 ..Totals::default()
             },
             flows: (0..spec.fan_in).map(flow).collect(),
-            queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: Some(qct_ms * MS), timeouts }],
+            queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: Some(qct_ms * MS), waited_ps: None, timeouts }],
             ..RunTables::default()
         })
     }
@@ -80,7 +80,7 @@ impl Runner for Blind {
 }
 
 const SCENARIO: &str = "title = \"A </script><b> title & more\"\nschemes = [\"newreno\", \"dctcp\"]\n\
-                        [workload]\nfragment = \"1 KB\"\n[sweep]\nfan_in = [2, 4]\n[run]\nseeds = 2\n";
+                        [workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = [2, 4]\n[run]\nseeds = 2\n";
 
 fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
     let scenario = Scenario::parse("toy.toml", SCENARIO).unwrap();
@@ -89,7 +89,7 @@ fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
     let specs = plan(&contenders);
     let lab = Lab { runner, cache: None, jobs: NonZeroUsize::new(jobs).unwrap(), stop: &AtomicBool::new(false) };
     let outcome = execute(&lab, &specs, &mut |_| {}).unwrap();
-    let summary = summarise("toy.toml", &contenders, &specs, &outcome);
+    let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     let manifest = Manifest {
         version: "0.1.0".into(),
         arguments: ["compare", "toy.toml", "--jobs", &jobs.to_string()].map(String::from).to_vec(),

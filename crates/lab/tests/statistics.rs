@@ -1,6 +1,6 @@
 //! Statistics against hand-worked values, and what must hold for any.
 
-use fanin_lab::stats::{jain, mean_interval, onset, percentiles, six_digits};
+use fanin_lab::stats::{bounded_interval, jain, mean_interval, onset, percentiles, percentiles_with_open, six_digits};
 use proptest::prelude::*;
 
 #[test]
@@ -24,6 +24,61 @@ fn nothing_has_no_statistics() {
     assert_eq!(percentiles(&mut []), None);
     assert_eq!(jain(&[]), None);
     assert_eq!(onset(&[]), None);
+}
+
+#[test]
+fn an_interval_of_goodputs_stays_between_nothing_and_line_rate() {
+    // A plain t interval of these goes from -22 to 51.8 Mbit/s.
+    let i = bounded_interval(&[0.5, 13.2, 31.0], 1000.0).unwrap();
+    assert!((i.mean - 14.9).abs() < 1e-9 && i.lo > 0.0 && i.hi > 51.8, "{i:?}");
+    // By hand: logit of 0.0149 is -4.1913; half of the t interval, 38.073, over 14.9 (1 - 0.0149) is 2.5939.
+    assert!((i.lo - 1000.0 / (1.0 + f64::exp(4.1913 + 2.5939))).abs() < 0.01, "{i:?}");
+    let full = bounded_interval(&[930.0, 999.0, 998.0], 1000.0).unwrap();
+    assert!(full.hi < 1000.0 && full.lo > 0.0, "{full:?}");
+    let narrow = bounded_interval(&[500.0, 501.0, 502.0], 1000.0).unwrap();
+    let plain = mean_interval(&[500.0, 501.0, 502.0]).unwrap();
+    assert!((narrow.lo - plain.lo).abs() < 1e-3 && (narrow.hi - plain.hi).abs() < 1e-3, "{narrow:?} {plain:?}");
+}
+
+#[test]
+fn what_does_not_scatter_or_is_one_value_is_its_own_bounded_interval() {
+    for values in [&[905.3][..], &[905.3, 905.3, 905.3]] {
+        let i = bounded_interval(values, 1000.0).unwrap();
+        assert!((i.hi - i.lo).abs() < 1e-9 && (i.mean - 905.3).abs() < 1e-9, "{i:?}");
+    }
+    let nothing = bounded_interval(&[0.0, 0.0], 1000.0).unwrap();
+    assert_eq!((nothing.lo, nothing.mean, nothing.hi), (0.0, 0.0, 0.0));
+    assert_eq!(bounded_interval(&[], 1000.0), None);
+}
+
+#[test]
+fn a_round_that_never_ended_is_in_the_percentiles_as_a_lower_bound() {
+    // One round of 380 us, and one that hung for two seconds: half of the rounds took 380 us, the others at least 2 s.
+    let (p, from) = percentiles_with_open(&mut [380], &mut [2_000_000]).unwrap();
+    assert_eq!((p.p50, p.p95, p.p99, p.max, from), (380, 2_000_000, 2_000_000, 2_000_000, Some("p95")));
+    assert_eq!(p.mean, 0.5 * 380.0 + 0.5 * 2_000_000.0);
+    let (p, from) = percentiles_with_open(&mut [], &mut [7, 9]).unwrap();
+    assert_eq!((p.p50, p.max, from), (9, 9, Some("p50")));
+}
+
+#[test]
+fn a_round_cut_off_early_gives_its_share_to_those_that_took_longer() {
+    // By hand: 10 ends with 4 at risk; 15 is cut off; then 20 and 30 share what is left, 3/8 each.
+    let (p, from) = percentiles_with_open(&mut [10, 20, 30], &mut [15]).unwrap();
+    assert_eq!((p.p50, p.p95, p.max, from), (20, 30, 30, None));
+    assert!((p.mean - (2.5 + 7.5 + 11.25)).abs() < 1e-9, "{}", p.mean);
+    // Cut off before all others, it says nothing.
+    let (p, _) = percentiles_with_open(&mut [10, 20, 30], &mut [5]).unwrap();
+    assert_eq!((p.p50, (p.mean - 20.0).abs() < 1e-9), (20, true));
+}
+
+#[test]
+fn without_open_rounds_percentiles_are_the_plain_ones() {
+    let mut times: Vec<u64> = (1..=1000).rev().collect();
+    assert_eq!(percentiles_with_open(&mut times, &mut []), percentiles(&mut times.clone()).map(|p| (p, None)));
+    // And a wait that is shorter than all of them moves nothing.
+    let (p, from) = percentiles_with_open(&mut times, &mut [0]).unwrap();
+    assert_eq!((p.p50, p.p95, p.p99, p.p999, p.max, from), (500, 950, 990, 999, 1000, None));
 }
 
 #[test]

@@ -2,12 +2,14 @@
 //!
 //! Windows and flows may be fractions here: they are averages.
 
+mod allowed;
 mod bounds;
 mod incast_probability;
 mod overflow;
 
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
+pub use allowed::Answers;
 pub use bounds::{dctcp_queue_packets, last_answer_at_the_earliest, most_goodput_mbps};
 pub use incast_probability::{Growth, incast_as_printed, incast_at, incast_when_full, loss_rate};
 pub use overflow::{barrier_goodput_mbps, overflow_onset};
@@ -47,5 +49,6 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
         ("incast_probability", include_str!("incast_probability.rs")),
         ("overflow", include_str!("overflow.rs")),
         ("bounds", include_str!("bounds.rs")),
+        ("allowed", include_str!("allowed.rs")),
     ]
 }

@@ -225,6 +225,8 @@ table! {
         start_ps: u64,
         /// From then to the last byte of the last answer; absent where the run ended first.
         qct_ps: Option<u64>,
+        /// Of a query that the run's end cut off, how long it had waited by then.
+        waited_ps: Option<u64>,
     }
 }
 

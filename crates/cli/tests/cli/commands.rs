@@ -302,7 +302,7 @@ fn explain_model_shows_each_closed_form_with_its_source() {
     let forms = object["forms"].as_array().unwrap();
     assert_eq!(
         forms.iter().map(|form| &form["name"]).collect::<Vec<_>>(),
-        ["incast_probability", "overflow", "bounds"]
+        ["incast_probability", "overflow", "bounds", "allowed"]
     );
     for form in forms {
         let header = form["header"].as_str().unwrap();

@@ -64,10 +64,44 @@ const COMPARE: Fields = &[
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
     ("rows[].service", "object", "The service beside the workload, as below; null where there is none."),
-    ("onset.LABEL", "servers", "The fan-in at which the scheme collapses, or null."),
+    (
+        "rows[].seeds_differ",
+        "true, false, null",
+        "Whether seeds change anything in the row's runs; null of a single one.",
+    ),
+    ("rows[].fct_ms.at_least", "null", "Flows that did not end are counted in `slowdown`."),
+    ("rows[].slowest", "object", "The rounds that take longest, as below; null where under 1 % of them is none."),
+    ("rows[].background", "object", "What runs beside the workload, as below; null where nothing does."),
+    (
+        "onset.LABEL",
+        "servers",
+        "The least fan-in at which mean goodput is under half of the best at a smaller one, there and at the next; or null.",
+    ),
+    ("searched", "true, false", "Whether the onset was searched for: points between those of the rows were not tried."),
+    (
+        "precision",
+        "object",
+        "With `--precision` the share that was `wanted` and the largest that was `reached`; else null.",
+    ),
     ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
     ("engine.cpu_s", "s", "User CPU time of the simulations alone."),
+];
+
+/// The fields of `rows[].slowest`.
+const SLOWEST: Fields = &[
+    ("rounds[]", "numbers", "Seed and round of the longest, at most five."),
+    ("count", "count", "How many rounds they are: fewer than one in a hundred."),
+    ("of", "count", "Of how many that ended, over all seeds."),
+    ("goodput_mbps", "Mbit/s", "Goodput without them: mean over seeds."),
+];
+
+/// The fields of `rows[].background`.
+const BACKGROUND: Fields = &[
+    ("goodput_mbps", "Mbit/s", "Its payload delivered over the measured time: mean over seeds."),
+    ("timeouts", "count", "Its timeouts, mean over seeds."),
+    ("fast_retransmits", "count", "Its entries into fast recovery, mean over seeds."),
+    ("drops", "count", "Its packets dropped at all ports, mean over seeds."),
 ];
 
 /// The fields of `rows[].tiers[]`.
@@ -97,6 +131,11 @@ const SERVICE: Fields = &[
     ("qct_ms.p99", "ms", "99th percentile."),
     ("qct_ms.p999", "ms", "99.9th percentile."),
     ("qct_ms.max", "ms", "The longest."),
+    (
+        "qct_ms.at_least",
+        "text",
+        "The first of these that is a lower bound only, as in `qct_ms` of a row; null where none is.",
+    ),
 ];
 
 const RUN: Fields = &[
@@ -199,7 +238,12 @@ fn summary(json: bool) -> String {
         format!("| `{name}` | {} | {kind} | {} |\n", unit(column.name).unwrap_or(other), column.doc)
     };
     let head = if json { "field of a row" } else { "column" };
-    COLUMNS.replace("column", head) + &of_the_summary().map(row).collect::<String>()
+    COLUMNS.replace("column", head) + &of_the_summary().filter(|c| !json || flat(c)).map(row).collect::<String>()
+}
+
+/// Whether a column's figure is no part of an object that may be absent.
+fn flat(column: &fanin_lab::columns::SummaryColumn) -> bool {
+    !column.json.starts_with("background.")
 }
 
 /// The slowdowns' columns.
@@ -248,6 +292,10 @@ fn page() -> String {
         + &fields(TIERS).replacen("field", "field of `rows[].tiers[]`", 1)
         + "\n"
         + &fields(SERVICE).replacen("field", "field of `rows[].service`", 1)
+        + "\n"
+        + &fields(SLOWEST).replacen("field", "field of `rows[].slowest`", 1)
+        + "\n"
+        + &fields(BACKGROUND).replacen("field", "field of `rows[].background`", 1)
         + "\n## `fanin run --json`\n\n"
         + &fields(RUN)
         + "\n"
@@ -336,7 +384,11 @@ fn whatever_is_written_is_documented() {
     let compared = out("compared");
     let object_compare =
         object(&["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--seeds", "2", "--out", &compared]);
-    let rows = || of_the_summary().map(|column| column.json).collect();
+    let rows = || {
+        let shared = ["seeds_differ", "fct_ms.at_least", "slowest", "background"];
+        of_the_summary().filter(|column| flat(column)).map(|column| column.json).chain(shared).collect::<Vec<_>>()
+    };
+    let with = |within: &[&'static str]| rows().into_iter().filter(|name| !within.contains(name)).collect::<Vec<_>>();
     assert_eq!(found(&object_compare), told(COMPARE, &[("rows[]", rows())]));
 
     let measured = out("measured");
@@ -349,7 +401,14 @@ fn whatever_is_written_is_documented() {
     let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "service.fan_out=4"];
     let object_served = object(&[&point[..], &["--set", "service.queries_per_s=100", "--out", &served]].concat());
     let service = SERVICE.iter().map(|(path, ..)| *path).collect();
-    assert_eq!(found(&object_served), told(COMPARE, &[("rows[]", rows()), ("rows[].service", service)]));
+    let beside = BACKGROUND.iter().map(|(path, ..)| *path).collect();
+    let within = [("rows[]", with(&["background"])), ("rows[].service", service), ("rows[].background", beside)];
+    assert_eq!(found(&object_served), told(COMPARE, &within));
+
+    let many = ["compare", scenario, "--schemes", "dctcp", "--fan-in", "2", "--seeds", "3"];
+    let slowest = SLOWEST.iter().map(|(path, ..)| *path).collect();
+    let within = [("rows[]", with(&["slowest"])), ("rows[].slowest", slowest)];
+    assert_eq!(found(&object(&many)), told(COMPARE, &within));
 
     let ran = out("ran");
     let object_run =

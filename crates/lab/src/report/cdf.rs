@@ -2,7 +2,7 @@
 
 use fanin_spec::{RunSpec, RunTables};
 
-use crate::stats::six_digits;
+use crate::stats::{six_digits, survival};
 use crate::summary::workload_fcts;
 
 /// Times of one scheme at one fan-in, pooled over seeds.
@@ -16,7 +16,7 @@ pub(super) struct Cdf {
     fct: Curve,
 }
 
-/// Rising times, and the share of all times that are no larger.
+/// Rising times, and the share of all times that are no larger: under one at the end where some were cut off.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 struct Curve {
     ms: Vec<f64>,
@@ -36,16 +36,19 @@ impl Cdf {
         Cdf {
             scheme: scheme.into(),
             fan_in,
-            qct: Curve::of(tables().flat_map(|t| t.queries.iter().filter_map(|q| q.qct_ps)).collect()),
-            fct: Curve::of(tables().flat_map(|t| workload_fcts(t)).collect()),
+            qct: Curve::of(
+                tables().flat_map(|t| t.queries.iter().filter_map(|q| q.qct_ps)).collect(),
+                tables().flat_map(|t| t.queries.iter().filter_map(|q| q.waited_ps)).collect(),
+            ),
+            fct: Curve::of(tables().flat_map(|t| workload_fcts(t)).collect(), Vec::new()),
         }
     }
 }
 
 impl Curve {
-    fn of(mut times_ps: Vec<u64>) -> Curve {
-        times_ps.sort_unstable();
-        let n = times_ps.len();
+    fn of(mut ended_ps: Vec<u64>, mut open_ps: Vec<u64>) -> Curve {
+        let times = survival(&mut ended_ps, &mut open_ps);
+        let n = times.len();
         let mut ranks: Vec<usize> = (0..=STEPS)
             .map(|step| (n * step).div_ceil(STEPS))
             .chain(NAMED_PER_MILLE.map(|per_mille| (n * per_mille).div_ceil(1000)))
@@ -56,8 +59,9 @@ impl Curve {
         ranks.dedup();
         let mut curve = Curve::default();
         for rank in ranks {
-            let ms = six_digits(times_ps[rank - 1] as f64 / 1e9);
-            let share = six_digits(rank as f64 / n as f64);
+            let (took, left) = times[rank - 1];
+            let ms = six_digits(took as f64 / 1e9);
+            let share = six_digits(1.0 - left);
             // Of equal times the last says how many there are.
             if curve.ms.last() == Some(&ms) {
                 curve.share.pop();
@@ -78,18 +82,24 @@ mod tests {
 
     #[test]
     fn few_times_are_all_kept() {
-        let curve = Curve::of(vec![3 * MS, MS, 2 * MS, 2 * MS]);
+        let curve = Curve::of(vec![3 * MS, MS, 2 * MS, 2 * MS], Vec::new());
         assert_eq!(curve, Curve { ms: vec![1.0, 2.0, 3.0], share: vec![0.25, 0.75, 1.0] });
     }
 
     #[test]
+    fn what_never_ended_is_missing_from_the_top_of_the_curve() {
+        let curve = Curve::of(vec![MS, 2 * MS], vec![9 * MS, 9 * MS]);
+        assert_eq!(curve, Curve { ms: vec![1.0, 2.0], share: vec![0.25, 0.5] });
+    }
+
+    #[test]
     fn nothing_gives_an_empty_curve() {
-        assert_eq!(Curve::of(Vec::new()), Curve::default());
+        assert_eq!(Curve::of(Vec::new(), Vec::new()), Curve::default());
     }
 
     #[test]
     fn many_times_are_thinned_and_stay_exact_at_the_named_percentiles() {
-        let curve = Curve::of((1..=54_321).rev().map(|i| i * MS).collect());
+        let curve = Curve::of((1..=54_321).rev().map(|i| i * MS).collect(), Vec::new());
         assert!(curve.ms.len() <= 200, "{}", curve.ms.len());
         for per_mille in [500, 950, 990, 999, 1000] {
             let exact = (54_321 * per_mille as usize).div_ceil(1000) as f64;

@@ -31,7 +31,7 @@ impl Report {
         for finding in &self.findings {
             let (class, chip) = match finding.verdict {
                 Verdict::Holds => ("holds", "holds"),
-                Verdict::Falls => ("falls", "falls"),
+                Verdict::Sags => ("sags", "sags"),
                 Verdict::Collapses => ("collapses", "collapses"),
                 Verdict::Open => ("open", "open"),
                 Verdict::Overall => ("overall", ""),

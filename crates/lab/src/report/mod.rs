@@ -7,6 +7,7 @@ mod cdf;
 mod findings;
 mod heat;
 mod html;
+mod judgement;
 mod page;
 mod phases;
 mod rows;
@@ -26,6 +27,7 @@ use crate::{Broken, Manifest, Outcome, Runner, Summary, setting};
 use cdf::Cdf;
 pub use findings::{Finding, Verdict, findings};
 use heat::Heat;
+pub use judgement::{State, state_at};
 use phases::Phases;
 use rows::ReportRow;
 use story::Story;
@@ -72,7 +74,7 @@ pub struct Report {
     heats: Vec<Heat>,
 }
 
-/// A scheme and where it collapses.
+/// A scheme and its onset, where the seeds tell one.
 #[derive(Clone, Debug, serde::Serialize)]
 struct SchemeFacts {
     label: String,
@@ -100,9 +102,9 @@ pub fn report(
         .collect();
     let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
     let (mut stories, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new());
-    for (label, onset) in &summary.onset.0 {
+    for (label, _) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
-        let Some((spec, tables)) = story::choose(&runs, label, &rows, *onset) else { continue };
+        let Some((spec, tables)) = story::choose(&runs, label, &rows) else { continue };
         // A story is one of rounds at the client.
         if many_to_one {
             stories.extend(story::tell(runner, spec, tables, stop)?);
@@ -126,7 +128,10 @@ pub fn report(
             .onset
             .0
             .iter()
-            .map(|(label, onset)| SchemeFacts { label: label.clone(), onset: *onset })
+            .map(|(label, onset)| {
+                let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
+                SchemeFacts { label: label.clone(), onset: findings::sure_onset(&rows, *onset) }
+            })
             .collect(),
         rows: summary.rows.iter().map(|row| ReportRow::new(row, &runs)).collect(),
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.point.fan_in, &runs)).collect(),

@@ -3,7 +3,7 @@
 use fanin_spec::{RunSpec, RunTables};
 
 use crate::SummaryRow;
-use crate::stats::{percentiles, six_digits};
+use crate::stats::{percentiles_with_open, six_digits};
 
 /// One scheme at one fan-in.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -25,7 +25,11 @@ impl ReportRow {
         let seeds: Vec<_> = runs
             .iter()
             .filter(|(spec, _)| spec.label == row.scheme && spec.fan_in == row.point.fan_in)
-            .filter_map(|(_, t)| percentiles(&mut t.queries.iter().filter_map(|q| q.qct_ps).collect::<Vec<_>>()))
+            .filter_map(|(_, t)| {
+                let mut ended: Vec<u64> = t.queries.iter().filter_map(|q| q.qct_ps).collect();
+                let mut open: Vec<u64> = t.queries.iter().filter_map(|q| q.waited_ps).collect();
+                percentiles_with_open(&mut ended, &mut open).map(|(found, _)| found)
+            })
             .collect();
         let ends = |values: &dyn Fn(&crate::stats::Percentiles) -> u64| {
             let all = || seeds.iter().map(values);

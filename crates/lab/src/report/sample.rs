@@ -18,6 +18,8 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             point: At { fan_in },
             seeds: 3,
             goodput_mbps: Interval { mean: goodput, lo: goodput * 0.98, hi: goodput * 1.02 },
+            seeds_differ: Some(true),
+            allowed_mbps: Some(1000.0),
             qct_ms: if ended { spread } else { Spread::default() },
             fct_ms: if ended { spread } else { Spread::default() },
             timeouts: rto * 10.0,
@@ -26,11 +28,16 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             marks: mark * 10.0,
             data_packets: 1e5,
             rounds: if ended { 10.0 } else { 0.0 },
+            rounds_open: if ended { 0.0 } else { 1.0 },
+            stalls: 0.0,
+            stalled_ms: 0.0,
+            slowest: None,
             queue_max_bytes: 65_000,
             jain: Some(1.0),
             slowdown: Vec::new(),
             tiers: Vec::new(),
             service: None,
+            background: None,
         }
     };
     points.iter().map(row).collect()

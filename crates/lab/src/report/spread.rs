@@ -1,24 +1,38 @@
 //! What was found of flows between any two hosts: there is no fan-in, no round and no onset, but slowdown.
 
+use std::cmp::Ordering;
+
 use super::findings::{Finding, Verdict};
-use crate::figures::{count, three};
+use crate::figures::{count, three, time};
 use crate::{Slowdown, Summary, SummaryRow};
 
-/// Head and sentences of one scheme, whose goodput is `moves`.
-pub(super) fn words(row: &SummaryRow, moves: &str) -> (String, String) {
+/// Head and sentences of one scheme, whose goodput is `moves`; of Poisson flows what is `offered`.
+pub(super) fn words(row: &SummaryRow, moves: &str, offered: Option<&str>) -> (String, String) {
     let hosts = row.point.fan_in + 1;
-    let head = match all(row).map(|s| (s, s.p50, s.p99)) {
-        Some((_, Some(p50), Some(p99))) => {
+    let slowed = all(row).map(|s| (s, s.p50, s.p99));
+    let head = match (took(row), slowed) {
+        (Some(took), _) => format!("takes {took}"),
+        (None, Some((_, Some(p50), Some(p99)))) => {
             format!("slows flows down {} times in the median, {} times at the 99th percentile", three(p50), three(p99))
         }
         _ => "has no flow that ended".into(),
     };
+    let offered = offered.map_or(String::new(), |offered| format!(" of {offered} that they offer"));
     let mut says = format!(
-        "{hosts} hosts move {moves} together, with {} timeouts, {} drops and {} marks a run.",
+        "{hosts} hosts move {moves}{offered} together, with {} timeouts, {} drops and {} marks a run.",
         count(row.timeouts),
         count(row.drops),
         count(row.marks)
     );
+    if row.rounds + row.rounds_open > 0.0
+        && let Some((_, Some(p50), Some(p99))) = slowed
+    {
+        says += &format!(
+            " Flows are slowed down {} times in the median, {} times at the 99th percentile.",
+            three(p50),
+            three(p99)
+        );
+    }
     let worst = row.slowdown.iter().skip(1).filter(|s| s.p99.is_some());
     let worst = worst.reduce(|a, b| if b.p99 > a.p99 { b } else { a });
     if let Some((sizes, p99)) = worst.and_then(|worst| worst.p99.map(|p99| (worst.sizes, p99))) {
@@ -30,9 +44,28 @@ pub(super) fn words(row: &SummaryRow, moves: &str) -> (String, String) {
     (head, says)
 }
 
-/// The schemes by their mean slowdown, where all have finished.
+/// How long what is one round takes, a shuffle or a job: the mean over seeds.
+fn took(row: &SummaryRow) -> Option<String> {
+    let least = if row.qct_ms.at_least.is_some() { "at least " } else { "" };
+    row.qct_ms.mean.map(|mean| format!("{least}{}", time(mean)))
+}
+
+/// The schemes by the time that they take, or by their mean slowdown, where all have finished.
 pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
     let fan_in = summary.rows.iter().map(|row| row.point.fan_in).max()?;
+    let at_once = |row: &&SummaryRow| row.point.fan_in == fan_in && row.qct_ms.mean.is_some();
+    let mut timed: Vec<&SummaryRow> = summary.rows.iter().filter(at_once).collect();
+    timed.sort_by(|a, b| a.qct_ms.mean.partial_cmp(&b.qct_ms.mean).unwrap_or(Ordering::Equal));
+    if let [first, .., last] = timed.as_slice()
+        && let (Some(least), Some(most)) = (took(first), took(last))
+    {
+        return Some(Finding {
+            scheme: None,
+            verdict: Verdict::Overall,
+            head: format!("{} is done first", first.scheme),
+            says: format!("It takes {least} on average, and {most} under {}.", last.scheme),
+        });
+    }
     let there: Vec<(&str, f64)> = summary
         .rows
         .iter()
@@ -82,12 +115,13 @@ mod tests {
             p99: Some(p99),
         };
         let row = rows(scheme, &[(15, 8_000.0, 0.0, 1.2, 30.0, 0.0)]).remove(0);
-        SummaryRow { slowdown: vec![bucket("all sizes", p99), bucket("to 10 KB", 2.0 * p99)], ..row }
+        let slowdown = vec![bucket("all sizes", p99), bucket("to 10 KB", 2.0 * p99)];
+        SummaryRow { slowdown, rounds_open: 0.0, ..row }
     }
 
     #[test]
     fn slowdown_is_said_with_the_sizes_that_are_worst_off() {
-        let (head, says) = words(&row("newreno", 40.0), "8000 Mbit/s");
+        let (head, says) = words(&row("newreno", 40.0), "8000 Mbit/s", None);
         assert_eq!(head, "slows flows down 10.0 times in the median, 40.0 times at the 99th percentile");
         assert_eq!(
             says,
@@ -97,9 +131,26 @@ mod tests {
     }
 
     #[test]
+    fn a_shuffle_and_a_job_say_how_long_they_take() {
+        let mut shuffle = row("newreno", 40.0);
+        (shuffle.rounds, shuffle.qct_ms.mean) = (1.0, Some(2_310.0));
+        let (head, says) = words(&shuffle, "8000 Mbit/s", None);
+        assert_eq!(head, "takes 2.31 s");
+        assert!(says.contains(" Flows are slowed down 10.0 times in the median, 40.0 times"), "{says}");
+        shuffle.qct_ms.at_least = Some("p50");
+        assert_eq!(words(&shuffle, "8000 Mbit/s", None).0, "takes at least 2.31 s");
+    }
+
+    #[test]
+    fn poisson_flows_are_told_beside_what_they_offer() {
+        let says = words(&row("newreno", 40.0), "800 Mbit/s", Some("900 Mbit/s")).1;
+        assert!(says.starts_with("16 hosts move 800 Mbit/s of 900 Mbit/s that they offer together,"), "{says}");
+    }
+
+    #[test]
     fn a_run_without_a_finished_flow_says_so() {
         let nothing = SummaryRow { slowdown: Vec::new(), ..row("newreno", 1.0) };
-        assert_eq!(words(&nothing, "0 Mbit/s").0, "has no flow that ended");
+        assert_eq!(words(&nothing, "0 Mbit/s", None).0, "has no flow that ended");
     }
 
     #[test]
@@ -107,8 +158,11 @@ mod tests {
         let mut summary = crate::summarise(
             "x.toml",
             &[],
-            &[],
-            &crate::Outcome { runs: Vec::new(), cached: 0, notices: Vec::new(), wall: std::time::Duration::ZERO },
+            crate::Wishes::default(),
+            (
+                &[],
+                &crate::Outcome { runs: Vec::new(), cached: 0, notices: Vec::new(), wall: std::time::Duration::ZERO },
+            ),
         );
         assert!(comparison(&summary).is_none());
         summary.rows = vec![row("newreno", 40.0), row("dctcp", 4.0)];

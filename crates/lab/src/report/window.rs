@@ -67,7 +67,7 @@ mod tests {
         let mut start_ps = 0;
         let mut queries = Vec::new();
         for (&(ms, timeouts), round) in rounds.iter().zip(0..) {
-            queries.push(QueryRow { round, start_ps, qct_ps: ms.map(|ms| ms * MS), timeouts });
+            queries.push(QueryRow { round, start_ps, qct_ps: ms.map(|ms| ms * MS), timeouts, ..QueryRow::default() });
             start_ps += ms.unwrap_or(0) * MS;
         }
         Window::of(&spec(), &RunTables { queries, ..RunTables::default() })

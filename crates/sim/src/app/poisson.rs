@@ -96,7 +96,7 @@ impl<P: Probe> Guest<P> for Poisson {
         self.wait(world, host);
     }
 
-    fn record(&self, begun_ps: u64, record: &mut Record) {
+    fn record(&self, (begun_ps, _): (u64, u64), record: &mut Record) {
         record.flows.extend(self.transfers.rows(begun_ps));
     }
 }

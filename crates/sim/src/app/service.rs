@@ -55,7 +55,7 @@ impl Service {
             }
         }
         let front_end = chosen[0];
-        self.rows.push(ServiceRow { query, from_host: front_end, start_ps: world.now.0, qct_ps: None });
+        self.rows.push(ServiceRow { query, from_host: front_end, start_ps: world.now.0, ..ServiceRow::default() });
         self.missing.push(fan_out);
         for &server in &chosen[1..] {
             self.query_of.push(query);
@@ -96,8 +96,12 @@ impl<P: Probe> Guest<P> for Service {
         self.wait(world);
     }
 
-    fn record(&self, begun_ps: u64, record: &mut Record) {
-        let since_begun = |row: &ServiceRow| ServiceRow { start_ps: row.start_ps - begun_ps, ..row.clone() };
+    fn record(&self, (begun_ps, now_ps): (u64, u64), record: &mut Record) {
+        let since_begun = |row: &ServiceRow| ServiceRow {
+            start_ps: row.start_ps - begun_ps,
+            waited_ps: row.qct_ps.is_none().then(|| now_ps - row.start_ps),
+            ..row.clone()
+        };
         record.service = self.rows.iter().filter(|row| row.start_ps >= begun_ps).map(since_begun).collect();
     }
 }

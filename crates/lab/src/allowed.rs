@@ -1,0 +1,95 @@
+//! What a closed form allows a workload on its network: `model` with a scenario's settings.
+
+use fanin_model::Answers;
+use fanin_spec::{Contender, Kind, Settings};
+
+/// However much others send, TCP leaves a workload at least so much of a link.
+const LEAST_SHARE: f64 = 0.05;
+
+/// The goodput in Mbit/s that is allowed with `fan_in` servers; `None` where flows go between any hosts.
+pub(crate) fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
+    let s = &contender.settings;
+    let fabric = s.workload.kind.many_to_one().then(|| s.network(fan_in).ok()).flatten()?;
+    let segment = s.tcp.mss.0 as f64;
+    let header = 40.0 + s.link.framing.0 as f64 + if s.tcp.timestamps { 12.0 } else { 0.0 };
+    let rate = fabric.gather_rate(1..=fan_in, 0) * share_of_link(s, fan_in, (segment + header) / segment);
+    if s.workload.kind == Kind::Long {
+        return Some(rate / 1e6 * segment / (segment + header));
+    }
+    let asked = s.workload.request.0 > 0 || s.workload.kind == Kind::WebSearch;
+    // A handshake takes one, a request and its answer's first byte another; who sends unasked needs half of that.
+    let (setup_rtts, new) = match s.workload.kind {
+        Kind::OneShot => (1.5, true),
+        Kind::WebSearch => (2.0, true),
+        _ => (if asked { 1.0 } else { 0.5 }, false),
+    };
+    let window = if contender.scheme.gss { s.gss.initial_window } else { s.tcp.initial_window };
+    let bytes: u64 = (0..fan_in).map(|server| s.answer(fan_in, server).0).sum();
+    let answers = Answers {
+        servers: fan_in,
+        at_once: s.workload.in_flight.0.unwrap_or(fan_in),
+        bytes: bytes as f64 / f64::from(fan_in),
+        segment,
+        header,
+        rate,
+        rtt_s: s.round_trip(&fabric, fan_in).as_secs_f64(),
+        setup_rtts,
+        work_s: if asked { s.host.service_time.as_secs_f64() } else { 0.0 },
+        spread_s: s.workload.start_jitter.as_secs_f64() + if asked { s.host.service_jitter.as_secs_f64() } else { 0.0 },
+        new_window: new.then_some(window.into()),
+        receive_window: s.tcp.receive_window.0 as f64,
+    };
+    Some(answers.most_goodput_mbps())
+}
+
+/// What others leave of the client's link: long flows share it evenly, Poisson flows and a service take what they offer.
+fn share_of_link(s: &Settings, fan_in: u32, wire: f64) -> f64 {
+    let poisson = s.workload.load.0.map_or(0.0, |load| load.as_f64() * wire);
+    let service = s.service.queries_per_s.0.map_or(0.0, |rate| {
+        let bits = f64::from(rate) * f64::from(s.service.fan_out) * s.service.answer.0 as f64 * 8.0 * wire;
+        bits / f64::from(fan_in + 1) / s.line_rate(fan_in) as f64
+    });
+    let servers = f64::from(fan_in);
+    let even = servers / (servers + f64::from(s.workload.background));
+    even * (1.0 - poisson - service).max(LEAST_SHARE)
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::Scenario;
+
+    use super::*;
+
+    fn allowed(workload: &str, fan_in: u32) -> Option<f64> {
+        let text = format!("schemes = [\"newreno\"]\n[link]\nframing = \"2 B\"\n[tcp]\nmss = \"1460 B\"\n{workload}\n");
+        let mut scenario = Scenario::parse("x.toml", &text).unwrap();
+        scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap();
+        allowed_mbps(&scenario.contenders().unwrap()[0], fan_in)
+    }
+
+    #[test]
+    fn long_flows_may_fill_the_line_less_headers_or_their_share_of_it() {
+        let line = 1_000.0 * 1_460.0 / 1_502.0;
+        assert_eq!(allowed("[workload]\nkind = \"long\"", 4), Some(line));
+        let half = allowed("[workload]\nkind = \"long\"\nbackground = 4", 4).unwrap();
+        assert!((half - line / 2.0).abs() < 1e-9, "{half}");
+        let beside = allowed("[workload]\nkind = \"long\"\nload = 0.2", 4).unwrap();
+        assert!((beside - (line - 200.0)).abs() < 1e-9, "{beside}");
+    }
+
+    #[test]
+    fn reads_pay_for_their_request_and_a_thin_core_binds_them() {
+        // 8 * 146,000 B are 100 packets of 1,502 B each: 9,612.8 us, and 4 * 25 us + 2 * (12.016 + 0.336) us of round trip.
+        let reads = allowed("[workload]\nfragment = \"146 KB\"", 8).unwrap();
+        assert!((reads - 8.0 * 146_000.0 * 8.0 / (9_612.8 + 124.704)).abs() < 1e-3, "{reads}");
+        let core = "[fabric]\nkind = \"edges\"\nedges = [\"client a\", \"a b 100 Mbit/s\", \"server1..8 b\"]\n\
+                    [workload]\nfragment = \"146 KB\"";
+        let thin = allowed(core, 8).unwrap();
+        assert!(thin < 100.0 && thin > 95.0, "{thin}");
+    }
+
+    #[test]
+    fn flows_between_any_hosts_have_no_client_that_bounds_them() {
+        assert_eq!(allowed("[workload]\nkind = \"shuffle\"\nfragment = \"10 KB\"", 4), None);
+    }
+}

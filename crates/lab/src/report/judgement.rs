@@ -1,0 +1,243 @@
+//! How a scheme fares at each point of a sweep, and over it: held against what the closed form allows, not against itself
+//! alone, and no surer than its interval.
+
+use super::findings::Verdict;
+use crate::SummaryRow;
+
+/// From this share of what is allowed on, goodput holds.
+const HOLDS: f64 = 0.8;
+/// Under this share it has collapsed.
+const HALF: f64 = 0.5;
+/// Stalls a round that make standing still the rule.
+const OFTEN: f64 = 0.3;
+/// A sweep of more stretches than this is told state by state.
+const MOST_STRETCHES: usize = 4;
+
+/// How goodput stands at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// At least four fifths of what is allowed, and rounds do not stand still as a rule.
+    Holds,
+    /// At least half of it.
+    Sags,
+    /// Less.
+    Collapsed,
+}
+
+/// A point's state by its mean, and whether its interval leaves it at that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub state: State,
+    pub sure: bool,
+}
+
+/// The state of a share of what is allowed.
+fn state_of(share: f64) -> State {
+    match share {
+        share if share >= HOLDS => State::Holds,
+        share if share >= HALF => State::Sags,
+        _ => State::Collapsed,
+    }
+}
+
+/// Judges goodput at a point where `mbps` would be its mean.
+pub(super) fn state(row: &SummaryRow, mbps: f64) -> State {
+    state_of(row.allowed_mbps.map_or(1.0, |allowed| mbps / allowed))
+}
+
+/// How goodput stands at a point, by its mean.
+pub fn state_at(row: &SummaryRow) -> State {
+    judged(row).state
+}
+
+/// Judges a point.
+pub(super) fn judged(row: &SummaryRow) -> Judged {
+    let goodput = row.goodput_mbps;
+    let by_goodput = state(row, goodput.mean);
+    let sure = match by_goodput {
+        // It could be that what holds has collapsed, or that what does not holds.
+        State::Holds => state(row, goodput.lo) < State::Collapsed,
+        worse => state(row, goodput.hi) == worse,
+    };
+    let still = row.rounds + row.rounds_open > 0.0 && row.a_round(row.stalls) >= OFTEN;
+    match by_goodput {
+        State::Holds if still => Judged { state: State::Sags, sure: true },
+        state => Judged { state, sure },
+    }
+}
+
+/// Points that follow one another and fare alike.
+struct Stretch {
+    judged: Judged,
+    from: u32,
+    to: u32,
+}
+
+/// How a scheme fares over its sweep: for a badge, and in words that say of each point what it is.
+pub(super) fn over_the_sweep(points: &[(u32, Judged)]) -> (Verdict, String) {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for &(fan_in, judged) in points {
+        match stretches.last_mut().filter(|last| last.judged == judged) {
+            Some(last) => last.to = fan_in,
+            None => stretches.push(Stretch { judged, from: fan_in, to: fan_in }),
+        }
+    }
+    (verdict(points), words(points, &stretches))
+}
+
+fn verdict(points: &[(u32, Judged)]) -> Verdict {
+    let any = |state, sure| points.iter().any(|(_, judged)| *judged == Judged { state, sure });
+    if any(State::Collapsed, true) {
+        Verdict::Collapses
+    } else if any(State::Sags, true) {
+        Verdict::Sags
+    } else if points.iter().any(|(_, judged)| !judged.sure) {
+        Verdict::Open
+    } else {
+        Verdict::Holds
+    }
+}
+
+fn words(points: &[(u32, Judged)], stretches: &[Stretch]) -> String {
+    match stretches {
+        [only] if points.len() == 1 => {
+            format!("{} with {} senders, the only fan-in tried", verb(only.judged, true), only.from)
+        }
+        [only] if only.judged.state == State::Holds => {
+            format!("{} to {}, the largest fan-in tried", verb(only.judged, true), only.to)
+        }
+        [only] => format!("{} at every fan-in tried", verb(only.judged, true)),
+        several if several.len() > MOST_STRETCHES => wavers(several),
+        several => {
+            let last = several.len() - 1;
+            let told = several.iter().enumerate().map(|(i, stretch)| told(stretch, i == 0, i == last));
+            told.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// Of each state all of its stretches.
+fn wavers(stretches: &[Stretch]) -> String {
+    let mut states: Vec<Judged> = Vec::new();
+    for stretch in stretches {
+        if !states.contains(&stretch.judged) {
+            states.push(stretch.judged);
+        }
+    }
+    states.sort_by_key(|judged| (judged.state, !judged.sure));
+    let range =
+        |Stretch { from, to, .. }: &Stretch| if from == to { from.to_string() } else { format!("{from} to {to}") };
+    let of_state = |judged: &Judged| {
+        let own = stretches.iter().filter(|stretch| stretch.judged == *judged);
+        let mut ranges: Vec<String> = own.map(range).collect();
+        let last = ranges.pop().unwrap_or_default();
+        let all = if ranges.is_empty() { last } else { format!("{} and {last}", ranges.join(", ")) };
+        format!("{} at {all}", verb(*judged, true))
+    };
+    states.iter().map(of_state).collect::<Vec<_>>().join(", ")
+}
+
+fn told(stretch: &Stretch, first: bool, last: bool) -> String {
+    let Stretch { judged, from, to } = *stretch;
+    let verb = verb(judged, first);
+    match judged.state {
+        State::Holds if first => format!("{verb} to {to}"),
+        // What collapses stays so until something else is said.
+        State::Collapsed if !first => format!("{verb} at {from}"),
+        _ if from == to => format!("{verb} at {from}"),
+        _ if last => format!("{verb} from {from} on"),
+        _ => format!("{verb} from {from} to {to}"),
+    }
+}
+
+fn verb(Judged { state, sure }: Judged, first: bool) -> &'static str {
+    match (state, sure) {
+        (State::Holds, true) => "holds",
+        (State::Holds, false) => "may hold",
+        (State::Sags, true) => "sags",
+        (State::Sags, false) => "may sag",
+        (State::Collapsed, true) if first => "is collapsed",
+        (State::Collapsed, false) if first => "may be collapsed",
+        (State::Collapsed, true) => "collapses",
+        (State::Collapsed, false) => "may collapse",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::rows;
+    use super::*;
+    use crate::stats::Interval;
+
+    fn at(mbps: f64, lo: f64, hi: f64) -> SummaryRow {
+        let row = rows("newreno", &[(8, mbps, 20.0, 0.0, 0.0, 0.0)]).remove(0);
+        SummaryRow { goodput_mbps: Interval { mean: mbps, lo, hi }, allowed_mbps: Some(900.0), ..row }
+    }
+
+    #[test]
+    fn a_point_is_held_against_what_is_allowed() {
+        let of = |mbps: f64| judged(&at(mbps, mbps, mbps));
+        assert_eq!(of(720.0), Judged { state: State::Holds, sure: true });
+        assert_eq!(of(719.0), Judged { state: State::Sags, sure: true });
+        assert_eq!(of(450.0), Judged { state: State::Sags, sure: true });
+        assert_eq!(of(449.0), Judged { state: State::Collapsed, sure: true });
+    }
+
+    #[test]
+    fn a_verdict_is_no_surer_than_its_interval() {
+        assert_eq!(judged(&at(400.0, 100.0, 500.0)), Judged { state: State::Collapsed, sure: false });
+        assert_eq!(judged(&at(400.0, 100.0, 449.0)), Judged { state: State::Collapsed, sure: true });
+        assert_eq!(judged(&at(500.0, 400.0, 719.0)), Judged { state: State::Sags, sure: true });
+        assert_eq!(judged(&at(500.0, 400.0, 730.0)), Judged { state: State::Sags, sure: false });
+        assert_eq!(judged(&at(800.0, 300.0, 890.0)), Judged { state: State::Holds, sure: false });
+        assert_eq!(judged(&at(800.0, 500.0, 890.0)), Judged { state: State::Holds, sure: true });
+    }
+
+    #[test]
+    fn what_stands_still_in_every_third_round_does_not_hold() {
+        let still = SummaryRow { stalls: 3.5, ..at(880.0, 870.0, 890.0) };
+        assert_eq!(judged(&still).state, State::Sags, "ten rounds begun");
+        let seldom = SummaryRow { stalls: 1.0, ..at(880.0, 870.0, 890.0) };
+        assert_eq!(judged(&seldom).state, State::Holds);
+    }
+
+    fn swept(states: &str) -> (Verdict, String) {
+        let judged = |word| match word {
+            'H' => Judged { state: State::Holds, sure: true },
+            'h' => Judged { state: State::Holds, sure: false },
+            'S' => Judged { state: State::Sags, sure: true },
+            's' => Judged { state: State::Sags, sure: false },
+            'C' => Judged { state: State::Collapsed, sure: true },
+            _ => Judged { state: State::Collapsed, sure: false },
+        };
+        over_the_sweep(&states.chars().zip(1..).map(|(word, n)| (1 << n, judged(word))).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_words_say_of_every_point_what_it_is() {
+        for (states, verdict, words) in [
+            ("H", Verdict::Holds, "holds with 2 senders, the only fan-in tried"),
+            ("C", Verdict::Collapses, "is collapsed with 2 senders, the only fan-in tried"),
+            ("HHHH", Verdict::Holds, "holds to 16, the largest fan-in tried"),
+            ("CCC", Verdict::Collapses, "is collapsed at every fan-in tried"),
+            ("SSS", Verdict::Sags, "sags at every fan-in tried"),
+            ("HHSC", Verdict::Collapses, "holds to 4, sags at 8, collapses at 16"),
+            ("HHCC", Verdict::Collapses, "holds to 4, collapses at 8"),
+            ("SSHHC", Verdict::Collapses, "sags from 2 to 4, holds from 8 to 16, collapses at 32"),
+            ("HCCH", Verdict::Collapses, "holds to 2, collapses at 4, holds at 16"),
+            ("CHHH", Verdict::Collapses, "is collapsed at 2, holds from 4 on"),
+            ("ccCC", Verdict::Collapses, "may be collapsed from 2 to 4, collapses at 8"),
+            ("HHc", Verdict::Open, "holds to 4, may collapse at 8"),
+            ("HsS", Verdict::Sags, "holds to 2, may sag at 4, sags at 8"),
+            ("hh", Verdict::Open, "may hold to 4, the largest fan-in tried"),
+            ("HSHSH", Verdict::Sags, "holds at 2, 8 and 32, sags at 4 and 16"),
+            (
+                "HSHHSScC",
+                Verdict::Collapses,
+                "holds at 2 and 8 to 16, sags at 4 and 32 to 64, is collapsed at 256, may be collapsed at 128",
+            ),
+        ] {
+            assert_eq!(swept(states), (verdict, words.into()), "{states}");
+        }
+    }
+}
