@@ -13,7 +13,7 @@ const COLUMN: usize = 22;
 /// The line between columns.
 const LINE: &str = "│";
 /// A bar in a scheme's column.
-const BAR: usize = 6;
+const BAR: usize = 5;
 /// An interval that reaches further than this share of its mean to either side is shown as it is.
 const WIDE: f64 = 0.25;
 
@@ -82,7 +82,7 @@ impl Scale {
         self.unit
     }
 
-    /// How far the mean is known, in at most eight characters: half of the interval, or where that is wide the interval.
+    /// How far the mean is known, in at most nine characters: half of the interval, or where that is wide the interval.
     pub fn known(&self, row: &SummaryRow) -> String {
         let goodput = row.goodput_mbps;
         match row.seeds_differ {
@@ -167,7 +167,7 @@ impl Panels<'_> {
         };
         let bar = bar(row.goodput_mbps.mean / self.scale.line_mbps, BAR);
         let (mean, known) = (self.scale.show(row.goodput_mbps.mean), self.scale.known(row));
-        format!("{colour}{bar} {mean:>5}{colour:#} {GREY}{known:<8}{GREY:#}")
+        format!("{colour}{bar} {mean:>5}{colour:#} {GREY}{known:<9}{GREY:#}")
     }
 }
 
