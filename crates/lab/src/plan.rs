@@ -92,7 +92,7 @@ fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Itera
 fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> BTreeMap<usize, Vec<f64>> {
     let mut seeds: BTreeMap<usize, BTreeMap<u64, f64>> = BTreeMap::new();
     for (spec, done) in done.iter().filter(|(spec, _)| spec.label == contender.label) {
-        if let Some(point) = contender.settings.sweep.fan_in.iter().position(|&n| n == spec.fan_in) {
+        if let Ok(point) = contender.settings.sweep.fan_in.binary_search(&spec.fan_in) {
             seeds.entry(point).or_default().insert(spec.seed, done.tables.goodput_mbps());
         }
     }

@@ -1,5 +1,6 @@
 //! What a comparison says: one row a scheme and fan-in, with figures to six digits, and each scheme's onset.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fanin_spec::{Contender, FlowKind, RunSpec, RunTables, Scenario, Totals};
@@ -137,16 +138,15 @@ pub struct Cost {
 pub fn summarise(scenario: &str, contenders: &[Contender], specs: &[RunSpec], outcome: &Outcome) -> Summary {
     let mut rows = Vec::new();
     let mut onsets = Vec::new();
+    let mut points: BTreeMap<(&str, u32), Vec<&RunTables>> = BTreeMap::new();
+    for (spec, done) in specs.iter().zip(&outcome.runs) {
+        points.entry((&spec.label, spec.fan_in)).or_default().extend(done.as_ref().map(|done| &done.tables));
+    }
     for contender in contenders {
         let first = rows.len();
         for &fan_in in &contender.settings.sweep.fan_in {
-            let runs: Vec<&RunTables> = specs
-                .iter()
-                .zip(&outcome.runs)
-                .filter(|(spec, _)| spec.label == contender.label && spec.fan_in == fan_in)
-                .filter_map(|(_, done)| done.as_ref().map(|d| &d.tables))
-                .collect();
-            rows.extend(row(&contender.label, fan_in, &runs));
+            let runs = points.get(&(contender.label.as_str(), fan_in));
+            rows.extend(runs.and_then(|runs| row(&contender.label, fan_in, runs)));
         }
         let curve: Vec<f64> = rows[first..].iter().map(|r: &SummaryRow| r.goodput_mbps.mean).collect();
         let onset = stats::onset(&curve).map(|i| rows[first + i].point.fan_in);
