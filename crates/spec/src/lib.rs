@@ -17,6 +17,7 @@ mod settings;
 mod sizes;
 mod tables;
 mod trees;
+mod volume;
 
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
@@ -36,3 +37,4 @@ pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
     RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
+pub use volume::{Memory, Need, Volume, what_would_fit};
