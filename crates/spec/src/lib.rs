@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod flows;
+mod limits;
 mod network;
 mod problem;
 mod registry;
@@ -22,6 +23,7 @@ mod volume;
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
 pub use flows::{Flow, Flows};
+pub use limits::{LIMITS, Limit};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{RunSpec, Watch};
