@@ -86,13 +86,13 @@ fn announce(lab: &Lab, contenders: &[Contender]) -> Result<(), Failure> {
     let forecast = forecast(lab, contenders, free).map_err(Failure::Input)?;
     let tight = free.is_some_and(|free| forecast.bytes > free as f64);
     if forecast.time >= LONG || tight {
-        let warning = if tight { ", which is more than is free unless rounds stall" } else { "" };
+        let warning = if tight { ", more than is free unless rounds stall" } else { "" };
         notice(&[format!(
-            "{} {}, about {} on {} threads and {} of memory{warning}; less where runs are kept from before",
+            "{} {}, about {} with {} at once, and {} of memory{warning}; less where runs are kept from before",
             forecast.runs,
             if forecast.runs == 1 { "run" } else { "runs" },
             figures::span(forecast.time),
-            lab.jobs,
+            forecast.runs.min(lab.jobs.get() as u64),
             figures::bytes(forecast.bytes)
         )]);
     }

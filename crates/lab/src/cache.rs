@@ -103,7 +103,7 @@ impl Cache {
         fs::create_dir_all(place.parent().unwrap_or(&self.folder))?;
         let entry = Entry { spec, cpu_us: done.cpu.as_micros() as u64, tables: done.tables.clone() };
         let payload = postcard::to_stdvec(&entry).map_err(io::Error::other)?;
-        let draft = Draft::open(&place)?;
+        let draft = Draft::beside(place)?;
         for part in [&MARK[..], Sha256::digest(&payload).as_slice(), &payload] {
             draft.file().write_all(part)?;
         }
@@ -213,7 +213,7 @@ fn age(path: &Path) -> Option<Duration> {
 }
 
 fn is_draft(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(draft::PREFIX))
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(draft::MARK))
 }
 
 fn digest(spec: &RunSpec) -> [u8; DIGEST] {
@@ -352,7 +352,7 @@ mod tests {
             place
         });
         let left = || places.iter().map(|place| place.exists()).collect::<Vec<_>>();
-        let half_written = places[0].with_file_name(format!("{}x", draft::PREFIX));
+        let half_written = places[0].with_file_name(format!(".a.run{}x", draft::MARK));
         fs::write(&half_written, "").unwrap();
         let older = cache.prune(Pruning { older_than: Some(25 * day), ..Pruning::default() }).unwrap();
         assert_eq!((engines(older), left()), (vec![("engine-a".into(), 1)], vec![true, true, true, false]));

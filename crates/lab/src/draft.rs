@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cleanup::Cleanup;
 
-/// How the names of files begin that are not whole yet.
-pub(crate) const PREFIX: &str = ".fanin-";
+/// The name of a file that is not whole yet is a dot, the file's name, this, and something random.
+pub(crate) const MARK: &str = ".fanin-";
 /// So many links lead on to one another at the most, as the kernel has it.
 const LINKS: u32 = 40;
 
@@ -22,37 +22,43 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Opens what is written to; a FIFO waits for its reader.
+    /// Opens what is written to; a FIFO waits for its reader. What a killed process left beside it goes.
     ///
     /// # Errors
     /// There is a folder, or nothing can be written there.
     pub fn open(path: &Path) -> io::Result<Draft> {
-        let there = fs::metadata(path).ok();
-        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
+        if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
             return Err(io::Error::from(io::ErrorKind::IsADirectory));
         }
         if is_special(path) {
             return Draft::in_place(path);
         }
         let target = target(path, LINKS)?;
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sweep(&target);
+        Draft::beside(target)
+    }
+
+    /// Opens a file beside a plain one, or beside nothing yet.
+    pub(crate) fn beside(target: PathBuf) -> io::Result<Draft> {
+        let there = fs::metadata(&target).ok();
         // A new file is readable as the user's others are: the mask takes its part.
         let new = there.as_ref().map_or(fs::Permissions::from_mode(0o666), fs::Metadata::permissions);
-        let made = Cleanup::of(
-            || {
-                tempfile::Builder::new()
-                    .prefix(PREFIX)
-                    .permissions(new.clone())
-                    .tempfile_in(folder)?
-                    .keep()
-                    .map_err(|e| e.error)
-            },
-            |(_, path)| {
-                let path = path.clone();
-                // Where it cannot be removed, nothing more can be done.
-                Box::new(move || drop(fs::remove_file(path)))
-            },
-        );
+        let prefix = prefix(&target);
+        let make = || {
+            let (file, path) = tempfile::Builder::new()
+                .prefix(&prefix)
+                .permissions(new.clone())
+                .tempfile_in(folder_of(&target))?
+                .keep()?;
+            // While it is locked, nobody takes it for one that was left. Not every file system has locks.
+            let _ = file.try_lock();
+            Ok((file, path))
+        };
+        let made: io::Result<_> = Cleanup::of(make, |(_, path)| {
+            let path = path.clone();
+            // Where it cannot be removed, nothing more can be done.
+            Box::new(move || drop(fs::remove_file(path)))
+        });
         match made {
             Ok(((file, path), cleanup)) => {
                 if there.is_some() {
@@ -103,8 +109,32 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 
 /// Whether something is there that is written to as it is: no plain file, or one that the system has open already.
 pub fn is_special(path: &Path) -> bool {
-    ["/dev", "/proc"].iter().any(|open| path.starts_with(open))
+    ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|open| path.starts_with(open))
         || fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn prefix(target: &Path) -> String {
+    // What stands behind it has to fit, too.
+    const LONGEST: usize = 60;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    format!(".{}{MARK}", name.chars().take(LONGEST).collect::<String>())
+}
+
+/// Removes what killed processes left of a file: what nobody has locked.
+fn sweep(target: &Path) {
+    let prefix = prefix(target);
+    for left in fs::read_dir(folder_of(target)).into_iter().flatten().flatten() {
+        if left.file_name().to_string_lossy().starts_with(&prefix)
+            && File::open(left.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            // Where it cannot be removed, it lies there as before.
+            let _ = fs::remove_file(left.path());
+        }
+    }
 }
 
 /// Where links lead, of which the last may lead to nothing yet.
@@ -168,6 +198,24 @@ mod tests {
         assert_eq!(reader.join().unwrap(), "text");
         assert!(is_special(&fifo));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_and_what_a_living_one_writes_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(folder.path().join(".file.fanin-left"), "half").unwrap();
+        fs::write(folder.path().join(".other.fanin-left"), "half").unwrap();
+        let one = Draft::open(&file).unwrap();
+        let other = Draft::open(&file).unwrap();
+        one.file().write_all(b"one").unwrap();
+        other.file().write_all(b"other").unwrap();
+        one.publish().unwrap();
+        other.publish().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "other");
+        let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [".other.fanin-left", "file"]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_spec::{Contender, RunSpec};
+use fanin_spec::{Contender, RunSpec, Settings, Sweep};
 
 use crate::Done;
 use crate::stats::mean_interval;
@@ -79,10 +79,12 @@ pub fn plan(contenders: &[Contender]) -> Vec<RunSpec> {
 
 fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
     let first = contender.settings.run.first_seed;
+    // A run has one point, and no use for a list of them.
+    let settings = Settings { sweep: Sweep { fan_in: vec![fan_in] }, ..contender.settings.clone() };
     (from..from + seeds).map(move |i| RunSpec {
         label: contender.label.clone(),
         scheme: contender.scheme,
-        settings: contender.settings.clone(),
+        settings: settings.clone(),
         fan_in,
         seed: first + u64::from(i),
     })

@@ -17,11 +17,17 @@ const PACKET_S: f64 = 0.2e-6;
 /// What a run of these settings with so many servers asks of the machine.
 pub fn need(settings: &Settings, fan_in: u32) -> Need {
     let volume = settings.volume(fan_in);
+    // Every run has its own settings.
+    let lists: usize = [&settings.fabric.edges, &settings.fabric.changes]
+        .iter()
+        .flat_map(|list| list.iter())
+        .map(|text| size_of::<String>() + text.len())
+        .sum();
     let memory = |rows: f64| {
         let rows = rows * size_of::<FlowRow>() as f64;
         // The rows are there twice as the run ends.
         let working = volume.hosts * HOST + volume.connections * CONNECTION + 2.0 * rows;
-        Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + rows }
+        Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + lists as f64 + rows }
     };
     Need {
         memory: memory(volume.rows),

@@ -165,6 +165,12 @@ fn what_a_killed_process_left_is_taken_over_by_the_next_and_a_living_one_keeps_i
     assert!(message.contains("--out results: is being written to by another fanin"), "{message}");
     signal(&child, "-KILL");
     child.wait_with_output().unwrap();
+    let trace = ["trace", "my.toml", "--scheme", "newreno", "--out", "t.pcapng"];
+    let child = started(&place, &trace, || names(place.folder.path()).len() == 3);
+    signal(&child, "-KILL");
+    child.wait_with_output().unwrap();
+    place.says(&[&trace[..], &["--set", "workload.duration=2 ms"]].concat());
+    assert_eq!(names(place.folder.path()), ["my.toml", "results", "t.pcapng"]);
     assert!(place.path("results/.unfinished/lock").exists());
     fs::write(place.path("results/.unfinished/flows.csv"), "half").unwrap();
     let short = ["--set", "workload.duration=2 ms"];
