@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint reproduce sensitivity cost cost-update bench validate validate-check docs fuzz clean
+.PHONY: help build demo test lint deny reproduce sensitivity cost cost-update bench validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -27,6 +27,9 @@ lint: ## formatting, clippy and the rules of clippy.toml; warnings are errors
 	@scripts/setup.sh rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+deny: ## licences, duplicates and sources of the libraries (deny.toml); skipped with a reason where cargo-deny cannot be had
+	@scripts/deny.sh
 
 reproduce: build ## the figures of every paper at its full settings, and which claims hold (some minutes)
 	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
@@ -51,10 +54,10 @@ validate: build ## write docs/validation.md anew (a minute or two)
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check
 
-docs: ## write the generated pages of docs/ and the picture in README.md anew
+docs: ## write the generated pages of docs/, the picture in README.md and the fuzzer's words anew
 	@scripts/setup.sh rust
-	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test docs -- \
-	  the_table_of_schemes the_reference_of_scenarios the_page_of_tables what_the
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test limits --test docs -- \
+	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
 
 fuzz: ## fuzz what reads a scenario, then a list of flows, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz

@@ -29,13 +29,13 @@ ALLOWED = {
     ),
     "fanin-cli": (
         "fanin-lab fanin-laws fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
-        "anstream anstyle clap ctrlc dirs etherparse indicatif pcap-file serde_json tempfile terminal_size",
+        "anstream anstyle clap clap_complete etcetera etherparse indicatif pcap-file serde_json signal-hook terminal_size",
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("fanin-model insta proptest rand_core rand_xoshiro serde serde_json stats_alloc tempfile".split())
+ALLOWED_IN_TESTS = set("fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml".split())
 # Build scripts run on the builder's machine.
-ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2"}}
+ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws"]
 BARE_TARGET = "x86_64-unknown-none"
 

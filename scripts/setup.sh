@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
-# toolchain and cargo-fuzz), node, chromium. Says nothing where nothing is missing, and may be run again at any time.
+# toolchain and cargo-fuzz), deny (cargo-deny), node, chromium. Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -63,6 +63,15 @@ fuzz() {
     fi
 }
 
+deny() {
+    rust
+    if ! command -v cargo-deny >/dev/null; then
+        say "installing cargo-deny"
+        # It runs for a second: to optimise it would take longer than it ever saves.
+        quietly env -u CARGO_TARGET_DIR cargo install --locked --debug cargo-deny@0.20.2
+    fi
+}
+
 node() {
     new_enough='^v(2[0-9]|[3-9][0-9])\.'
     has_node() { command node --version 2>/dev/null | grep -Eq "$new_enough" && command -v npm >/dev/null; }
@@ -75,6 +84,7 @@ for need in "$@"; do
         rust) rust ;;
         valgrind) command -v valgrind >/dev/null || packages valgrind ;;
         fuzz) fuzz ;;
+        deny) deny ;;
         node) node ;;
         # Where the browser's tests look for it.
         chromium) [ -e /usr/bin/chromium ] || packages chromium ;;

@@ -3,12 +3,15 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
-use fanin_units::Time;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fanin_units::{Bytes, Time};
+
+/// The version, with the commit that it was built from where that is known.
+pub const VERSION: &str = env!("FANIN_VERSION");
 
 /// Predicts, compares and fixes incast: the collapse of a many-to-one exchange.
 #[derive(Parser)]
-#[command(name = "fanin", version, max_term_width = 100)]
+#[command(name = "fanin", version = VERSION, max_term_width = 100)]
 #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin compare my.toml --schemes newreno,dctcp")]
 pub struct Arguments {
     #[command(subcommand)]
@@ -38,8 +41,9 @@ pub enum Command {
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
-    /// Explain a scheme and its laws, every key of a scenario, or the closed forms of incast
-    #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario\n  fanin explain model")]
+    /// Explain a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled
+    #[command(after_help = "Example:\n  fanin explain dctcp+gss\n  fanin explain scenario\n  fanin explain model\n  \
+        fanin explain rdma")]
     Explain(ExplainArguments),
     /// Reproduce the figures of papers and judge what they claim
     #[command(after_help = "Example:\n  fanin reproduce m21 gss --out scorecard\n  \
@@ -51,6 +55,10 @@ pub enum Command {
     /// Print a commented scenario to start from
     #[command(after_help = "Example:\n  fanin new star > my.toml")]
     New(NewArguments),
+    /// Print what completes fanin's commands and options in a shell
+    #[command(after_help = "Example:\n  fanin completions bash > ~/.local/share/bash-completion/completions/fanin\n  \
+        fanin completions zsh > ~/.zfunc/_fanin\n  fanin completions fish > ~/.config/fish/completions/fanin.fish")]
+    Completions(CompletionsArguments),
 }
 
 #[derive(Args)]
@@ -209,10 +217,17 @@ pub struct CacheArguments {
 #[derive(Subcommand)]
 pub enum CacheCommand {
     /// Remove runs of other versions of fanin, which are of no use to this one
+    #[command(after_help = "Example:\n  fanin cache prune --older-than 30\n  fanin cache prune --to \"500 MB\"")]
     Prune {
         /// Remove this version's runs too
         #[arg(long)]
         all: bool,
+        /// Remove those of this version, too, that were kept longer ago than so many days
+        #[arg(long, value_name = "DAYS", conflicts_with = "all")]
+        older_than: Option<u32>,
+        /// Remove the oldest of this version, too, until the others take no more than this
+        #[arg(long, value_name = "500 MB", conflicts_with = "all", value_parser = size)]
+        to: Option<Bytes>,
     },
 }
 
@@ -225,8 +240,8 @@ pub struct ListArguments {
 
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// A scheme's name, `scenario`, or `model`
-    #[arg(value_name = "SCHEME | scenario | model")]
+    /// A scheme's name, `scenario`, `model`, `limits`, or something that may not be modelled, such as rdma
+    #[arg(value_name = "SCHEME | scenario | model | limits")]
     pub subject: String,
     /// Print one JSON object
     #[arg(long)]
@@ -238,6 +253,21 @@ pub struct NewArguments {
     /// The fabric
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
+}
+
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// A shell whose completions are known.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
 }
 
 fn percentage(text: &str) -> Result<f64, String> {
@@ -253,6 +283,10 @@ fn step(text: &str) -> Result<Time, String> {
         Ok(step) if step > Time::ZERO => Ok(step),
         _ => Err("right would be a time above zero with its unit, such as 100us".into()),
     }
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    text.parse().map_err(|why| format!("{why}; right would be bytes with their unit, such as \"500 MB\""))
 }
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {

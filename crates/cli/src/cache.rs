@@ -1,6 +1,9 @@
 //! `fanin cache`: what is kept of finished runs.
 
-use fanin_lab::Usage;
+use std::time::Duration;
+
+use fanin_lab::{Pruning, Usage};
+use fanin_units::Bytes;
 use serde_json::json;
 
 use crate::arguments::{CacheArguments, CacheCommand};
@@ -17,7 +20,14 @@ pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {
     let wrong = |error: std::io::Error| Failure::Environment(format!("the cache in {folder}: {error}"));
     let (pruned, usage) = match arguments.command {
         None => (None, cache.usage().map_err(wrong)?),
-        Some(CacheCommand::Prune { all }) => (Some(cache.prune(all).map_err(wrong)?), cache.usage().map_err(wrong)?),
+        Some(CacheCommand::Prune { all, older_than, to }) => {
+            let pruning = Pruning {
+                all,
+                older_than: older_than.map(|days| Duration::from_hours(24) * days),
+                to_bytes: to.map(|Bytes(bytes)| bytes),
+            };
+            (Some(cache.prune(pruning).map_err(wrong)?), cache.usage().map_err(wrong)?)
+        }
     };
     if arguments.json {
         let list = |usage: &[Usage]| {

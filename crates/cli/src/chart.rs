@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use fanin_lab::{State, Summary, SummaryRow, setting, state_at};
 use fanin_spec::Contender;
 
-use crate::figures::{BOLD, GREY, bar, clean, count, span, three, time, two, wrap};
+use crate::figures::{BOLD, GREY, bar, clean, count, range, three, time, two, wrap};
 
 /// The first column: fan-in.
 const LEFT: usize = 7;
@@ -88,7 +88,7 @@ impl Scale {
         match row.seeds_differ {
             None => String::new(),
             Some(false) => "same".into(),
-            Some(true) if row.half_width() > WIDE => span(goodput.lo / self.unit_mbps, goodput.hi / self.unit_mbps),
+            Some(true) if row.half_width() > WIDE => range(goodput.lo / self.unit_mbps, goodput.hi / self.unit_mbps),
             Some(true) => match two((goodput.hi - goodput.lo) / 2.0 / self.unit_mbps) {
                 // Seeds change something, if little.
                 nothing if nothing == "0" => "±<0.1".into(),

@@ -1,11 +1,11 @@
-//! `fanin explain`: a scheme and its laws, every key of a scenario, or the closed forms of incast.
+//! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
 
-use fanin_spec::{Base, Discipline, KeyDoc, REGISTRY, Scheme, Settings};
+use fanin_spec::{Base, Discipline, KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings};
 use serde_json::{Value, json};
 
 use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
-use crate::figures::{BOLD, GREY, wrap};
+use crate::figures::{BOLD, GREY, clean, wrap};
 use crate::say;
 
 /// Explains what was asked for.
@@ -17,9 +17,16 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.subject == "model" {
         return say(&if arguments.json { format!("{}\n", model_object()) } else { model_text() });
     }
+    if arguments.subject == "limits" {
+        return say(&if arguments.json { format!("{}\n", limits_object()) } else { limits_text() });
+    }
+    if let Some(limit) = Limit::named(&arguments.subject) {
+        let subject = &arguments.subject;
+        return say(&if arguments.json { format!("{}\n", limit_object(limit)) } else { limit_text(subject, limit) });
+    }
     let scheme = Scheme::parse(&arguments.subject).map_err(|what| {
         Failure::Input(format!(
-            "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms"
+            "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms, `fanin explain limits` what is not modelled"
         ))
     })?;
     say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { scheme_text(&scheme) })
@@ -69,6 +76,34 @@ fn model_text() -> String {
 fn model_object() -> Value {
     let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
     json!({"forms": fanin_model::headers().iter().map(form).collect::<Vec<_>>()})
+}
+
+fn limits_text() -> String {
+    let says = "What is not modelled. `fanin explain NAME` says more of each, as docs/limits.md does.";
+    let line = |limit: &Limit| {
+        format!("  {}\n", wrap(&format!("{} is not modelled: {}", limit.name, limit.missing), 98, "    "))
+    };
+    format!("{BOLD}limits{BOLD:#}: {says}\n\n{}", LIMITS.iter().map(line).collect::<String>())
+}
+
+fn limit_text(name: &str, limit: &Limit) -> String {
+    let name = clean(name);
+    let of = if name == limit.name { String::new() } else { format!(" (see `{}`)", limit.name) };
+    let part = |what: &str, says: &str| format!("  {}\n", wrap(&format!("{what}: {says}."), 98, "    "));
+    format!(
+        "{BOLD}{name}{BOLD:#} is not modelled{of}\n\n{}{}{}\n  docs/limits.md lists what else is not\n",
+        part("Missing", limit.missing),
+        part("Not to be trusted", limit.so),
+        part("Near", limit.near)
+    )
+}
+
+fn limit_object(limit: &Limit) -> Value {
+    json!({"name": limit.name, "also": limit.also, "missing": limit.missing, "so": limit.so, "near": limit.near})
+}
+
+fn limits_object() -> Value {
+    json!({"limits": LIMITS.iter().map(limit_object).collect::<Vec<_>>()})
 }
 
 fn says(scheme: &Scheme) -> String {

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use fanin_lab::{Broken, Refusal};
 use fanin_spec::Problem;
 
+use crate::stop;
+
 /// What ends a command early.
 #[derive(Debug)]
 pub enum Failure {
@@ -15,7 +17,7 @@ pub enum Failure {
     Input(String),
     /// The environment lacks something. Exit 3.
     Environment(String),
-    /// Ctrl-C; what was finished is written. Exit 130.
+    /// Ctrl-C or its like; what was finished is written. Exit 130 and so on, by the signal.
     Stopped(String),
     /// Nobody reads standard output any more; that is no fault. Exit 0.
     Unread,
@@ -39,7 +41,7 @@ impl Failure {
             Failure::Check(_) => 1,
             Failure::Input(_) => 2,
             Failure::Environment(_) => 3,
-            Failure::Stopped(_) => 130,
+            Failure::Stopped(_) => stop::exit_code(),
         })
     }
 

@@ -1,9 +1,10 @@
 //! Figures for people: few digits, units that fit, bars, tables.
 
 use std::io::{IsTerminal, stdout};
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-pub use fanin_lab::figures::{count, three, time};
+pub use fanin_lab::figures::{bytes, clean, count, three, time};
 
 /// What stands aside.
 pub const GREY: Style = Style::new().dimmed();
@@ -25,7 +26,7 @@ pub fn two(value: f64) -> String {
 }
 
 /// From where to where, roughly, in at most nine characters: `120-830`, `0.5-60`, `1.2k-2.6k`.
-pub fn span(lo: f64, hi: f64) -> String {
+pub fn range(lo: f64, hi: f64) -> String {
     format!("{}-{}", two(lo), two(hi))
 }
 
@@ -36,6 +37,16 @@ pub fn large(value: f64) -> String {
         v if v < 1e6 => format!("{} k", three(v / 1e3)),
         v if v < 1e9 => format!("{} M", three(v / 1e6)),
         v => format!("{} G", three(v / 1e9)),
+    }
+}
+
+/// A rough wall time: `40 s`, `25 min`, `7 h`, `12 days`.
+pub fn span(span: Duration) -> String {
+    match span.as_secs_f64() {
+        s if s < 99.5 => format!("{:.0} s", s.ceil()),
+        s if s < 99.5 * 60.0 => format!("{:.0} min", s / 60.0),
+        s if s < 48.0 * 3600.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
     }
 }
 
@@ -106,11 +117,6 @@ pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// A text of the user's, without control characters that would disturb a terminal.
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +129,9 @@ mod tests {
         assert_eq!([0.8124, 203.4, 999.6, 12_345.0].map(time), ["812 us", "203 ms", "1.00 s", "12.3 s"]);
         assert_eq!([0.0, 0.01, 2.13, 340.2, 1_234.0, 12_345.0].map(count), ["0", "<0.1", "2.1", "340", "1.2k", "12k"]);
         assert_eq!([412.0, 6_900_000.0].map(large), ["412", "6.90 M"]);
+        let spans = [0, 40, 1_500, 25_000, 1_000_000].map(|s| span(Duration::from_secs(s)));
+        assert_eq!(spans, ["0 s", "40 s", "25 min", "7 h", "12 days"]);
+        assert_eq!([812.0, 64_000.0, 3.2e9, 1.7e13].map(bytes), ["0.81 KB", "64.0 KB", "3.20 GB", "17.0 TB"]);
     }
 
     #[test]
@@ -146,9 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn a_span_has_nine_characters_at_most() {
+    fn a_range_has_nine_characters_at_most() {
         assert_eq!(
-            [span(120.0, 830.0), span(0.5, 60.0), span(8.0, 604.0), span(1_240.0, 2_640.0)],
+            [range(120.0, 830.0), range(0.5, 60.0), range(8.0, 604.0), range(1_240.0, 2_640.0)],
             ["120-830", "0.5-60", "8.0-604", "1.2k-2.6k"]
         );
     }

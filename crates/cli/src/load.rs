@@ -1,12 +1,14 @@
 //! A scenario from its file and the command's arguments.
 
-use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
+use fanin_lab::input::{self, NAMED_MAX, SCENARIO_MAX};
 use fanin_lab::{Manifest, Out};
 use fanin_spec::{Contender, Scenario};
 
 use crate::failure::Failure;
+use crate::stop::listen;
 
 /// A scenario ready to be run.
 pub struct Loaded {
@@ -45,6 +47,7 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     }
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let contenders = scenario.contenders_with(&|file| named_file(folder, file))?;
+    listen()?;
     let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     Ok(Loaded { name: scenario.name, title: scenario.title, contenders, out, manifest: manifest(text) })
 }
@@ -75,22 +78,25 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
 fn named_file(folder: &Path, file: &str) -> Result<(String, String), String> {
     let path = folder.join(file);
     let name = path.display().to_string();
-    let bytes = fs::read(&path).map_err(|error| format!("{name} cannot be read: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|_| format!("{name} is not a text in UTF-8"))?;
-    Ok((name, text))
+    match input::text(&path, NAMED_MAX) {
+        Ok(text) => Ok((name, text)),
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(format!("{name} is not a text in UTF-8")),
+        Err(error) => Err(format!("{name} cannot be read: {error}")),
+    }
 }
 
 fn read(path: &str) -> Result<String, Failure> {
     if path == "-" {
-        let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results";
+        let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results; \
+                    standard input has one, /dev/stdin";
         return Err(Failure::Input(what.into()));
     }
-    let bytes = fs::read(path).map_err(|error| {
+    input::text(Path::new(path), SCENARIO_MAX).map_err(|error| {
         let hint = match error.kind() {
-            std::io::ErrorKind::NotFound => "; `fanin new star > my.toml` writes one to start from",
+            ErrorKind::InvalidData => return Failure::Input(format!("{path}: not a text in UTF-8, as TOML is")),
+            ErrorKind::NotFound => "; `fanin new star > my.toml` writes one to start from",
             _ => "",
         };
         Failure::Input(format!("{path}: the scenario cannot be read: {error}{hint}"))
-    })?;
-    String::from_utf8(bytes).map_err(|_| Failure::Input(format!("{path}: not a text in UTF-8, as TOML is")))
+    })
 }

@@ -4,12 +4,14 @@ mod arguments;
 mod cache;
 mod chart;
 mod compare;
+mod completions;
 mod explain;
 mod failure;
 mod figures;
 mod frame;
 mod list;
 mod load;
+mod progress;
 mod reproduce;
 mod run;
 #[cfg(test)]
@@ -17,6 +19,7 @@ mod sample;
 mod simulate;
 mod spread;
 mod starter;
+mod stop;
 mod trace;
 mod verdict;
 
@@ -28,6 +31,7 @@ use clap::Parser;
 
 use arguments::{Arguments, Command};
 use failure::Failure;
+use figures::clean;
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
@@ -39,12 +43,14 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),
         Command::New(arguments) => starter::new(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(text) = failure.text() {
                 let red: Style = AnsiColor::Red.on_default().bold();
+                let text = text.lines().map(clean).collect::<Vec<_>>().join("\n");
                 // Nobody is left to be told where this fails.
                 let _ = writeln!(anstream::stderr(), "{red}error{red:#}: {text}");
             }

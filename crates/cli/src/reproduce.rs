@@ -13,9 +13,10 @@ use fanin_lab::paper::{
 
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
-use crate::figures::{BOLD, GREEN, GREY, RED, wrap};
+use crate::figures::{BOLD, GREEN, GREY, RED, clean, wrap};
 use crate::say;
 use crate::simulate::{Means, in_lab, notice};
+use crate::stop::{self, listen};
 
 /// Reproduces what was asked for.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -32,6 +33,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         });
     }
     let recorded = papers.iter().map(|p| Expected::read(&p.folder)).collect::<Result<Vec<_>, _>>()?;
+    listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let conditions = Conditions {
         mode: if arguments.quick { Mode::Quick } else { Mode::Full },
@@ -137,14 +139,14 @@ const WIDTH: usize = 100;
 fn told(card: &Scorecard) -> String {
     let mut text = String::new();
     for paper in &card.papers {
-        text += &format!("{BOLD}{}{BOLD:#}\n", paper.paper);
+        text += &format!("{BOLD}{}{BOLD:#}\n", clean(&paper.paper));
         for figure in &paper.figures {
-            text += &format!("\n{BOLD}{}{BOLD:#} {}\n", figure.id, figure.title);
+            text += &format!("\n{BOLD}{}{BOLD:#} {}\n", clean(&figure.id), clean(&figure.title));
             for claim in &figure.claims {
                 let colour = if claim.verdict == "pass" { GREEN } else { RED };
-                let lines = |words: &str| format!("{INDENT}{}\n", wrap(words, WIDTH, INDENT));
+                let lines = |words: &str| format!("{INDENT}{}\n", wrap(&clean(words), WIDTH, INDENT));
                 let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
-                text += &format!("  {colour}{}{colour:#} {}{fragile}\n", claim.verdict, claim.id);
+                text += &format!("  {colour}{}{colour:#} {}{fragile}\n", claim.verdict, clean(&claim.id));
                 text += &lines(&claim.says);
                 let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
                 text += &format!("{GREY}{}{GREY:#}", lines(&seen));
@@ -175,9 +177,10 @@ impl From<Unreproduced> for Failure {
         match failure {
             Unreproduced::Paper(problem) => problem.into(),
             Unreproduced::Broken(broken) => broken.into(),
-            Unreproduced::Stopped => Failure::Stopped(
-                "stopped by Ctrl-C; finished runs are kept, and the same command goes on from them".into(),
-            ),
+            Unreproduced::Stopped => Failure::Stopped(format!(
+                "stopped by {}; finished runs are kept, and the same command goes on from them",
+                stop::what()
+            )),
         }
     }
 }

@@ -1,19 +1,21 @@
-//! Runs a plan on the simulator, with progress on the terminal and an ear for Ctrl-C.
+//! Runs a plan on the simulator: what it will take before it begins, and how far it is.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::io::Write;
 use std::num::NonZeroUsize;
-use std::process;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use etcetera::{BaseStrategy, choose_base_strategy};
 use fanin_lab::{
-    Cache, Lab, Manifest, Outcome, Progress, Report, RunError, Runner, Summary, Watching, Wishes, conduct, report,
+    Cache, Lab, Manifest, Outcome, Progress, Report, RunError, Runner, Summary, Watching, Wishes, conduct, forecast,
+    free_memory, report,
 };
-use fanin_spec::{Contender, RunSpec, RunTables, Watch};
-use indicatif::{ProgressBar, ProgressStyle};
+use fanin_spec::{Contender, Need, RunSpec, RunTables, Settings, Watch};
 
 use crate::failure::Failure;
 use crate::figures::{self, GREY};
+use crate::progress::Teller;
+use crate::stop::{self, STOP, listen};
 
 struct Simulator;
 
@@ -25,6 +27,10 @@ impl Runner for Simulator {
     fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
         fanin_sim::watch(spec, watch, stop).map_err(no_tables)
     }
+
+    fn need(&self, settings: &Settings, fan_in: u32) -> Need {
+        fanin_sim::need(settings, fan_in)
+    }
 }
 
 fn no_tables(failure: fanin_sim::Failure) -> RunError {
@@ -33,8 +39,6 @@ fn no_tables(failure: fanin_sim::Failure) -> RunError {
         fanin_sim::Failure::Broken(what) => RunError::Broken(what),
     }
 }
-
-static STOP: AtomicBool = AtomicBool::new(false);
 
 /// How to run: on so many threads, with or without the cache.
 #[derive(Clone, Copy)]
@@ -47,10 +51,11 @@ pub struct Means {
 
 /// The user's cache of finished runs, where the system has a place for it.
 pub fn user_cache() -> Option<Cache> {
-    dirs::cache_dir().map(|folder| Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
+    let folder = choose_base_strategy().ok()?.cache_dir();
+    Some(Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
 }
 
-/// Works in the simulator's lab; the first Ctrl-C ends it with what has finished, the second kills.
+/// Works in the simulator's lab.
 pub fn in_lab<T, E>(
     means: Means,
     work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>,
@@ -62,26 +67,44 @@ where
     work_in(Lab { runner: &Simulator, cache: cache.as_ref(), jobs: means.jobs, stop: &STOP }, work)
 }
 
-/// Works in a lab, with a bar of progress and an ear for Ctrl-C.
+/// Works in a lab, telling how far it is.
 fn work_in<T, E>(lab: Lab, work: impl FnOnce(&Lab, &mut dyn FnMut(Progress)) -> Result<T, E>) -> Result<T, Failure>
 where
     Failure: From<E>,
 {
-    let listen = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            process::exit(130);
-        }
-    });
-    listen.map_err(|error| Failure::Environment(format!("Ctrl-C cannot be listened for: {error}")))?;
-    let mut bar = Bar { shown: None, wanted: stderr().is_terminal() };
-    let done = work(&lab, &mut |progress| bar.update(progress));
-    bar.clear();
+    listen()?;
+    let mut teller = Teller::default();
+    let done = work(&lab, &mut |progress| teller.update(progress));
+    teller.clear();
     Ok(done?)
+}
+
+/// Tells what contenders will take where that is long, and refuses what cannot fit into the memory.
+fn announce(lab: &Lab, contenders: &[Contender]) -> Result<(), Failure> {
+    const LONG: Duration = Duration::from_secs(10);
+    let free = free_memory();
+    let forecast = forecast(lab, contenders, free).map_err(Failure::Input)?;
+    let tight = free.is_some_and(|free| forecast.bytes > free as f64);
+    if forecast.time >= LONG || tight {
+        let warning = if tight { ", more than is free unless rounds stall" } else { "" };
+        notice(&[format!(
+            "{} {}, about {} with {} at once, and {} of memory{warning}; less where runs are kept from before",
+            forecast.runs,
+            if forecast.runs == 1 { "run" } else { "runs" },
+            figures::span(forecast.time),
+            forecast.runs.min(lab.jobs.get() as u64),
+            figures::bytes(forecast.bytes)
+        )]);
+    }
+    Ok(())
 }
 
 /// Carries a comparison's plan out.
 pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Result<(Vec<RunSpec>, Outcome), Failure> {
-    let (specs, outcome) = in_lab(means, |lab, progress| conduct(lab, contenders, wishes, progress))?;
+    let (specs, outcome) = in_lab(means, |lab, progress| {
+        announce(lab, contenders)?;
+        conduct(lab, contenders, wishes, progress).map_err(Failure::from)
+    })?;
     notice(&outcome.notices);
     Ok((specs, outcome))
 }
@@ -90,14 +113,17 @@ pub fn simulate(contenders: &[Contender], wishes: Wishes, means: Means) -> Resul
 pub fn simulate_watched(contenders: &[Contender], watch: Watch) -> Result<(Vec<RunSpec>, Outcome), Failure> {
     let lab =
         Lab { runner: &Watching { runner: &Simulator, watch }, cache: None, jobs: NonZeroUsize::MIN, stop: &STOP };
-    work_in(lab, |lab, progress| conduct(lab, contenders, Wishes::default(), progress))
+    work_in(lab, |lab, progress| {
+        announce(lab, contenders)?;
+        conduct(lab, contenders, Wishes::default(), progress).map_err(Failure::from)
+    })
 }
 
-/// Tells what the user may want to know of the cache.
+/// Tells what the user may want to know besides the results.
 pub fn notice(notices: &[String]) {
     for notice in notices {
         // Where it cannot be told, the results are none the worse.
-        let _ = writeln!(anstream::stderr(), "{GREY}note: {notice}{GREY:#}");
+        let _ = writeln!(anstream::stderr(), "{GREY}note: {}{GREY:#}", figures::clean(notice));
     }
 }
 
@@ -120,7 +146,8 @@ pub fn all_finished(outcome: &Outcome) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Stopped(format!(
-        "stopped by Ctrl-C with {done} of {total} runs finished; the results are those alone"
+        "stopped by {} with {done} of {total} runs finished; the results are those alone",
+        stop::what()
     )))
 }
 
@@ -143,34 +170,4 @@ pub fn cost(outcome: &Outcome) -> String {
         figures::large(packets as f64),
         outcome.wall.as_secs_f64(),
     )
-}
-
-/// The bar, shown once the job has lasted a second.
-struct Bar {
-    shown: Option<ProgressBar>,
-    wanted: bool,
-}
-
-impl Bar {
-    fn update(&mut self, progress: Progress) {
-        if !self.wanted || progress.elapsed < Duration::from_secs(1) {
-            return;
-        }
-        let bar = self.shown.get_or_insert_with(|| {
-            let style = ProgressStyle::with_template("{bar:40} {pos}/{len} runs, {msg}");
-            ProgressBar::new(progress.total as u64)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("█▌ "))
-        });
-        bar.set_message(match progress.left {
-            Some(left) => format!("about {:.0} s left", left.as_secs_f64().ceil()),
-            None => "the first is under way".into(),
-        });
-        bar.set_position(progress.done as u64);
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.shown {
-            bar.finish_and_clear();
-        }
-    }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fanin_lab::plan;
+use fanin_lab::{Draft, is_special, plan};
 use fanin_sim::{Caught, TapPoint};
 use fanin_spec::RunSpec;
 use pcap_file::DataLink;
@@ -18,11 +18,12 @@ use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock
 
 use crate::arguments::TraceArguments;
 use crate::failure::Failure;
-use crate::figures::large;
+use crate::figures::{clean, large};
 use crate::frame::{Stack, packet};
 use crate::load::load;
 use crate::run::{one_point, one_run};
 use crate::say;
+use crate::stop::{self, STOP, listen};
 
 /// Runs it and writes what crossed the tapped links.
 pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
@@ -30,19 +31,26 @@ pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     let loaded = load(&arguments.scenario, &arguments.set, None, &wishes)?;
     one_point(&loaded)?;
     let Some(spec) = plan(&loaded.contenders).into_iter().next() else { return Ok(()) };
-    let file = unfinished(&arguments.out)?;
+    if !is_special(&arguments.out) {
+        // A FIFO waits for its reader; that wait a signal ends as it always does.
+        listen()?;
+    }
+    let draft = Draft::open(&arguments.out)
+        .map_err(|error| Failure::Input(format!("--out {}: it cannot be written: {error}", arguments.out.display())))?;
+    listen()?;
     let caught = tapped(&spec, &arguments.at)?;
-    let count = write(&spec, &caught, file.as_file()).map_err(|error| unwritten(&arguments.out, error))?;
-    file.persist(&arguments.out).map_err(|error| unwritten(&arguments.out, error))?;
-    let (shown, last) = (arguments.out.display(), caught.last().map_or(String::new(), |c| format!(", to {}", c.time)));
+    let count = write(&spec, &caught, draft.file()).map_err(|error| match STOP.load(Ordering::Relaxed) {
+        true => stopped(),
+        false => unwritten(&arguments.out, error),
+    })?;
+    draft.publish().map_err(|error| unwritten(&arguments.out, error))?;
+    let shown = clean(&arguments.out.display().to_string());
+    let last = caught.last().map_or(String::new(), |c| format!(", to {}", c.time));
     say(&format!("{shown}: {} packets at {}{last}\n", large(count as f64), arguments.at))
 }
 
-/// A file beside the one that is meant, which takes its place when it is whole.
-fn unfinished(out: &Path) -> Result<tempfile::NamedTempFile, Failure> {
-    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::NamedTempFile::new_in(folder)
-        .map_err(|error| Failure::Input(format!("--out {}: it cannot be written: {error}", out.display())))
+fn stopped() -> Failure {
+    Failure::Stopped(format!("stopped by {}; nothing was written", stop::what()))
 }
 
 fn unwritten(out: &Path, error: impl std::fmt::Display) -> Failure {
@@ -51,7 +59,7 @@ fn unwritten(out: &Path, error: impl std::fmt::Display) -> Failure {
 
 fn tapped(spec: &RunSpec, at: &str) -> Result<Vec<Caught>, Failure> {
     let point = if at.contains('>') { TapPoint::Port(at.into()) } else { TapPoint::Host(at.into()) };
-    match fanin_sim::tap(spec, &point, &AtomicBool::new(false)) {
+    match fanin_sim::tap(spec, &point, &STOP) {
         Ok(Some((_, caught))) => Ok(caught),
         Ok(None) => {
             let (hosts, ports) = fanin_sim::tap_points(spec);
@@ -61,11 +69,13 @@ fn tapped(spec: &RunSpec, at: &str) -> Result<Vec<Caught>, Failure> {
                 "--at {at}: there is no such host or port; hosts are client, server1 to {last}, ports such as {port}"
             )))
         }
+        Err(fanin_sim::Failure::Stopped) => Err(stopped()),
         Err(failure) => Err(Failure::Check(format!("a fault of the simulator, please report it: {failure:?}"))),
     }
 }
 
-/// Writes one interface a link, in the order in which packets first crossed them, and every packet. Gives their number.
+/// Writes one interface a link, in the order in which packets first crossed them, and every packet, unless it is stopped. Gives
+/// their number.
 fn write(spec: &RunSpec, caught: &[Caught], file: &File) -> Result<usize, String> {
     let text = |error: pcap_file::PcapError| error.to_string();
     let mut writer = PcapNgWriter::new(BufWriter::new(file)).map_err(text)?;
@@ -73,6 +83,9 @@ fn write(spec: &RunSpec, caught: &[Caught], file: &File) -> Result<usize, String
     let mut ids: BTreeMap<u32, u16> = BTreeMap::new();
     let stack = stack(spec);
     for one in caught {
+        if STOP.load(Ordering::Relaxed) {
+            return Err("stopped".into());
+        }
         let next = interfaces.len() as u32;
         let interface_id = *interfaces.entry(&one.port).or_insert(next);
         if interface_id == next {

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use fanin_spec::REGISTRY;
@@ -34,6 +35,33 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
     table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
               `fanin explain SCHEME` prints the laws' own headers.\n";
     is_current("docs/schemes.md", &table);
+}
+
+/// What the settings do not declare: the file's own words, parts of schemes, and numbers at the edge.
+const OTHER_WORDS: &str = "\
+title schemes scheme label [[schemes]] --set --schemes +gss +m21 +red +codel +ecn +drop_tail +ecn_threshold a.csv down up \
+client server1..8 1/16 0.16 1e308 nan inf 4294967295 9223372036854775807 18446744073709551615";
+const UNITS: [&str; 16] =
+    ["s", "ms", "us", "ns", "ps", "B", "KB", "MB", "KiB", "MiB", "GiB", "TiB", "bit/s", "Mbit/s", "Gbit/s", "packets"];
+
+#[test]
+fn the_dictionary_of_the_fuzzer_has_every_section_key_and_word_that_the_settings_declare() {
+    let mut words = BTreeSet::new();
+    for key in fanin(&["explain", "scenario", "--json"])["keys"].as_array().unwrap() {
+        words.extend(text(&key["key"]).split('.').map(String::from));
+        // What a form quotes is a value.
+        words.extend(text(&key["form"]).split('"').skip(1).step_by(2).map(String::from));
+    }
+    for entry in REGISTRY {
+        words.extend(entry.aliases.iter().chain([&entry.name]).map(|name| name.to_string()));
+    }
+    words.extend(OTHER_WORDS.split(' ').map(String::from).chain(UNITS.map(|unit| format!(" {unit}"))));
+    assert!(words.contains("queries_per_s") && words.contains("mapreduce") && words.contains("leaf-spine"));
+    let lines: String = words.iter().map(|word| format!("\"{}\"\n", word.replace('\\', "\\\\"))).collect();
+    is_current(
+        "fuzz/scenario.dict",
+        &format!("# Words of scenarios, for the fuzzer: `make docs` writes them.\n{lines}"),
+    );
 }
 
 #[test]

@@ -1,22 +1,23 @@
 //! Finished runs, kept by their spec and the engine that ran them.
 //!
 //! One file a run, `<folder>/<engine>/<digest of the spec>.run`: a mark of the form, the SHA-256 of what follows, and
-//! the tables in postcard. A file is written beside its place and then moved there, so that none is ever half-written;
-//! one that is damaged all the same is thrown away.
+//! in postcard the SHA-256 of the spec and the tables. A file is written beside its place and then moved there, so that none is
+//! ever half-written; one that is damaged all the same, or another spec's, is thrown away.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use fanin_spec::{RunSpec, RunTables};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::Done;
+use crate::draft::{self, Draft};
 
 /// The first bytes of an entry; the last is the form's version.
-const MARK: &[u8; 8] = b"fanin-r\x01";
+const MARK: &[u8; 8] = b"fanin-r\x02";
 const DIGEST: usize = 32;
 const SUFFIX: &str = "run";
 
@@ -29,6 +30,8 @@ pub struct Cache {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
+    /// Whose tables they are: files may be copied, and a name is only half of the digest.
+    spec: [u8; DIGEST],
     cpu_us: u64,
     tables: RunTables,
 }
@@ -40,7 +43,7 @@ pub enum Found {
     Run(Box<Done>),
     /// Nothing.
     Nothing,
-    /// An entry that was damaged, and is gone now.
+    /// An entry that was damaged or another run's, and is gone now.
     Damaged(PathBuf),
 }
 
@@ -68,17 +71,17 @@ impl Cache {
         &self.folder
     }
 
-    fn place(&self, spec: &RunSpec) -> PathBuf {
-        let digest = Sha256::digest(spec.canonical());
+    fn place(&self, digest: &[u8; DIGEST]) -> PathBuf {
         let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
         self.folder.join(&self.engine).join(name).with_extension(SUFFIX)
     }
 
     /// Looks for a finished run.
     pub fn get(&self, spec: &RunSpec) -> Found {
-        let place = self.place(spec);
+        let digest = digest(spec);
+        let place = self.place(&digest);
         let Ok(bytes) = fs::read(&place) else { return Found::Nothing };
-        match decode(&bytes) {
+        match decode(&bytes).filter(|entry| entry.spec == digest) {
             Some(entry) => {
                 Found::Run(Box::new(Done { tables: entry.tables, cpu: Duration::from_micros(entry.cpu_us) }))
             }
@@ -95,17 +98,16 @@ impl Cache {
     /// # Errors
     /// The folder cannot be written to, or the disk is full.
     pub fn put(&self, spec: &RunSpec, done: &Done) -> io::Result<()> {
-        let place = self.place(spec);
-        let folder = place.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(folder)?;
-        let entry = Entry { cpu_us: done.cpu.as_micros() as u64, tables: done.tables.clone() };
+        let spec = digest(spec);
+        let place = self.place(&spec);
+        fs::create_dir_all(place.parent().unwrap_or(&self.folder))?;
+        let entry = Entry { spec, cpu_us: done.cpu.as_micros() as u64, tables: done.tables.clone() };
         let payload = postcard::to_stdvec(&entry).map_err(io::Error::other)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(MARK)?;
-        file.write_all(&Sha256::digest(&payload))?;
-        file.write_all(&payload)?;
-        file.persist(place)?;
-        Ok(())
+        let draft = Draft::beside(place)?;
+        for part in [&MARK[..], Sha256::digest(&payload).as_slice(), &payload] {
+            draft.file().write_all(part)?;
+        }
+        draft.publish()
     }
 
     /// What is kept, by engine.
@@ -123,22 +125,99 @@ impl Cache {
         Ok(found)
     }
 
-    /// Removes other engines' runs, or with `all` this one's too. Gives what was removed.
+    /// Removes what `pruning` says, other engines' runs in any case. Gives what was removed.
     ///
     /// # Errors
     /// Something cannot be read or removed.
-    pub fn prune(&self, all: bool) -> io::Result<Vec<Usage>> {
-        let gone: Vec<Usage> = self.usage()?.into_iter().filter(|usage| all || !usage.current).collect();
-        for usage in &gone {
+    pub fn prune(&self, pruning: Pruning) -> io::Result<Vec<Usage>> {
+        let before = self.usage()?;
+        for usage in &before {
             let folder = self.folder.join(&usage.engine);
-            for file in runs(&folder)? {
-                fs::remove_file(file)?;
+            let mut files = aged(&folder)?;
+            if usage.current {
+                files = pruning.of(files);
+            }
+            for file in files {
+                fs::remove_file(file.path)?;
+            }
+            // What a killed process had not finished: none is at work so long.
+            for left in listed(&folder, is_draft)?.into_iter().filter(|left| age(left).is_some_and(|a| a > UNFINISHED))
+            {
+                fs::remove_file(left)?;
             }
             // Whatever else lies there is not the cache's.
             let _ = fs::remove_dir(folder);
         }
-        Ok(gone)
+        let after = self.usage()?;
+        let left =
+            |engine: &str| after.iter().find(|usage| usage.engine == engine).map_or((0, 0), |u| (u.runs, u.bytes));
+        let gone = before.into_iter().map(|usage| {
+            let (runs, bytes) = left(&usage.engine);
+            Usage { runs: usage.runs.saturating_sub(runs), bytes: usage.bytes.saturating_sub(bytes), ..usage }
+        });
+        Ok(gone.filter(|usage| usage.runs > 0).collect())
     }
+}
+
+/// Which of this engine's runs go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pruning {
+    /// All.
+    pub all: bool,
+    /// Those that were kept longer ago than this.
+    pub older_than: Option<Duration>,
+    /// The oldest, until the others take no more bytes than this.
+    pub to_bytes: Option<u64>,
+}
+
+/// A run on disk.
+struct Aged {
+    path: PathBuf,
+    age: Duration,
+    bytes: u64,
+}
+
+/// No run takes so long to be written.
+const UNFINISHED: Duration = Duration::from_hours(1);
+
+impl Pruning {
+    /// Those of an engine's runs that go.
+    fn of(self, mut files: Vec<Aged>) -> Vec<Aged> {
+        files.sort_by(|a, b| a.age.cmp(&b.age).then_with(|| a.path.cmp(&b.path)));
+        let (mut kept, mut full) = (0, false);
+        files.retain(|file| {
+            let old = self.older_than.is_some_and(|most| file.age > most);
+            // The first that does not fit takes all that are older with it.
+            full |= self.to_bytes.is_some_and(|most| kept + file.bytes > most);
+            let stays = !self.all && !old && !full;
+            kept += if stays { file.bytes } else { 0 };
+            !stays
+        });
+        files
+    }
+}
+
+fn aged(folder: &Path) -> io::Result<Vec<Aged>> {
+    let file = |path: PathBuf| {
+        let bytes = fs::metadata(&path).ok()?.len();
+        Some(Aged { age: age(&path)?, bytes, path })
+    };
+    Ok(runs(folder)?.into_iter().filter_map(file).collect())
+}
+
+/// How long ago a file was written; what lies in the future is new.
+#[expect(clippy::disallowed_methods, reason = "what is kept has an age, which no result sees")]
+fn age(path: &Path) -> Option<Duration> {
+    let written = fs::metadata(path).and_then(|there| there.modified()).ok()?;
+    Some(SystemTime::now().duration_since(written).unwrap_or_default())
+}
+
+fn is_draft(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(draft::MARK))
+}
+
+fn digest(spec: &RunSpec) -> [u8; DIGEST] {
+    Sha256::digest(spec.canonical()).into()
 }
 
 fn decode(bytes: &[u8]) -> Option<Entry> {
@@ -217,7 +296,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
-        let place = cache.place(&spec(1));
+        let place = cache.place(&digest(&spec(1)));
         let whole = fs::read(&place).unwrap();
         let cut = |n: usize| whole[..n].to_vec();
         let flipped = |i: usize| whole.iter().enumerate().map(|(j, b)| if i == j { !b } else { *b }).collect();
@@ -232,15 +311,59 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_another_spec_is_thrown_away_and_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path());
+        cache.put(&spec(1), &done(7)).unwrap();
+        let [one, two] = [1, 2].map(|seed| cache.place(&digest(&spec(seed))));
+        fs::copy(&one, &two).unwrap();
+        assert!(matches!(cache.get(&spec(2)), Found::Damaged(path) if path == two));
+        assert!(matches!(cache.get(&spec(2)), Found::Nothing));
+        assert!(matches!(cache.get(&spec(1)), Found::Run(_)));
+    }
+
+    fn engines(usage: Vec<Usage>) -> Vec<(String, usize)> {
+        usage.into_iter().map(|u| (u.engine, u.runs)).collect()
+    }
+
+    #[test]
     fn pruning_leaves_this_engines_runs_unless_all_are_meant() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
         Cache::new(folder.path().join("cache"), "engine-b").put(&spec(1), &done(7)).unwrap();
-        let engines = |usage: Vec<Usage>| usage.into_iter().map(|u| (u.engine, u.runs)).collect::<Vec<_>>();
-        assert_eq!(engines(cache.prune(false).unwrap()), [("engine-b".to_string(), 1)]);
+        assert_eq!(engines(cache.prune(Pruning::default()).unwrap()), [("engine-b".to_string(), 1)]);
         assert_eq!(engines(cache.usage().unwrap()), [("engine-a".to_string(), 1)]);
-        cache.prune(true).unwrap();
+        cache.prune(Pruning { all: true, ..Pruning::default() }).unwrap();
         assert!(cache.usage().unwrap().is_empty());
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "files are made older")]
+    fn pruning_by_age_and_by_size_takes_the_oldest() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path());
+        let day = Duration::from_hours(24);
+        let places = [0, 10, 20, 30].map(|days| {
+            cache.put(&spec(days), &done(7)).unwrap();
+            let place = cache.place(&digest(&spec(days)));
+            let file = fs::File::options().write(true).open(&place).unwrap();
+            file.set_modified(SystemTime::now() - day * days as u32).unwrap();
+            place
+        });
+        let left = || places.iter().map(|place| place.exists()).collect::<Vec<_>>();
+        let half_written = places[0].with_file_name(format!(".a.run{}x", draft::MARK));
+        fs::write(&half_written, "").unwrap();
+        let older = cache.prune(Pruning { older_than: Some(25 * day), ..Pruning::default() }).unwrap();
+        assert_eq!((engines(older), left()), (vec![("engine-a".into(), 1)], vec![true, true, true, false]));
+        assert!(half_written.exists(), "it may be another process's");
+        let file = fs::File::options().write(true).open(&half_written).unwrap();
+        file.set_modified(SystemTime::now() - day).unwrap();
+        let one = fs::metadata(&places[0]).unwrap().len();
+        cache.prune(Pruning { to_bytes: Some(2 * one + 1), ..Pruning::default() }).unwrap();
+        assert_eq!(left(), [true, true, false, false]);
+        assert!(!half_written.exists());
+        cache.prune(Pruning { to_bytes: Some(0), ..Pruning::default() }).unwrap();
+        assert_eq!(left(), [false; 4]);
     }
 }

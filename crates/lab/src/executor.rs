@@ -77,7 +77,7 @@ pub struct Progress {
     pub left: Option<Duration>,
 }
 
-/// How often progress is told, finished runs apart.
+/// How often progress is told.
 const TICK: Duration = Duration::from_millis(200);
 
 /// What a worker tells.
@@ -122,12 +122,13 @@ pub fn conduct(
     let place = |spec: &RunSpec| contenders.iter().position(|c| c.label == spec.label);
     let mut runs: Vec<(RunSpec, Option<Done>)> = done.into_iter().map(|(spec, run)| (spec, Some(run))).collect();
     runs.extend(unfinished.into_iter().map(|spec| (spec, None)));
-    runs.sort_by_key(|(spec, _)| (place(spec), spec.fan_in, spec.seed));
+    runs.sort_by_cached_key(|(spec, _)| (place(spec), spec.fan_in, spec.seed));
     let (specs, runs) = runs.into_iter().unzip();
     Ok((specs, Outcome { runs, ..all }))
 }
 
-/// Runs every spec, but for those that the cache has, and tells `progress` on the calling thread, several times a second.
+/// Runs every spec, but for those that the cache has, and tells `progress` on the calling thread, some times a second: to
+/// work out what is left takes a look at every run, so that it is not done as each ends.
 ///
 /// A stop ends it with what has finished by then.
 ///
@@ -139,6 +140,7 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
     let jobs = lab.jobs.get().min(specs.len());
     let mut watch = Watch::new(specs, jobs);
     let mut broken: Option<(usize, String)> = None;
+    let mut told = clock();
     thread::scope(|scope| {
         let (tell, news) = mpsc::channel();
         for _ in 0..jobs {
@@ -161,7 +163,10 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            progress(watch.progress());
+            if told.elapsed() >= TICK {
+                progress(watch.progress());
+                told = clock();
+            }
         }
     });
     match broken {

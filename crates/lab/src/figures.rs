@@ -31,3 +31,22 @@ pub fn time(ms: f64) -> String {
         v => format!("{} s", three(v / 1e3)),
     }
 }
+
+/// Bytes in the decimal unit that suits them: `812 MB`.
+pub fn bytes(bytes: f64) -> String {
+    match bytes {
+        v if v < 999.5e3 => format!("{} KB", three(v / 1e3)),
+        v if v < 999.5e6 => format!("{} MB", three(v / 1e6)),
+        v if v < 999.5e9 => format!("{} GB", three(v / 1e9)),
+        v => format!("{} TB", three(v / 1e12)),
+    }
+}
+
+/// A text of the user's, without characters that would disturb a terminal or turn a line round: control, and direction.
+pub fn clean(text: &str) -> String {
+    let disturbs = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if disturbs(c) { '?' } else { c }).collect()
+}

@@ -5,10 +5,14 @@
 
 mod allowed;
 mod cache;
+mod cleanup;
 pub mod columns;
+mod draft;
 mod estimate;
 mod executor;
 pub mod figures;
+mod forecast;
+pub mod input;
 mod out;
 pub mod paper;
 mod plan;
@@ -21,8 +25,11 @@ mod summary;
 mod tables;
 mod tiers;
 
-pub use cache::{Cache, Found, Usage};
+pub use cache::{Cache, Found, Pruning, Usage};
+pub use cleanup::clean_up;
+pub use draft::{Draft, is_special};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
+pub use forecast::{Forecast, forecast, free_memory};
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, State, Verdict, findings, report, state_at};

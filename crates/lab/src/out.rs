@@ -1,12 +1,14 @@
 //! The folder that results are written to: claimed before anything is run, filled at the end, never half.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 
+use crate::cleanup::Cleanup;
 use crate::paper::{Reproduced, Scorecard};
 use crate::tables::Table;
 use crate::{Outcome, Report, Summary};
@@ -43,35 +45,40 @@ pub enum Beside<'a> {
     Series,
 }
 
-/// A folder for results. Until [`Out::fill`] there is only an empty subfolder in it; dropped before that, it takes
-/// back what it created.
+/// A folder for results, this process's alone. Until [`Out::fill`] there is only a subfolder in it; dropped before that, or
+/// cleaned up on a signal, it takes back what it created. What a killed process left there is taken over.
 #[derive(Debug)]
 pub struct Out {
     folder: PathBuf,
     /// Where files are written before they are moved into `folder`.
     draft: PathBuf,
-    /// Folders that were not there, outermost first.
-    created: Vec<PathBuf>,
+    /// Takes the draft back; before the lock goes.
+    _cleanup: Cleanup,
+    /// Locked while the folder is ours; holds the names of files that are being moved out of the draft.
+    lock: File,
 }
 
 const DRAFT: &str = ".unfinished";
+const LOCK: &str = "lock";
 
 impl Out {
     /// Claims a folder: creates it, with its parents, and shows that it can be written to.
     ///
     /// # Errors
-    /// A folder that holds something, or that cannot be written to.
+    /// A folder that holds something, that another process writes to, or that cannot be written to.
     pub fn claim(folder: &Path) -> Result<Out, Refusal> {
         let refuse = |what: String| Refusal { path: folder.into(), what };
         let unwritable =
             |error: io::Error| refuse(format!("cannot be written to ({error}); give a folder that can be"));
+        let draft = folder.join(DRAFT);
+        let held = |what: Option<String>| match what {
+            Some(name) => Err(refuse(format!("holds `{name}` already; give a new or an empty folder"))),
+            None => Ok(()),
+        };
         match fs::read_dir(folder) {
-            Ok(mut entries) => {
-                if let Some(first) = entries.next() {
-                    let name = first.map(|e| e.file_name().to_string_lossy().into_owned()).unwrap_or_default();
-                    return Err(refuse(format!("holds `{name}` already; give a new or an empty folder")));
-                }
-            }
+            // Files beside a draft may be its own: that is known once it is locked.
+            Ok(_) if draft.join(LOCK).is_file() => {}
+            Ok(_) => held(stranger(folder).map_err(unwritable)?)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(refuse("is not a folder; give a new or an empty one".into()));
@@ -79,11 +86,23 @@ impl Out {
             Err(error) => return Err(unwritable(error)),
         }
         let missing = folder.ancestors().filter(|a| !a.as_os_str().is_empty()).take_while(|a| !a.exists());
-        let mut created: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
-        created.reverse();
-        let out = Out { folder: folder.into(), draft: folder.join(DRAFT), created };
-        fs::create_dir_all(&out.draft).map_err(unwritable)?;
-        Ok(out)
+        let created: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
+        let claimed = Cleanup::of(
+            || locked(&draft),
+            |_| {
+                let folder = folder.to_path_buf();
+                Box::new(move || take_back(&folder, &created))
+            },
+        );
+        let (lock, cleanup) = claimed.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                refuse("is being written to by another fanin; wait for its end, or give another folder".into())
+            }
+            _ => unwritable(error),
+        })?;
+        take_out(folder);
+        held(stranger(folder).map_err(unwritable)?)?;
+        Ok(Out { folder: folder.into(), draft, _cleanup: cleanup, lock })
     }
 
     /// Writes the summary, every table of the finished runs, what is asked for beside them, and `manifest.json`; the
@@ -117,17 +136,16 @@ impl Out {
         })
     }
 
-    /// Has files written into the draft, then moves them into the folder.
-    fn publish(self, write: impl FnOnce(&Out, &mut Vec<String>) -> io::Result<()>) -> Result<(), Refusal> {
+    /// Has files written into the draft, then moves them into the folder. What is dropped before the last one is there goes
+    /// again, with those that were moved.
+    fn publish(mut self, write: impl FnOnce(&Out, &mut Vec<String>) -> io::Result<()>) -> Result<(), Refusal> {
         let mut names = Vec::new();
         write(&self, &mut names)
+            .and_then(|()| self.lock.write_all(names.join("\n").as_bytes()))
             .and_then(|()| names.iter().try_for_each(|n| fs::rename(self.draft.join(n), self.folder.join(n))))
-            .map_err(|error| {
-                for name in &names {
-                    // What was moved goes again; what was not is in the draft, which goes when `self` is dropped.
-                    let _ = fs::remove_file(self.folder.join(name));
-                }
-                Refusal { path: self.folder.clone(), what: format!("the results could not be written: {error}") }
+            .map_err(|error| Refusal {
+                path: self.folder.clone(),
+                what: format!("the results could not be written: {error}"),
             })
     }
 
@@ -201,12 +219,62 @@ impl Out {
     }
 }
 
-impl Drop for Out {
-    fn drop(&mut self) {
-        // Clearing up is all that can be done here: a folder that is not empty stays.
-        let _ = fs::remove_dir_all(&self.draft);
-        for folder in self.created.iter().rev() {
-            let _ = fs::remove_dir(folder);
+/// What a folder holds besides a draft that was made here: its first entry.
+fn stranger(folder: &Path) -> io::Result<Option<String>> {
+    for entry in fs::read_dir(folder)? {
+        let name = entry?.file_name();
+        let draft = folder.join(DRAFT);
+        let ours =
+            name == DRAFT && (draft.join(LOCK).is_file() || fs::read_dir(&draft).is_ok_and(|mut d| d.next().is_none()));
+        if !ours {
+            return Ok(Some(name.to_string_lossy().into_owned()));
         }
+    }
+    Ok(None)
+}
+
+/// Creates a draft, unless one was left, and locks it. The kernel unlocks it however this process ends.
+fn locked(draft: &Path) -> io::Result<File> {
+    let path = draft.join(LOCK);
+    loop {
+        fs::create_dir_all(draft)?;
+        let lock = File::options().read(true).append(true).create(true).open(&path)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            // Not every file system has locks; without, it is as safe as it can be.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Its last owner may have removed it meanwhile.
+        if fs::metadata(&path).is_ok_and(|there| lock.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
+            return Ok(lock);
+        }
+    }
+}
+
+/// Empties a draft of what a killed process left there, and the folder of what it had moved into it, unless that was all.
+fn take_out(folder: &Path) {
+    let draft = folder.join(DRAFT);
+    let names = fs::read_to_string(draft.join(LOCK)).unwrap_or_default();
+    let whole = names.lines().all(|name| !draft.join(name).exists());
+    // What cannot be removed is found to be in the way.
+    for name in names.lines().filter(|_| !whole) {
+        let _ = fs::remove_file(folder.join(name));
+    }
+    for left in fs::read_dir(&draft).into_iter().flatten().flatten().filter(|left| left.file_name() != LOCK) {
+        let _ = fs::remove_file(left.path());
+    }
+    // An empty list: nothing of it is being moved.
+    let _ = File::options().write(true).truncate(true).open(draft.join(LOCK));
+}
+
+/// Removes the draft, what was moved out of it where not all was, and the folders that were created, innermost first. Clearing
+/// up is all that can be done here: a folder that is not empty stays.
+fn take_back(folder: &Path, created: &[PathBuf]) {
+    take_out(folder);
+    let _ = fs::remove_dir_all(folder.join(DRAFT));
+    for folder in created {
+        let _ = fs::remove_dir(folder);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_spec::{Contender, RunSpec};
+use fanin_spec::{Contender, RunSpec, Settings, Sweep};
 
 use crate::Done;
 use crate::allowed::allowed_mbps;
@@ -83,10 +83,12 @@ pub fn plan(contenders: &[Contender]) -> Vec<RunSpec> {
 
 fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
     let first = contender.settings.run.first_seed;
+    // A run has one point, and no use for a list of them.
+    let settings = Settings { sweep: Sweep { fan_in: vec![fan_in] }, ..contender.settings.clone() };
     (from..from + seeds).map(move |i| RunSpec {
         label: contender.label.clone(),
         scheme: contender.scheme,
-        settings: contender.settings.clone(),
+        settings: settings.clone(),
         fan_in,
         seed: first + u64::from(i),
     })
@@ -96,7 +98,7 @@ fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Itera
 fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> BTreeMap<usize, Vec<f64>> {
     let mut seeds: BTreeMap<usize, BTreeMap<u64, f64>> = BTreeMap::new();
     for (spec, done) in done.iter().filter(|(spec, _)| spec.label == contender.label) {
-        if let Some(point) = contender.settings.sweep.fan_in.iter().position(|&n| n == spec.fan_in) {
+        if let Ok(point) = contender.settings.sweep.fan_in.binary_search(&spec.fan_in) {
             seeds.entry(point).or_default().insert(spec.seed, done.tables.goodput_mbps());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{RunSpec, RunTables, Watch};
+use fanin_spec::{Need, RunSpec, RunTables, Settings, Watch};
 
 /// Why a run gave no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,11 @@ pub trait Runner: Sync {
     fn watch(&self, spec: &RunSpec, _watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
         self.run(spec, stop)
     }
+
+    /// What one run of these settings with so many servers asks of the machine; nothing where that is not known.
+    fn need(&self, _settings: &Settings, _fan_in: u32) -> Need {
+        Need::default()
+    }
 }
 
 /// A runner that watches whatever it is asked to run.
@@ -42,5 +47,9 @@ pub struct Watching<'a> {
 impl Runner for Watching<'_> {
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
         self.runner.watch(spec, self.watch.clone(), stop)
+    }
+
+    fn need(&self, settings: &Settings, fan_in: u32) -> Need {
+        self.runner.need(settings, fan_in)
     }
 }

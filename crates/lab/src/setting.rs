@@ -2,7 +2,7 @@
 
 use fanin_spec::{Contender, Kind, Settings};
 
-use crate::figures::three;
+use crate::figures::{clean, three};
 
 /// The cluster; the workload and its seeds. What differs between schemes is said to.
 pub fn setting(contenders: &[Contender]) -> [String; 2] {
@@ -46,7 +46,7 @@ fn workload(s: &Settings) -> String {
     };
     let hosts = || s.sweep.fan_in.iter().map(|n| (n + 1).to_string()).collect::<Vec<_>>().join(", ");
     let poisson = || {
-        let sizes = s.inputs.sizes.as_ref().map_or("", |sizes| file_of(sizes.name()));
+        let sizes = s.inputs.sizes.as_ref().map_or(String::new(), |sizes| file_of(sizes.name()));
         let load = w.load.0.map_or(0.0, |load| load.as_f64()) * 100.0;
         format!("{sizes} sizes at {} % load", three(load))
     };
@@ -57,7 +57,7 @@ fn workload(s: &Settings) -> String {
         Kind::Long => format!("long flows for {}", w.duration),
         Kind::Flows => {
             let (count, name) =
-                s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), file_of(flows.name())));
+                s.inputs.flows.as_ref().map_or((0, String::new()), |flows| (flows.list().len(), file_of(flows.name())));
             format!("{count} flows of {name} between {} hosts", hosts())
         }
         Kind::MapReduce => {
@@ -87,6 +87,6 @@ fn workload(s: &Settings) -> String {
 }
 
 /// The last part of a path.
-fn file_of(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+fn file_of(path: &str) -> String {
+    clean(path.rsplit('/').next().unwrap_or(path))
 }

@@ -16,6 +16,7 @@ use parquet::schema::types::Type;
 
 use crate::SummaryRow;
 use crate::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
+use crate::figures::clean;
 use crate::paper::CurveRow;
 
 /// A table, column by column; all columns are of one length.
@@ -128,7 +129,7 @@ impl Table {
         let mut writer = csv::Writer::from_path(path)?;
         writer.write_record(self.columns.iter().map(|c| &c.name))?;
         for row in 0..self.columns.first().map_or(0, |c| c.values.len()) {
-            writer.write_record(self.columns.iter().map(|c| c.values.show(row)))?;
+            writer.write_record(self.columns.iter().map(|c| c.values.cell(row)))?;
         }
         writer.flush()
     }
@@ -182,11 +183,12 @@ impl Values {
         }
     }
 
-    fn show(&self, row: usize) -> String {
+    /// A cell of CSV.
+    fn cell(&self, row: usize) -> String {
         match self {
             Values::Whole(values) => values[row].map_or(String::new(), |v| v.to_string()),
             Values::Real(values) => values[row].map_or(String::new(), |v| v.to_string()),
-            Values::Text(values) => values[row].clone(),
+            Values::Text(values) => plain(&values[row]),
         }
     }
 
@@ -211,7 +213,25 @@ impl Values {
     }
 }
 
+/// A text that a spreadsheet takes for one: a formula gets the mark of a text before it.
+fn plain(text: &str) -> String {
+    let formula = text.starts_with(['=', '@', '+', '-']) && text.parse::<f64>().is_err();
+    format!("{}{}", if formula { "'" } else { "" }, clean(text))
+}
+
 /// Definition levels: 1 where a value is present.
 fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|v| i16::from(v.is_some())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_cell_is_text_to_a_spreadsheet_and_none_turns_or_breaks_its_line() {
+        let cells = ["=1+1", "@sum(a)", "+cmd", "-x", "-1.5", "+2", "a=b", "dctcp", "a\u{1b}[31m\u{202e}b\n", "=\t"];
+        let shown = ["'=1+1", "'@sum(a)", "'+cmd", "'-x", "-1.5", "+2", "a=b", "dctcp", "a?[31m?b?", "'=?"];
+        assert_eq!(cells.map(plain), shown);
+    }
 }

@@ -265,6 +265,16 @@ impl Runner for Counting<'_> {
 }
 
 #[test]
+fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
+    let stop = AtomicBool::new(false);
+    let lab = Lab { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop };
+    let mut told = 0;
+    // To tell it takes a look at every run: told at each one's end, it took time that grew with their square.
+    let (specs, _) = conduct(&lab, &contenders(100), Wishes::default(), &mut |_| told += 1).unwrap();
+    assert!(specs.len() >= 200 && told < specs.len() / 10, "{told} times for {} runs", specs.len());
+}
+
+#[test]
 fn a_sweep_that_was_stopped_goes_on_where_it_stopped_and_repeats_no_run() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(folder.path(), "engine");

@@ -11,16 +11,19 @@ pub(crate) fn time(fabric: &Fabric, (from, to): (NodeId, NodeId), payload: u64, 
     let full_packets = (payload.div_ceil(mss.into())).saturating_sub(1);
     let last = payload - full_packets * u64::from(mss) + u64::from(header);
     let full = u64::from(mss + header);
-    let over = |links: &[Link], bytes: u64| links.iter().map(|link| link.rate.time_for(bytes).0).sum::<u64>();
+    let packet = |link: &Link, bytes: u64| u128::from(link.rate.time_for(bytes).0);
+    let over = |links: &[Link], bytes: u64| links.iter().map(|link| packet(link, bytes)).sum::<u128>();
+    // A terabyte at a kilobit a second takes longer than time has room for.
+    let after_delay = |ps: u128| Time(u64::try_from(u128::from(delay) + ps).unwrap_or(Time::NEVER.0));
     if full_packets == 0 {
-        return Time(delay + over(&path, last));
+        return after_delay(over(&path, last));
     }
     // The last packet catches up with those before it at one of the links; which, the largest sum tells.
     let meets = |at: usize| {
-        let slowest = path[..=at].iter().map(|link| link.rate.time_for(full).0).max().unwrap_or(0);
-        over(&path[..=at], full) + (full_packets - 1) * slowest + over(&path[at..], last)
+        let slowest = path[..=at].iter().map(|link| packet(link, full)).max().unwrap_or(0);
+        over(&path[..=at], full) + u128::from(full_packets - 1) * slowest + over(&path[at..], last)
     };
-    Time(delay + (0..path.len()).map(meets).max().unwrap_or(0))
+    after_delay((0..path.len()).map(meets).max().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -49,6 +52,12 @@ mod tests {
         for (from, to) in [(0, 1), (1, 0)] {
             assert_eq!(time(&fabric(100), (from, to), 3 * 950, 950, 50), Time((3 * 80 + 8 + 20) * US));
         }
+    }
+
+    #[test]
+    fn a_time_that_no_clock_has_room_for_is_never_and_not_a_short_one() {
+        let slow = Star { servers: 2, rate: Rate(1_000), client_rate: Rate(1_000), delay: Time::ZERO };
+        assert_eq!(time(&star(&slow), (1, 2), 1 << 40, 1460, 42), Time::NEVER);
     }
 
     #[test]

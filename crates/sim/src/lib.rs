@@ -14,6 +14,7 @@ mod histogram;
 mod ideal;
 mod latency;
 mod link;
+mod need;
 mod net;
 mod occupancy;
 mod probe;
@@ -29,6 +30,7 @@ use std::sync::atomic::AtomicBool;
 use fanin_spec::{RunSpec, RunTables, Watch};
 
 pub use link::Departures;
+pub use need::need;
 pub use net::Packet;
 pub use tap::{Caught, TapPoint};
 

@@ -32,7 +32,11 @@ fn large(fan_in: u32) -> (stats_alloc::Stats, u64) {
     let spec = spec(scenario, fan_in, 1);
     let region = Region::new(ALLOCATOR);
     let tables = run(&spec);
-    (region.change(), tables.totals.data_packets)
+    let change = region.change();
+    // What is foreseen is what it takes at the least.
+    let foreseen = fanin_sim::need(&spec.settings, fan_in).least.working;
+    assert!(foreseen <= change.bytes_allocated as f64, "{foreseen} bytes foreseen, {change:?}");
+    (change, tables.totals.data_packets)
 }
 
 #[test]

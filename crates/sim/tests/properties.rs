@@ -3,20 +3,23 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{run, run_as, schemes};
 use fanin_sim::Departures;
-use fanin_spec::{Kind, Optional, RunSpec, Settings};
+use fanin_spec::{Flows, Kind, Optional, RunSpec, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
-/// Small scenarios of every kind, some of them harsh.
-fn settings() -> impl Strategy<Value = Settings> {
-    let kind = prop_oneof![Just(Kind::Barrier), Just(Kind::OneShot), Just(Kind::WebSearch), Just(Kind::Long)];
+/// Small scenarios of every kind, some of them harsh, each with a number of servers.
+fn settings() -> impl Strategy<Value = (Settings, u32)> {
+    let kind = prop::sample::select(Kind::all().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>());
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
     let network = (1u64..20, 0u64..100, 0u64..40, buffer, prop::option::of(2_000u64..60_000));
     let tcp = (64u64..1461, 1u32..20, any::<[bool; 9]>(), 1u32..4, 1u64..50);
     let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY);
-    (kind, network, tcp, work).prop_map(|(kind, network, tcp, work)| {
+    let flows = prop::collection::vec((0u32..9, 1u32..9, 1u64..60_000, 0u64..3_000), 1..12);
+    (kind, 1u32..9, network, tcp, work, flows).prop_map(|(kind, fan_in, network, tcp, work, flows)| {
         let mut s = Settings::default();
         let (rate, delay_us, framing, buffer, host) = network;
         s.link.rate = Rate(rate * 500_000_000);
@@ -42,14 +45,43 @@ fn settings() -> impl Strategy<Value = Settings> {
         s.workload.start_jitter = Time::from_micros(jitter_us);
         s.workload.in_flight = Optional(in_flight.filter(|_| matches!(kind, Kind::Barrier | Kind::WebSearch)));
         // Those that run to their end have none beside them: endless flows may starve them for simulated minutes.
-        let timed = matches!(kind, Kind::Barrier | Kind::Long);
+        let timed = matches!(kind, Kind::Barrier | Kind::Long | Kind::Poisson);
         s.workload.background = if timed { background } else { 0 };
         s.workload.queries = 3;
         s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
         s.red.min_th = QueueSize::Packets(5);
         s.red.max_th = QueueSize::Packets(15);
-        s
+        among_hosts(&mut s, fan_in, &flows);
+        (s, fan_in)
     })
+}
+
+/// What kinds need whose flows go between any hosts: a list, a load, a job.
+fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
+    match s.workload.kind {
+        Kind::Flows => {
+            let hosts = fan_in + 1;
+            let line = |&(from, gap, bytes, us): &(u32, u32, u64, u64)| {
+                let from = from % hosts;
+                format!("{from},{},{bytes},{us}\n", (from + 1 + gap % fan_in) % hosts)
+            };
+            let list: String = flows.iter().map(line).collect();
+            s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
+        }
+        Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
+        Kind::Poisson => {
+            s.workload.load = Optional(Some(Share::of(flows.len() as u32, 20)));
+            s.inputs.sizes = Sizes::named("hadoop").map(Arc::new);
+            s.workload.duration = Time::from_millis(5);
+        }
+        Kind::MapReduce => {
+            let m = &mut s.mapreduce;
+            (m.input, m.maps, m.reduces) = (Bytes(200_000), flows.len() as u32, Optional(Some(2)));
+            (m.heartbeat, m.task_start) = (Time::from_millis(20), Time::from_millis(5));
+            s.workload.request = Bytes(64);
+        }
+        Kind::Barrier | Kind::OneShot | Kind::WebSearch | Kind::Long => {}
+    }
 }
 
 /// A failure prints the spec, which replays it.
@@ -68,13 +100,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_flow_ends_and_bounds_hold(settings in settings(), fan_in in 1u32..9, seed: u64) {
+    fn every_flow_ends_and_bounds_hold((settings, fan_in) in settings(), seed: u64) {
         for spec in all_schemes(&settings, fan_in, seed) {
             let tables = run(&spec);
             let (t, s) = (&tables.totals, &spec.settings);
             let scheme = &spec.label;
             prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);
-            prop_assert!(tables.goodput_mbps() <= s.link.rate.0 as f64 / 1e6, "{}: {} Mbit/s", scheme, tables.goodput_mbps());
+            let most = s.line_rate(fan_in) as f64 / 1e6;
+            prop_assert!(tables.goodput_mbps() <= most, "{}: {} Mbit/s", scheme, tables.goodput_mbps());
             if let QueueSize::Bytes(limit) = s.switch.buffer {
                 prop_assert!(t.queue_max_bytes <= limit, "{}: a queue of {}", scheme, t.queue_max_bytes);
             }
@@ -86,7 +119,12 @@ proptest! {
                 prop_assert_eq!(t.rounds, rounds, "{}: not all ended", scheme);
                 let each = s.workload.fragment.0.map_or(0, |f| f.0);
                 prop_assert_eq!(t.payload_bytes, rounds * each * u64::from(spec.fan_in), "{}", scheme);
+            }
+            if !matches!(s.workload.kind, Kind::Barrier | Kind::Long | Kind::Poisson) {
                 prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", scheme);
+            }
+            if s.workload.kind == Kind::MapReduce {
+                prop_assert!(tables.tasks.iter().all(|task| task.end_ps.is_some()), "{}", scheme);
             }
             let wire = |f: &fanin_spec::FlowRow| s.link.rate.time_for(f.payload_bytes).0 + 2 * s.link.delay.0;
             prop_assert!(
@@ -97,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn departures_worked_out_early_or_late_give_the_same_tables(settings in settings(), fan_in in 1u32..9, seed: u64) {
+    fn departures_worked_out_early_or_late_give_the_same_tables((settings, fan_in) in settings(), seed: u64) {
         for spec in all_schemes(&settings, fan_in, seed) {
             let (eager, lazy) = (run(&spec), run_as(&spec, Departures::Lazy));
             prop_assert_eq!(&eager.totals, &lazy.totals, "{}", spec.label);
@@ -108,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_a_function_of_its_spec(settings in settings(), fan_in in 1u32..9, seed: u64) {
+    fn a_run_is_a_function_of_its_spec((settings, fan_in) in settings(), seed: u64) {
         for spec in all_schemes(&settings, fan_in, seed) {
             prop_assert_eq!(run(&spec), run(&spec), "{}", spec.label);
         }

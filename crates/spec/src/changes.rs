@@ -27,6 +27,9 @@ pub enum State {
     Rate(Rate),
 }
 
+/// Every port looks at all of them as it is set up.
+const CHANGES_MAX: usize = 10_000;
+
 impl Settings {
     /// What becomes of the links of the fabric, in the order of the scenario.
     ///
@@ -35,6 +38,9 @@ impl Settings {
     pub fn changes(&self, fabric: &Fabric) -> Result<Vec<Change>, String> {
         let change =
             |text: &String| change(text, fabric).map_err(|what| format!("`fabric.changes`, \"{text}\": {what}"));
+        if self.fabric.changes.len() > CHANGES_MAX {
+            return Err(format!("`fabric.changes`: more than {CHANGES_MAX} changes"));
+        }
         self.fabric.changes.iter().map(change).collect()
     }
 }

@@ -1,13 +1,21 @@
 //! What no single value shows: settings that cannot work, alone or together.
 
-use fanin_units::{Bytes, QueueSize, Time};
+use fanin_fabric::Fabric;
+use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 use crate::problem::Problem;
 use crate::scenario::{Assignment, Contender};
-use crate::{Discipline, FabricSettings, Kind, Settings, WarmUp};
+use crate::volume::what_would_fit;
+use crate::{Discipline, FabricSettings, Kind, Settings, State, WarmUp};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
+
+/// No point has more seeds: its interval is narrow long before.
+const SEEDS_MAX: u32 = 1_000_000;
+
+/// The slowest link. The time that packets take is counted in picoseconds, of which 64 bits hold 213 days: at this rate, 2 GB.
+const RATE_MIN: Rate = Rate(1_000);
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -68,6 +76,9 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     if s.run.seeds == 0 {
         return wrong(&["run.seeds"], "no seeds: right would be at least 1".into());
     }
+    if s.run.seeds > SEEDS_MAX {
+        return wrong(&["run.seeds"], format!("{} seeds: right would be 1 to {SEEDS_MAX}", s.run.seeds));
+    }
     if s.run.first_seed.checked_add(s.run.seeds.into()).is_none() {
         return wrong(&["run.first_seed"], "`run.first_seed` leaves no room for the other seeds".into());
     }
@@ -99,6 +110,13 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
             "a retransmission timeout of zero would resend for ever: right would be \"200 ms\" or, boldly, \"1 ms\""
                 .into(),
         );
+    }
+    if s.tcp.rto_initial < s.tcp.rto_min {
+        let what = format!(
+            "rto_initial {} is below rto_min {}: no timeout is shorter than the least, so that the first one cannot be; right would be an rto_initial of {} or more, or a lower rto_min",
+            s.tcp.rto_initial, s.tcp.rto_min, s.tcp.rto_min
+        );
+        return wrong(&["tcp.rto_initial", "tcp.rto_min"], what);
     }
     if s.tcp.rto_max > Time::from_secs(3_600) {
         return wrong(&["tcp.rto_max"], "rto_max is at most an hour (3600 s)".into());
@@ -144,6 +162,8 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
     }
 
     workload(s)?;
+    rates(s)?;
+    volume(s)?;
     // A plain star always fits. What fits the largest fan-in fits the others.
     if s.fabric != FabricSettings::default()
         && let Some(&largest) = s.sweep.fan_in.last()
@@ -151,9 +171,7 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
         match s.network(largest) {
             // What does not fit one server does not fit any number of them.
             Err(what) => return wrong(if s.network(1).is_err() { &FABRIC } else { &["sweep.fan_in"] }, what),
-            Ok(fabric) => {
-                s.changes(&fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
-            }
+            Ok(fabric) => rates_of(s, &fabric)?,
         }
     }
 
@@ -311,6 +329,55 @@ fn warm_up(s: &Settings) -> Result<(), Wrong> {
     }
 }
 
+/// Refuses links that are too slow for the clock.
+fn rates(s: &Settings) -> Result<(), Wrong> {
+    let given = [
+        ("link.rate", Some(s.link.rate)),
+        ("link.client_rate", s.link.client_rate.0),
+        ("fabric.uplink_rate", s.fabric.uplink_rate.0),
+    ];
+    match given.into_iter().find(|(_, rate)| rate.is_some_and(|rate| rate < RATE_MIN)) {
+        Some((path, _)) => Err(Wrong { paths: vec![path], what: format!("`{path}` is at least {RATE_MIN}") }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses them in a list of edges and among what becomes of links, too; and changes that are not understood.
+fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
+    let wrong = |path: &'static str, what: String| Err(Wrong { paths: vec![path], what });
+    if let Some(link) = fabric.links().iter().find(|link| link.rate < RATE_MIN) {
+        let path = if s.fabric.edges.is_empty() { "fabric.oversubscription" } else { "fabric.edges" };
+        return wrong(path, format!("`{path}`: a link of {}: right would be at least {RATE_MIN}", link.rate));
+    }
+    let changes = s.changes(fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
+    match changes.iter().find(|change| matches!(change.to, State::Rate(rate) if rate < RATE_MIN)) {
+        Some(_) => wrong("fabric.changes", format!("`fabric.changes`: a link's rate is at least {RATE_MIN}")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what no machine could hold, with what would fit.
+fn volume(s: &Settings) -> Result<(), Wrong> {
+    let largest = s.sweep.fan_in.last().copied().unwrap_or(0);
+    if s.workload.background > FAN_IN_MAX - largest {
+        let what = format!(
+            "{} long flows beside {largest} servers: a network has at most {FAN_IN_MAX} hosts besides the client, so that up to {} would fit",
+            s.workload.background,
+            FAN_IN_MAX - largest
+        );
+        return Err(Wrong { paths: vec!["workload.background"], what });
+    }
+    if s.can_be_held() {
+        return Ok(());
+    }
+    let (path, fits) = what_would_fit(s, &Settings::can_be_held).unwrap_or(("sweep.fan_in", "less".into()));
+    let connections = s.volume(largest).connections;
+    let what = format!(
+        "a run of {connections:.0} connections cannot be held: `{path}` of {fits} would fit, where all else stays as it is"
+    );
+    Err(Wrong { paths: vec![path], what })
+}
+
 /// Lists of flows, Poisson flows, and pairs of a shuffle.
 fn flows(s: &Settings) -> Result<(), Wrong> {
     let wrong = |path: &'static str, what: &str| Err(Wrong { paths: vec![path], what: what.into() });
@@ -362,6 +429,15 @@ fn service(s: &Settings) -> Result<(), Wrong> {
         return wrong("service.queries_per_s", what.into());
     }
     let least = s.sweep.fan_in[0];
+    let most = s.most_queries_per_s();
+    if v.fan_out != 0 && f64::from(rate) > most {
+        let what = format!(
+            "{rate} queries a second are more than the links of {} hosts carry: up to {:.0} would fit",
+            least + 1,
+            most.floor()
+        );
+        return wrong("service.queries_per_s", what);
+    }
     if v.fan_out == 0 || v.fan_out > least {
         let what = format!("a query cannot ask {} of {least} other hosts: right would be 1 to {least}", v.fan_out);
         return wrong("service.fan_out", what);
@@ -388,8 +464,10 @@ fn mapreduce(s: &Settings) -> Result<(), Wrong> {
         ("mapreduce.parallel_fetches", m.parallel_fetches),
         ("mapreduce.fetches_per_node", m.fetches_per_node),
     ] {
-        if count == 0 || count > 100_000 {
-            return wrong(path, format!("`{path}` of {count}: right would be 1 to 100000"));
+        // Hadoop has no more either (dfs.replication.max).
+        let most = if path.ends_with("replicas") { 512 } else { 100_000 };
+        if count == 0 || count > most {
+            return wrong(path, format!("`{path}` of {count}: right would be 1 to {most}"));
         }
     }
     if m.input.0 < u64::from(m.maps) {

@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod flows;
+mod limits;
 mod network;
 mod problem;
 mod registry;
@@ -17,10 +18,12 @@ mod settings;
 mod sizes;
 mod tables;
 mod trees;
+mod volume;
 
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
 pub use flows::{Flow, Flows};
+pub use limits::{LIMITS, Limit};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{RunSpec, Watch};
@@ -36,3 +39,4 @@ pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
     RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
+pub use volume::{Memory, Need, Volume, what_would_fit};

@@ -7,6 +7,8 @@ use crate::{FabricKind, Settings};
 
 /// No range of servers is longer than this.
 const RANGE_MAX: u32 = 100_000;
+/// No network has more edges.
+const EDGES_MAX: usize = 1_000_000;
 
 impl Settings {
     /// The network for `fan_in` servers: the client is host 0, servers follow, then the hosts of background flows.
@@ -72,6 +74,9 @@ impl Settings {
         let mut list = Vec::new();
         for text in &self.fabric.edges {
             list.extend(self.edge(text).map_err(|what| format!("`fabric.edges`, \"{text}\": {what}"))?);
+            if list.len() > EDGES_MAX {
+                return Err(format!("`fabric.edges`: more than {EDGES_MAX} edges"));
+            }
         }
         let named = list.iter().flat_map(|edge| edge.ends.iter()).filter_map(|name| server(name)).max().unwrap_or(0);
         if named < servers {
@@ -105,6 +110,9 @@ impl Settings {
             },
         };
         let (some, others) = (names(one)?, names(other)?);
+        if some.len().saturating_mul(others.len()) > EDGES_MAX {
+            return Err(format!("{} times {} edges: right would be at most {EDGES_MAX}", some.len(), others.len()));
+        }
         let pairs = some.iter().flat_map(|a| others.iter().map(move |b| [a.clone(), b.clone()]));
         Ok(pairs.map(|ends| Edge { ends, rate, delay }).collect())
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Limit;
 use crate::problem::did_you_mean;
 
 /// The sender's congestion control.
@@ -111,6 +112,9 @@ impl Scheme {
     /// What is unknown or cannot work together, and what would.
     pub fn parse(name: &str) -> Result<Scheme, String> {
         let name = REGISTRY.iter().find(|e| e.aliases.contains(&name)).map_or(name, |e| e.name);
+        if let Some((part, limit)) = name.split('+').find_map(|part| Some((part, Limit::named(part)?))) {
+            return Err(limit.told(part));
+        }
         let mut parts = name.split('+');
         let base = parts.next().unwrap_or_default();
         let Some(&(_, base)) = BASES.iter().find(|(word, _)| *word == base) else {

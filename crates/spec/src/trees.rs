@@ -114,7 +114,8 @@ impl FabricSettings {
         let pods = if self.kind == FabricKind::FatTree { need(self.pods, "pods")? } else { 1 };
         if !racks.is_multiple_of(pods) {
             let less = racks - racks % pods;
-            let fits = if less == 0 { format!("{pods}") } else { format!("{less} or {}", less + pods) };
+            let fits =
+                if less == 0 { format!("{pods}") } else { format!("{less} or {}", u64::from(less) + u64::from(pods)) };
             return Err(format!(
                 "`fabric.racks` of {racks} cannot be shared evenly over {pods} pods: {fits} would fit"
             ));
@@ -136,7 +137,7 @@ impl FabricSettings {
             return Err(format!("`fabric.arity` fixes `fabric.{key}`: leave one of them out"));
         }
         if k < 2 || !k.is_multiple_of(2) {
-            let fits = if k < 2 { "2".into() } else { format!("{} or {}", k - 1, k + 1) };
+            let fits = if k < 2 { "2".into() } else { format!("{} or {}", k - 1, u64::from(k) + 1) };
             return Err(format!(
                 "`fabric.arity` of {k}: half of a switch's ports lead down, so it is even: {fits} would fit"
             ));

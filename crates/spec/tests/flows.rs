@@ -170,7 +170,8 @@ fn a_scenarios_hash_is_of_what_the_list_holds_not_of_its_name() {
     let hash = |scenario: &str, text: &str| Scenario::hash(&resolve(scenario, text).unwrap());
     assert_eq!(hash(LISTED, CSV), hash(&LISTED.replace("a.csv", "b.csv"), CSV));
     assert_ne!(hash(LISTED, CSV), hash(LISTED, &CSV.replace("20000", "20001")));
-    let poisson = "schemes = [\"newreno\"]\n[workload]\nkind = \"poisson\"\nload = 0.5\nsizes = \"x.txt\"\n";
+    let poisson =
+        "schemes = [\"newreno\"]\n[workload]\nkind = \"poisson\"\nload = 0.5\nsizes = \"x.txt\"\nduration = \"1 ms\"\n";
     assert_ne!(hash(poisson, TABLE), hash(poisson, "0 0\n10 100\n"));
     assert_eq!(hash(poisson, TABLE), hash(&poisson.replace("x.txt", "y.cdf"), TABLE));
 }

@@ -120,7 +120,7 @@ impl Sub for Time {
 }
 
 impl Rate {
-    /// How long `bytes` take at this rate, rounded up to a whole picosecond.
+    /// How long `bytes` take at this rate, rounded up to a whole picosecond; [`Time::NEVER`] where that does not fit.
     ///
     /// # Panics
     /// Where the rate is zero; scenarios refuse it.
@@ -128,7 +128,10 @@ impl Rate {
         const PS_BITS: u64 = 8_000_000_000_000;
         match bytes.checked_mul(PS_BITS) {
             Some(product) => Time(product.div_ceil(self.0)),
-            None => Time((bytes as u128 * PS_BITS as u128).div_ceil(self.0 as u128) as u64),
+            None => {
+                let ps = (bytes as u128 * PS_BITS as u128).div_ceil(self.0 as u128);
+                if ps < u64::MAX as u128 { Time(ps as u64) } else { Time::NEVER }
+            }
         }
     }
 }

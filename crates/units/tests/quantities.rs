@@ -64,3 +64,10 @@ proptest! {
         let _ = (text.parse::<Time>(), text.parse::<Bytes>(), text.parse::<Rate>(), text.parse::<QueueSize>());
     }
 }
+
+#[test]
+fn bytes_that_take_longer_than_time_has_room_for_take_for_ever_and_not_a_moment() {
+    assert_eq!(Rate(8).time_for(1), Time::from_secs(1));
+    assert_eq!(Rate(1).time_for(u64::MAX), Time::NEVER);
+    assert_eq!(Rate(1_000_000_000).time_for(1 << 40), Time(8_796_093_022_208_000));
+}

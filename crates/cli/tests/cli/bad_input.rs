@@ -1,6 +1,9 @@
 //! Every kind of bad input: exit 2, and one message that says where and what would be right.
 
 use std::fs;
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
 
 use crate::common::{Place, SMALL};
 
@@ -192,4 +195,65 @@ fn explain_and_new_name_what_there_is() {
     let place = Place::with("");
     assert!(place.refuses(&["explain", "dctpc"]).contains("did you mean `dctcp`?"));
     assert!(place.refuses(&["new", "ring"]).contains("unknown fabric `ring`; right would be star"));
+}
+
+#[test]
+fn a_file_without_end_and_a_pipe_without_a_writer_are_given_up() {
+    let place = Place::with(SMALL);
+    let message = place.refuses(&["compare", "/dev/zero"]);
+    assert!(message.contains("/dev/zero: the scenario cannot be read: it is longer than 16.0 MB"), "{message}");
+    assert!(Command::new("mkfifo").arg(place.path("pipe.toml")).status().unwrap().success());
+    let message = place.refuses(&["compare", "pipe.toml"]);
+    assert!(message.contains("pipe.toml: the scenario cannot be read: nothing came for 10 s"), "{message}");
+    let set = ["--set", "workload.kind=poisson", "--set", "workload.load=0.5", "--set", "workload.sizes=zero.txt"];
+    symlink("/dev/zero", place.path("zero.txt")).unwrap();
+    let message = place.refuses(&[&["compare", "my.toml"], &set[..]].concat());
+    assert!(message.contains("zero.txt cannot be read: it is longer than 500 MB"), "{message}");
+}
+
+#[test]
+fn a_scenario_may_come_through_a_pipe_or_standard_input() {
+    let place = Place::with(SMALL);
+    let plain = place.says(&["compare", "my.toml", "--json"]);
+    let rows = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["rows"].take();
+    let child = place
+        .command(&["compare", "/dev/stdin", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.as_ref().unwrap().write_all(SMALL.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(rows(&String::from_utf8(output.stdout).unwrap()), rows(&plain));
+    let substituted = Command::new("bash")
+        .args(["-c", &format!("{} compare <(cat my.toml) --json", env!("CARGO_BIN_EXE_fanin"))])
+        .current_dir(place.folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(rows(&String::from_utf8(substituted.stdout).unwrap()), rows(&plain));
+}
+
+#[test]
+fn names_and_labels_neither_paint_nor_turn_the_terminal_nor_run_in_a_spreadsheet() {
+    let text = "\
+title = \"a\\u001b[31mb\\u202ec\"
+[workload]
+fragment = \"4 KiB\"
+duration = \"2 ms\"
+[sweep]
+fan_in = [2]
+[[schemes]]
+label = \"=1+1\\u001b]0;x\\u2066\"
+scheme = \"newreno\"
+";
+    let place = Place::with(text);
+    let disturbs = |text: &str| text.contains(['\u{1b}', '\u{202e}', '\u{2066}']);
+    let said = place.says(&["compare", "my.toml", "--out", "results", "--no-cache"]);
+    assert!(!disturbs(&said) && said.contains("=1+1?]0;x?"), "{said:?}");
+    let csv = fs::read_to_string(place.path("results/summary.csv")).unwrap();
+    assert!(!disturbs(&csv) && csv.contains("\n'=1+1?]0;x?,2,"), "{csv:?}");
+    let message = place.refuses(&["compare", "my.toml", "--set", "link.rate=\u{1b}[31m\u{202e}"]);
+    assert!(!disturbs(&message), "{message:?}");
+    let message = place.refuses(&["compare", "\u{1b}[31m\u{202e}.toml"]);
+    assert!(!disturbs(&message), "{message:?}");
 }

@@ -309,3 +309,54 @@ fn explain_model_shows_each_closed_form_with_its_source() {
         assert!(["Sources:", "Forms:", "Units:", "Departs:", "Checked:"].iter().all(|label| header.contains(label)));
     }
 }
+
+#[test]
+fn a_long_run_is_foretold_and_told_of_line_by_line_where_there_is_no_terminal() {
+    let place = Place::with("[workload]\nfragment = \"4 KiB\"\nduration = \"100000 s\"\n");
+    let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "2", "--seeds", "2", "--no-cache"];
+    let child = place.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(6500));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let told = err(&output);
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(
+        lines[0].starts_with("note: 2 runs, about ")
+            && lines[0].contains(" at once, and ")
+            && lines[0].contains(" of memory"),
+        "{told}"
+    );
+    assert_eq!(lines[1], "0 of 2 runs, the first is under way", "{told}");
+    assert!(lines.last().unwrap().contains("stopped by Ctrl-C"), "{told}");
+}
+
+#[test]
+fn shells_get_completions_that_they_can_read() {
+    let place = Place::with("");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.says(&["completions", shell]);
+        for word in ["compare", "reproduce", "precision", "sensitivity", "older-than"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+        fs::write(place.path(shell), script).unwrap();
+        match Command::new(shell).arg("-n").arg(place.path(shell)).output() {
+            Ok(output) => assert!(output.status.success(), "{shell}: {}", err(&output)),
+            Err(_) => println!("{shell} is not here: its script was not read"),
+        }
+    }
+    let output = place.fanin(&["completions", "tcsh"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("[possible values: bash, zsh, fish]"), "{}", err(&output));
+}
+
+#[test]
+fn the_version_names_the_commit_where_there_is_one() {
+    let said = Place::with("").says(&["--version"]);
+    let rest = said.trim_end().strip_prefix(concat!("fanin ", env!("CARGO_PKG_VERSION"))).unwrap();
+    let commit = rest.trim().trim_matches(['(', ')']);
+    assert!(rest.is_empty() || (commit.len() >= 12 && commit.bytes().all(|b| b.is_ascii_hexdigit())), "{said}");
+    let git = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    if let Some(head) = git.ok().filter(|output| output.status.success()) {
+        assert!(!commit.is_empty() && String::from_utf8(head.stdout).unwrap().starts_with(commit), "{said}");
+    }
+}

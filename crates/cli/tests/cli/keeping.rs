@@ -92,3 +92,33 @@ fn a_damaged_run_is_discarded_with_a_notice_and_run_again() {
     let again = place.fanin(&arguments);
     assert_eq!((err(&again).as_str(), again.stdout), ("", output.stdout), "it is kept again");
 }
+
+#[test]
+fn an_entry_of_another_run_is_not_believed() {
+    let place = Place::with(SWEEP);
+    let arguments = |fan_in| ["--fan-in", fan_in, "--seeds", "1", "--schemes", "dctcp"];
+    let entries = || {
+        let engine = fs::read_dir(place.cache()).unwrap().next().unwrap().unwrap().path();
+        fs::read_dir(engine).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+    };
+    let first = json(&place, &arguments("2"));
+    let kept = entries().remove(0);
+    json(&place, &arguments("8"));
+    let other = entries().into_iter().find(|entry| *entry != kept).unwrap();
+    fs::copy(other, &kept).unwrap();
+    assert_eq!(json(&place, &arguments("2"))["rows"], first["rows"]);
+}
+
+#[test]
+fn the_cache_is_pruned_by_age_and_by_size() {
+    let place = Place::with(SWEEP);
+    json(&place, &["--schemes", "dctcp", "--seeds", "1"]);
+    assert!(place.says(&["cache", "prune", "--older-than", "1"]).contains("removed 0 runs"));
+    let prune = |to| place.says(&["cache", "prune", "--to", to]);
+    assert!(prune("1 GB").contains("removed 0 runs"));
+    assert!(!prune("30 KB").contains("removed 0 runs"));
+    assert!(prune("0 B").contains("keeps 0 runs"));
+    for wrong in [["--to", "5"], ["--older-than", "-1"]] {
+        assert_eq!(place.fanin(&[&["cache", "prune"], &wrong[..]].concat()).status.code(), Some(2));
+    }
+}

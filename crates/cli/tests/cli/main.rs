@@ -6,6 +6,8 @@ mod claims;
 mod commands;
 mod common;
 mod keeping;
+mod outputs;
 mod reproducing;
 mod series;
+mod too_large;
 mod tracing;

@@ -20,6 +20,8 @@ Generated from the tables' own declarations by `make docs`; `make test` checks i
 stands here.
 
 `--out DIR` writes each table twice, from the same columns: as CSV, with a head and with absent values empty, and as Parquet.
+In CSV a text that a spreadsheet would take for a formula begins with `'`, and characters that control a terminal or turn the
+direction of writing are `?`.
 Whole numbers are unsigned and have 64 bits; real ones are doubles, rounded to six digits. A name carries its unit where there
 is one; times count from the first request.
 
@@ -163,7 +165,7 @@ const MANIFEST: Fields = &[
     ("scenario_sha256", "text", "SHA-256 of the scenario's text."),
     ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
     ("runs_planned", "count", "Runs that were meant."),
-    ("runs_finished", "count", "Runs whose rows stand in the tables: fewer after a Ctrl-C."),
+    ("runs_finished", "count", "Runs whose rows stand in the tables: fewer after a Ctrl-C, SIGTERM or SIGHUP."),
 ];
 
 /// The columns of `figures`.

@@ -1,15 +1,15 @@
 //! The verdicts that were recorded: `papers/NAME/expected.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::file::{Paper, PaperProblem};
 use super::{Mode, Scorecard};
+use crate::draft;
+use crate::input::{self, SCENARIO_MAX};
 
 const FILE: &str = "expected.json";
 
@@ -39,7 +39,7 @@ impl Expected {
     /// A file that is something else.
     pub fn read(folder: &Path) -> Result<Expected, PaperProblem> {
         let path = folder.join(FILE);
-        match fs::read_to_string(&path) {
+        match input::text(&path, SCENARIO_MAX) {
             Ok(text) => serde_json::from_str(&text)
                 .map_err(|error| PaperProblem(format!("{}: {error}; `--record` writes it anew", path.display()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Expected::default()),
@@ -90,16 +90,6 @@ impl Expected {
         for recorded in [&mut self.full, &mut self.quick] {
             recorded.retain(|id, _| claims.contains(id.as_str()));
         }
-        write_whole(&paper.folder.join(FILE), &format!("{}\n", serde_json::to_string_pretty(&self)?))
+        draft::write(&paper.folder.join(FILE), format!("{}\n", serde_json::to_string_pretty(&self)?))
     }
-}
-
-/// Writes a file whole or not at all.
-pub(super) fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    // Readable by all, as other files are: a temporary file is its owner's alone unless told.
-    let readable = fs::Permissions::from_mode(0o644);
-    let draft = tempfile::Builder::new().permissions(readable).tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
-    fs::write(draft.path(), text)?;
-    draft.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }

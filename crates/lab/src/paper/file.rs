@@ -15,6 +15,7 @@ use toml::Spanned;
 use super::claim::RawClaim;
 use super::judge::Test;
 use super::measure::{Measure, Over};
+use crate::input::{self, SCENARIO_MAX};
 
 /// What is wrong with a paper's folder: always the place and what would be right.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -207,7 +208,8 @@ impl Paper {
     pub fn read(papers: &Path, name: &str) -> Result<Paper, PaperProblem> {
         let folder = papers.join(name);
         let path = folder.join("claims.toml");
-        let text = fs::read_to_string(&path).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
+        let text =
+            input::text(&path, SCENARIO_MAX).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
         let reader = Reader { path, text: &text };
         let raw: RawPaper = toml::from_str(&text)
             .map_err(|error| reader.problem(error.span().map_or(0, |span| span.start), error.message()))?;
@@ -265,7 +267,7 @@ impl Paper {
 fn contenders(folder: &Path, scenario: &str, quick: &[String], set: &[String]) -> Result<Vec<Contender>, PaperProblem> {
     let path = folder.join(scenario);
     let shown = path.display().to_string();
-    let text = fs::read_to_string(&path).map_err(|error| PaperProblem(format!("{shown}: {error}")))?;
+    let text = input::text(&path, SCENARIO_MAX).map_err(|error| PaperProblem(format!("{shown}: {error}")))?;
     let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
     let mut scenario = Scenario::parse(&shown, &text).map_err(problem)?;
     for assignment in quick {

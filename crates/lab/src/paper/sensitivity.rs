@@ -5,17 +5,16 @@
 //! which scorecards read, and `sensitivity.md`, which people do.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::expected::write_whole;
 use super::file::{Paper, PaperProblem};
 use super::reproduce::Unreproduced;
 use super::{Conditions, Mode, Setting, reproduce};
-use crate::{Lab, Progress};
+use crate::input::{self, SCENARIO_MAX};
+use crate::{Lab, Progress, draft};
 
 const JSON: &str = "sensitivity.json";
 
@@ -75,7 +74,7 @@ impl Sensitivity {
     /// A file that is something else.
     pub fn read(folder: &Path) -> Result<Sensitivity, PaperProblem> {
         let path = folder.join(JSON);
-        match fs::read_to_string(&path) {
+        match input::text(&path, SCENARIO_MAX) {
             Ok(text) => serde_json::from_str(&text)
                 .map_err(|error| PaperProblem(format!("{}: {error}; `make sensitivity` writes it", path.display()))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Sensitivity::default()),
@@ -102,7 +101,7 @@ pub fn sweep(
 ) -> Result<(), Unreproduced> {
     let path = paper.folder.join("sensitivity.toml");
     let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
-    let text = fs::read_to_string(&path).map_err(|error| problem(error.to_string()))?;
+    let text = input::text(&path, SCENARIO_MAX).map_err(|error| problem(error.to_string()))?;
     let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
     // What cannot be set is told before anything is run.
     let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
@@ -161,7 +160,7 @@ pub fn sweep(
     );
     let json = serde_json::to_string_pretty(&found).unwrap_or_default();
     for (name, text) in [(JSON, format!("{json}\n")), ("sensitivity.md", text)] {
-        write_whole(&paper.folder.join(name), &text).map_err(|error| problem(format!("{name}: {error}")))?;
+        draft::write(&paper.folder.join(name), &text).map_err(|error| problem(format!("{name}: {error}")))?;
     }
     Ok(())
 }

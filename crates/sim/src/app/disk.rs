@@ -20,13 +20,13 @@ impl Disk {
     /// Something begins that takes the disk alone `work`.
     pub fn start(&mut self, now: Time, work: Time, job: u32) {
         self.advance(now);
-        self.ends.push(Reverse((self.given + work, job)));
+        self.ends.push(Reverse((self.given.saturating_add(work), job)));
     }
 
     /// When the next one is done, unless another begins before.
     pub fn due(&self) -> Option<Time> {
         let Reverse((end, _)) = self.ends.peek()?;
-        Some(self.at + Time(end.since(self.given).0 * self.ends.len() as u64))
+        Some(self.at.saturating_add(end.since(self.given).saturating_mul(self.ends.len() as u64)))
     }
 
     /// Takes one that is done.
@@ -74,6 +74,17 @@ mod tests {
         // After a pause it counts from its beginning.
         disk.start(at(500), at(7), 3);
         assert_eq!(disk.due(), Some(at(507)));
+    }
+
+    #[test]
+    fn work_without_end_is_never_done_and_holds_nothing_up_but_its_share() {
+        let mut disk = Disk::default();
+        disk.start(Time(5), Time::NEVER, 1);
+        assert_eq!(disk.due(), Some(Time::NEVER));
+        disk.start(Time(5), Time(10), 2);
+        assert_eq!(disk.due(), Some(Time(25)));
+        assert_eq!((disk.done(Time(25)), disk.done(Time(25))), (Some(2), None));
+        assert_eq!(disk.due(), Some(Time::NEVER));
     }
 
     #[test]

@@ -1,0 +1,210 @@
+//! What is written where: special files and links stay what they are, and nothing unfinished is left behind.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::{Place, SMALL, err};
+
+/// Runs of 100,000 s, which nobody waits for.
+const ENDLESS: &str = "\
+schemes = [\"newreno\"]
+[workload]
+fragment = \"4 KiB\"
+duration = \"100000 s\"
+[sweep]
+fan_in = [2]
+[run]
+seeds = 1
+";
+
+fn traced(place: &Place, out: &str) -> std::process::Output {
+    place.fanin(&["trace", "my.toml", "--scheme", "newreno", "--fan-in", "2", "--out", out])
+}
+
+fn names(folder: impl AsRef<Path>) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
+fn signal(child: &Child, name: &str) {
+    assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Starts `fanin` and waits until something is there that it makes.
+fn started(place: &Place, arguments: &[&str], made: impl Fn() -> bool) -> Child {
+    let child = place.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for _ in 0..1000 {
+        if made() {
+            return child;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{arguments:?}: {}", err(&child.wait_with_output().unwrap()));
+}
+
+#[test]
+fn a_device_stays_a_device() {
+    let place = Place::with(SMALL);
+    let device = place.path("null");
+    let made = Command::new("mknod").arg(&device).args(["c", "1", "3"]).stderr(Stdio::null()).status().unwrap();
+    if !made.success() {
+        println!("skipped: no device can be made here");
+        return;
+    }
+    assert_eq!(traced(&place, "null").status.code(), Some(0));
+    assert!(fs::symlink_metadata(&device).unwrap().file_type().is_char_device());
+}
+
+#[test]
+fn a_fifo_stays_one_and_its_reader_has_every_packet() {
+    let place = Place::with(SMALL);
+    let fifo = place.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let reader = thread::spawn({
+        let fifo = fifo.clone();
+        move || {
+            let mut bytes = Vec::new();
+            fs::File::open(fifo).unwrap().read_to_end(&mut bytes).unwrap();
+            bytes
+        }
+    });
+    assert_eq!(traced(&place, "fifo").status.code(), Some(0));
+    assert_eq!(traced(&place, "file").status.code(), Some(0));
+    assert_eq!(reader.join().unwrap(), fs::read(place.path("file")).unwrap());
+    assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_link_stays_one_and_its_target_is_written() {
+    let place = Place::with(SMALL);
+    fs::write(place.path("target"), "old").unwrap();
+    symlink("target", place.path("link")).unwrap();
+    assert_eq!(traced(&place, "link").status.code(), Some(0));
+    assert!(place.path("link").is_symlink());
+    assert!(fs::metadata(place.path("target")).unwrap().len() > 100);
+    assert_eq!(names(place.folder.path()), ["link", "my.toml", "target"]);
+}
+
+#[test]
+fn a_folder_is_no_file_to_write_to() {
+    let place = Place::with(SMALL);
+    let output = traced(&place, ".");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(err(&output).contains("--out .: it cannot be written: is a directory"), "{}", err(&output));
+}
+
+#[test]
+fn a_signal_leaves_neither_a_temporary_file_nor_an_unfinished_folder() {
+    for (name, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let place = Place::with(ENDLESS);
+        let trace = ["trace", "my.toml", "--scheme", "newreno", "--out", "t.pcapng"];
+        let child = started(&place, &trace, || names(place.folder.path()).len() == 2);
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", err(&output));
+        assert_eq!(names(place.folder.path()), ["my.toml"], "{name}");
+
+        let compare = ["compare", "my.toml", "--out", "results", "--no-cache"];
+        let child = started(&place, &compare, || place.path("results/.unfinished/lock").exists());
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", err(&output));
+        assert!(!place.path("results/.unfinished").exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_second_signal_ends_it_at_once_and_cleans_up_too() {
+    let place = Place::with(ENDLESS);
+    assert!(Command::new("mkfifo").arg(place.path("fifo")).status().unwrap().success());
+    let compare = ["compare", "my.toml", "--out", "deep/results", "--no-cache"];
+    let child = started(&place, &compare, || place.path("deep/results/.unfinished/lock").exists());
+    signal(&child, "-INT");
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert!([130, 143].contains(&output.status.code().unwrap()), "{}", err(&output));
+    assert!(!place.path("deep/results/.unfinished").exists());
+}
+
+#[test]
+fn who_wants_hang_ups_ignored_has_them_ignored() {
+    let place = Place::with(ENDLESS);
+    let mut command = Command::new("nohup");
+    let child = command
+        .arg(env!("CARGO_BIN_EXE_fanin"))
+        .args(["compare", "my.toml", "--out", "results", "--no-cache"])
+        .current_dir(place.folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !place.path("results/.unfinished/lock").exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_millis(100));
+    signal(&child, "-HUP");
+    thread::sleep(Duration::from_millis(300));
+    assert!(place.path("results/.unfinished/lock").exists());
+    signal(&child, "-TERM");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(143));
+}
+
+#[test]
+fn what_a_killed_process_left_is_taken_over_by_the_next_and_a_living_one_keeps_its_folder() {
+    let place = Place::with(ENDLESS);
+    let compare = ["compare", "my.toml", "--out", "results", "--no-cache"];
+    let child = started(&place, &compare, || place.path("results/.unfinished/lock").exists());
+    let message = place.refuses(&compare);
+    assert!(message.contains("--out results: is being written to by another fanin"), "{message}");
+    signal(&child, "-KILL");
+    child.wait_with_output().unwrap();
+    let trace = ["trace", "my.toml", "--scheme", "newreno", "--out", "t.pcapng"];
+    let child = started(&place, &trace, || names(place.folder.path()).len() == 3);
+    signal(&child, "-KILL");
+    child.wait_with_output().unwrap();
+    place.says(&[&trace[..], &["--set", "workload.duration=2 ms"]].concat());
+    assert_eq!(names(place.folder.path()), ["my.toml", "results", "t.pcapng"]);
+    assert!(place.path("results/.unfinished/lock").exists());
+    fs::write(place.path("results/.unfinished/flows.csv"), "half").unwrap();
+    let short = ["--set", "workload.duration=2 ms"];
+    place.says(&[&compare[..], &short].concat());
+    assert!(place.path("results/manifest.json").exists());
+    assert!(!place.path("results/.unfinished").exists());
+    let message = place.refuses(&compare);
+    assert!(message.contains("already; give a new or an empty folder"), "{message}");
+}
+
+#[test]
+fn of_two_processes_at_once_one_has_the_folder() {
+    let place = Place::with(SMALL);
+    for _ in 0..10 {
+        let both: Vec<Child> = (0..2)
+            .map(|_| {
+                let mut command = place.command(&["compare", "my.toml", "--out", "results", "--no-cache"]);
+                command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+            })
+            .collect();
+        let mut codes: Vec<_> = both.into_iter().map(|child| child.wait_with_output().unwrap().status.code()).collect();
+        codes.sort();
+        assert_eq!(codes, [Some(0), Some(2)]);
+        assert!(place.path("results/manifest.json").exists() && !place.path("results/.unfinished").exists());
+        fs::remove_dir_all(place.path("results")).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_of_the_users_is_not_taken_for_an_unfinished_one() {
+    let place = Place::with(SMALL);
+    fs::create_dir_all(place.path("results/.unfinished")).unwrap();
+    fs::write(place.path("results/.unfinished/notes"), "mine").unwrap();
+    let message = place.refuses(&["compare", "my.toml", "--out", "results"]);
+    assert!(message.contains("holds `.unfinished` already"), "{message}");
+    assert!(place.path("results/.unfinished/notes").exists());
+}

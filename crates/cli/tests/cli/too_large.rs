@@ -1,0 +1,130 @@
+//! Sizes that cannot fit are refused before anything is run, with what would.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::common::{Place, SMALL, err};
+
+const SHUFFLE: &str = "\
+schemes = [\"newreno\"]
+[workload]
+kind = \"shuffle\"
+fragment = \"1 KB\"
+";
+
+const MAPREDUCE: &str = "\
+schemes = [\"newreno\"]
+[workload]
+kind = \"mapreduce\"
+[sweep]
+fan_in = [9]
+";
+
+const MOST: &str = "4294967295";
+
+#[test]
+fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
+    let cases: [(&str, &[&str], &str); 13] = [
+        (SMALL, &["--set", "workload.background=4294967295"], "so that up to 999996 would fit"),
+        (SMALL, &["--set", "workload.background=999997"], "so that up to 999996 would fit"),
+        (SMALL, &["--seeds", MOST], "right would be 1 to 1000000"),
+        (SMALL, &["--set", "service.queries_per_s=4294967295", "--set", "service.fan_out=1"], "would fit"),
+        (
+            SMALL,
+            &["--set", "workload.kind=web-search", "--set", "workload.queries=4294967295"],
+            "`workload.queries` of 25000000 would fit",
+        ),
+        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` is at least 1 kbit/s"),
+        (SMALL, &["--set", "link.client_rate=1 bit/s"], "`link.client_rate` is at least 1 kbit/s"),
+        (SMALL, &["--set", "tcp.rto_min=2 s"], "rto_initial 1 s is below rto_min 2 s"),
+        (SHUFFLE, &["--fan-in", "100000"], "`sweep.fan_in` of 9999 would fit"),
+        (SHUFFLE, &["--fan-in", "100000", "--set", "workload.pairs=0.0001"], "`sweep.fan_in` of 31621 would fit"),
+        (
+            MAPREDUCE,
+            &["--set", "mapreduce.maps=100000", "--set", "mapreduce.reduces=100000"],
+            "`mapreduce.reduces` of 1125 would fit",
+        ),
+        (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "right would be 1 to 512"),
+        (
+            SMALL,
+            &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client a\", \"server1..99999 server1..99999\"]"],
+            "99999 times 99999 edges: right would be at most 1000000",
+        ),
+    ];
+    for (text, extra, told) in cases {
+        let place = Place::with(text);
+        let message = place.refuses(&[&["compare", "my.toml"], extra].concat());
+        assert!(message.contains(told), "{extra:?} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
+    let place = Place::with(SHUFFLE);
+    // What is wrong with the out folder is told after what is wrong with the scenario.
+    let refused = |fan_in| place.refuses(&["compare", "my.toml", "--fan-in", fan_in, "--out", "."]);
+    assert!(refused("10000").contains("`sweep.fan_in` of 9999 would fit"));
+    assert!(refused("9999").contains("--out .: holds `my.toml` already"));
+}
+
+#[test]
+fn comparisons_that_the_memory_cannot_hold_are_refused() {
+    // A million servers, each with a connection, some twelve thousand times: the tables alone are terabytes.
+    let place = Place::with("schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"1 B\"\n");
+    let message = place.refuses(&["compare", "my.toml", "--fan-in", "1000000", "--seeds", "1000000"]);
+    assert!(message.contains("1000000 runs need") && message.contains("of memory at the least"), "{message}");
+    assert!(message.contains("`run.seeds` of ") && message.contains("would fit"), "{message}");
+}
+
+/// Every key that is a whole number, as large as it can be, in every workload: it runs, or it is refused, in no time.
+#[test]
+fn no_number_that_a_key_takes_brings_it_down() {
+    let place = Place::with(SMALL);
+    let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();
+    fs::write(place.path("sizes.txt"), "0 0\n1000 100\n").unwrap();
+    let whole = |key: &serde_json::Value| key["form"].as_str().unwrap().contains("a whole number");
+    let keys: Vec<String> = object["keys"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|key| whole(key))
+        .map(|key| key["key"].as_str().unwrap().to_string())
+        .collect();
+    assert!(keys.len() > 25, "{keys:?}");
+    let kinds = [
+        "workload.kind=barrier",
+        "workload.kind=web-search",
+        "workload.kind=mapreduce",
+        "fabric.kind=leaf-spine",
+        "fabric.kind=fat-tree",
+    ];
+    for (key, kind) in keys.iter().flat_map(|key| kinds.map(|kind| (key, kind))) {
+        for value in [MOST, "65536"] {
+            let set = format!("{key}={value}");
+            let mut arguments = vec!["run", "my.toml", "--scheme", "dctcp", "--fan-in", "4", "--no-cache"];
+            let fabric = ["fabric.racks=2", "fabric.hosts_per_rack=4", "fabric.spines=2", "fabric.pods=2"];
+            let tree =
+                if kind.starts_with("fabric") { &fabric[..if kind.ends_with("tree") { 4 } else { 3 }] } else { &[] };
+            for one in tree.iter().copied().chain([kind, "service.fan_out=2", "workload.duration=1 ms", &set]) {
+                arguments.extend(["--set", one]);
+            }
+            let mut child = place
+                .command(&arguments)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            for _ in 0..2000 {
+                if child.try_wait().unwrap().is_some() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let _ = child.kill();
+            let output = child.wait_with_output().unwrap();
+            let code = output.status.code();
+            assert!(code == Some(0) || code == Some(2), "{kind} {set}: {code:?} {}", err(&output));
+        }
+    }
+}

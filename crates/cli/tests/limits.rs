@@ -1,0 +1,72 @@
+//! What is not modelled: what `fanin explain` answers, and the page of it.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{fanin, is_current, root, says, text};
+
+const HEAD: &str = "# Limits
+
+What fanin does not model, what that means for its results, and what comes near. Generated from `crates/spec/src/limits.rs` by
+`make docs`; `fanin explain NAME` answers the same. What it does model, and how far that agrees with ns-3 and with Linux, is in
+[validation.md](validation.md).
+";
+
+fn limits() -> Vec<Value> {
+    fanin(&["explain", "limits", "--json"])["limits"].as_array().unwrap().clone()
+}
+
+/// What a limit, or a scheme, is called.
+fn names(entry: &Value) -> Vec<String> {
+    let also = entry.get("also").or(entry.get("aliases")).unwrap().as_array().unwrap().iter().map(text);
+    [text(&entry["name"])].into_iter().chain(also).map(String::from).collect()
+}
+
+#[test]
+fn the_page_of_limits_is_what_the_list_says() {
+    let mut page = HEAD.to_string();
+    for limit in limits() {
+        let also = names(&limit)[1..].iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        page += &format!("\n## {}\n\nAlso asked for as {also}.\n\n", text(&limit["name"]));
+        for (what, key) in [("Not modelled", "missing"), ("Not to be trusted", "so"), ("Near", "near")] {
+            page += &format!("- **{what}**: {}.\n", text(&limit[key]));
+        }
+    }
+    is_current("docs/limits.md", &page);
+}
+
+#[test]
+fn every_name_of_what_is_not_modelled_is_answered_so_and_is_nothing_that_is() {
+    let mut seen = BTreeSet::new();
+    for limit in limits() {
+        for name in names(&limit) {
+            let said = says(&["explain", &name]);
+            assert!(said.contains("is not modelled") && said.contains("docs/limits.md"), "{name}: {said}");
+            assert!(seen.insert(name.clone()), "{name} stands there twice");
+        }
+    }
+    for name in ["rdma", "pfc", "dcqcn", "bbr", "homa", "quic"] {
+        assert!(seen.contains(name), "{name}");
+        assert!(says(&["explain", &name.to_uppercase()]).contains("is not modelled"), "{name}");
+    }
+    let schemes = fanin(&["list", "--json"]);
+    let known = schemes["schemes"].as_array().unwrap().iter().flat_map(names);
+    assert!(known.into_iter().all(|name| !seen.contains(&name)));
+}
+
+#[test]
+fn a_scheme_that_is_not_modelled_is_refused_as_such_and_not_for_its_spelling() {
+    for scheme in ["bbr", "bbr+ecn", "dctcp+pfc", "RDMA"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_fanin"))
+            .args(["compare", "scenarios/fixed-fragment.toml", "--schemes", scheme])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("is not modelled") && !message.contains("did you mean"), "{message}");
+    }
+}

@@ -1,0 +1,226 @@
+//! A file that is written as `cp` would: what is there and is no plain file (a device, a FIFO) is opened and written to, a link
+//! leads to its target, and a plain file is replaced when the new one is whole, never by half of it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::cleanup::Cleanup;
+
+/// The name of a file that is not whole yet is a dot, the file's name, this, and something random.
+pub(crate) const MARK: &str = ".fanin-";
+/// So many links lead on to one another at the most, as the kernel has it.
+const LINKS: u32 = 40;
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct Draft {
+    file: File,
+    /// Where it lies and where it belongs, with what removes it; absent where it is the place itself that is written to.
+    beside: Option<(PathBuf, PathBuf, Cleanup)>,
+}
+
+impl Draft {
+    /// Opens what is written to; a FIFO waits for its reader. What a killed process left beside it goes.
+    ///
+    /// # Errors
+    /// There is a folder, or nothing can be written there.
+    pub fn open(path: &Path) -> io::Result<Draft> {
+        if fs::metadata(path).is_ok_and(|there| there.is_dir()) {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        }
+        if is_special(path) {
+            return Draft::in_place(path);
+        }
+        let target = target(path, LINKS)?;
+        sweep(&target);
+        Draft::beside(target)
+    }
+
+    /// Opens a file beside a plain one, or beside nothing yet.
+    pub(crate) fn beside(target: PathBuf) -> io::Result<Draft> {
+        let there = fs::metadata(&target).ok();
+        // A new file is readable as the user's others are: the mask takes its part.
+        let new = there.as_ref().map_or(fs::Permissions::from_mode(0o666), fs::Metadata::permissions);
+        let prefix = prefix(&target);
+        let make = || {
+            let (file, path) = tempfile::Builder::new()
+                .prefix(&prefix)
+                .permissions(new.clone())
+                .tempfile_in(folder_of(&target))?
+                .keep()?;
+            // While it is locked, nobody takes it for one that was left. Not every file system has locks.
+            let _ = file.try_lock();
+            Ok((file, path))
+        };
+        let made: io::Result<_> = Cleanup::of(make, |(_, path)| {
+            let path = path.clone();
+            // Where it cannot be removed, nothing more can be done.
+            Box::new(move || drop(fs::remove_file(path)))
+        });
+        match made {
+            Ok(((file, path), cleanup)) => {
+                if there.is_some() {
+                    // What the mask has taken, the old file had.
+                    file.set_permissions(new)?;
+                }
+                Ok(Draft { file, beside: Some((path, target, cleanup)) })
+            }
+            // A file that may be written in a folder that may not.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && there.is_some() => {
+                Draft::in_place(&target)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn in_place(path: &Path) -> io::Result<Draft> {
+        Ok(Draft { file: OpenOptions::new().write(true).truncate(true).open(path)?, beside: None })
+    }
+
+    /// What is written to.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The file is whole: it takes its place. Dropped before, nothing is left of it.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn publish(self) -> io::Result<()> {
+        if let Some((path, target, cleanup)) = self.beside {
+            fs::rename(path, target)?;
+            cleanup.keep();
+        }
+        Ok(())
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// What the file system says.
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let draft = Draft::open(path)?;
+    draft.file().write_all(bytes.as_ref())?;
+    draft.publish()
+}
+
+/// Whether something is there that is written to as it is: no plain file, or one that the system has open already.
+pub fn is_special(path: &Path) -> bool {
+    ["/dev/fd", "/dev/stdout", "/dev/stderr", "/proc"].iter().any(|open| path.starts_with(open))
+        || fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+fn folder_of(target: &Path) -> &Path {
+    target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn prefix(target: &Path) -> String {
+    // What stands behind it has to fit, too.
+    const LONGEST: usize = 60;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    format!(".{}{MARK}", name.chars().take(LONGEST).collect::<String>())
+}
+
+/// Removes what killed processes left of a file: what nobody has locked.
+fn sweep(target: &Path) {
+    let prefix = prefix(target);
+    for left in fs::read_dir(folder_of(target)).into_iter().flatten().flatten() {
+        if left.file_name().to_string_lossy().starts_with(&prefix)
+            && File::open(left.path()).is_ok_and(|file| file.try_lock().is_ok())
+        {
+            // Where it cannot be removed, it lies there as before.
+            let _ = fs::remove_file(left.path());
+        }
+    }
+}
+
+/// Where links lead, of which the last may lead to nothing yet.
+fn target(path: &Path, links: u32) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound && links > 0 => match fs::read_link(path) {
+            Ok(next) => target(&path.parent().unwrap_or(Path::new("")).join(next), links - 1),
+            Err(_) => Ok(path.into()),
+        },
+        found => found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_stays_a_link_and_its_target_is_written_whether_it_is_there_or_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, dangling] = ["file", "link", "dangling"].map(|name| folder.path().join(name));
+        fs::write(&file, "old").unwrap();
+        symlink("file", &link).unwrap();
+        symlink("later", &dangling).unwrap();
+        write(&link, "new").unwrap();
+        write(&dangling, "later").unwrap();
+        assert!(link.is_symlink() && dangling.is_symlink());
+        let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!((read("file").as_str(), read("later").as_str()), ("new", "later"));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn a_file_keeps_its_mode_and_is_the_old_one_until_the_new_one_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "old").unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o602)).unwrap();
+        let draft = Draft::open(&file).unwrap();
+        draft.file().write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "old");
+        draft.publish().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o602);
+        drop(Draft::open(&file).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_fifo_stays_one_and_its_reader_has_what_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let reader = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || fs::read_to_string(fifo).unwrap()
+        });
+        write(&fifo, "text").unwrap();
+        assert_eq!(reader.join().unwrap(), "text");
+        assert!(is_special(&fifo));
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_and_what_a_living_one_writes_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(folder.path().join(".file.fanin-left"), "half").unwrap();
+        fs::write(folder.path().join(".other.fanin-left"), "half").unwrap();
+        let one = Draft::open(&file).unwrap();
+        let other = Draft::open(&file).unwrap();
+        one.file().write_all(b"one").unwrap();
+        other.file().write_all(b"other").unwrap();
+        one.publish().unwrap();
+        other.publish().unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "other");
+        let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, [".other.fanin-left", "file"]);
+    }
+
+    #[test]
+    fn a_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Draft::open(folder.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
+    }
+}

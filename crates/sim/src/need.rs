@@ -1,0 +1,37 @@
+//! What a run asks of the machine, before it is run. Rough: the figures were measured with `scenarios/fixed-fragment.toml`, its
+//! workload changed, on the machine of `docs/performance.md`.
+
+use std::mem::size_of;
+
+use fanin_spec::{FlowRow, Memory, Need, RunSpec, Settings};
+
+/// Bytes that a host takes with its links, and a connection with its two endpoints.
+const HOST: f64 = 600.0;
+const CONNECTION: f64 = 1_000.0;
+/// Seconds of a run that does nothing, and of each host, connection and data packet.
+const RUN_S: f64 = 20e-6;
+const HOST_S: f64 = 100e-9;
+const CONNECTION_S: f64 = 2e-6;
+const PACKET_S: f64 = 0.2e-6;
+
+/// What a run of these settings with so many servers asks of the machine.
+pub fn need(settings: &Settings, fan_in: u32) -> Need {
+    let volume = settings.volume(fan_in);
+    // Every run has its own settings.
+    let lists: usize = [&settings.fabric.edges, &settings.fabric.changes]
+        .iter()
+        .flat_map(|list| list.iter())
+        .map(|text| size_of::<String>() + text.len())
+        .sum();
+    let memory = |rows: f64| {
+        let rows = rows * size_of::<FlowRow>() as f64;
+        // The rows are there twice as the run ends.
+        let working = volume.hosts * HOST + volume.connections * CONNECTION + 2.0 * rows;
+        Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + lists as f64 + rows }
+    };
+    Need {
+        memory: memory(volume.rows),
+        least: memory(volume.least_rows),
+        cpu_s: RUN_S + volume.hosts * HOST_S + volume.connections * CONNECTION_S + volume.packets * PACKET_S,
+    }
+}

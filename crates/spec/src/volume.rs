@@ -1,0 +1,222 @@
+//! How much a run has to hold and to do, as its settings tell before anything is run, and which setting is too large where
+//! that cannot be.
+
+use fanin_units::Time;
+
+use crate::{Kind, Settings, WarmUp};
+
+/// What a run takes. Counts are rough, and no less than this unless the run is cut short or stalls.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Volume {
+    /// Hosts.
+    pub hosts: f64,
+    /// Connections over the whole run, none of which is forgotten.
+    pub connections: f64,
+    /// Rows of flows and queries, where no round stalls.
+    pub rows: f64,
+    /// And where all do.
+    pub least_rows: f64,
+    /// Data packets.
+    pub packets: f64,
+}
+
+/// Bytes of memory that a run takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// While it is run.
+    pub working: f64,
+    /// By its tables, which stay until the comparison is written.
+    pub kept: f64,
+}
+
+/// What a run asks of the machine; rough.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Need {
+    /// Where no round stalls.
+    pub memory: Memory,
+    /// Where all do: with less it cannot be done.
+    pub least: Memory,
+    /// Seconds of CPU time.
+    pub cpu_s: f64,
+}
+
+/// No run has more connections: at a kilobyte each and more, no machine holds them.
+const CONNECTIONS_MAX: f64 = 1e8;
+/// A shuffle draws for every pair of hosts, those that send nothing too.
+const PAIRS_MAX: f64 = 1e9;
+/// Bytes of a packet besides its payload: headers of IP and TCP.
+const HEADERS: f64 = 40.0;
+/// Packets of a query to one host and its answer: three of the handshake, request and answer with their ACKs, two FINs.
+const PACKETS_OF_A_QUERY: f64 = 9.0;
+
+impl Settings {
+    /// What a run with so many servers takes.
+    pub fn volume(&self, fan_in: u32) -> Volume {
+        let w = &self.workload;
+        let (n, hosts) = (f64::from(fan_in), f64::from(fan_in) + 1.0);
+        let answer = self.answer(fan_in, 0).0 as f64;
+        let (flows, bytes) = match w.kind {
+            Kind::Barrier | Kind::OneShot => (n, n * answer),
+            Kind::WebSearch => {
+                let warm_up = if let Some(WarmUp::Rounds(rounds)) = w.warm_up.0 { rounds } else { 0 };
+                let queries = f64::from(w.queries) + f64::from(warm_up);
+                (n * queries, n * queries * answer)
+            }
+            Kind::Long => (n, 0.0),
+            Kind::Flows => {
+                let list = self.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
+                (list.len() as f64, list.iter().map(|flow| flow.bytes as f64).sum())
+            }
+            Kind::Shuffle => (hosts * n * w.pairs.as_f64(), hosts * n * w.pairs.as_f64() * answer),
+            Kind::Poisson => self.poisson(hosts, self.given_s()),
+            Kind::MapReduce => {
+                let m = &self.mapreduce;
+                let fetches = f64::from(m.maps) * f64::from(m.reduces.0.unwrap_or(fan_in));
+                (fetches * (n - 1.0) / n, m.input.0 as f64)
+            }
+        };
+        let lasts = self.lasts(fan_in, bytes);
+        let packets_of = |flows: f64, bytes: f64| flows.max(bytes / self.tcp.mss.0 as f64);
+        let line = self.line_rate(fan_in) as f64 * lasts / (8.0 * self.frame());
+        let mut volume =
+            Volume { hosts, connections: flows, rows: flows, least_rows: flows, packets: packets_of(flows, bytes) };
+        match w.kind {
+            Kind::Barrier => {
+                // A round crosses the network twice, and its answers follow one another at the client's link.
+                let round = (bytes + packets_of(n, bytes) * (self.frame() - self.tcp.mss.0 as f64)) * 8.0;
+                let rounds = lasts / (round / self.line_rate(fan_in) as f64).max(4.0 * self.link.delay.as_secs_f64());
+                (volume.rows, volume.packets) = (rounds.ceil() * n, (rounds * packets_of(n, bytes)).min(line));
+                // A collapse may leave next to no rounds.
+                volume.least_rows = 0.0;
+            }
+            Kind::Long => (volume.rows, volume.least_rows, volume.packets) = (0.0, 0.0, line),
+            _ => {}
+        }
+        if w.background > 0 {
+            volume.hosts += f64::from(w.background);
+            volume.connections += f64::from(w.background);
+            volume.packets = volume.packets.max(line);
+        }
+        if w.kind != Kind::Poisson && w.load.0.is_some() {
+            let (flows, bytes) = self.poisson(hosts, lasts);
+            volume.connections += flows;
+            (volume.rows, volume.least_rows) = (volume.rows + flows, volume.least_rows + flows);
+            volume.packets += packets_of(flows, bytes);
+        }
+        if let Some(rate) = self.service.queries_per_s.0 {
+            let asked = f64::from(rate) * lasts * f64::from(self.service.fan_out);
+            volume.connections += asked;
+            let queries = f64::from(rate) * lasts;
+            (volume.rows, volume.least_rows) = (volume.rows + queries, volume.least_rows + queries);
+            volume.packets += packets_of(asked, asked * self.service.answer.0 as f64);
+        }
+        volume
+    }
+
+    /// Poisson flows of so many hosts in so many seconds, and their bytes.
+    fn poisson(&self, hosts: f64, seconds: f64) -> (f64, f64) {
+        let Some(sizes) = &self.inputs.sizes else { return (0.0, 0.0) };
+        let load = self.workload.load.0.map_or(0.0, |load| load.as_f64());
+        let bytes = hosts * load * self.link.rate.0 as f64 * seconds / 8.0;
+        (bytes / sizes.mean_bytes(), bytes)
+    }
+
+    /// Seconds that a run lasts at the least.
+    fn lasts(&self, fan_in: u32, bytes: f64) -> f64 {
+        match self.workload.kind {
+            Kind::Barrier | Kind::Long | Kind::Poisson => self.given_s(),
+            _ => self.given_s().min(8.0 * bytes / self.line_rate(fan_in) as f64),
+        }
+    }
+
+    /// Seconds that it is given, with its warm-up.
+    fn given_s(&self) -> f64 {
+        let warm_up = if let Some(WarmUp::For(time)) = self.workload.warm_up.0 { time } else { Time::ZERO };
+        (self.workload.duration + warm_up).as_secs_f64()
+    }
+
+    /// A full frame on the wire.
+    fn frame(&self) -> f64 {
+        self.tcp.mss.0 as f64 + HEADERS + self.link.framing.0 as f64
+    }
+
+    /// Whether a run at the largest fan-in is one that any machine could hold.
+    pub(crate) fn can_be_held(&self) -> bool {
+        let largest = self.sweep.fan_in.last().copied().unwrap_or(0);
+        let volume = self.volume(largest);
+        let pairs = if self.workload.kind == Kind::Shuffle { volume.hosts * volume.hosts } else { 0.0 };
+        volume.connections <= CONNECTIONS_MAX && pairs <= PAIRS_MAX
+    }
+
+    /// The queries a second whose packets fill the links of all hosts, with the fewest of them.
+    pub(crate) fn most_queries_per_s(&self) -> f64 {
+        let least = self.sweep.fan_in.first().copied().unwrap_or(1);
+        let v = &self.service;
+        let headers = PACKETS_OF_A_QUERY * (HEADERS + self.link.framing.0 as f64);
+        let bytes = f64::from(v.fan_out) * ((v.answer.0 + v.request.0) as f64 + headers);
+        (f64::from(least) + 1.0) * self.link.rate.0 as f64 / (8.0 * bytes)
+    }
+}
+
+/// A setting by which a comparison grows.
+struct Knob {
+    path: &'static str,
+    get: fn(&Settings) -> u64,
+    set: fn(&mut Settings, u64),
+}
+
+const KNOBS: [Knob; 9] = [
+    Knob {
+        path: "workload.background",
+        get: |s| s.workload.background.into(),
+        set: |s, to| s.workload.background = to as u32,
+    },
+    Knob {
+        path: "service.queries_per_s",
+        get: |s| s.service.queries_per_s.0.map_or(0, u64::from),
+        set: |s, to| s.service.queries_per_s.0 = Some(to as u32),
+    },
+    Knob { path: "run.seeds", get: |s| s.run.seeds.into(), set: |s, to| s.run.seeds = to as u32 },
+    Knob { path: "workload.queries", get: |s| s.workload.queries.into(), set: |s, to| s.workload.queries = to as u32 },
+    Knob {
+        path: "mapreduce.reduces",
+        get: |s| s.mapreduce.reduces.0.map_or(0, u64::from),
+        set: |s, to| s.mapreduce.reduces.0 = Some(to as u32),
+    },
+    Knob { path: "mapreduce.maps", get: |s| s.mapreduce.maps.into(), set: |s, to| s.mapreduce.maps = to as u32 },
+    Knob {
+        path: "sweep.fan_in",
+        get: |s| s.sweep.fan_in.last().map_or(0, |&n| n.into()),
+        set: |s, to| {
+            s.sweep.fan_in.retain(|&n| u64::from(n) < to);
+            s.sweep.fan_in.push(to as u32);
+        },
+    },
+    Knob { path: "service.fan_out", get: |s| s.service.fan_out.into(), set: |s, to| s.service.fan_out = to as u32 },
+    // In milliseconds, which are fine enough for what is too long.
+    Knob {
+        path: "workload.duration",
+        get: |s| s.workload.duration.0.div_ceil(Time::from_millis(1).0),
+        set: |s, to| s.workload.duration = Time::from_millis(to),
+    },
+];
+
+/// The first setting that alone can be lowered so far that `fits`, with the largest value that does: as a scenario has it.
+pub fn what_would_fit(settings: &Settings, fits: &dyn Fn(&Settings) -> bool) -> Option<(&'static str, String)> {
+    let with = |knob: &Knob, value: u64| {
+        let mut settings = settings.clone();
+        (knob.set)(&mut settings, value);
+        settings
+    };
+    let knob = KNOBS.iter().find(|knob| (knob.get)(settings) > 1 && fits(&with(knob, 1)))?;
+    let (mut fit, mut too_large) = (1, (knob.get)(settings));
+    while too_large - fit > 1 {
+        let middle = fit + (too_large - fit) / 2;
+        if fits(&with(knob, middle)) { fit = middle } else { too_large = middle }
+    }
+    let docs = with(knob, fit).docs();
+    let shown = docs.into_iter().find(|doc| doc.path == knob.path).map_or(String::new(), |doc| doc.default);
+    // Of a sweep, its largest point.
+    let shown = if knob.path == "sweep.fan_in" { fit.to_string() } else { shown };
+    Some((knob.path, shown))
+}
