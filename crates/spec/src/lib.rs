@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod flows;
+mod framing;
 mod network;
 mod problem;
 mod registry;
@@ -21,6 +22,7 @@ mod trees;
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
 pub use flows::{Flow, Flows};
+pub use framing::Framing;
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{RunSpec, Watch};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, section, words};
-use crate::{Flows, Sizes};
+use crate::{Flows, Framing, Sizes};
 
 section! {
     /// Every link: both directions alike.
@@ -16,8 +16,8 @@ section! {
         client_rate: Optional<Rate> = Optional::NONE,
         /// Propagation delay of each link, one way.
         delay: Time = Time::from_micros(25),
-        /// Bytes that the link layer adds to each packet.
-        framing: Bytes = Bytes(2),
+        /// What the link layer adds to each packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12), of which 18 B lie in a buffer too, in a frame of at least 64 B there. A size: so many bytes, on the wire and in buffers alike, and no least frame.
+        framing: Framing = Framing::ETHERNET,
     }
 }
 
@@ -556,6 +556,24 @@ impl Settings {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
         }
         text
+    }
+
+    /// A full data packet as IP has it, without TCP options.
+    pub fn full_packet(&self) -> Bytes {
+        Bytes(self.tcp.mss.0 + 40)
+    }
+
+    /// What a full data packet takes of a buffer.
+    pub fn full_frame(&self) -> Bytes {
+        Bytes(self.link.framing.frame(self.full_packet().0 as u32).into())
+    }
+
+    /// What a queue of this size holds, a packet counted as a full frame.
+    pub fn in_bytes(&self, size: QueueSize) -> u64 {
+        match size {
+            QueueSize::Bytes(bytes) => bytes,
+            QueueSize::Packets(packets) => u64::from(packets).saturating_mul(self.full_frame().0),
+        }
     }
 
     /// The rate, in bits a second, at which a workload on `fan_in` servers and a client can move bytes at most: that of

@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Sub;
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Settings, Watch};
-use fanin_units::QueueSize;
+use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
 
 use super::stall::{Stall, stalls};
 use super::window::Window;
@@ -107,16 +106,6 @@ pub(super) fn tell(
     }
 }
 
-/// What a switch port's buffer holds, a packet counted as a full frame.
-pub(super) fn buffer_bytes(settings: &Settings) -> u64 {
-    match settings.switch.buffer {
-        QueueSize::Bytes(bytes) => bytes,
-        QueueSize::Packets(packets) => {
-            u64::from(packets).saturating_mul(settings.tcp.mss.0 + 40 + settings.link.framing.0)
-        }
-    }
-}
-
 /// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
 fn slowest(tables: &RunTables, round: u32, fan_in: u32) -> Vec<u32> {
     let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == round).collect();
@@ -144,10 +133,10 @@ impl Story {
         let from = window.from.0;
         let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
         let length_us = us(window.to.0);
-        let frame = settings.tcp.mss.0 + 40 + settings.link.framing.0;
+        let frame = settings.link.framing.on_wire(settings.full_packet().0 as u32);
         // While the link is busy, its queue moves at least once in the time of a packet.
         let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
-        let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame).0.saturating_mul(2));
+        let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame.into()).0.saturating_mul(2));
         let series = |kind: &str, of: Option<&str>| {
             let rows = samples.iter().filter(move |s| s.series == kind && of.is_none_or(|of| s.of == of));
             rows.map(|s| (s.time_ps, s.value_bytes)).collect::<Vec<_>>()
@@ -190,7 +179,7 @@ impl Story {
             stalled: window.stalls,
             round_ms: first.and_then(|q| q.qct_ps).map(|ps| round_to(ps as f64 / 1e9, 1e-4)),
             buffer: settings.switch.buffer.to_string(),
-            buffer_bytes: buffer_bytes(settings),
+            buffer_bytes: settings.in_bytes(settings.switch.buffer),
             mss_bytes: settings.tcp.mss.0,
             queue: Series::new(&queue, us),
             windows,
@@ -345,7 +334,13 @@ mod tests {
             .iter()
             .flat_map(|&fan_in| [1, 2, 3].map(|seed| (fan_in, seed)))
             .map(|(fan_in, seed)| {
-                let spec = RunSpec { label: "newreno".into(), scheme, settings: Settings::default(), fan_in, seed };
+                let spec = RunSpec {
+                    label: "newreno".into(),
+                    scheme,
+                    settings: fanin_spec::Settings::default(),
+                    fan_in,
+                    seed,
+                };
                 let payload_bytes = [30, 10, 20][seed as usize - 1];
                 let totals = Totals { payload_bytes, measured_ps: 1_000_000, ..Totals::default() };
                 (spec, RunTables { totals, ..RunTables::default() })
