@@ -49,7 +49,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  fanin cache\n  fanin cache prune --all")]
     Cache(CacheArguments),
     /// Print a commented scenario to start from
-    #[command(after_help = "Example:\n  fanin new star > my.toml")]
+    #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin new leaf-spine > racks.toml")]
     New(NewArguments),
 }
 
@@ -235,7 +235,7 @@ pub struct ExplainArguments {
 
 #[derive(Args)]
 pub struct NewArguments {
-    /// The fabric
+    /// The fabric: star, leaf-spine, fat-tree or edges
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
 }
