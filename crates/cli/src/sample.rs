@@ -17,6 +17,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         schema: 1,
         scenario: "sample.toml".into(),
         hash: Scenario::hash(&contenders),
+        warnings: Vec::new(),
         rows: rows.collect(),
         onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
         engine: Cost::default(),

@@ -34,6 +34,7 @@ pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     let caught = tapped(&spec, &arguments.at)?;
     let count = write(&spec, &caught, file.as_file()).map_err(|error| unwritten(&arguments.out, error))?;
     file.persist(&arguments.out).map_err(|error| unwritten(&arguments.out, error))?;
+    loaded.warn();
     let (shown, last) = (arguments.out.display(), caught.last().map_or(String::new(), |c| format!(", to {}", c.time)));
     say(&format!("{shown}: {} packets at {}{last}\n", large(count as f64), arguments.at))
 }

@@ -19,6 +19,8 @@ pub struct Summary {
     pub scenario: String,
     /// The name of the resolved scenario: equal for equal settings.
     pub hash: String,
+    /// What was set and has no effect, or not the one that was meant, with its place; [`summarise`] knows of none.
+    pub warnings: Vec<String>,
     /// By scheme, then fan-in; points without a finished run are left out.
     pub rows: Vec<SummaryRow>,
     /// Each scheme's onset.
@@ -156,6 +158,7 @@ pub fn summarise(scenario: &str, contenders: &[Contender], specs: &[RunSpec], ou
         schema: 1,
         scenario: scenario.into(),
         hash: Scenario::hash(contenders),
+        warnings: Vec::new(),
         rows,
         onset: Onsets(onsets),
         engine: cost(outcome),

@@ -35,7 +35,7 @@ pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
     let block = layer.iter().find(|a| a.is("workload", "block"));
     match (fragment, block) {
         (Some(_), Some(block)) => Err(Problem::new(
-            block.origin(),
+            &block.origin,
             "`workload.fragment` and `workload.block` exclude one another: keep the one that is meant",
         )),
         _ => Ok(()),

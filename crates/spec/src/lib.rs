@@ -6,6 +6,7 @@
 
 mod changes;
 mod check;
+mod effect;
 mod flows;
 mod framing;
 mod network;

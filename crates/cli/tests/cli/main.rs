@@ -9,3 +9,4 @@ mod keeping;
 mod reproducing;
 mod series;
 mod tracing;
+mod warnings;

@@ -57,6 +57,11 @@ const COMPARE: Fields = &[
     ("scenario", "text", "The scenario file's own name."),
     ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
     (
+        "warnings[]",
+        "text",
+        "What was set and has no effect, or not the one that was meant, with its place; as on standard error.",
+    ),
+    (
         "rows[]",
         "list",
         "One object a scheme and fan-in, as in the table below; points without a finished run are left out.",
@@ -107,6 +112,7 @@ const RUN: Fields = &[
     ("fan_in", "servers", "The number of servers."),
     ("seed", "number", "The run's seed."),
     ("goodput_mbps", "Mbit/s", "Payload delivered in order over the measured time."),
+    ("warnings[]", "text", "As in `fanin compare`."),
     ("totals", "object", "The sums, as in the table below."),
     ("queries[]", "list", "The rows of `queries`."),
     ("ports[]", "list", "The rows of `ports`."),

@@ -264,6 +264,7 @@ mod tests {
             schema: 1,
             scenario: "sample.toml".into(),
             hash: Scenario::hash(&contenders),
+            warnings: Vec::new(),
             rows: schemes.iter().flat_map(|(name, _, points)| rows(name, points)).collect(),
             onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
             engine: Cost::default(),
