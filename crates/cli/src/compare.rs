@@ -44,7 +44,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         }
         parts.push(slowdown(&summary, width));
         parts.push(service(&summary));
-        parts.push(latency(&specs, &outcome.runs));
+        parts.push(latency(&summary));
         parts.push(tiers(&summary));
         parts.push(verdicts(&loaded.contenders, &summary, width));
         parts.retain(|part| !part.is_empty());

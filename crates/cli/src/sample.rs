@@ -45,5 +45,6 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         slowdown: Vec::new(),
         tiers: Vec::new(),
         service: None,
+        latency: Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ pub mod columns;
 mod estimate;
 mod executor;
 pub mod figures;
+mod latency;
 mod out;
 pub mod paper;
 mod plan;
@@ -22,6 +23,7 @@ mod tiers;
 
 pub use cache::{Cache, Found, Usage};
 pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
+pub use latency::Latency;
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, Verdict, findings, report};

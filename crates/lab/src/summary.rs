@@ -5,6 +5,7 @@ use std::time::Duration;
 use fanin_spec::{Contender, FlowKind, RunSpec, RunTables, Scenario, Totals};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::latency::{Latency, latencies};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
 use crate::tiers::{Tier, tiers};
@@ -66,6 +67,8 @@ pub struct SummaryRow {
     pub tiers: Vec<Tier>,
     /// The service beside the workload, where there is one.
     pub service: Option<Service>,
+    /// How long packets took, by class, where the scenario measures it.
+    pub latency: Vec<Latency>,
 }
 
 /// Queries of the service beside a workload.
@@ -192,6 +195,7 @@ fn row(label: &str, fan_in: u32, runs: &[&RunTables]) -> Option<SummaryRow> {
         slowdown: slowdowns(runs),
         tiers: tiers(runs),
         service: service(runs),
+        latency: latencies(runs),
     })
 }
 

@@ -201,9 +201,9 @@ fn round_trip(fabric: &Fabric) -> Time {
     let mut there = last.delay.0;
     while !fabric.is_host(last.to) {
         last = link(fabric.next_hop(last.to, 0, 0));
-        there += last.delay.0;
+        there = last.delay.0.saturating_add(there);
     }
-    Time(2 * there)
+    Time(there.saturating_mul(2))
 }
 
 /// A timeout that an ACK which is kept back outlasts.

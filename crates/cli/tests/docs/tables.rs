@@ -69,6 +69,7 @@ const COMPARE: Fields = &[
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
     ("rows[].service", "object", "The service beside the workload, as below; null where there is none."),
+    ("rows[].latency[]", "list", "How long data packets took, by class, as below; empty unless measure.latency is on."),
     ("onset.LABEL", "servers", "The fan-in at which the scheme collapses, or null."),
     ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
@@ -102,6 +103,18 @@ const SERVICE: Fields = &[
     ("qct_ms.p99", "ms", "99th percentile."),
     ("qct_ms.p999", "ms", "99.9th percentile."),
     ("qct_ms.max", "ms", "The longest."),
+];
+
+/// The fields of `rows[].latency[]`.
+const LATENCY: Fields = &[
+    ("class", "text", "Whose packets they are, as in the table `latency`."),
+    ("packets", "count", "Data packets that arrived, mean over seeds."),
+    ("ms.mean", "ms", "Their time from host to host: mean over all packets of all seeds."),
+    ("ms.p50", "ms", "Median of a run, mean over seeds, as are the percentiles below."),
+    ("ms.p95", "ms", "95th percentile."),
+    ("ms.p99", "ms", "99th percentile."),
+    ("ms.p999", "ms", "99.9th percentile."),
+    ("ms.max", "ms", "The longest, over all seeds."),
 ];
 
 const RUN: Fields = &[
@@ -254,6 +267,8 @@ fn page() -> String {
         + &fields(TIERS).replacen("field", "field of `rows[].tiers[]`", 1)
         + "\n"
         + &fields(SERVICE).replacen("field", "field of `rows[].service`", 1)
+        + "\n"
+        + &fields(LATENCY).replacen("field", "field of `rows[].latency[]`", 1)
         + "\n## `fanin run --json`\n\n"
         + &fields(RUN)
         + "\n"
@@ -347,15 +362,15 @@ fn whatever_is_written_is_documented() {
 
     let measured = out("measured");
     let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "measure.ports=true"];
-    let object_measured = object(&[&point[..], &["--out", &measured]].concat());
-    let tiers = TIERS.iter().map(|(path, ..)| *path).collect();
-    assert_eq!(found(&object_measured), told(COMPARE, &[("rows[]", rows()), ("rows[].tiers[]", tiers)]));
+    let object_measured = object(&[&point[..], &["--set", "measure.latency=true", "--out", &measured]].concat());
+    let of = |fields: Fields| fields.iter().map(|(path, ..)| *path).collect::<Vec<_>>();
+    let within = [("rows[]", rows()), ("rows[].tiers[]", of(TIERS)), ("rows[].latency[]", of(LATENCY))];
+    assert_eq!(found(&object_measured), told(COMPARE, &within));
 
     let served = out("served");
     let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "service.fan_out=4"];
     let object_served = object(&[&point[..], &["--set", "service.queries_per_s=100", "--out", &served]].concat());
-    let service = SERVICE.iter().map(|(path, ..)| *path).collect();
-    assert_eq!(found(&object_served), told(COMPARE, &[("rows[]", rows()), ("rows[].service", service)]));
+    assert_eq!(found(&object_served), told(COMPARE, &[("rows[]", rows()), ("rows[].service", of(SERVICE))]));
 
     let ran = out("ran");
     let object_run =
@@ -376,7 +391,7 @@ fn whatever_is_written_is_documented() {
     );
     assert_eq!(
         check(&page, Path::new(&measured)),
-        tables(&["flows", "port_series", "ports", "queries", "slowdown", "summary"])
+        tables(&["flows", "latency", "port_series", "ports", "queries", "slowdown", "summary"])
     );
     assert_eq!(
         check(&page, Path::new(&ran)),

@@ -31,6 +31,7 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             slowdown: Vec::new(),
             tiers: Vec::new(),
             service: None,
+            latency: Vec::new(),
         }
     };
     points.iter().map(row).collect()

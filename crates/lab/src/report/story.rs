@@ -37,6 +37,8 @@ pub(super) struct Story {
     pub timeouts: Happenings,
     pub round_ends_us: Vec<f64>,
     pub stalls: Vec<Stall>,
+    /// What is shown at first: what led to the longest stall and where that begins, else all.
+    pub opens_us: [f64; 2],
     /// The story in words.
     pub says: String,
 }
@@ -188,10 +190,26 @@ impl Story {
             timeouts: happenings("timeout", usize::MAX),
             round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
             stalls: stalls(spec, from, samples, events),
+            opens_us: [0.0, length_us],
             says: String::new(),
         };
         story.says = story.in_words();
+        story.opens_us = story.cause().map_or(story.opens_us, |view| view.map(|us| round_to(us, 0.1)));
         story
+    }
+
+    /// What led to the longest stall, from the first drop or timeout since the stall before it, and enough of the stall to
+    /// be seen; `None` where there is none.
+    fn cause(&self) -> Option<[f64; 2]> {
+        let longest = self.longest_stall()?;
+        let before = self.stalls.iter().map(|stall| stall.to_us).filter(|&end| end <= longest.from_us);
+        let earliest = before.fold(0.0, f64::max);
+        let causes = [&self.drops.us, &self.fast_retransmits.us, &self.timeouts.us].into_iter().flatten().copied();
+        let first = causes.filter(|&us| us >= earliest && us <= longest.from_us).fold(longest.from_us, f64::min);
+        // Where it all happened at once, a little of what was before.
+        let lead = (longest.from_us - first).max((longest.to_us - longest.from_us) / 50.0);
+        let from = (longest.from_us - 1.2 * lead).max(0.0);
+        Some([from, (longest.from_us + 0.6 * (longest.from_us - from)).min(longest.to_us)])
     }
 
     /// The stall that takes longest.
@@ -400,5 +418,35 @@ mod tests {
         let tables = RunTables { flows, ..RunTables::default() };
         assert_eq!(slowest(&tables, 2, 5), [1, 2, 0, 3]);
         assert_eq!(slowest(&tables, 7, 3), [0, 1, 2]);
+    }
+
+    /// A story of 220 ms with a stall from 20 ms to 210 ms, and with drops then.
+    fn opening(drops_us: &[f64], earlier: Option<Stall>) -> Option<[f64; 2]> {
+        let stall = |from_us, to_us| Stall { from_us, to_us, server: "server1".into(), others: 0, cause: None };
+        let drops = Happenings { total: drops_us.len(), us: drops_us.to_vec(), servers: Vec::new() };
+        let stalls = earlier.into_iter().chain([stall(20_000.0, 210_000.0)]).collect();
+        Story { length_us: 220_000.0, drops, stalls, ..Story::default() }.cause()
+    }
+
+    #[test]
+    fn a_story_opens_on_the_drops_and_the_beginning_of_the_wait_that_they_led_to() {
+        assert_eq!(opening(&[10_000.0, 15_000.0, 215_000.0], None), Some([8_000.0, 27_200.0]));
+    }
+
+    #[test]
+    fn a_story_opens_on_what_came_after_the_wait_before() {
+        let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, server: "server2".into(), others: 0, cause: None };
+        assert_eq!(opening(&[500.0, 15_000.0], Some(earlier)), Some([14_000.0, 23_600.0]));
+    }
+
+    #[test]
+    fn a_story_whose_drops_all_fell_as_the_wait_began_shows_a_little_before() {
+        let [from, to] = opening(&[20_000.0], None).expect("a stall");
+        assert!(from < 17_000.0 && to > 21_000.0 && to < 30_000.0, "{from} to {to}");
+    }
+
+    #[test]
+    fn a_story_without_a_wait_opens_whole() {
+        assert_eq!(Story { length_us: 9.0, ..Story::default() }.cause(), None);
     }
 }
