@@ -19,7 +19,7 @@ title = \"Reads of 64 KiB from each server\"
 # Names of `fanin list`; or tables, with a label and with keys of the scheme's own.
 schemes = [
     \"dctcp\",
-    { label = \"newreno-10ms\", scheme = \"newreno\", rto_min = \"10 ms\", switch.buffer = \"128 KiB\" },
+    { label = \"newreno-10ms\", scheme = \"newreno\", rto_min = \"10 ms\", delayed_ack = 1, switch.buffer = \"128 KiB\" },
 ]
 
 [link]
