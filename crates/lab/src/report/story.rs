@@ -209,7 +209,8 @@ impl Story {
         // Where it all happened at once, a little of what was before.
         let lead = (longest.from_us - first).max((longest.to_us - longest.from_us) / 50.0);
         let from = (longest.from_us - 1.2 * lead).max(0.0);
-        Some([from, (longest.from_us + 0.6 * (longest.from_us - from)).min(longest.to_us)])
+        let to = longest.from_us + 0.6 * (longest.from_us - from).max(lead);
+        Some([from, to.min(longest.to_us)])
     }
 
     /// The stall that takes longest.
@@ -443,6 +444,13 @@ mod tests {
     fn a_story_whose_drops_all_fell_as_the_wait_began_shows_a_little_before() {
         let [from, to] = opening(&[20_000.0], None).expect("a stall");
         assert!(from < 17_000.0 && to > 21_000.0 && to < 30_000.0, "{from} to {to}");
+    }
+
+    #[test]
+    fn a_story_that_begins_with_its_wait_opens_on_a_part_of_that() {
+        let stall = Stall { from_us: 0.0, to_us: 100_000.0, server: "server1".into(), others: 0, cause: None };
+        let story = Story { length_us: 110_000.0, stalls: vec![stall], ..Story::default() };
+        assert_eq!(story.cause(), Some([0.0, 1_200.0]));
     }
 
     #[test]
