@@ -22,4 +22,8 @@ bars=$PWD/target/web-bars
 rm -rf "$bars"
 cargo run --quiet --locked --package fanin-cli -- reproduce aqm --figure H-r --quick --no-cache --out "$bars" >/dev/null ||
   [ -f "$bars/report.html" ]
-FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+wide=$PWD/target/web-wide
+rm -rf "$wide"
+cargo run --quiet --locked --package fanin-cli -- compare scenarios/two-racks.toml --schemes newreno,dctcp --fan-in 64 --seeds 1 \
+  --set "switch.buffer=1023 KiB" --set "workload.duration=300 ms" --no-cache --out "$wide" >/dev/null
+FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

@@ -1,7 +1,7 @@
 // Distributions of query and flow times at one fan-in.
 
 import uPlot from "uplot";
-import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip } from "./chart";
+import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./chart";
 import { type Curve, fanIns, type Report } from "./data";
 import { choice, el, section } from "./dom";
 import { three, tick, time } from "./format";
@@ -80,7 +80,7 @@ function curves(report: Report, schemes: Schemes, fanIn: number, which: "qct" | 
     scales: { x: { time: false, distr: 3, log: 10, range: () => [low, high] }, y: { range: () => [0, 104] } },
     axes: [
       axis({ label: "completion time", size: 34, splits: () => logTicks(low, high), filter: (_, s) => s, values: (_, s) => s.map(tick) }),
-      axis({ size: LEFT - 18, label: "share, %" }),
+      axis({ size: wide(LEFT - 18), label: "share, %" }),
     ],
     series,
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },

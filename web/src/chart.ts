@@ -60,8 +60,21 @@ export function axis(more: uPlot.Axis): uPlot.Axis {
   return { stroke: faint, font: FONT, labelFont: FONT, labelSize: 18, grid: line, ticks: { ...line, size: 4 }, ...more };
 }
 
-/** Width of the axis on the left: the same everywhere, so that charts with one time axis stand under each other. */
+/** The least width of an axis on the left. */
 export const LEFT = 58;
+
+/** The width of an axis whose labels all have room, and not under `least`. */
+export function wide(least: number): (u: uPlot, values: string[] | null) => number {
+  return (u, values) => {
+    const { ctx } = u;
+    ctx.save();
+    font(ctx, 1);
+    const labels = (values ?? []).map((value) => ctx.measureText(String(value)).width);
+    ctx.restore();
+    // A tick of 4 and a gap of 5 stand between label and plot; the outer 2 are air.
+    return Math.ceil(Math.max(least, ...labels.map((label) => label + 4 + 5 + 2)));
+  };
+}
 
 /** The text beside the cursor. */
 export function tooltip(hover: Hover): uPlot.Plugin {

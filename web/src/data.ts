@@ -34,6 +34,12 @@ export interface Service {
   qct_ms: Spread;
 }
 
+export interface Latency {
+  class: string;
+  packets: number;
+  ms: Spread;
+}
+
 export interface Tier {
   tier: string;
   ports: number;
@@ -74,6 +80,7 @@ export interface Row {
   slowdown: Slowdown[];
   tiers: Tier[];
   service: Service | null;
+  latency: Latency[];
   qct_ms_over_seeds: { p50: [number, number] | null; p99: [number, number] | null };
 }
 
@@ -123,6 +130,8 @@ export interface Story {
   timeouts: Happenings;
   round_ends_us: number[];
   stalls: Stall[];
+  /** What is shown at first. */
+  opens_us: [number, number];
   says: string;
 }
 

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { bars } from "./bars";
-import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip } from "./chart";
+import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./chart";
 import type { Drawn, PaperChart, PaperFigure, Scorecard } from "./data";
 import { el } from "./dom";
 import { three, time } from "./format";
@@ -134,7 +134,7 @@ function draw(chart: PaperChart, log: boolean, schemes: Schemes) {
       x: chart.steps ? { time: false } : { time: false, range: () => [first - margin, last + margin] },
       y: { ...(logarithmic ? { distr: 3 as const, log: 10 as const } : {}), range: () => [low, high] },
     },
-    axes: [axis({ label: chart.x, size: 34, ...ticks }), axis({ size: LEFT, ...upward })],
+    axes: [axis({ label: chart.x, size: 34, ...ticks }), axis({ size: wide(LEFT), ...upward })],
     series: drawn.series,
     bands: drawn.bands,
     cursor: { drag: { x: chart.steps, y: false, dist: 5 }, y: false, points: chart.steps ? { show: false } : { size: 9 } },

@@ -30,6 +30,30 @@ export function bytes(value: number): string {
   return `${three(value / 1e6)} MB`;
 }
 
+/** Sizes in the units that a setting was written in: KiB and MiB where it was, else KB and MB. */
+export interface Sizes {
+  /** A size with its unit. */
+  show: (value: number) => string;
+  /** What an axis may rise by, so that its labels are round, up to `most`. */
+  steps: number[];
+  /** Labels of an axis up to `most`, all in one unit. */
+  label: (value: number) => string;
+}
+
+export function sizesAs(setting: string, most: number): Sizes {
+  const [base, names] = setting.endsWith("iB") ? [1024, ["B", "KiB", "MiB", "GiB"]] : [1000, ["B", "KB", "MB", "GB"]];
+  const power = (value: number) => Math.min(3, Math.max(0, Math.floor(Math.log(Math.max(value, 1)) / Math.log(base) + 1e-9)));
+  const show = (value: number) => {
+    const unit = power(value);
+    const scaled = value / base ** unit;
+    return `${Number.isInteger(scaled) ? scaled : three(scaled)} ${names[unit]}`;
+  };
+  const unit = power(most);
+  const steps = [0, 1, 2, 3].flatMap((n) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((step) => step * base ** n));
+  const label = (value: number) => (value === 0 ? "0" : `${Number((value / base ** unit).toPrecision(3))} ${names[unit]}`);
+  return { show, steps, label };
+}
+
 /** A mean count. */
 export function count(value: number): string {
   if (value === 0) return "0";

@@ -1,10 +1,10 @@
 // Ports over time: a row a port under its tier, a column a part of the run, coloured by its queue.
 
 import type uPlot from "uplot";
-import { axis, Chart, drawing, font, type Hover, tooltip } from "./chart";
+import { axis, Chart, drawing, font, type Hover, tooltip, wide } from "./chart";
 import type { Heat, HeatRow, Report, Row, Tier } from "./data";
 import { choice, el, section } from "./dom";
-import { bytes, count, three, tick, time } from "./format";
+import { bytes, count, sizesAs, three, tick, time } from "./format";
 import { type Schemes, swatch } from "./schemes";
 import { type Column, figures, sortable } from "./sortable";
 import { colours } from "./theme";
@@ -76,7 +76,8 @@ function says(heat: Heat): string {
     const queue = max_bytes.reduce((a, b) => Math.max(a, b), 0);
     if (queue >= (longest.get(tier)?.queue ?? 0)) longest.set(tier, { port, queue, at: max_bytes.indexOf(queue) });
   }
-  const words = [...longest].map(([tier, { port, queue, at }]) => `${tier}: ${bytes(queue)} at ${port} about ${time(at * heat.span_ms)}`);
+  const { show } = sizesAs(heat.buffer, heat.buffer_bytes);
+  const words = [...longest].map(([tier, { port, queue, at }]) => `${tier}: ${show(queue)} at ${port} about ${time(at * heat.span_ms)}`);
   return `Queues of ${heat.ports.length} ports over time under ${heat.scheme}. Longest, by tier: ${words.join("; ")}. The table below has every tier.`;
 }
 
@@ -93,7 +94,8 @@ function map(heat: Heat, queue: () => Queue): Chart {
 function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
   const { span_ms, buffer_bytes } = heat;
   const parts = heat.ports[0]?.mean_bytes.length ?? 0;
-  const of = (value: number) => `${bytes(value)}, ${three((100 * value) / buffer_bytes)} % of the buffer`;
+  const { show } = sizesAs(heat.buffer, buffer_bytes);
+  const of = (value: number) => `${show(value)}, ${three((100 * value) / buffer_bytes)} % of the buffer`;
   const colour = (value: number) => colours().heat[step(value, heat)] ?? "transparent";
   const hover: Hover = (u) => {
     const row = rows[Math.floor(u.posToVal(u.cursor.top ?? -1, "y"))];
@@ -128,14 +130,13 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
   });
   const ports = rows.flatMap((row, i) => (typeof row === "string" ? [] : [i + 0.5]));
   const name = (place: number) => (rows[place - 0.5] as HeatRow).port;
-  const widest = heat.ports.reduce((most, { port }) => Math.max(most, port.length), 0);
   const options: Omit<uPlot.Options, "width" | "height"> = {
     legend: { show: false },
     padding: [8, 14, 0, 0],
     scales: { x: { time: false }, y: { dir: -1, range: () => [0, rows.length] } },
     axes: [
       axis({ size: 34, label: "time", values: (_, splits) => splits.map(tick) }),
-      axis({ size: Math.min(7 * widest + 12, 150), grid: { show: false }, splits: () => ports, values: (_, splits) => splits.map(name) }),
+      axis({ size: wide(0), grid: { show: false }, splits: () => ports, values: (_, splits) => splits.map(name) }),
     ],
     series: [{}, { width: 0, points: { show: false } }],
     cursor: { drag: { x: true, y: false, dist: 5 }, y: false, points: { show: false } },

@@ -5,6 +5,7 @@ import { type Report, read } from "./data";
 import { el } from "./dom";
 import { figures } from "./figure";
 import { heats } from "./heat";
+import { latency } from "./latency";
 import { phases } from "./phases";
 import { Schemes } from "./schemes";
 import { service } from "./service";
@@ -21,7 +22,7 @@ function comparison(report: Report): void {
   const inside = [...stories(report, schemes), ...phases(report, schemes), ...heats(report, schemes)];
   // Long flows have no times that could be distributed.
   const timed = report.cdfs.some((cdf) => cdf.qct.ms.length + cdf.fct.ms.length > 0);
-  const parts = [...(timed ? [distributions(report, schemes)] : []), ...slowdown(report, schemes), ...service(report, schemes), ...inside, table(report, schemes)];
+  const parts = [...(timed ? [distributions(report, schemes)] : []), ...slowdown(report, schemes), ...service(report, schemes), ...latency(report, schemes), ...inside, table(report, schemes)];
   if (report.many_to_one) parts.unshift(sweep(report, schemes));
   charts?.replaceChildren(...parts);
   charts?.before(bar);

@@ -1,10 +1,10 @@
 // What happened inside one run: queue, windows and events over one time axis.
 
 import uPlot from "uplot";
-import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, reference, tooltip, upright } from "./chart";
+import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, reference, tooltip, upright, wide } from "./chart";
 import type { Happenings, Report, Series, Story } from "./data";
 import { el, section } from "./dom";
-import { bytes, three, time } from "./format";
+import { sizesAs, three, time } from "./format";
 import { type Schemes, swatch } from "./schemes";
 import { colours } from "./theme";
 
@@ -12,7 +12,7 @@ import { colours } from "./theme";
 export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.stories.length === 0) return [];
   const guide =
-    "One run of each scheme, watched: where it collapses or sags, else at the largest fan-in. Drag over a chart to zoom, double-click to see it whole.";
+    "One run of each scheme, watched: where it collapses or sags, else at the largest fan-in. It opens on what led to the longest wait, where there is one. Drag over a chart to zoom, double-click to see it whole.";
   const articles = report.stories.map((story) => article(story, schemes));
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }
@@ -47,11 +47,13 @@ class Panels {
   private readonly cursor: uPlot.SyncPubSub;
   /** What is zoomed to, so that charts made anew show it too. */
   private view: [number, number];
+  /** The width of all three axes on the left, so that the charts stand under each other. */
+  private left = LEFT;
 
   constructor(private readonly story: Story) {
     const where = `${story.scheme} with ${story.fan_in} senders`;
     this.cursor = uPlot.sync(where);
-    this.view = [0, ms(story.length_us)];
+    this.view = [ms(story.opens_us[0]), ms(story.opens_us[1])];
     this.queue = new Chart(`Queue at the client's port, ${where}. ${story.says}`, 170, () => this.queueChart());
     this.windows = new Chart(
       `Congestion windows of ${story.windows.map((w) => w.server).join(", ")}, ${where}.`,
@@ -64,12 +66,12 @@ class Panels {
 
   /** Buttons that zoom, for who has no mouse. */
   zooms(): HTMLElement {
-    const { length_us, stalls } = this.story;
+    const { length_us, stalls, opens_us } = this.story;
     const longest = [...stalls].sort((a, b) => b.to_us - b.from_us - (a.to_us - a.from_us))[0];
     const views: [string, number, number][] = [["whole", 0, length_us]];
     if (longest) {
       const margin = (length_us - (longest.to_us - longest.from_us)) * 0.04;
-      views.push(["before the wait", 0, longest.from_us + margin], ["after the wait", longest.to_us - margin, length_us]);
+      views.push(["before the wait", ...opens_us], ["after the wait", longest.to_us - margin, length_us]);
     }
     const buttons = views.map(([label, from, to]) => {
       const button = el("button", { type: "button" }, label);
@@ -94,6 +96,16 @@ class Panels {
     });
     return el("div", { class: "legend", role: "group", "aria-label": "Servers shown" }, ...buttons);
   }
+
+  /** The width that all labels of all three charts have room in: a wider label moves the others along. */
+  private readonly size = (u: uPlot, values: string[] | null): number => {
+    const needed = wide(this.left)(u, values);
+    if (needed > this.left) {
+      this.left = needed;
+      queueMicrotask(() => [this.queue, this.windows, this.events].filter((chart) => chart.u !== u).forEach((chart) => chart.draw()));
+    }
+    return this.left;
+  };
 
   private zoom(min: number, max: number): void {
     this.view = [min, max];
@@ -165,11 +177,12 @@ class Panels {
     const { queue, buffer, buffer_bytes, length_us } = this.story;
     const { series, faint } = colours();
     const [colour = faint] = series;
-    const most = Math.max(buffer_bytes, ...queue.bytes);
+    const most = queue.bytes.reduce((a, b) => Math.max(a, b), buffer_bytes);
+    const sizes = sizesAs(buffer, most);
     const hover: Hover = (u) => {
       const x = u.posToVal(u.cursor.left ?? 0, "x");
       const value = queue.bytes[at(queue.us, x * 1e3)] ?? 0;
-      return { title: moment(x), lines: [{ name: "queue", value: bytes(value), colour }] };
+      return { title: moment(x), lines: [{ name: "queue", value: sizes.show(value), colour }] };
     };
     const base = this.common(hover, false);
     const limit = reference(buffer_bytes, `buffer, ${buffer}`);
@@ -179,7 +192,7 @@ class Panels {
       scales: { ...base.scales, y: { range: () => [0, most * 1.2] as [number, number] } },
       axes: [
         ...(base.axes ?? []),
-        axis({ size: LEFT, values: (_, splits) => splits.map((v) => (v === 0 ? "0" : `${Number((v / 1e3).toPrecision(3))} KB`)) }),
+        axis({ size: this.size, incrs: sizes.steps, values: (_, splits) => splits.map(sizes.label) }),
       ],
       series: [{}, stepped(colour, 1.25, `${colour}33`)],
       plugins: [...(base.plugins ?? []), limit, labels],
@@ -206,7 +219,7 @@ class Panels {
     const options = {
       ...base,
       scales: { ...base.scales, y: { range: (_: uPlot, __: number, max: number) => [0, Math.max(4, max * 1.08)] as [number, number] } },
-      axes: [...(base.axes ?? []), axis({ size: LEFT })],
+      axes: [...(base.axes ?? []), axis({ size: this.size })],
       series: [{}, ...windows.map(({ server }, i) => ({ ...stepped(colour(i), 1.5), show: !this.hidden.has(server) }))],
     };
     const tables = windows.map(({ cwnd }) => framed([cwnd.us, packets(cwnd)], length_us));
@@ -248,7 +261,7 @@ class Panels {
       scales: { ...base.scales, y: { range: () => [0, 3] as [number, number] } },
       axes: [
         ...(base.axes ?? []),
-        axis({ size: LEFT, splits: () => [0.5, 1.5, 2.5], values: (_, splits) => splits.map((v) => names.find((l) => l.y === v)?.name ?? "") }),
+        axis({ size: this.size, splits: () => [0.5, 1.5, 2.5], values: (_, splits) => splits.map((v) => names.find((l) => l.y === v)?.name ?? "") }),
       ],
       series: [{}, { width: 0, points: { show: false } }],
       plugins: [...(base.plugins ?? []), marks],

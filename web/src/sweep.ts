@@ -1,7 +1,7 @@
 // Goodput and query time against fan-in.
 
 import uPlot from "uplot";
-import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip } from "./chart";
+import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip, wide } from "./chart";
 import { bound, fanIns, type Report, type Row } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
@@ -58,7 +58,7 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
   const chart = new Chart(says, 300, () =>
     curves(report, schemes, pick, show, {
       scale: { distr: 3, log: 10, range: () => (all.length === 0 ? [1, 10] : [low, high]) },
-      axis: { size: LEFT, splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(tick) },
+      axis: { size: wide(LEFT), splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(tick) },
       plugins: [],
     }),
   );
@@ -109,7 +109,7 @@ function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) =
     },
     axes: [
       axis({ label: "senders", size: 34, splits: (u) => apart(u, x), filter: (_, splits) => splits, values: (_, splits) => splits.map(String) }),
-      axis({ size: LEFT - 10, ...y.axis }),
+      axis({ size: wide(LEFT - 10), ...y.axis }),
     ],
     series,
     bands,

@@ -37,6 +37,7 @@ function named(variable) {
 async function show(browser, path, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1120, height: 900 }, ...options });
   const page = await context.newPage();
+  await page.addInitScript(noteLabels);
   const heard = { errors: [], requests: [] };
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && heard.errors.push(message.text()));
   page.on("pageerror", (error) => heard.errors.push(error.message));
@@ -44,6 +45,29 @@ async function show(browser, path, options = {}) {
   await page.goto(pathToFileURL(path).href);
   await page.locator(".chart canvas, table.bars").first().waitFor();
   return { page, heard };
+}
+
+/** In the page, before its own code: notes every text that is drawn on a canvas, and those that reach over its edges. */
+function noteLabels() {
+  globalThis.labels = { drawn: [], cut: [] };
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
+    const { a, b, e } = this.getTransform();
+    const width = this.measureText(text).width * a;
+    const left = e + a * x - width * ({ right: 1, end: 1, center: 0.5 }[this.textAlign] ?? 0);
+    globalThis.labels.drawn.push(text);
+    // What stands upright is an axis's name, in the middle of it.
+    if (b === 0 && (left < -0.5 || left + width > this.canvas.width + 0.5)) globalThis.labels.cut.push(text);
+    return draw.call(this, text, x, ...rest);
+  };
+}
+
+/** The texts on the page's charts as they were drawn last, and those that are cut off: all charts are drawn anew. */
+export async function labels(page) {
+  await page.evaluate(() => (globalThis.labels = { drawn: [], cut: [] }));
+  await page.locator(".theme").first().click();
+  await page.waitForTimeout(300);
+  return page.evaluate(() => globalThis.labels);
 }
 
 /** The middle of an element, once it is in view. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { describePage, hovered, middle, seriousFindings } from "./browser.mjs";
+import { describePage, hovered, labels, middle, seriousFindings } from "./browser.mjs";
 
 describePage("the report of a cluster whose ports are measured", "FANIN_CLUSTER", (opened, report) => {
   const part = (page, id) => page.locator("section", { has: page.locator(`#${id}`) });
@@ -43,6 +43,20 @@ describePage("the report of a cluster whose ports are measured", "FANIN_CLUSTER"
     const rows = await part(page, "service").locator("tbody tr").allInnerTexts();
     assert.equal(rows.length, 2);
     for (const row of rows) assert.match(row, /40\s+\d+\s+\d+(\s+[\d.]+ m?s){4}$/);
+  });
+
+  it("has the latency of packets, a row a scheme and class", async (t) => {
+    const { page } = await opened(t);
+    const rows = await part(page, "latency").locator("tbody tr").allInnerTexts();
+    assert.ok(rows.length >= 4 && rows.length % 2 === 0, `${rows.length} rows`);
+    for (const row of rows) assert.match(row, /[a-z-]+\s+40\s+[\d.]+k?M?(\s+[\d.]+ ([µm]?s)){5}$/);
+  });
+
+  it("cuts off no name of a port", async (t) => {
+    const { page } = await opened(t);
+    const { drawn, cut } = await labels(page);
+    assert.ok(drawn.some((text) => text.includes(">")));
+    assert.deepEqual(cut, []);
   });
 
   it("says port, time and queue where the mouse is", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { it } from "node:test";
 import { pathToFileURL } from "node:url";
-import { describePage, hovered, middle, seriousFindings } from "./browser.mjs";
+import { describePage, hovered, labels, middle, seriousFindings } from "./browser.mjs";
 
 describePage("the report", "FANIN_REPORT", (opened, report) => {
   const moment = (tip) => Number.parseFloat(tip);
@@ -37,6 +37,7 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
 
   it("zooms all charts of a story by dragging and resets them by a double click", async (t) => {
     const { page } = await opened(t);
+    await page.locator("article").first().getByRole("button", { name: "whole" }).click();
     const [queue, windows] = [page.locator("article .u-over").nth(0), page.locator("article .u-over").nth(1)];
     const whole = moment(await hovered(page, windows));
     const box = await middle(queue);
@@ -54,6 +55,7 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
     const { page } = await opened(t);
     const story = page.locator("article", { has: page.getByRole("button", { name: "before the wait" }) }).first();
     const windows = story.locator(".u-over").nth(1);
+    await story.getByRole("button", { name: "whole" }).press("Enter");
     const whole = moment(await hovered(page, windows));
     await story.getByRole("button", { name: "before the wait" }).press("Enter");
     assert.ok(moment(await hovered(page, windows)) < whole * 0.9);
@@ -61,10 +63,33 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
     assert.ok(Math.abs(moment(await hovered(page, windows)) - whole) < whole / 50);
   });
 
+  it("opens a story with a wait on the drops that led to it, and shows all of it by a double click", async (t) => {
+    const { page } = await opened(t);
+    const article = page.locator("article", { has: page.getByRole("button", { name: "before the wait" }) }).first();
+    const windows = article.locator(".u-over").nth(1);
+    const told = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).stories.find((story) => story.stalls.length > 0));
+    const [from, to] = told.opens_us;
+    assert.ok(told.drops.us.some((us) => us >= from && us <= to) && to - from < told.length_us / 4, `${from} to ${to} of ${told.length_us}`);
+    assert.ok(told.stalls.some((stall) => stall.from_us > from && stall.from_us < to));
+    const middleOf = (from, to) => (from + to) / 2e3;
+    assert.ok(Math.abs(moment(await hovered(page, windows)) - middleOf(from, to)) < middleOf(0, told.length_us) / 50);
+    await windows.dblclick();
+    assert.ok(Math.abs(moment(await hovered(page, windows)) - middleOf(0, told.length_us)) < middleOf(0, told.length_us) / 50);
+  });
+
+  for (const width of [1120, 390]) {
+    it(`cuts off no label of its charts at a width of ${width} pixels`, async (t) => {
+      const { page } = await opened(t, { viewport: { width, height: 900 } });
+      const { drawn, cut } = await labels(page);
+      assert.ok(drawn.length > 40);
+      assert.deepEqual(cut, []);
+    });
+  }
+
   it("keeps the zoom when colours change", async (t) => {
     const { page } = await opened(t);
     const story = page.locator("article", { has: page.getByRole("button", { name: "before the wait" }) }).first();
-    await story.getByRole("button", { name: "before the wait" }).click();
+    await story.getByRole("button", { name: "after the wait" }).click();
     const before = moment(await hovered(page, story.locator(".u-over").nth(1)));
     await page.locator(".theme").click();
     assert.ok(Math.abs(moment(await hovered(page, story.locator(".u-over").nth(1))) - before) < before / 20);

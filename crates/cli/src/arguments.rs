@@ -53,7 +53,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  fanin cache\n  fanin cache prune --all")]
     Cache(CacheArguments),
     /// Print a commented scenario to start from
-    #[command(after_help = "Example:\n  fanin new star > my.toml")]
+    #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin new leaf-spine > racks.toml")]
     New(NewArguments),
     /// Print what completes fanin's commands and options in a shell
     #[command(after_help = "Example:\n  fanin completions bash > ~/.local/share/bash-completion/completions/fanin\n  \
@@ -250,7 +250,7 @@ pub struct ExplainArguments {
 
 #[derive(Args)]
 pub struct NewArguments {
-    /// The fabric
+    /// The fabric: star, leaf-spine, fat-tree or edges
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
 }

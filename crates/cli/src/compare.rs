@@ -4,7 +4,7 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::{Beside, summarise};
+use fanin_lab::{Beside, Summary, summarise};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
@@ -20,11 +20,13 @@ use crate::verdict::verdicts;
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let loaded =
         load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes(arguments)?)?;
+    loaded.warn();
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let wishes = fanin_lab::Wishes { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs, cached: !arguments.common.no_cache };
     let (specs, outcome) = simulate(&loaded.contenders, wishes, means)?;
     let summary = summarise(&loaded.name, &loaded.contenders, wishes, (&specs, &outcome));
+    let summary = Summary { warnings: loaded.warnings, ..summary };
     if let Some(out) = loaded.out {
         let title = loaded.title.as_deref();
         let report = tell(title, &loaded.contenders, &loaded.manifest, &summary, (&specs, &outcome))?;
@@ -44,7 +46,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         parts.push(slowdown(&summary, width));
         parts.push(background(&loaded.contenders, &summary, width));
         parts.push(service(&summary, width));
-        parts.push(latency(&specs, &outcome.runs, width));
+        parts.push(latency(&summary, width));
         parts.push(tiers(&summary, width));
         parts.push(verdicts(&loaded.contenders, &summary, width));
         parts.retain(|part| !part.is_empty());

@@ -1,6 +1,6 @@
 //! A scenario from its file and the command's arguments.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use fanin_lab::input::{self, NAMED_MAX, SCENARIO_MAX};
@@ -8,6 +8,7 @@ use fanin_lab::{Manifest, Out};
 use fanin_spec::{Contender, Scenario};
 
 use crate::failure::Failure;
+use crate::figures::{BOLD, clean};
 use crate::stop::listen;
 
 /// A scenario ready to be run.
@@ -22,6 +23,8 @@ pub struct Loaded {
     pub out: Option<Out>,
     /// What the results' folder says of the command.
     pub manifest: Manifest,
+    /// What was set and has no effect, or not the one that was meant.
+    pub warnings: Vec<String>,
 }
 
 /// What a command asks of the scenario besides `--set`.
@@ -48,8 +51,20 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     let folder = Path::new(path).parent().unwrap_or(Path::new(""));
     let contenders = scenario.contenders_with(&|file| named_file(folder, file))?;
     listen()?;
+    let warnings: Vec<String> = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
     let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
-    Ok(Loaded { name: scenario.name, title: scenario.title, contenders, out, manifest: manifest(text) })
+    let (name, title, manifest) = (scenario.name, scenario.title, manifest(text));
+    Ok(Loaded { name, title, contenders, out, manifest, warnings })
+}
+
+impl Loaded {
+    /// Tells the warnings: once nothing is refused any more.
+    pub fn warn(&self) {
+        for warning in &self.warnings {
+            // Where it cannot be told, the results are none the worse.
+            let _ = writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#} {}", clean(warning));
+        }
+    }
 }
 
 /// What results say of this command.

@@ -26,6 +26,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut loaded = load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes)?;
     one_point(&loaded)?;
     let watch = arguments.samples.map(|step| watch(step, &arguments.server, &loaded.contenders)).transpose()?;
+    loaded.warn();
     let (beside, (specs, outcome)) = match watch {
         Some(watch) => (Beside::Series, simulate_watched(&loaded.contenders, watch)?),
         None => {
@@ -43,6 +44,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             object["schema"] = summary.schema.into();
             object["scenario"] = summary.scenario.into();
             object["hash"] = summary.hash.into();
+            object["warnings"] = json!(loaded.warnings);
             object["slowdown"] = json!(summary.rows.first().map(|row| &row.slowdown));
             object["engine"] = json!(summary.engine);
             say(&format!("{object}\n"))?;

@@ -17,6 +17,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         schema: 1,
         scenario: "sample.toml".into(),
         hash: Scenario::hash(&contenders),
+        warnings: Vec::new(),
         rows: rows.collect(),
         onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
         searched: false,
@@ -53,5 +54,6 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         tiers: Vec::new(),
         service: None,
         background: None,
+        latency: Vec::new(),
     }
 }

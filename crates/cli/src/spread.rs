@@ -1,7 +1,7 @@
 //! Flows between any two hosts: what they were given, and their slowdown by size.
 
-use fanin_lab::{Done, Slowdown, Summary, SummaryRow, Tier};
-use fanin_spec::{Contender, LatencyRow, RunSpec, TIERS};
+use fanin_lab::{Latency, Slowdown, Summary, SummaryRow, Tier};
+use fanin_spec::{Contender, TIERS};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, three, time, wrap};
@@ -67,43 +67,18 @@ fn title(word: &str, says: &str, width: usize) -> String {
 }
 
 /// Latency of data packets by class, where it was measured: a line a class and scheme, so that schemes stand under each
-/// other. Means are over all packets of all seeds; percentiles are means over seeds.
-pub fn latency(specs: &[RunSpec], runs: &[Option<Done>], width: usize) -> String {
-    let mut classes: Vec<(&str, u32, &str)> = Vec::new();
-    let mut rows: Vec<(usize, &LatencyRow)> = Vec::new();
-    for (spec, done) in specs.iter().zip(runs) {
-        for row in done.iter().flat_map(|done| &done.tables.latency).filter(|row| row.what == "data") {
-            let key = (row.class.as_str(), spec.fan_in, spec.label.as_str());
-            let place = classes.iter().position(|known| *known == key).unwrap_or_else(|| {
-                classes.push(key);
-                classes.len() - 1
-            });
-            rows.push((place, row));
-        }
-    }
-    let mut order: Vec<usize> = (0..classes.len()).collect();
-    order.sort_by_key(|&place| (classes[place].0, classes[place].1));
-    let line = |&place: &usize| {
-        let (class, fan_in, label) = classes[place];
-        let own: Vec<&LatencyRow> = rows.iter().filter(|(of, _)| *of == place).map(|(_, row)| *row).collect();
-        let packets: u64 = own.iter().map(|row| row.packets).sum();
-        let sum: f64 = own.iter().map(|row| row.packets as f64 * row.mean_ps as f64).sum();
-        let over_seeds = |pick: fn(&LatencyRow) -> u64| {
-            time(own.iter().map(|row| pick(row) as f64).sum::<f64>() / own.len() as f64 / 1e9)
-        };
-        let mean = time(sum / packets.max(1) as f64 / 1e9);
-        let seeds = own.len() as f64;
-        vec![
-            class.to_string(),
-            (fan_in + 1).to_string(),
-            clean(label),
-            count(packets as f64 / seeds),
-            mean,
-            over_seeds(|row| row.p50_ps),
-            over_seeds(|row| row.p99_ps),
-        ]
+/// other.
+pub fn latency(summary: &Summary, width: usize) -> String {
+    let mut found: Vec<(&SummaryRow, &Latency)> =
+        summary.rows.iter().flat_map(|row| row.latency.iter().map(move |latency| (row, latency))).collect();
+    // Under one class, schemes keep their order.
+    found.sort_by(|(row, one), (under, other)| (&one.class, row.point.fan_in).cmp(&(&other.class, under.point.fan_in)));
+    let line = |&(row, Latency { class, packets, ms }): &(&SummaryRow, &Latency)| {
+        let mut cells = vec![class.clone(), (row.point.fan_in + 1).to_string(), clean(&row.scheme), count(*packets)];
+        cells.extend([ms.mean, ms.p50, ms.p99].map(|ms| ms.map_or("none".into(), time)));
+        cells
     };
-    let lines: Vec<_> = order.iter().map(line).collect();
+    let lines: Vec<_> = found.iter().map(line).collect();
     if lines.is_empty() {
         return String::new();
     }
@@ -235,10 +210,7 @@ fn block(rows: &[&SummaryRow]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use fanin_lab::Background;
-    use fanin_spec::RunTables;
+    use fanin_lab::{Background, Spread};
 
     use super::*;
     use crate::sample::comparison;
@@ -270,37 +242,21 @@ mod tests {
 
     #[test]
     fn latencies_stand_by_class_with_schemes_under_each_other() {
-        let row = |class: &str, what: &str, packets, mean_ps| LatencyRow {
-            class: class.into(),
-            what: what.into(),
-            packets,
-            mean_ps,
-            p50_ps: mean_ps,
-            p99_ps: 2 * mean_ps,
-            ..LatencyRow::default()
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(3, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        assert_eq!(latency(&summary, 100), "");
+        let of = |class: &str, packets, mean| {
+            let ms = Spread { mean: Some(mean), p50: Some(mean), p99: Some(2.0 * mean), ..Spread::default() };
+            Latency { class: class.into(), packets, ms }
         };
-        let (contenders, _) = comparison(&[("newreno", None, &[]), ("dctcp", None, &[])]);
-        let mut runs = Vec::new();
-        let mut specs = Vec::new();
-        for (contender, mean) in contenders.iter().zip([1_000_000, 3_000_000]) {
-            for seed in 1..=2 {
-                let contender = contender.clone();
-                let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
-                specs.push(RunSpec { label, scheme, settings, fan_in: 3, seed });
-                let latency = vec![
-                    row("fetch", "data", 10, mean * seed),
-                    row("beside", "data", 5, mean),
-                    row("fetch", "ack", 9, 7),
-                ];
-                let tables = RunTables { latency, ..RunTables::default() };
-                runs.push(Some(Done { tables, cpu: Duration::ZERO }));
-            }
+        for (row, mean) in summary.rows.iter_mut().zip([0.0015, 0.003]) {
+            row.latency = vec![of("beside", 5.0, mean), of("fetch", 10.0, mean)];
         }
-        let plain = anstream::adapter::strip_str(&latency(&specs, &runs, 100)).to_string();
+        let plain = anstream::adapter::strip_str(&latency(&summary, 100)).to_string();
         let cells: Vec<Vec<&str>> = plain.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
+        assert_eq!(cells[1][..4], ["beside", "4", "dctcp", "5.0"]);
         assert_eq!(cells[2], ["fetch", "4", "newreno", "10", "1.50", "us", "1.50", "us", "3.00", "us"]);
-        assert_eq!(latency(&[], &[], 100), "");
     }
 
     #[test]

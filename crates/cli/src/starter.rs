@@ -1,69 +1,111 @@
-//! `fanin new`: a commented scenario to start from, written from the settings' own documentation.
+//! `fanin new`: a commented scenario to start from: a fabric, and only the keys that it needs.
 
-use fanin_spec::{KeyDoc, Settings};
+use fanin_spec::{FabricKind, Settings};
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
-use crate::figures::wrap;
 use crate::list::FABRICS;
 use crate::say;
 
-/// Keys that the starter sets; the others stand there commented out, with their defaults.
-const LIVE: [&str; 9] = [
-    "link.rate",
-    "link.delay",
-    "switch.buffer",
-    "tcp.rto_min",
-    "workload.kind",
-    "workload.fragment",
-    "workload.duration",
-    "sweep.fan_in",
-    "run.seeds",
+/// What every starter says, in the order of the sections.
+const CLUSTER: [(&str, &str); 13] = [
+    ("link.rate", "\"10 Gbit/s\""),
+    ("link.delay", "\"5 us\""),
+    ("switch.buffer", "\"256 KiB\""),
+    ("host.service_time", "\"20 us\""),
+    ("host.service_jitter", "\"50 us\""),
+    ("tcp.rto_min", "\"200 ms\""),
+    ("tcp.delayed_ack", "2"),
+    ("workload.kind", "\"barrier\""),
+    ("workload.fragment", "\"64 KiB\""),
+    ("workload.duration", "\"1 s\""),
+    ("sweep.fan_in", "[2, 4, 8, 16, 32, 48]"),
+    ("run.seeds", "3"),
+    ("ecn_threshold.k", "\"65 packets\""),
 ];
 
-const HEAD: &str = "\
-# A scenario for fanin: one switch, each host on a link of its own.
+/// What a fabric's starter says beside that: 64 hosts, but for the star, which grows with the fan-in, and the fat tree's 128.
+fn fabric(kind: FabricKind) -> &'static [(&'static str, &'static str)] {
+    match kind {
+        FabricKind::Star => &[("fabric.kind", "\"star\"")],
+        FabricKind::LeafSpine => &[
+            ("fabric.kind", "\"leaf-spine\""),
+            ("fabric.racks", "4"),
+            ("fabric.hosts_per_rack", "16"),
+            ("fabric.spines", "2"),
+            ("fabric.oversubscription", "2"),
+            ("fabric.placement", "\"spread\""),
+        ],
+        FabricKind::FatTree => {
+            &[("fabric.kind", "\"fat-tree\""), ("fabric.arity", "8"), ("fabric.placement", "\"spread\"")]
+        }
+        FabricKind::Edges => &[
+            ("fabric.kind", "\"edges\""),
+            (
+                "fabric.edges",
+                "[\n    \"client tor1\", \"server1..15 tor1\", \"server16..63 tor2\",\n    \
+                 \"tor1 core 40 Gbit/s\", \"tor2 core 40 Gbit/s 10 us\",\n]",
+            ),
+        ],
+    }
+}
+
+/// Prints the scenario.
+pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
+    let Some((kind, _)) = FabricKind::all().into_iter().find(|(kind, _)| kind.word() == arguments.fabric) else {
+        let known = FABRICS.map(|(name, _)| name).join(", ");
+        return Err(Failure::Input(format!("unknown fabric `{}`; right would be {known}", arguments.fabric)));
+    };
+    say(&scenario(kind))
+}
+
+fn scenario(kind: FabricKind) -> String {
+    let says = FABRICS.iter().find(|(name, _)| *name == kind.word()).map_or("", |(_, says)| says);
+    let mut text = format!(
+        "\
+# A scenario for fanin: {says}.
 #
 #   fanin compare my.toml
 #   fanin compare my.toml --fan-in 8,16,24 --set switch.buffer=\"128 KiB\"
 #
-# A key behind a # shows its default: take the # away and change the value.
+# Here stands what a cluster like this one has to say; every other key has a default: `fanin explain scenario`.
 
 title = \"My cluster\"
 
-# Names of `fanin list`. To compare settings, give a scheme a label and keys of its own:
-#   schemes = [\"newreno\", { label = \"newreno-1ms\", scheme = \"newreno\", rto_min = \"1 ms\" }]
-schemes = [\"newreno\", \"dctcp\", \"newreno+gss\", \"newreno+m21\"]
-";
-
-/// Prints the scenario.
-pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
-    let names: Vec<&str> = FABRICS.iter().map(|(name, _)| *name).collect();
-    if !names.contains(&arguments.fabric.as_str()) {
-        let known = names.join(", ");
-        return Err(Failure::Input(format!("unknown fabric `{}`; right would be {known}", arguments.fabric)));
-    }
-    say(&scenario())
-}
-
-fn scenario() -> String {
+# Names of `fanin list`. To compare settings, give a scheme a label and keys of its own, such as
+#   {{ label = \"cubic-5ms\", scheme = \"cubic\", rto_min = \"5 ms\", delayed_ack = 1 }}
+schemes = [\"cubic\", \"dctcp\"]
+"
+    );
+    let live = || CLUSTER.iter().chain(fabric(kind));
     let docs = Settings::default().docs();
-    let mut text = HEAD.to_string();
     for (section, says) in Settings::sections() {
-        text += &format!("\n# {says}\n[{section}]\n");
-        for doc in &docs {
-            if let Some((_, key)) = doc.path.split_once('.').filter(|(s, _)| *s == section) {
-                text += &entry(doc, key);
-            }
+        let lines: String = docs
+            .iter()
+            .filter_map(|doc| {
+                let key = doc.path.strip_prefix(section)?.strip_prefix('.')?;
+                let (_, value) = live().find(|(path, _)| *path == doc.path)?;
+                Some(format!("# {}\n{key} = {value}\n", in_a_line(&doc.doc)))
+            })
+            .collect();
+        if !lines.is_empty() {
+            text += &format!("\n# {}\n[{section}]\n{lines}", in_a_line(says));
         }
     }
     text
 }
 
-fn entry(doc: &KeyDoc, key: &str) -> String {
-    let says = wrap(&format!("# {}{}", doc.doc, doc.scope()), 100, "#   ");
-    // A barrier read needs a size, which has no default that suits all.
-    let value = if doc.path == "workload.fragment" { "\"256 KiB\"" } else { &doc.default };
-    let hidden = if LIVE.contains(&doc.path.as_str()) { "" } else { "#" };
-    format!("{says}\n#   Right: {}\n{hidden}{key} = {value}\n", doc.form)
+/// The first sentence; of a long one the clauses that a line has room for.
+fn in_a_line(says: &str) -> String {
+    const WIDTH: usize = 110;
+    let sentence = says.split_once(". ").map_or(says, |(first, _)| first).trim_end_matches('.');
+    let mut clauses = sentence.split("; ");
+    let mut line = clauses.next().unwrap_or_default().to_string();
+    for clause in clauses.take_while(|clause| !clause.is_empty()) {
+        if line.len() + clause.len() > WIDTH {
+            break;
+        }
+        line += &format!("; {clause}");
+    }
+    line + "."
 }

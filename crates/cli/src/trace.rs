@@ -44,6 +44,7 @@ pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
         false => unwritten(&arguments.out, error),
     })?;
     draft.publish().map_err(|error| unwritten(&arguments.out, error))?;
+    loaded.warn();
     let shown = clean(&arguments.out.display().to_string());
     let last = caught.last().map_or(String::new(), |c| format!(", to {}", c.time));
     say(&format!("{shown}: {} packets at {}{last}\n", large(count as f64), arguments.at))

@@ -11,7 +11,8 @@ pub(crate) fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
     let s = &contender.settings;
     let fabric = s.workload.kind.many_to_one().then(|| s.network(fan_in).ok()).flatten()?;
     let segment = s.tcp.mss.0 as f64;
-    let header = 40.0 + s.link.framing.0 as f64 + if s.tcp.timestamps { 12.0 } else { 0.0 };
+    let options = if s.tcp.timestamps { 12 } else { 0 };
+    let header = f64::from(s.link.framing.on_wire(s.full_packet().0 as u32 + options)) - segment;
     let rate = fabric.gather_rate(1..=fan_in, 0) * share_of_link(s, fan_in, (segment + header) / segment);
     if s.workload.kind == Kind::Long {
         return Some(rate / 1e6 * segment / (segment + header));

@@ -8,6 +8,7 @@ use fanin_spec::{Contender, FlowKind, FlowRow, Kind, RunSpec, RunTables, Scenari
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::allowed::allowed_mbps;
+use crate::latency::{Latency, latencies};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
 use crate::tiers::{Tier, tiers};
@@ -22,6 +23,8 @@ pub struct Summary {
     pub scenario: String,
     /// The name of the resolved scenario: equal for equal settings.
     pub hash: String,
+    /// What was set and has no effect, or not the one that was meant, with its place; [`summarise`] knows of none.
+    pub warnings: Vec<String>,
     /// By scheme, then fan-in; points without a finished run are left out.
     pub rows: Vec<SummaryRow>,
     /// Each scheme's onset: the least fan-in at which mean goodput is under half of the best at a smaller one, there and
@@ -85,6 +88,8 @@ pub struct SummaryRow {
     pub tiers: Vec<Tier>,
     /// The service beside the workload, where there is one.
     pub service: Option<Service>,
+    /// How long packets took, by class, where the scenario measures it.
+    pub latency: Vec<Latency>,
     /// What else runs beside the workload, and that service, together.
     pub background: Option<Background>,
 }
@@ -249,6 +254,7 @@ pub fn summarise(
         schema: 1,
         scenario: scenario.into(),
         hash: Scenario::hash(contenders),
+        warnings: Vec::new(),
         rows,
         onset: Onsets(onsets),
         searched: wishes.onset,
@@ -295,6 +301,7 @@ fn row(contender: &Contender, fan_in: u32, seeded: &[(u64, &RunTables)]) -> Opti
         slowdown: slowdowns(&runs),
         tiers: tiers(&runs),
         service: service(&runs),
+        latency: latencies(&runs),
         background: background(contender, &runs),
     })
 }

@@ -1,7 +1,8 @@
 //! What no simulation may beat.
 //! Sources: arithmetic; DCTCP's queue: Alizadeh et al., SIGCOMM 2010, section 3.3.
 //! Forms:   T >= N S / C + one way, the end of the last of N answers of S: every byte crosses the bottleneck
-//!          G <= C MSS / (MSS + MHS), goodput of full segments with their headers on a busy link
+//!          G <= C MSS / (MSS + MHS), goodput of full segments on a busy link, MHS being what each takes of the
+//!          wire beside its payload: 78 B with IP, TCP and Ethernet
 //!          Q <= K + N, DCTCP's queue in steady state: each of N senders adds a packet before it hears of a mark
 //! Units:   T in picoseconds, G in Mbit/s, Q in packets.
 //! Departs: nowhere.

@@ -8,7 +8,7 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::{self, Variant, cubic, d2tcp::D2tcp, l2dct::L2dct, max_cwnd::MaxCwnd};
 use fanin_spec::{Base, Change, Discipline, Ect, HostQueue, Offer, Resume, RunSpec};
 use fanin_tcp::{Echo, Params};
-use fanin_units::{QueueSize, Rate};
+use fanin_units::Rate;
 
 use crate::link::{Departures, Link};
 use crate::net::Net;
@@ -20,13 +20,12 @@ use crate::world::World;
 pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
     let s = &spec.settings;
     let fabric = fabric(spec);
-    let framing = s.link.framing.0 as u32;
     let changes = s.changes(&fabric).expect("spec::check has worked them out");
     let ports = Ports { spec: spec.clone(), departures, changes };
     let params = params(spec);
     World::new(
         spec,
-        Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
+        Net::new(fabric, ports, params.mss + 100, s.link.framing, spec.seed, probe),
         params,
         sender_law(spec, &params),
     )
@@ -157,7 +156,7 @@ fn switch_port(spec: &RunSpec, rate: Rate) -> port::Law {
         Discipline::CoDel => port::Discipline::CoDel(codel::CoDel::new(codel::Params {
             target: s.codel.target,
             interval: s.codel.interval,
-            max_packet: s.tcp.mss.0 + 40 + s.link.framing.0,
+            max_packet: s.full_frame().0,
             resume: match s.codel.resume {
                 Resume::Rfc8289 => codel::Resume::Rfc8289,
                 Resume::Ns2 => codel::Resume::Ns2,
@@ -209,9 +208,5 @@ fn many_to_one(spec: &RunSpec) -> many_to_one::ManyToOne {
 
 /// M21's B; a buffer in packets is that many full frames.
 fn m21_buffer(spec: &RunSpec) -> u64 {
-    let s = &spec.settings;
-    match s.switch.buffer {
-        QueueSize::Bytes(bytes) => bytes,
-        QueueSize::Packets(packets) => u64::from(packets) * (s.tcp.mss.0 + 40 + s.link.framing.0),
-    }
+    spec.settings.in_bytes(spec.settings.switch.buffer)
 }

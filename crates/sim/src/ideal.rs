@@ -4,15 +4,21 @@ use fanin_fabric::{Fabric, Link, NodeId};
 use fanin_units::Time;
 
 /// The time from the first bit sent to the last byte received, alone in the network: packets of `mss` and one of what is
-/// left, `header` bytes on each, go over links that store and forward them. There is no handshake and no window.
-pub(crate) fn time(fabric: &Fabric, (from, to): (NodeId, NodeId), payload: u64, mss: u32, header: u32) -> Time {
+/// left, which take `on_wire` bytes of a link, are stored and forwarded. There is no handshake and no window.
+pub(crate) fn time(
+    fabric: &Fabric,
+    (from, to): (NodeId, NodeId),
+    payload: u64,
+    mss: u32,
+    on_wire: impl Fn(u32) -> u32,
+) -> Time {
     let path = fabric.path(from, to);
     let delay: u64 = path.iter().map(|link| link.delay.0).sum();
     let full_packets = (payload.div_ceil(mss.into())).saturating_sub(1);
-    let last = payload - full_packets * u64::from(mss) + u64::from(header);
-    let full = u64::from(mss + header);
-    let packet = |link: &Link, bytes: u64| u128::from(link.rate.time_for(bytes).0);
-    let over = |links: &[Link], bytes: u64| links.iter().map(|link| packet(link, bytes)).sum::<u128>();
+    let last = on_wire((payload - full_packets * u64::from(mss)) as u32); // at most a segment
+    let full = on_wire(mss);
+    let packet = |link: &Link, bytes: u32| u128::from(link.rate.time_for(bytes.into()).0);
+    let over = |links: &[Link], bytes: u32| links.iter().map(|link| packet(link, bytes)).sum::<u128>();
     // A terabyte at a kilobit a second takes longer than time has room for.
     let after_delay = |ps: u128| Time(u64::try_from(u128::from(delay) + ps).unwrap_or(Time::NEVER.0));
     if full_packets == 0 {
@@ -40,31 +46,35 @@ mod tests {
         star(&Star { servers: 2, rate: rate(1000), client_rate: rate(client_mbps), delay: Time::from_micros(10) })
     }
 
+    fn with_50(payload: u32) -> u32 {
+        payload + 50
+    }
+
     #[test]
     fn one_packet_is_sent_twice_and_crosses_two_links() {
         // 1000 B at 1 Gbit/s take 8 us.
-        assert_eq!(time(&fabric(1000), (1, 2), 950, 1000, 50), Time((8 + 8 + 20) * US));
+        assert_eq!(time(&fabric(1000), (1, 2), 950, 1000, with_50), Time((8 + 8 + 20) * US));
     }
 
     #[test]
     fn equal_packets_follow_one_another_at_the_slowest_link() {
         // Three packets of 1000 B: all at the slow link, 80 us each, one at the fast, 8 us.
         for (from, to) in [(0, 1), (1, 0)] {
-            assert_eq!(time(&fabric(100), (from, to), 3 * 950, 950, 50), Time((3 * 80 + 8 + 20) * US));
+            assert_eq!(time(&fabric(100), (from, to), 3 * 950, 950, with_50), Time((3 * 80 + 8 + 20) * US));
         }
     }
 
     #[test]
     fn a_time_that_no_clock_has_room_for_is_never_and_not_a_short_one() {
         let slow = Star { servers: 2, rate: Rate(1_000), client_rate: Rate(1_000), delay: Time::ZERO };
-        assert_eq!(time(&star(&slow), (1, 2), 1 << 40, 1460, 42), Time::NEVER);
+        assert_eq!(time(&star(&slow), (1, 2), 1 << 40, 1460, |payload| payload + 42), Time::NEVER);
     }
 
     #[test]
     fn a_short_last_packet_waits_for_the_full_one_before_it() {
         // 1000 B, then 500 B, at equal rates: the second stands behind the first at the second link.
-        assert_eq!(time(&fabric(1000), (1, 2), 950 + 450, 950, 50), Time((8 + 8 + 4 + 20) * US));
+        assert_eq!(time(&fabric(1000), (1, 2), 950 + 450, 950, with_50), Time((8 + 8 + 4 + 20) * US));
         // Over a fast second link it does not: 80 + 40 at the first, 4 at the second.
-        assert_eq!(time(&fabric(100), (0, 1), 950 + 450, 950, 50), Time((80 + 40 + 4 + 20) * US));
+        assert_eq!(time(&fabric(100), (0, 1), 950 + 450, 950, with_50), Time((80 + 40 + 4 + 20) * US));
     }
 }

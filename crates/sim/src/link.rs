@@ -68,6 +68,8 @@ pub(crate) struct Link {
     delay: u64,
     /// Picoseconds a byte where that is whole, else zero.
     per_byte: u64,
+    /// Bytes that the wire is taken for beyond each frame.
+    gap: u32,
     /// Packets of the FIFO that wait: they count as the queue.
     waiting: u32,
     pub to: u32,
@@ -105,7 +107,7 @@ impl Port {
     fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet) -> Verdict {
         let flags = packet.segment.flags;
         let header = Header {
-            bytes: packet.wire_bytes,
+            bytes: packet.frame_bytes,
             ect: flags.any(Flags::ECT | Flags::CE),
             flow: packet.to,
             opens: flags.any(Flags::SYN),
@@ -117,8 +119,8 @@ impl Port {
 }
 
 impl Link {
-    /// A link whose port is still to be set up.
-    pub fn new(link: &fanin_fabric::Link) -> Link {
+    /// A link whose port is still to be set up, with so many bytes between frames.
+    pub fn new(link: &fanin_fabric::Link, gap: u32) -> Link {
         Link {
             slots: Ring::new(),
             waiting_bytes: 0,
@@ -127,6 +129,7 @@ impl Link {
             busy_from: 0,
             delay: link.delay.0,
             per_byte: whole_per_byte(link.rate),
+            gap,
             waiting: 0,
             to: link.to,
             departures: Departures::Eager,
@@ -181,9 +184,9 @@ impl Link {
         }
     }
 
-    /// How far ahead the head's arrival can lie, for frames of up to `frame` bytes.
-    pub fn head_span(&self, frame: u32) -> u64 {
-        self.time_for(frame) + self.delay
+    /// How far ahead the head's arrival can lie, for packets of up to `packet` bytes.
+    pub fn head_span(&self, packet: u32) -> u64 {
+        self.time_for(packet + self.gap) + self.delay
     }
 
     /// Packets on the link and in its queue.
@@ -258,7 +261,7 @@ impl Link {
     #[inline(always)]
     fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
         self.packets += 1;
-        self.wire_bytes += u64::from(packet.wire_bytes);
+        self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
         if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) }
     }
 
@@ -268,15 +271,15 @@ impl Link {
         if self.busy_until < now {
             self.busy_from = now;
         }
-        let due = self.start(now, packet.wire_bytes);
+        let due = self.start(now, packet.frame_bytes);
         self.slots.push(Slot { due, packet });
         if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
-    /// A packet leaves at `start`, when the link is free. Gives its arrival.
+    /// A frame leaves at `start`, when the link is free. Gives its arrival.
     #[inline]
     fn start(&mut self, start: u64, bytes: u32) -> Due {
-        self.busy_until = start + self.time_for(bytes);
+        self.busy_until = start + self.time_for(bytes + self.gap);
         Due::new(self.busy_until + self.delay, start - self.busy_from)
     }
 
@@ -285,14 +288,14 @@ impl Link {
     fn wait(&mut self, now: u64, packet: Packet) -> Todo {
         let first = self.waiting == 0;
         self.waiting += 1;
-        self.waiting_bytes += u64::from(packet.wire_bytes);
+        self.waiting_bytes += u64::from(packet.frame_bytes);
         self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
         match self.departures {
             Departures::Eager => {
                 if first {
                     self.next_start = self.busy_until;
                 }
-                let due = self.start(self.busy_until, packet.wire_bytes);
+                let due = self.start(self.busy_until, packet.frame_bytes);
                 self.slots.push(Slot { due, packet });
                 Todo::Nothing
             }
@@ -312,7 +315,7 @@ impl Link {
         while self.waiting > 0 && self.next_start <= now {
             let slot = self.slots.get(self.slots.len() - self.waiting as usize);
             self.waiting -= 1;
-            self.waiting_bytes -= u64::from(slot.packet.wire_bytes);
+            self.waiting_bytes -= u64::from(slot.packet.frame_bytes);
             // The next one starts as this one has left.
             self.next_start = slot.due.at - self.delay;
         }
@@ -323,7 +326,7 @@ impl Link {
         let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
         let at = self.slots.len() - self.waiting as usize;
         let slot = self.slots.get_mut(at);
-        let bytes = u64::from(slot.packet.wire_bytes);
+        let bytes = u64::from(slot.packet.frame_bytes);
         let ect = slot.packet.segment.flags.any(Flags::ECT | Flags::CE);
         let sojourn = Time(now - slot.due.at);
         match port.law.dequeue(Time(now), sojourn, self.waiting_bytes - bytes, ect) {
@@ -348,7 +351,7 @@ impl Link {
             return (Todo::Nothing, Todo::Nothing);
         }
         let on_wire = self.slots.len() - self.waiting as usize;
-        let bytes = self.slots.get(on_wire).packet.wire_bytes;
+        let bytes = self.slots.get(on_wire).packet.frame_bytes;
         self.waiting -= 1;
         self.waiting_bytes -= u64::from(bytes);
         let due = self.start(now, bytes);

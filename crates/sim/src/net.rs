@@ -1,7 +1,7 @@
 //! The network: links, what travels on them, and the queue of their events.
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
-use fanin_spec::{Change, State};
+use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
 
@@ -19,8 +19,8 @@ pub struct Packet {
     pub to: u32,
     /// Its SACK blocks' place; zero for none.
     sack: u32,
-    /// Its size on the wire, framing included.
-    pub(crate) wire_bytes: u32,
+    /// Its size in a buffer, framing included.
+    pub(crate) frame_bytes: u32,
     /// When it was sent, as [`stamp`] has it.
     pub(crate) sent: u32,
     /// The segment.
@@ -41,7 +41,7 @@ impl Default for Packet {
             header: 0,
             flags: fanin_tcp::Flags::NONE,
         };
-        Packet { to: 0, sack: 0, wire_bytes: 0, sent: 0, segment }
+        Packet { to: 0, sack: 0, frame_bytes: 0, sent: 0, segment }
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Net<P> {
     beside: Vec<bool>,
     pub beside_drops: u64,
     sacks: Sacks,
-    framing: u32,
+    framing: Framing,
     /// Flows are spread by their number and this.
     flow_seed: u64,
     pub probe: P,
@@ -108,11 +108,11 @@ pub(crate) struct Net<P> {
 }
 
 impl<P: Probe> Net<P> {
-    /// A network of links that carry frames of mostly up to `frame` bytes, of which `framing` are the link layer's.
-    pub fn new(fabric: Fabric, ports: Ports, frame: u32, framing: u32, flow_seed: u64, probe: P) -> Net<P> {
-        let links: Vec<Link> = fabric.links().iter().map(Link::new).collect();
+    /// A network of links that carry packets of mostly up to `packet` bytes, to which `framing` comes.
+    pub fn new(fabric: Fabric, ports: Ports, packet: u32, framing: Framing, flow_seed: u64, probe: P) -> Net<P> {
+        let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
-        let span = 2 * links.iter().map(|link| link.head_span(frame)).max().unwrap_or(1);
+        let span = 2 * links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
         let events = Calendar::new(span, 2 * links.len());
         let (host_of, sacks) = (Vec::new(), Sacks::default());
         Net {
@@ -292,11 +292,11 @@ impl<P: Probe> Wire for Uplink<'_, P> {
     fn send(&mut self, segment: Segment, sack: &[Block]) {
         self.net.injected += 1;
         let sack = self.net.sacks.keep(sack);
-        let wire_bytes = segment.packet_bytes() + self.net.framing;
+        let frame_bytes = self.net.framing.frame(segment.packet_bytes());
         self.net.enqueue(
             self.now.0,
             self.link,
-            Packet { to: self.peer, sack, wire_bytes, sent: stamp(self.now.0), segment },
+            Packet { to: self.peer, sack, frame_bytes, sent: stamp(self.now.0), segment },
         );
     }
 }

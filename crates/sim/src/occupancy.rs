@@ -203,7 +203,8 @@ mod tests {
 
     impl Watched {
         fn new() -> Watched {
-            let mut link = Link::new(&fanin_fabric::Link { from: 0, to: 1, rate: Rate(8_000_000), delay: Time::ZERO });
+            let wire = fanin_fabric::Link { from: 0, to: 1, rate: Rate(8_000_000), delay: Time::ZERO };
+            let mut link = Link::new(&wire, 0);
             link.set_up(Law::UNLIMITED, Departures::Lazy, false, Stream::new(1, Purpose::Port, 0));
             Watched { link, occupancy: Occupancy::default(), departure: None }
         }
@@ -219,7 +220,7 @@ mod tests {
         fn packet(&mut self, us: u64, bytes: u32) {
             self.depart_until(us);
             let mut packet = Packet::default();
-            packet.wire_bytes = bytes;
+            packet.frame_bytes = bytes;
             if let Todo::Departure(at) = self.link.enqueue(us * US, packet) {
                 self.departure = Some(at);
             }

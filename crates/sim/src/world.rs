@@ -219,9 +219,10 @@ impl<P: Probe> World<P> {
     /// The least time in which `bytes` get from one host to another, alone in the network.
     pub fn ideal(&self, from: u32, to: u32, bytes: u64) -> Time {
         let Params { mss, .. } = self.params;
-        // IP and TCP, and what the link layer adds.
-        let header = 40 + self.params.option_bytes() + self.spec.settings.link.framing.0 as u32;
-        ideal::time(&self.net.fabric, (from, to), bytes, mss, header)
+        // IP and TCP, then what the link layer adds.
+        let header = 40 + self.params.option_bytes();
+        let on_wire = |payload: u32| self.spec.settings.link.framing.on_wire(payload + header);
+        ideal::time(&self.net.fabric, (from, to), bytes, mss, on_wire)
     }
 
     /// The switch that a host is on: hosts of one rack share it.

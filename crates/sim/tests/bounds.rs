@@ -34,7 +34,7 @@ proptest! {
         for query in &tables.queries {
             prop_assert!(query.qct_ps.is_none_or(|qct| qct >= least.0), "{query:?} under {least}");
         }
-        let most = most_goodput_mbps(rate, Bytes(1460), Bytes(42));
+        let most = most_goodput_mbps(rate, Bytes(1460), Bytes(78));
         prop_assert!(tables.goodput_mbps() <= most, "{} of {most} Mbit/s", tables.goodput_mbps());
     }
 
@@ -49,7 +49,7 @@ proptest! {
             buffer: QueueSize::Packets(buffer),
             // What the pipe holds is not counted on: bursts come at once.
             rtt: Time::ZERO,
-            packet: Bytes(1502),
+            packet: Bytes(1518),
         };
         prop_assume!(f64::from(fan_in) < overflow_onset(window.into(), &bottleneck));
         // One window each, and nothing after it.

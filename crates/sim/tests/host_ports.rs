@@ -41,7 +41,8 @@ fn sender(scheme: &str, host: &str, more: &str) -> PortRow {
     port
 }
 
-const FRAME: u64 = 1502;
+/// A full one in an Ethernet buffer.
+const FRAME: u64 = 1518;
 const CODEL: &str = "[codel]\ntarget = \"200 us\"\ninterval = \"2 ms\"";
 const RED: &str = "[red]\nmin_th = \"10 packets\"\nmax_th = \"30 packets\"";
 

@@ -8,6 +8,7 @@ use fanin_units::Time;
 const FIXED_FRAGMENT: &str = r#"
     [link]
     rate = "1 Gbit/s"
+    framing = "2 B"
     [host]
     service_time = "20 us"
     service_jitter = "50 us"
@@ -71,7 +72,7 @@ fn dctcp_keeps_the_queue_near_its_threshold_in_steady_state() {
         [ecn_threshold]
         k = "65 packets"
     "#;
-    let frame = 1502;
+    let frame = 1518;
     for n in [1, 2, 4] {
         let tables = run(&spec(scenario, n, 1));
         let queue = tables.totals.queue_max_bytes / frame;
@@ -84,7 +85,7 @@ fn dctcp_keeps_the_queue_near_its_threshold_in_steady_state() {
 #[test]
 fn the_queue_overflows_first_at_the_fan_in_that_arithmetic_gives() {
     // N senders with w segments each fill what the wire and the buffer hold at N* = (C RTT + B) / (w MSS): with new
-    // connections at once, 10 segments of 1,502 B, and 250 packets, between 25 and 32 senders.
+    // connections at once, 10 segments of 1,518 B, and 250 packets, between 25 and 32 senders.
     let scenario = r#"
         schemes = ["newreno"]
         [link]
@@ -103,17 +104,36 @@ fn the_queue_overflows_first_at_the_fan_in_that_arithmetic_gives() {
 #[test]
 fn one_flow_takes_the_time_that_arithmetic_gives() {
     // One segment of 1,000 B over a handshake: SYN, SYN-ACK, then the segment with its FIN, at 1 Gbit/s and 25 us a link.
+    // SYN and SYN-ACK are packets of 52 B; the handshake's ACK of 40 B leaves just before the segment. Ethernet adds 38 B,
+    // to the ACK 44, so that its frame has 64; a plain 2 B is what it says.
+    for (framing, syn, ack, data) in [("", 90, 84, 1_078), ("framing = \"2 B\"", 54, 42, 1_042)] {
+        let scenario = format!(
+            "schemes = [\"newreno\"]\n[link]\n{framing}\n[workload]\nkind = \"one-shot\"\nfragment = \"1000 B\"\n"
+        );
+        let tables = run(&spec(&scenario, 1, 1));
+        let ways = 3 * 2 * Time::from_micros(25).0;
+        assert_eq!(tables.flows[0].fct_ps, Some(ways + (2 * 2 * syn + ack + 2 * data) * 8_000), "{framing}");
+    }
+}
+
+#[test]
+fn ethernet_takes_more_of_the_wire_than_of_a_buffer() {
+    // Eight segments of 1,500 B from each of four hosts, that open the connections: each with a SYN of 52 B, and an ACK of
+    // 40 B. On the wire that is 38 B more, and 84 for the ACK.
     let scenario = r#"
         schemes = ["newreno"]
+        [switch]
+        buffer = "100 packets"
         [workload]
         kind = "one-shot"
-        fragment = "1000 B"
+        fragment = "11680 B"
     "#;
-    let tables = run(&spec(scenario, 1, 1));
-    // SYN and SYN-ACK are 40 + 12 + 2 B; the handshake's ACK of 42 B leaves just before the segment.
-    let (syn, ack, data) = (2 * (54 * 8_000), 42 * 8_000, 2 * (1_042 * 8_000));
-    let ways = 3 * 2 * Time::from_micros(25).0;
-    assert_eq!(tables.flows[0].fct_ps, Some(ways + 2 * syn + ack + data));
+    let tables = run(&spec(scenario, 4, 1));
+    let port = tables.ports.iter().find(|port| port.port == "switch>client").expect("all cross it");
+    assert_eq!((port.packets, port.drops()), (4 * (8 + 2), 0));
+    assert_eq!(port.wire_bytes, 4 * (8 * 1_538 + 90 + 84));
+    // Four at once, of which one is on the wire: what waits are full frames of 1,518 B, and ACKs of 64.
+    assert!((1..=3 * 8).any(|full| (0..4).any(|acks| port.queue_max_bytes == full * 1_518 + acks * 64)));
 }
 
 #[test]

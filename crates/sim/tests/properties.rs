@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{run, run_as, schemes};
 use fanin_sim::Departures;
-use fanin_spec::{Flows, Kind, Optional, RunSpec, Settings, Share, Sizes};
+use fanin_spec::{Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -15,7 +15,8 @@ use proptest::prelude::*;
 fn settings() -> impl Strategy<Value = (Settings, u32)> {
     let kind = prop::sample::select(Kind::all().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>());
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
-    let network = (1u64..20, 0u64..100, 0u64..40, buffer, prop::option::of(2_000u64..60_000));
+    let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
+    let network = (1u64..20, 0u64..100, framing, buffer, prop::option::of(2_000u64..60_000));
     let tcp = (64u64..1461, 1u32..20, any::<[bool; 9]>(), 1u32..4, 1u64..50);
     let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY);
     let flows = prop::collection::vec((0u32..9, 1u32..9, 1u64..60_000, 0u64..3_000), 1..12);
@@ -24,7 +25,7 @@ fn settings() -> impl Strategy<Value = (Settings, u32)> {
         let (rate, delay_us, framing, buffer, host) = network;
         s.link.rate = Rate(rate * 500_000_000);
         s.link.delay = Time::from_micros(delay_us);
-        s.link.framing = Bytes(framing);
+        s.link.framing = framing;
         s.switch.buffer = buffer;
         s.host.buffer = Optional(host.map(QueueSize::Bytes));
         let (mss, initial_window, flags, delayed_ack, rto_ms) = tcp;

@@ -14,6 +14,9 @@ const LONG: &str = r#"
     [link]
     rate = "1 Gbit/s"
     delay = "5 us"
+    [tcp]
+    rto_initial = "10 ms"
+    rto_min = "10 ms"
     [workload]
     kind = "long"
     duration = "100 ms"

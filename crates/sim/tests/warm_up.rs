@@ -12,6 +12,7 @@ const BARRIER: &str = r#"
     [link]
     rate = "1 Gbit/s"
     delay = "25 us"
+    framing = "2 B"
     [switch]
     buffer = "64 KiB"
     [tcp]

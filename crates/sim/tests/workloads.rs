@@ -57,7 +57,9 @@ fn other(path: &str) -> &'static str {
 
 #[test]
 fn a_key_that_names_its_workloads_moves_those_and_no_other() {
-    let scoped: Vec<_> = Settings::default().docs().into_iter().filter(|doc| !doc.workloads.is_empty()).collect();
+    // What [mapreduce] does, mapreduce.rs and no_effect.rs have.
+    let here = |doc: &fanin_spec::KeyDoc| !doc.workloads.is_empty() && !doc.path.starts_with("mapreduce.");
+    let scoped: Vec<_> = Settings::default().docs().into_iter().filter(here).collect();
     assert!(scoped.len() >= 7, "only {} keys name their workloads", scoped.len());
     for (kind, _) in Kind::all() {
         let Some(plain) = tables(kind, None) else { continue };

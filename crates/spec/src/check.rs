@@ -43,7 +43,7 @@ pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
     let block = layer.iter().find(|a| a.is("workload", "block"));
     match (fragment, block) {
         (Some(_), Some(block)) => Err(Problem::new(
-            block.origin(),
+            &block.origin,
             "`workload.fragment` and `workload.block` exclude one another: keep the one that is meant",
         )),
         _ => Ok(()),
@@ -137,26 +137,19 @@ pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
             return wrong(&[path], format!("`{path}` is at most 10 s"));
         }
     }
-    if s.link.framing.0 > 1_000 {
-        return wrong(
-            &["link.framing"],
-            format!("{} of framing a packet: right would be at most 1000 B", s.link.framing),
-        );
-    }
     if s.link.delay > Time::from_secs(10) {
         return wrong(&["link.delay"], format!("a link delay of {}: right would be at most 10 s", s.link.delay));
     }
 
-    let full = full_frame(s);
+    let full = s.full_frame();
     for (path, size) in [("switch.buffer", Some(s.switch.buffer)), ("host.buffer", s.host.buffer.0)] {
         let small = match size {
-            Some(QueueSize::Bytes(bytes)) => bytes < full,
+            Some(QueueSize::Bytes(bytes)) => bytes < full.0,
             Some(QueueSize::Packets(packets)) => packets == 0,
             None => false,
         };
         if small {
-            let what =
-                format!("`{path}` does not hold one packet: right would be at least {} or 1 packet", Bytes(full));
+            let what = format!("`{path}` does not hold one packet: right would be at least {full} or 1 packet");
             return wrong(&[if path == "switch.buffer" { "switch.buffer" } else { "host.buffer" }, "tcp.mss"], what);
         }
     }
@@ -480,9 +473,4 @@ fn mapreduce(s: &Settings) -> Result<(), Wrong> {
         return wrong("mapreduce.heartbeat", "a heartbeat of 0 s never lets time pass: Hadoop's is 3 s".into());
     }
     Ok(())
-}
-
-/// A full data frame on the wire, without TCP options.
-fn full_frame(s: &Settings) -> u64 {
-    s.tcp.mss.0 + 40 + s.link.framing.0
 }

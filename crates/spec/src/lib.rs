@@ -6,7 +6,9 @@
 
 mod changes;
 mod check;
+mod effect;
 mod flows;
+mod framing;
 mod limits;
 mod network;
 mod problem;
@@ -23,6 +25,7 @@ mod volume;
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
 pub use flows::{Flow, Flows};
+pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};

@@ -1,7 +1,7 @@
 //! From settings to the network: a star, a tree, or what a list of edges says.
 
 use fanin_fabric::{Edge, Fabric, Star, edges, star};
-use fanin_units::{Rate, Time};
+use fanin_units::{Bytes, Rate, Time};
 
 use crate::{FabricKind, Settings};
 
@@ -33,12 +33,12 @@ impl Settings {
     /// The round trip between the client and the farthest of `fan_in` servers without a queue: a full packet one way, a
     /// pure ACK the other.
     pub fn round_trip(&self, fabric: &Fabric, fan_in: u32) -> Time {
-        let header = 40 + self.link.framing.0;
-        let one_way = |from, to, bytes| {
+        let one_way = |from, to, packet: Bytes| {
+            let bytes = self.link.framing.on_wire(packet.0 as u32).into();
             let links = fabric.path(from, to);
             links.iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
         };
-        let there_and_back = |server| one_way(server, 0, self.tcp.mss.0 + header) + one_way(0, server, header);
+        let there_and_back = |server| one_way(server, 0, self.full_packet()) + one_way(0, server, Bytes(40));
         Time((1..=fan_in).map(there_and_back).max().unwrap_or(0))
     }
 

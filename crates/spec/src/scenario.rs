@@ -13,19 +13,19 @@ use crate::{Ect, Flows, Kind, Scheme, Settings, Sizes, check};
 /// One key set to one value, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
-    section: String,
+    pub section: String,
     key: String,
     value: Literal,
-    origin: Origin,
+    pub origin: Origin,
 }
 
 /// A scheme as the scenario or the user names it, with settings of its own.
 #[derive(Clone, Debug)]
-struct Variant {
+pub(crate) struct Variant {
     label: String,
-    scheme: Scheme,
+    pub scheme: Scheme,
     origin: Origin,
-    own: Vec<Assignment>,
+    pub own: Vec<Assignment>,
 }
 
 /// A scenario as written: nothing is resolved yet.
@@ -35,9 +35,11 @@ pub struct Scenario {
     pub name: String,
     /// What it says of itself.
     pub title: Option<String>,
-    file: Vec<Assignment>,
-    arguments: Vec<Assignment>,
-    variants: Vec<Variant>,
+    pub(crate) file: Vec<Assignment>,
+    pub(crate) arguments: Vec<Assignment>,
+    pub(crate) variants: Vec<Variant>,
+    /// Those of the file that were not selected.
+    pub(crate) left_out: Vec<Variant>,
 }
 
 /// A scheme that takes part, with every setting resolved and checked.
@@ -68,8 +70,14 @@ impl Scenario {
             Problem::new(&place.at(error.span()), format!("not TOML: {what}"))
         })?;
         let own_name = name.rsplit('/').next().unwrap_or(name).to_string();
-        let mut scenario =
-            Scenario { name: own_name, title: None, file: Vec::new(), arguments: Vec::new(), variants: Vec::new() };
+        let mut scenario = Scenario {
+            name: own_name,
+            title: None,
+            file: Vec::new(),
+            arguments: Vec::new(),
+            variants: Vec::new(),
+            left_out: Vec::new(),
+        };
         for (key, item) in document.as_table().iter() {
             let origin = place.at(key_span(document.as_table(), key));
             match (key, item) {
@@ -139,6 +147,8 @@ impl Scenario {
             }
             chosen.push(variant);
         }
+        let is_chosen = |variant: &Variant| chosen.iter().any(|v| v.label == variant.label);
+        self.left_out.extend(self.variants.drain(..).filter(|variant| !is_chosen(variant)));
         self.variants = chosen;
         Ok(())
     }
@@ -191,7 +201,7 @@ impl Scenario {
         }
         let assigned = |paths: &[&str]| {
             let mut set = layers.iter().rev().flat_map(|layer| layer.iter().rev());
-            set.find(|a| paths.iter().any(|p| *p == format!("{}.{}", a.section, a.key))).map(|a| &a.origin)
+            set.find(|a| paths.contains(&a.path().as_str())).map(|a| &a.origin)
         };
         let refuse = |wrong: Wrong| Problem::new(assigned(&wrong.paths).unwrap_or(&variant.origin), wrong.what);
         let take = |key: &'static str, path: &str| {
@@ -246,8 +256,8 @@ impl Assignment {
         self.section == section && self.key == key
     }
 
-    pub(crate) fn origin(&self) -> &Origin {
-        &self.origin
+    pub(crate) fn path(&self) -> String {
+        format!("{}.{}", self.section, self.key)
     }
 }
 

@@ -3,6 +3,7 @@
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 use crate::Sizes;
+use crate::effect::Need;
 use crate::problem::did_you_mean;
 
 /// A value as it stands in a scenario or behind `--set`.
@@ -57,13 +58,22 @@ pub struct KeyDoc {
     pub doc: String,
     /// The workloads that look at it, by their words; empty where all do.
     pub workloads: &'static [&'static str],
+    /// What else has to be so for it to matter.
+    pub(crate) need: Option<&'static Need>,
 }
 
 impl KeyDoc {
+    /// The section that it is in.
+    pub(crate) fn section(&self) -> &str {
+        self.path.split('.').next().unwrap_or_default()
+    }
+
     /// Which workloads alone look at it, to stand behind what it means; empty where all do.
     pub fn scope(&self) -> String {
         match self.workloads {
             [] => String::new(),
+            // The section's name says it.
+            [word] if self.section() == *word => String::new(),
             words => format!(" ({} alone)", words.join(", ")),
         }
     }
@@ -397,11 +407,14 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key that
-/// not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`.
+/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
+/// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under
+/// some condition alone names that: `#[needs(LOAD)]`, of `effect::needs`. Sections of laws are their schemes' own
+/// (`Scheme::sections`).
 macro_rules! section {
-    ($(#[doc = $doc:literal])* $name:ident in $section:literal {
-        $($(#[doc = $kdoc:literal])* $(#[only($($kind:ident),*)])? $key:ident: $type:ty = $default:expr,)*
+    ($(#[doc = $doc:literal])* $(#[only($($all:ident),*)])? $name:ident in $section:literal {
+        $($(#[doc = $kdoc:literal])* $(#[only($($kind:ident),*)])? $(#[needs($need:ident)])?
+        $key:ident: $type:ty = $default:expr,)*
     }) => {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq)]
@@ -417,6 +430,7 @@ macro_rules! section {
             const NAME: &'static str = $section;
             const DOC: &'static str = concat!($($doc),*);
             const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+            const WORKLOADS: &'static [&'static str] = &[$($(crate::Kind::$all.word()),*)?];
 
             fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String> {
                 match key {
@@ -435,7 +449,11 @@ macro_rules! section {
                     form: <$type>::FORM,
                     default: self.$key.show(),
                     doc: concat!($($kdoc),*).trim().to_string(),
-                    workloads: const { &[$($(crate::Kind::$kind.word()),*)?] },
+                    workloads: match const { &[$($(crate::Kind::$kind.word()),*)?] as &[&str] } {
+                        [] => Self::WORKLOADS,
+                        own => own,
+                    },
+                    need: [$(&crate::effect::needs::$need)?].first().copied(),
                 }),*]
             }
         }
@@ -448,6 +466,8 @@ pub(crate) trait Section: Default {
     const NAME: &'static str;
     const DOC: &'static str;
     const KEYS: &'static [&'static str];
+    /// The workloads that look at it; empty where all do.
+    const WORKLOADS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
     fn docs(&self) -> Vec<KeyDoc>;
 }

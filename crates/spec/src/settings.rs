@@ -7,7 +7,7 @@ use fanin_units::{Bytes, QueueSize, Rate, Time};
 use crate::setting::{
     Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, WarmUp, section, words,
 };
-use crate::{Flows, Sizes};
+use crate::{Flows, Framing, Sizes};
 
 section! {
     /// Every link: both directions alike.
@@ -18,8 +18,8 @@ section! {
         client_rate: Optional<Rate> = Optional::NONE,
         /// Propagation delay of each link, one way.
         delay: Time = Time::from_micros(25),
-        /// Bytes that the link layer adds to each packet.
-        framing: Bytes = Bytes(2),
+        /// What the link layer adds to each packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12), of which 18 B lie in a buffer too, in a frame of at least 64 B there. A size: so many bytes, on the wire and in buffers alike, and no least frame.
+        framing: Framing = Framing::ETHERNET,
     }
 }
 
@@ -71,6 +71,7 @@ section! {
         /// Links that fail, heal or change their rate, both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". What waits at a link that fails is lost; flows take the ways of equal length that are left, at once.
         changes: Vec<String> = Vec::new(),
         /// Which rack of a leaf-spine or fat-tree fabric the next host is in.
+        #[needs(RACKS)]
         placement: Placement = Placement::ByRack,
     }
 }
@@ -147,6 +148,7 @@ section! {
         /// Largest payload of a segment.
         mss: Bytes = Bytes(1460),
         /// Congestion window of a new connection, in segments.
+        #[needs(NO_GSS)]
         initial_window: u32 = 10,
         /// Least retransmission timeout.
         rto_min: Time = Time::from_millis(200),
@@ -169,10 +171,13 @@ section! {
         /// A probe after two round trips without news of a tail (TLP, RFC 8985, section 7); its time-outs are not counted. Needs sack.
         tail_loss_probe: bool = false,
         /// How long a probe allows the peer to keep an ACK back where one segment is out; "none" takes delayed_ack_timeout.
+        #[needs(PROBES)]
         max_ack_delay: Optional<Time> = Optional::NONE,
         /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux: two ticks of its clock).
+        #[needs(RACK_TIMERS)]
         timer_margin: Time = Time::ZERO,
         /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
+        #[needs(NO_SACK)]
         newreno: NewReno = NewReno::Inflate,
         /// New data on the first two duplicate ACKs (RFC 3042).
         limited_transmit: bool = true,
@@ -181,16 +186,20 @@ section! {
         /// Full segments that one ACK may cover; 1 acknowledges every packet.
         delayed_ack: u32 = 2,
         /// Acknowledge at once a segment that says CWR, in spite of delayed_ack, as Linux does: its sender may have a window of one segment.
+        #[needs(DELAYED_ACKS_AND_ECN)]
         ack_cwr: bool = true,
         /// Longest time that an ACK waits.
+        #[needs(DELAYED_ACKS)]
         delayed_ack_timeout: Time = Time::from_millis(40),
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
+        #[needs(DELAYED_ACKS)]
         quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
         /// Receive window.
         receive_window: Bytes = Bytes(16 << 20),
         /// Packets that are ECN-capable where the scheme uses ECN.
+        #[needs(ECN)]
         ect: Ect = Ect::Data,
     }
 }
@@ -256,6 +265,7 @@ section! {
         #[only(Barrier, WebSearch)]
         in_flight: Optional<u32> = Optional::NONE,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
+        #[needs(D2TCP)]
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
@@ -265,6 +275,7 @@ section! {
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
         load: Optional<Share> = Optional::NONE,
         /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
+        #[needs(LOAD)]
         sizes: Distribution = Distribution("web-search".into()),
     }
 }
@@ -276,10 +287,13 @@ section! {
         /// Queries a second, of all hosts together; "none": there is no service.
         queries_per_s: Optional<u32> = Optional::NONE,
         /// How many hosts a query asks.
+        #[needs(SERVICE)]
         fan_out: u32 = 20,
         /// What each of them answers, at once.
+        #[needs(SERVICE)]
         answer: Bytes = Bytes(2_000),
         /// Size of a request.
+        #[needs(SERVICE)]
         request: Bytes = Bytes(64),
     }
 }
@@ -296,6 +310,7 @@ words! {
 
 section! {
     /// A MapReduce job, after MRPerf (MASCOTS 2009) and Hadoop 1.
+    #[only(MapReduce)]
     MapReduce in "mapreduce" {
         /// Bytes of the job's input; Terasort's maps put out as much, and so do its reduces.
         input: Bytes = Bytes(6_400_000_000),
@@ -424,16 +439,20 @@ section! {
     /// Random early detection.
     Red in "red" {
         /// Below this nothing is dropped or marked.
+        #[needs(NO_TARGET_DELAY)]
         min_th: QueueSize = QueueSize::Packets(15),
         /// Above this everything is, or with gentle from twice this.
+        #[needs(NO_TARGET_DELAY)]
         max_th: QueueSize = QueueSize::Packets(25),
         /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
         target_delay: Optional<Time> = Optional::NONE,
         /// The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
+        #[needs(MEAN_PACKET)]
         mean_packet: Bytes = Bytes(500),
         /// Probability at max_th.
         max_p: Share = Share::of(1, 50),
         /// Weight of a new sample in the average queue.
+        #[needs(AVERAGE)]
         weight: Share = Share::of(1, 500),
         /// Take the instantaneous queue in place of the average.
         instantaneous: bool = false,
@@ -561,6 +580,24 @@ impl Settings {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
         }
         text
+    }
+
+    /// A full data packet as IP has it, without TCP options.
+    pub fn full_packet(&self) -> Bytes {
+        Bytes(self.tcp.mss.0 + 40)
+    }
+
+    /// What a full data packet takes of a buffer.
+    pub fn full_frame(&self) -> Bytes {
+        Bytes(self.link.framing.frame(self.full_packet().0 as u32).into())
+    }
+
+    /// What a queue of this size holds, a packet counted as a full frame.
+    pub fn in_bytes(&self, size: QueueSize) -> u64 {
+        match size {
+            QueueSize::Bytes(bytes) => bytes,
+            QueueSize::Packets(packets) => u64::from(packets).saturating_mul(self.full_frame().0),
+        }
     }
 
     /// The rate, in bits a second, at which a workload on `fan_in` servers and a client can move bytes at most: that of

@@ -45,7 +45,7 @@ const CONNECTIONS_MAX: f64 = 1e8;
 /// A shuffle draws for every pair of hosts, those that send nothing too.
 const PAIRS_MAX: f64 = 1e9;
 /// Bytes of a packet besides its payload: headers of IP and TCP.
-const HEADERS: f64 = 40.0;
+const HEADERS: u32 = 40;
 /// Packets of a query to one host and its answer: three of the handshake, request and answer with their ACKs, two FINs.
 const PACKETS_OF_A_QUERY: f64 = 9.0;
 
@@ -137,7 +137,7 @@ impl Settings {
 
     /// A full frame on the wire.
     fn frame(&self) -> f64 {
-        self.tcp.mss.0 as f64 + HEADERS + self.link.framing.0 as f64
+        f64::from(self.link.framing.on_wire(self.full_packet().0 as u32))
     }
 
     /// Whether a run at the largest fan-in is one that any machine could hold.
@@ -152,7 +152,7 @@ impl Settings {
     pub(crate) fn most_queries_per_s(&self) -> f64 {
         let least = self.sweep.fan_in.first().copied().unwrap_or(1);
         let v = &self.service;
-        let headers = PACKETS_OF_A_QUERY * (HEADERS + self.link.framing.0 as f64);
+        let headers = PACKETS_OF_A_QUERY * f64::from(self.link.framing.on_wire(HEADERS));
         let bytes = f64::from(v.fan_out) * ((v.answer.0 + v.request.0) as f64 + headers);
         (f64::from(least) + 1.0) * self.link.rate.0 as f64 / (8.0 * bytes)
     }

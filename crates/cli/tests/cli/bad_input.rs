@@ -21,6 +21,14 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ("[link]\nrate = \"0 Gbit/s\"\n", "my.toml:2: `link.rate`: a rate of zero"),
         ("[link]\nrate = \"-1 Gbit/s\"\n", "my.toml:2: `link.rate`: \"-1 Gbit/s\" is not a value here"),
         (
+            "[link]\nframing = \"1001 B\"\n",
+            "my.toml:2: `link.framing`: 1001 B of framing a packet are too many; right would be \"ethernet\", or at most",
+        ),
+        (
+            "[link]\nframing = 38\n",
+            "my.toml:2: `link.framing`: 38 is not a value here: its unit is missing; right would",
+        ),
+        (
             "[host]\nqueue = \"fifo\"\n",
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; right would be \"plain\" or \"switch\"",
         ),

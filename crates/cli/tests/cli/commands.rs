@@ -15,33 +15,37 @@ fn json(text: &str) -> Value {
 }
 
 #[test]
-fn a_new_scenario_parses_back_with_every_key_and_runs() {
+fn a_new_scenario_of_every_fabric_is_of_that_fabric_and_runs_as_it_is() {
     let place = Place::with("");
-    let text = place.says(&["new", "star"]);
-    assert_eq!(text, place.says(&["new"]));
-    fs::write(place.path("new.toml"), &text).unwrap();
-    for doc in Settings::default().docs() {
-        let key = doc.path.split_once('.').unwrap().1;
-        assert!(text.lines().any(|l| l.trim_start_matches('#').starts_with(&format!("{key} = "))), "{}", doc.path);
+    assert_eq!(place.says(&["new"]), place.says(&["new", "star"]));
+    for (fabric, own) in [("star", "rate"), ("leaf-spine", "spines"), ("fat-tree", "arity"), ("edges", "edges")] {
+        let text = place.says(&["new", fabric]);
+        assert!(text.lines().any(|line| line == format!("kind = \"{fabric}\"")), "{text}");
+        assert!(text.lines().any(|line| line.starts_with(&format!("{own} = "))), "{text}");
+        assert!(text.contains("fanin explain scenario") && text.lines().count() < 80, "{text}");
+        fs::write(place.path("new.toml"), &text).unwrap();
+        // Shorter than it stands there, since this is a test.
+        let output = place.fanin(&["compare", "new.toml", "--seeds", "1", "--set", "workload.duration=5 ms", "--json"]);
+        assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()), "{fabric}");
+        let object = json(&String::from_utf8(output.stdout).unwrap());
+        assert_eq!(object["rows"].as_array().unwrap().len(), 2 * 6, "{fabric}");
     }
-    let arguments = ["--fan-in", "2,4", "--seeds", "1", "--set", "workload.duration=2 ms", "--json"];
-    let object = json(&place.says(&[&["compare", "new.toml"], arguments.as_slice()].concat()));
-    assert_eq!(object["rows"].as_array().unwrap().len(), 8);
 }
 
 #[test]
-fn a_new_scenarios_hidden_lines_are_the_defaults() {
-    let text = Place::with("").says(&["new"]);
-    // Fragment and block exclude one another.
-    let shown: String = text
-        .lines()
-        .filter(|line| !line.starts_with("#block"))
-        .map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with([' ', '#'])).unwrap_or(line))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let resolve = |text: &str| Scenario::parse("new.toml", text).and_then(|s| s.contenders()).unwrap();
-    let (hidden, shown) = (resolve(&text), resolve(&shown));
-    assert_eq!(hidden[0], shown[0]);
+fn a_new_scenario_has_a_line_of_comment_above_each_key_and_no_key_of_other_workloads() {
+    let place = Place::with("");
+    for fabric in ["star", "leaf-spine", "fat-tree", "edges"] {
+        let text = place.says(&["new", fabric]);
+        let lines: Vec<&str> = text.lines().collect();
+        for (line, above) in lines.iter().skip(1).zip(&lines).filter(|(line, _)| line.contains(" = ")) {
+            let own = line.starts_with('#') || line.starts_with("title");
+            assert!(own || above.starts_with("# ") && above.len() <= 130, "{above}\n{line}");
+        }
+        for other in ["[mapreduce]", "[service]", "[red]", "queries = ", "sizes = "] {
+            assert!(!text.contains(other), "{fabric} has {other}");
+        }
+    }
 }
 
 #[test]

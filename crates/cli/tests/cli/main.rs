@@ -11,3 +11,4 @@ mod reproducing;
 mod series;
 mod too_large;
 mod tracing;
+mod warnings;

@@ -8,7 +8,7 @@ const HEAD: &str = "\
 # The scenario
 
 Generated from the settings' declarations by `make docs`; `make test` checks it. `fanin explain scenario` prints the same
-keys, and `fanin new star > my.toml` a commented file with all of them.
+keys, and `fanin new star > my.toml` a commented file to start from.
 
 A scenario is a TOML file: a title, the schemes to compare, and the sections below. What is left out has its default. An
 unknown key is an error that names its line and the nearest key.
@@ -19,7 +19,7 @@ title = \"Reads of 64 KiB from each server\"
 # Names of `fanin list`; or tables, with a label and with keys of the scheme's own.
 schemes = [
     \"dctcp\",
-    { label = \"newreno-10ms\", scheme = \"newreno\", rto_min = \"10 ms\", switch.buffer = \"128 KiB\" },
+    { label = \"newreno-10ms\", scheme = \"newreno\", rto_min = \"10 ms\", delayed_ack = 1, switch.buffer = \"128 KiB\" },
 ]
 
 [link]

@@ -59,6 +59,11 @@ const COMPARE: Fields = &[
     ("scenario", "text", "The scenario file's own name."),
     ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
     (
+        "warnings[]",
+        "text",
+        "What was set and has no effect, or not the one that was meant, with its place; as on standard error.",
+    ),
+    (
         "rows[]",
         "list",
         "One object a scheme and fan-in, as in the table below; points without a finished run are left out.",
@@ -66,6 +71,7 @@ const COMPARE: Fields = &[
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
     ("rows[].service", "object", "The service beside the workload, as below; null where there is none."),
+    ("rows[].latency[]", "list", "How long data packets took, by class, as below; empty unless measure.latency is on."),
     (
         "rows[].seeds_differ",
         "true, false, null",
@@ -140,6 +146,19 @@ const SERVICE: Fields = &[
     ),
 ];
 
+/// The fields of `rows[].latency[]`.
+const LATENCY: Fields = &[
+    ("class", "text", "Whose packets they are, as in the table `latency`."),
+    ("packets", "count", "Data packets that arrived, mean over seeds."),
+    ("ms.mean", "ms", "Their time from host to host: mean over all packets of all seeds."),
+    ("ms.p50", "ms", "Median of a run, mean over seeds, as are the percentiles below."),
+    ("ms.p95", "ms", "95th percentile."),
+    ("ms.p99", "ms", "99th percentile."),
+    ("ms.p999", "ms", "99.9th percentile."),
+    ("ms.max", "ms", "The longest, over all seeds."),
+    ("ms.at_least", "null", "All of these packets arrived."),
+];
+
 const RUN: Fields = &[
     ("schema", "number", "The version of this form: 1."),
     ("scenario", "text", "The scenario file's own name."),
@@ -148,6 +167,7 @@ const RUN: Fields = &[
     ("fan_in", "servers", "The number of servers."),
     ("seed", "number", "The run's seed."),
     ("goodput_mbps", "Mbit/s", "Payload delivered in order over the measured time."),
+    ("warnings[]", "text", "As in `fanin compare`."),
     ("totals", "object", "The sums, as in the table below."),
     ("queries[]", "list", "The rows of `queries`."),
     ("ports[]", "list", "The rows of `ports`."),
@@ -298,6 +318,8 @@ fn page() -> String {
         + &fields(SLOWEST).replacen("field", "field of `rows[].slowest`", 1)
         + "\n"
         + &fields(BACKGROUND).replacen("field", "field of `rows[].background`", 1)
+        + "\n"
+        + &fields(LATENCY).replacen("field", "field of `rows[].latency[]`", 1)
         + "\n## `fanin run --json`\n\n"
         + &fields(RUN)
         + "\n"
@@ -395,21 +417,20 @@ fn whatever_is_written_is_documented() {
 
     let measured = out("measured");
     let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "measure.ports=true"];
-    let object_measured = object(&[&point[..], &["--out", &measured]].concat());
-    let tiers = TIERS.iter().map(|(path, ..)| *path).collect();
-    assert_eq!(found(&object_measured), told(COMPARE, &[("rows[]", rows()), ("rows[].tiers[]", tiers)]));
+    let object_measured = object(&[&point[..], &["--set", "measure.latency=true", "--out", &measured]].concat());
+    let of = |fields: Fields| fields.iter().map(|(path, ..)| *path).collect::<Vec<_>>();
+    let within = [("rows[]", rows()), ("rows[].tiers[]", of(TIERS)), ("rows[].latency[]", of(LATENCY))];
+    assert_eq!(found(&object_measured), told(COMPARE, &within));
 
     let served = out("served");
     let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "service.fan_out=4"];
     let object_served = object(&[&point[..], &["--set", "service.queries_per_s=100", "--out", &served]].concat());
-    let service = SERVICE.iter().map(|(path, ..)| *path).collect();
-    let beside = BACKGROUND.iter().map(|(path, ..)| *path).collect();
-    let within = [("rows[]", with(&["background"])), ("rows[].service", service), ("rows[].background", beside)];
+    let within =
+        [("rows[]", with(&["background"])), ("rows[].service", of(SERVICE)), ("rows[].background", of(BACKGROUND))];
     assert_eq!(found(&object_served), told(COMPARE, &within));
 
     let many = ["compare", scenario, "--schemes", "dctcp", "--fan-in", "2", "--seeds", "3"];
-    let slowest = SLOWEST.iter().map(|(path, ..)| *path).collect();
-    let within = [("rows[]", with(&["slowest"])), ("rows[].slowest", slowest)];
+    let within = [("rows[]", with(&["slowest"])), ("rows[].slowest", of(SLOWEST))];
     assert_eq!(found(&object(&many)), told(COMPARE, &within));
 
     let ran = out("ran");
@@ -431,7 +452,7 @@ fn whatever_is_written_is_documented() {
     );
     assert_eq!(
         check(&page, Path::new(&measured)),
-        tables(&["flows", "port_series", "ports", "queries", "slowdown", "summary"])
+        tables(&["flows", "latency", "port_series", "ports", "queries", "slowdown", "summary"])
     );
     assert_eq!(
         check(&page, Path::new(&ran)),

@@ -41,6 +41,7 @@ impl Reader {
             .unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{}: `{command}` fails: {told}", self.page);
+        assert!(!told.contains("warning: "), "{}: `{command}` has settings without effect: {told}", self.page);
         String::from_utf8(output.stdout).unwrap()
     }
 

@@ -396,6 +396,7 @@ mod tests {
             schema: 1,
             scenario: "sample.toml".into(),
             hash: String::new(),
+            warnings: Vec::new(),
             rows: schemes.iter().flat_map(|(name, _, points)| rows(name, points)).collect(),
             onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
             searched: false,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fanin_spec::{PortPartRow, PortRow, RunSpec, RunTables, TIERS};
 
-use super::story::{buffer_bytes, round_to};
+use super::story::round_to;
 
 /// A row a port, a column a part of the run.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -70,7 +70,7 @@ impl Heat {
             fan_in: spec.fan_in,
             seed: spec.seed,
             buffer: spec.settings.switch.buffer.to_string(),
-            buffer_bytes: buffer_bytes(&spec.settings),
+            buffer_bytes: spec.settings.in_bytes(spec.settings.switch.buffer),
             span_ms: round_to(span_ps as f64 / 1e9, 1e-6),
             ports: ports.into_iter().map(row).collect(),
             left_out,

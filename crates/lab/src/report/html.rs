@@ -10,7 +10,8 @@ impl Report {
         // A report is numbers and texts: there is nothing in it that JSON lacks.
         let data = serde_json::to_string(self).unwrap_or_default();
         let charts = "<div id=\"charts\"><noscript><p>The charts and the table need JavaScript; nothing is fetched.</p></noscript></div>\n";
-        let body = format!("{}<main>\n{}{charts}{}</main>\n", self.head(), self.findings(), self.origin());
+        let [head, warnings, findings] = [self.head(), self.warnings(), self.findings()];
+        let body = format!("{head}<main>\n{warnings}{findings}{charts}{}</main>\n", self.origin());
         Page { title: &format!("{}: fanin", self.title), body: &body, data: &data }.html()
     }
 
@@ -23,6 +24,17 @@ impl Report {
             text(&self.title),
             text(cluster),
             text(workload)
+        )
+    }
+
+    fn warnings(&self) -> String {
+        if self.warnings.is_empty() {
+            return String::new();
+        }
+        let items: String = self.warnings.iter().map(|warning| format!("<li>{}</li>\n", text(warning))).collect();
+        format!(
+            "<section aria-labelledby=\"warnings\">\n<h2 id=\"warnings\">Settings to look at</h2>\n\
+             <ul class=\"warnings\">\n{items}</ul>\n</section>\n"
         )
     }
 

@@ -58,6 +58,8 @@ pub struct Report {
     many_to_one: bool,
     /// The rate of the client's link, or of all hosts' links together where flows go between any two.
     line_mbps: f64,
+    /// What was set and has no effect, or not the one that was meant.
+    warnings: Vec<String>,
     /// What was found, in words: of all schemes first, then scheme by scheme.
     findings: Vec<Finding>,
     /// The schemes, in the order of the command.
@@ -123,6 +125,7 @@ pub fn report(
         setting: setting(contenders),
         many_to_one,
         line_mbps: findings::line_mbps(contenders),
+        warnings: summary.warnings.clone(),
         findings: findings::told(contenders, summary, &stories),
         schemes: summary
             .onset

@@ -38,6 +38,7 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             tiers: Vec::new(),
             service: None,
             background: None,
+            latency: Vec::new(),
         }
     };
     points.iter().map(row).collect()

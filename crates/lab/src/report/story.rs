@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Sub;
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Settings, Watch};
-use fanin_units::QueueSize;
+use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
 
 use super::stall::{Stall, stalls};
 use super::window::Window;
@@ -38,6 +37,8 @@ pub(super) struct Story {
     pub timeouts: Happenings,
     pub round_ends_us: Vec<f64>,
     pub stalls: Vec<Stall>,
+    /// What is shown at first: what led to the longest stall and where that begins, else all.
+    pub opens_us: [f64; 2],
     /// The story in words.
     pub says: String,
 }
@@ -105,16 +106,6 @@ pub(super) fn tell(
     }
 }
 
-/// What a switch port's buffer holds, a packet counted as a full frame.
-pub(super) fn buffer_bytes(settings: &Settings) -> u64 {
-    match settings.switch.buffer {
-        QueueSize::Bytes(bytes) => bytes,
-        QueueSize::Packets(packets) => {
-            u64::from(packets).saturating_mul(settings.tcp.mss.0 + 40 + settings.link.framing.0)
-        }
-    }
-}
-
 /// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
 fn slowest(tables: &RunTables, round: u32, fan_in: u32) -> Vec<u32> {
     let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == round).collect();
@@ -142,10 +133,10 @@ impl Story {
         let from = window.from.0;
         let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
         let length_us = us(window.to.0);
-        let frame = settings.tcp.mss.0 + 40 + settings.link.framing.0;
+        let frame = settings.link.framing.on_wire(settings.full_packet().0 as u32);
         // While the link is busy, its queue moves at least once in the time of a packet.
         let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
-        let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame).0.saturating_mul(2));
+        let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame.into()).0.saturating_mul(2));
         let series = |kind: &str, of: Option<&str>| {
             let rows = samples.iter().filter(move |s| s.series == kind && of.is_none_or(|of| s.of == of));
             rows.map(|s| (s.time_ps, s.value_bytes)).collect::<Vec<_>>()
@@ -188,7 +179,7 @@ impl Story {
             stalled: window.stalls,
             round_ms: first.and_then(|q| q.qct_ps).map(|ps| round_to(ps as f64 / 1e9, 1e-4)),
             buffer: settings.switch.buffer.to_string(),
-            buffer_bytes: buffer_bytes(settings),
+            buffer_bytes: settings.in_bytes(settings.switch.buffer),
             mss_bytes: settings.tcp.mss.0,
             queue: Series::new(&queue, us),
             windows,
@@ -197,10 +188,27 @@ impl Story {
             timeouts: happenings("timeout", usize::MAX),
             round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
             stalls: stalls(spec, from, samples, events),
+            opens_us: [0.0, length_us],
             says: String::new(),
         };
         story.says = story.in_words();
+        story.opens_us = story.cause().map_or(story.opens_us, |view| view.map(|us| round_to(us, 0.1)));
         story
+    }
+
+    /// What led to the longest stall, from the first drop or timeout since the stall before it, and enough of the stall to
+    /// be seen; `None` where there is none.
+    fn cause(&self) -> Option<[f64; 2]> {
+        let longest = self.longest_stall()?;
+        let before = self.stalls.iter().map(|stall| stall.to_us).filter(|&end| end <= longest.from_us);
+        let earliest = before.fold(0.0, f64::max);
+        let causes = [&self.drops.us, &self.fast_retransmits.us, &self.timeouts.us].into_iter().flatten().copied();
+        let first = causes.filter(|&us| us >= earliest && us <= longest.from_us).fold(longest.from_us, f64::min);
+        // Where it all happened at once, a little of what was before.
+        let lead = (longest.from_us - first).max((longest.to_us - longest.from_us) / 50.0);
+        let from = (longest.from_us - 1.2 * lead).max(0.0);
+        let to = longest.from_us + 0.6 * (longest.from_us - from).max(lead);
+        Some([from, to.min(longest.to_us)])
     }
 
     /// The stall that takes longest.
@@ -343,7 +351,13 @@ mod tests {
             .iter()
             .flat_map(|&fan_in| [1, 2, 3].map(|seed| (fan_in, seed)))
             .map(|(fan_in, seed)| {
-                let spec = RunSpec { label: "newreno".into(), scheme, settings: Settings::default(), fan_in, seed };
+                let spec = RunSpec {
+                    label: "newreno".into(),
+                    scheme,
+                    settings: fanin_spec::Settings::default(),
+                    fan_in,
+                    seed,
+                };
                 let payload_bytes = [30, 10, 20][seed as usize - 1];
                 let totals = Totals { payload_bytes, measured_ps: 1_000_000, ..Totals::default() };
                 (spec, RunTables { totals, ..RunTables::default() })
@@ -403,5 +417,42 @@ mod tests {
         let tables = RunTables { flows, ..RunTables::default() };
         assert_eq!(slowest(&tables, 2, 5), [1, 2, 0, 3]);
         assert_eq!(slowest(&tables, 7, 3), [0, 1, 2]);
+    }
+
+    /// A story of 220 ms with a stall from 20 ms to 210 ms, and with drops then.
+    fn opening(drops_us: &[f64], earlier: Option<Stall>) -> Option<[f64; 2]> {
+        let stall = |from_us, to_us| Stall { from_us, to_us, server: "server1".into(), others: 0, cause: None };
+        let drops = Happenings { total: drops_us.len(), us: drops_us.to_vec(), servers: Vec::new() };
+        let stalls = earlier.into_iter().chain([stall(20_000.0, 210_000.0)]).collect();
+        Story { length_us: 220_000.0, drops, stalls, ..Story::default() }.cause()
+    }
+
+    #[test]
+    fn a_story_opens_on_the_drops_and_the_beginning_of_the_wait_that_they_led_to() {
+        assert_eq!(opening(&[10_000.0, 15_000.0, 215_000.0], None), Some([8_000.0, 27_200.0]));
+    }
+
+    #[test]
+    fn a_story_opens_on_what_came_after_the_wait_before() {
+        let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, server: "server2".into(), others: 0, cause: None };
+        assert_eq!(opening(&[500.0, 15_000.0], Some(earlier)), Some([14_000.0, 23_600.0]));
+    }
+
+    #[test]
+    fn a_story_whose_drops_all_fell_as_the_wait_began_shows_a_little_before() {
+        let [from, to] = opening(&[20_000.0], None).expect("a stall");
+        assert!(from < 17_000.0 && to > 21_000.0 && to < 30_000.0, "{from} to {to}");
+    }
+
+    #[test]
+    fn a_story_that_begins_with_its_wait_opens_on_a_part_of_that() {
+        let stall = Stall { from_us: 0.0, to_us: 100_000.0, server: "server1".into(), others: 0, cause: None };
+        let story = Story { length_us: 110_000.0, stalls: vec![stall], ..Story::default() };
+        assert_eq!(story.cause(), Some([0.0, 1_200.0]));
+    }
+
+    #[test]
+    fn a_story_without_a_wait_opens_whole() {
+        assert_eq!(Story { length_us: 9.0, ..Story::default() }.cause(), None);
     }
 }

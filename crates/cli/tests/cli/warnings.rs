@@ -1,0 +1,199 @@
+//! Settings that have no effect, or not the one that was meant, are told: on standard error, in `--json`, in the report.
+
+use std::fs;
+use std::path::Path;
+
+use fanin_spec::Scenario;
+use serde_json::Value;
+
+use crate::common::{Place, SMALL, err};
+
+/// The warnings of a comparison, as `--json` has them; standard error has the same.
+fn warnings(text: &str, arguments: &[&str]) -> Vec<String> {
+    let place = Place::with(text);
+    let small = ["--seeds", "1", "--json"];
+    let output = place.fanin(&[&["compare", "my.toml"], small.as_slice(), arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{text}: {}", err(&output));
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let listed: Vec<String> = serde_json::from_value(object["warnings"].clone()).unwrap();
+    assert_eq!(err(&output), listed.iter().map(|warning| format!("warning: {warning}\n")).collect::<String>());
+    listed
+}
+
+const LONG: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"long\"\nduration = \"5 ms\"\n";
+const BARRIER: &str = "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"4 KiB\"\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n";
+
+#[test]
+fn a_setting_without_effect_is_named_with_its_line_and_the_reason() {
+    let cases: &[(&str, &str, &[&str], &str)] = &[
+        (
+            LONG,
+            "fragment = \"4 KiB\"\n",
+            &[],
+            "my.toml:5: `workload.fragment` has no effect here: the long workload does not",
+        ),
+        (
+            LONG,
+            "[ecn_threshold]\nk = \"9 packets\"\n",
+            &[],
+            "my.toml:6: `ecn_threshold.k` has no effect here: [ecn_threshold] is of schemes such as dctcp",
+        ),
+        (
+            LONG,
+            "[red]\nmax_p = 0.1\n",
+            &[],
+            "my.toml:6: `red.max_p` has no effect here: [red] is of schemes such as newreno+red",
+        ),
+        (
+            LONG,
+            "[dctcp]\ng = 0.1\n",
+            &[],
+            "my.toml:6: `dctcp.g` has no effect here: [dctcp] is of schemes such as dctcp",
+        ),
+        (
+            LONG,
+            "[mapreduce]\nmaps = 9\n",
+            &[],
+            "my.toml:6: `mapreduce.maps` has no effect here: the long workload does not look at it; mapreduce",
+        ),
+        (
+            LONG,
+            "[service]\nfan_out = 2\n",
+            &[],
+            "my.toml:6: `service.fan_out` has no effect here: there is no service without",
+        ),
+        (
+            LONG,
+            "sizes = \"hadoop\"\n",
+            &[],
+            "my.toml:5: `workload.sizes` has no effect here: there are no Poisson flows without",
+        ),
+        (
+            LONG,
+            "[fabric]\nplacement = \"spread\"\n",
+            &[],
+            "my.toml:6: `fabric.placement` has no effect here: this fabric has no racks",
+        ),
+        (LONG, "", &["--set", "dctcp.g=0.5"], "--set dctcp.g=0.5: `dctcp.g` has no effect here"),
+        (LONG, "deadline = \"5 ms\"\n", &[], "my.toml:5: `workload.deadline` has no effect here: d2tcp alone"),
+        (
+            BARRIER,
+            "[tcp]\nect = \"data\"\n",
+            &["--schemes", "newreno"],
+            "my.toml:8: `tcp.ect` has no effect here: no scheme here uses ECN",
+        ),
+    ];
+    for (base, more, arguments, told) in cases {
+        // The file's own choice of schemes stands for what it is about.
+        let narrowed = arguments.contains(&"--schemes");
+        let warnings = warnings(&format!("{base}{more}"), arguments);
+        match narrowed {
+            true => assert!(warnings.is_empty(), "{more:?}: dctcp of the file looks at it: {warnings:?}"),
+            false => assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{more:?} says {warnings:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_schemes_own_setting_without_effect_is_named_and_anothers_use_of_it_is_no_excuse() {
+    let own = "schemes = [{ label = \"a\", scheme = \"newreno\", red.max_p = 0.1 }, \"newreno+red\"]\n\
+               [workload]\nkind = \"long\"\nduration = \"5 ms\"\n";
+    let warnings = warnings(own, &[]);
+    assert!(
+        warnings.len() == 1 && warnings[0].starts_with("my.toml:1: `red.max_p` has no effect here"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn what_one_scheme_alone_looks_at_is_no_warning_nor_is_a_default_or_what_an_argument_took_the_place_of() {
+    for more in ["[dctcp]\ng = 0.1\n", "[ecn_threshold]\nk = \"5 packets\"\n", "[tcp]\nect = \"all\"\n", ""] {
+        assert_eq!(warnings(&format!("{BARRIER}{more}"), &[]), [""; 0], "{more}");
+    }
+    let text = format!("{LONG}[red]\nmax_p = 0.1\n");
+    let warnings = warnings(&text, &["--set", "red.max_p=0.2"]);
+    assert!(warnings.len() == 1 && warnings[0].starts_with("--set red.max_p=0.2: "), "{warnings:?}");
+}
+
+#[test]
+fn keys_of_a_section_without_effect_share_a_warning() {
+    let warnings = warnings(&format!("{LONG}[mapreduce]\nmaps = 9\nreduces = 3\nheartbeat = \"1 s\"\n"), &[]);
+    let told = "my.toml:6: `mapreduce.maps`, `mapreduce.reduces`, `mapreduce.heartbeat` have no effect here: the long";
+    assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{warnings:?}");
+}
+
+#[test]
+fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
+    let cases: &[(&str, &str)] = &[
+        (
+            "[ecn_threshold]\nk = \"300 packets\"\n[switch]\nbuffer = \"250 packets\"\n",
+            "my.toml:8: `ecn_threshold.k` of 300 packets never marks",
+        ),
+        ("[ecn_threshold]\nk = \"64 KiB\"\n", "my.toml:8: `ecn_threshold.k` of 64 KiB never marks"),
+        ("[switch]\nbuffer = \"10 packets\"\n", "my.toml:8: `ecn_threshold.k` of 20 packets never marks"),
+        ("[tcp]\nrto_min = \"5 ms\"\n", "my.toml:8: `tcp.rto_min` of 5 ms is under `tcp.delayed_ack_timeout` of 40 ms"),
+        ("[link]\ndelay = \"600 us\"\n", "my.toml:4: `workload.duration` of 2 ms is under one round trip (2.4"),
+    ];
+    for (more, told) in cases {
+        let more = more.replacen("[", "\n[", 1);
+        let warnings = warnings(&format!("{}{more}", BARRIER.trim_end()), &[]);
+        assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{more:?} says {warnings:?}");
+    }
+    for more in
+        ["[tcp]\nrto_min = \"5 ms\"\ndelayed_ack = 1\n", "[tcp]\nrto_min = \"5 ms\"\ndelayed_ack_timeout = \"1 ms\"\n"]
+    {
+        assert_eq!(warnings(&format!("{BARRIER}{more}"), &[]), [""; 0], "{more}");
+    }
+    let idle = |scheme: &str, more: &str| {
+        format!("schemes = [\"{scheme}\"]\n[workload]\nkind = \"long\"\nduration = \"5 ms\"\n{more}")
+    };
+    for (scheme, more, told) in [
+        (
+            "newreno+red",
+            "[red]\nmin_th = \"50 packets\"\nmax_th = \"90 packets\"\n",
+            "`red.min_th` of 50 packets never drops early",
+        ),
+        ("newreno+codel", "[codel]\ntarget = \"5 ms\"\n", "`codel.target` of 5 ms never acts"),
+    ] {
+        let warnings = warnings(&idle(scheme, more), &[]);
+        assert!(warnings.len() == 1 && warnings[0].contains(told), "{more:?} says {warnings:?}");
+    }
+}
+
+#[test]
+fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
+    let place = Place::with(&format!("{SMALL}[red]\nmax_p = 0.1\n"));
+    place.says(&["compare", "my.toml", "--out", "results"]);
+    let page = fs::read_to_string(place.path("results/report.html")).unwrap();
+    assert!(
+        page.contains("Settings to look at") && page.contains("<li>my.toml:10: `red.max_p` has no effect here"),
+        "{page}"
+    );
+    let run = place.says(&["run", "my.toml", "--scheme", "dctcp", "--fan-in", "2", "--json"]);
+    let run: Value = serde_json::from_str(&run).unwrap();
+    assert!(run["warnings"][0].as_str().unwrap().contains("`red.max_p` has no effect here"), "{run}");
+}
+
+#[test]
+fn no_bundled_scenario_nor_a_papers_gives_a_warning() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut seen = 0;
+    let folders = ["scenarios", "scenarios/flows", "bench/scenarios", "papers/m21", "papers/gss", "papers/aqm"];
+    for file in
+        folders.iter().flat_map(|folder| fs::read_dir(root.join(folder)).unwrap()).map(|entry| entry.unwrap().path())
+    {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".toml") || name == "claims.toml" || name == "sensitivity.toml" {
+            continue;
+        }
+        let scenario = Scenario::parse(&name, &fs::read_to_string(&file).unwrap()).unwrap();
+        let beside = |path: &str| {
+            let path = file.parent().unwrap().join(path);
+            fs::read_to_string(&path).map(|text| (path.display().to_string(), text)).map_err(|error| error.to_string())
+        };
+        let contenders = scenario.contenders_with(&beside).unwrap();
+        assert_eq!(scenario.warnings(&contenders), [], "{}", file.display());
+        seen += 1;
+    }
+    assert!(seen >= 20, "{seen} scenarios");
+}

@@ -1,0 +1,97 @@
+//! What a warning says has no effect has none on any table; and what needs a condition has one where that is met.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::run;
+use fanin_spec::{KeyDoc, RunSpec, Scenario, Settings};
+
+/// Small scenarios that between them meet every condition that a key may have.
+const BASES: [&str; 10] = [
+    "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
+    "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
+    "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
+    "schemes = [\"d2tcp\"]\n[workload]\nkind = \"web-search\"\nfragment = \"300 KB\"\nqueries = 3\ndeadline = \"5 ms\"\n",
+    "schemes = [\"newreno+red+ecn\"]\n[workload]\nkind = \"long\"\nload = 0.3\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n",
+    "schemes = [\"newreno+red\"]\n[red]\ntarget_delay = \"100 us\"\n[workload]\nkind = \"long\"\n",
+    "schemes = [\"newreno+red\"]\n[red]\ninstantaneous = true\nbyte_mode = true\n[workload]\nkind = \"shuffle\"\nfragment = \"64 KiB\"\n",
+    "schemes = [\"cubic+gss\"]\n[link]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n[tcp]\nrto_initial = \"1 s\"\n[workload]\nkind = \"long\"\nduration = \"8 s\"\n",
+    "schemes = [\"newreno+codel\"]\n[switch]\nbuffer = \"2 MB\"\n[codel]\ntarget = \"200 us\"\ninterval = \"2 ms\"\n[workload]\nkind = \"long\"\nduration = \"500 ms\"\n",
+    "schemes = [\"newreno+m21\"]\n[workload]\nkind = \"mapreduce\"\nduration = \"60 s\"\n[mapreduce]\ninput = \"10 MB\"\nmaps = 40\nreduces = 20\nheartbeat = \"100 ms\"\ntasks_per_heartbeat = 9\n",
+];
+
+/// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
+const VALUES: [&str; 18] = [
+    "1",
+    "3",
+    "true",
+    "false",
+    "0.3",
+    "3 ms",
+    "300 us",
+    "7 KB",
+    "300 Mbit/s",
+    "11 packets",
+    "16 packets",
+    "data",
+    "agreed",
+    "pipe",
+    "at-once",
+    "variance",
+    "spread",
+    "data-mining",
+];
+
+/// The run with a key set, and whether the key is warned of; `None` where it is refused.
+fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
+    let mut scenario = Scenario::parse("test.toml", base).unwrap();
+    let short = ["workload.duration=100 ms", "tcp.rto_min=20 ms", "tcp.rto_initial=20 ms"];
+    let first = ["sweep.fan_in=[5]", "measure.latency=true"].into_iter().chain(short);
+    let says = |key: &str| base.lines().any(|line| line.starts_with(key));
+    let first = first.filter(|set| !set.split(['.', '=']).nth(1).is_some_and(says));
+    for set in first.chain(set) {
+        scenario.assign(set, set).unwrap();
+    }
+    let contender = scenario.contenders().ok()?.remove(0);
+    let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
+    let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
+    Some((RunSpec { label, scheme, settings, fan_in: 5, seed: 3 }, set.is_some_and(idle)))
+}
+
+/// Keys of the plan, of the place of things, and those that are refused rather than warned of.
+fn tried(key: &KeyDoc) -> bool {
+    let apart = ["workload.kind", "workload.file", "workload.duration", "fabric.kind"];
+    !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
+}
+
+#[test]
+fn what_is_warned_of_moves_no_table_and_each_key_moves_one_where_it_is_not() {
+    let docs: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(tried).collect();
+    let (mut warned_of, mut moving) = (BTreeSet::new(), BTreeSet::new());
+    for base in BASES {
+        let plain = run(&spec(base, None).expect("the base is right").0);
+        for key in &docs {
+            for value in VALUES {
+                let set = format!("{}={value}", key.path);
+                let Some((spec, warned)) = spec(base, Some(&set)) else { continue };
+                // Once seen to move something is enough.
+                if !warned && moving.contains(key.path.as_str()) {
+                    continue;
+                }
+                let moves = run(&spec) != plain;
+                assert!(!(warned && moves), "{set} is warned of, and moves the tables of {base}");
+                if warned {
+                    warned_of.insert(key.path.as_str());
+                }
+                if moves {
+                    moving.insert(key.path.as_str());
+                }
+            }
+        }
+    }
+    assert!(warned_of.len() > 50, "{} keys: {warned_of:?}", warned_of.len());
+    let still: Vec<_> = warned_of.difference(&moving).collect();
+    assert!(still.is_empty(), "never seen to move anything: {still:?}");
+}

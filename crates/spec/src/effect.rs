@@ -1,0 +1,207 @@
+//! What was set and has no effect, or not the one that was meant: nothing is wrong with the results, but someone would
+//! look for the reason of what he sees in the wrong place.
+
+use fanin_fabric::Fabric;
+use fanin_units::QueueSize;
+
+use crate::check::Wrong;
+use crate::scenario::Assignment;
+use crate::{Contender, Discipline, KeyDoc, Problem, REGISTRY, Scenario, Scheme, Settings};
+
+/// What has to be so for a key to matter.
+#[derive(Debug)]
+pub(crate) struct Need {
+    met: fn(&Scheme, &Settings) -> bool,
+    /// Why it does not matter where that is not so.
+    without: &'static str,
+}
+
+/// What keys need; `#[needs(…)]` in [`settings`](crate::settings) names one of these.
+pub(crate) mod needs {
+    use super::Need;
+    use crate::{Base, FabricKind};
+
+    pub(crate) const RACKS: Need = Need {
+        met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
+        without: "this fabric has no racks to fill; leaf-spine and fat-tree have",
+    };
+    pub(crate) const NO_GSS: Need =
+        Need { met: |scheme, _| !scheme.gss, without: "gentle slow start begins at `gss.initial_window` in its place" };
+    pub(crate) const NO_SACK: Need =
+        Need { met: |_, s| !s.tcp.sack, without: "recovery goes by SACK; `tcp.sack = false` makes it NewReno's" };
+    pub(crate) const PROBES: Need =
+        Need { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
+    pub(crate) const RACK_TIMERS: Need = Need {
+        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+        without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
+    };
+    pub(crate) const DELAYED_ACKS: Need = Need {
+        met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
+        without: "no ACK is kept back with `tcp.delayed_ack = 1`",
+    };
+    pub(crate) const DELAYED_ACKS_AND_ECN: Need = Need {
+        met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
+        without: "no segment says CWR without ECN, and no ACK is kept back with `tcp.delayed_ack = 1`",
+    };
+    pub(crate) const ECN: Need =
+        Need { met: |scheme, _| scheme.ecn, without: "no scheme here uses ECN; dctcp and newreno+red+ecn do" };
+    pub(crate) const D2TCP: Need =
+        Need { met: |scheme, _| scheme.base == Base::D2tcp, without: "d2tcp alone looks at it" };
+    pub(crate) const LOAD: Need =
+        Need { met: |_, s| s.workload.load.0.is_some(), without: "there are no Poisson flows without `workload.load`" };
+    pub(crate) const SERVICE: Need = Need {
+        met: |_, s| s.service.queries_per_s.0.is_some(),
+        without: "there is no service without `service.queries_per_s`",
+    };
+    pub(crate) const NO_TARGET_DELAY: Need =
+        Need { met: |_, s| s.red.target_delay.0.is_none(), without: "the thresholds follow from `red.target_delay`" };
+    pub(crate) const MEAN_PACKET: Need = Need {
+        met: |_, s| s.red.byte_mode || s.red.target_delay.0.is_some(),
+        without: "nothing is counted in it without `red.byte_mode` or `red.target_delay`",
+    };
+    pub(crate) const AVERAGE: Need =
+        Need { met: |_, s| !s.red.instantaneous, without: "`red.instantaneous` takes no average" };
+}
+
+impl Scenario {
+    /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `contenders`, or not the
+    /// one that was meant. A section in the file that belongs to a scheme of the file which was not selected is none.
+    pub fn warnings(&self, contenders: &[Contender]) -> Vec<Problem> {
+        let docs = Settings::default().docs();
+        let all: Vec<(&Scheme, &Settings)> = contenders.iter().map(|c| (&c.scheme, &c.settings)).collect();
+        let left_out = self.left_out.iter().filter_map(|variant| Some((&variant.scheme, all.first()?.1)));
+        let of_file: Vec<_> = all.iter().copied().chain(left_out).collect();
+        let overridden = |a: &&Assignment| !self.arguments.iter().any(|other| other.path() == a.path());
+        let file = self.file.iter().filter(overridden);
+        let mut warnings = without_effect(file, &docs, &of_file);
+        for argument in &self.arguments {
+            warnings.extend(without_effect(std::iter::once(argument), &docs, &all));
+        }
+        for (variant, user) in self.variants.iter().zip(&all) {
+            let own = without_effect(variant.own.iter(), &docs, std::slice::from_ref(user));
+            let set = || self.file.iter().chain(&self.arguments).chain(&variant.own).rev();
+            let doubts = doubts(user.0, user.1).into_iter().filter_map(|Wrong { paths, what }| {
+                let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
+                Some(Problem::new(&assigned.origin, what))
+            });
+            for warning in own.into_iter().chain(doubts) {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+        }
+        warnings
+    }
+}
+
+/// The warnings of keys that matter to none of those who might look at them: one of a section's keys that follow one
+/// another and have the same reason.
+fn without_effect<'a>(
+    set: impl Iterator<Item = &'a Assignment>,
+    docs: &[KeyDoc],
+    users: &[(&Scheme, &Settings)],
+) -> Vec<Problem> {
+    let reasons = set.filter_map(|a| Some((a, idle(docs.iter().find(|key| key.path == a.path())?, users)?)));
+    let reasons: Vec<(&Assignment, String)> = reasons.collect();
+    let of_a_kind = reasons.chunk_by(|(a, reason), (b, other)| a.section == b.section && reason == other);
+    let warning = |kind: &[(&Assignment, String)]| {
+        let names: Vec<String> = kind.iter().map(|(a, _)| format!("`{}`", a.path())).collect();
+        let have = if names.len() == 1 { "has" } else { "have" };
+        let (first, reason) = kind.first()?;
+        Some(Problem::new(&first.origin, format!("{} {have} no effect here: {reason}", names.join(", "))))
+    };
+    of_a_kind.filter_map(warning).collect()
+}
+
+/// Why a key matters to nobody: the first one's reason stands for all.
+fn idle(key: &KeyDoc, users: &[(&Scheme, &Settings)]) -> Option<String> {
+    let mut reasons = users.iter().map(|(scheme, settings)| reason(key, scheme, settings));
+    let first = reasons.next()??;
+    reasons.all(|reason| reason.is_some()).then_some(first)
+}
+
+/// Why a key does not matter to a scheme with its settings; `None` where it does.
+fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> {
+    let kind = settings.workload.kind.word();
+    if !key.workloads.is_empty() && !key.workloads.contains(&kind) {
+        return Some(format!("the {kind} workload does not look at it; {} would", key.workloads.join(", ")));
+    }
+    let section = key.section();
+    if !scheme.sections().contains(&section)
+        && let Some(owner) = owner(section)
+    {
+        return Some(format!("[{section}] is of schemes such as {owner}, and none of them takes part"));
+    }
+    key.need.filter(|need| !(need.met)(scheme, settings)).map(|need| need.without.into())
+}
+
+/// The first scheme that a section is of, where it is one of schemes.
+fn owner(section: &str) -> Option<&'static str> {
+    let names = REGISTRY.iter().map(|entry| entry.name);
+    names.into_iter().find(|name| Scheme::parse(name).is_ok_and(|scheme| scheme.sections().contains(&section)))
+}
+
+/// Values that work, though hardly as meant, with the keys that they lie in.
+fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
+    // Of any size, it has these links.
+    let fabric = s.network(1).ok();
+    let idle_law = match scheme.discipline {
+        Discipline::EcnThreshold => idle_threshold(s, "ecn_threshold.k", s.ecn_threshold.k, "marks"),
+        Discipline::Red if s.red.target_delay.0.is_none() && !s.red.byte_mode => {
+            idle_threshold(s, "red.min_th", s.red.min_th, if scheme.ecn { "marks" } else { "drops early" })
+        }
+        Discipline::CoDel => fabric.as_ref().and_then(|fabric| idle_target(s, fabric)),
+        _ => None,
+    };
+    [idle_law, short_run(s, fabric.as_ref()), hasty_timeout(s)].into_iter().flatten().collect()
+}
+
+/// A threshold that no queue exceeds: what is admitted finds room for itself, so that one packet less lies there.
+fn idle_threshold(s: &Settings, path: &'static str, threshold: QueueSize, does: &str) -> Option<Wrong> {
+    let buffer = s.switch.buffer;
+    let beyond = match (threshold, buffer) {
+        (QueueSize::Packets(threshold), QueueSize::Packets(buffer)) => threshold.saturating_add(1) >= buffer,
+        _ => s.in_bytes(threshold).saturating_add(s.full_frame().0) >= s.in_bytes(buffer),
+    };
+    let what = format!(
+        "`{path}` of {threshold} never {does}: a packet that finds more than that in a `switch.buffer` of {buffer} has no \
+         room; right would be a threshold well below the buffer"
+    );
+    beyond.then(|| Wrong { paths: vec![path, "switch.buffer"], what })
+}
+
+/// A delay that no packet has: the buffer is sent in less, even over the slowest link.
+fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
+    let slowest = fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0)?;
+    let longest = slowest.time_for(s.in_bytes(s.switch.buffer));
+    let what = format!(
+        "`codel.target` of {} never acts: a `switch.buffer` of {} is sent in {longest}; right would be a target well below \
+         that",
+        s.codel.target, s.switch.buffer
+    );
+    let steady = s.fabric.changes.is_empty();
+    (steady && s.codel.target >= longest).then(|| Wrong { paths: vec!["codel.target", "switch.buffer"], what })
+}
+
+/// A run in which nothing comes back.
+fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
+    let round_trip = s.round_trip(fabric?, 1);
+    let what = format!(
+        "`workload.duration` of {} is under one round trip ({round_trip} between the client and server1): hardly \
+         anything is measured",
+        s.workload.duration
+    );
+    (s.workload.duration < round_trip).then(|| Wrong { paths: vec!["workload.duration", "link.delay"], what })
+}
+
+/// A timeout that an ACK which is kept back outlasts.
+fn hasty_timeout(s: &Settings) -> Option<Wrong> {
+    let (floor, kept_back) = (s.tcp.rto_min, s.tcp.delayed_ack_timeout);
+    let what = format!(
+        "`tcp.rto_min` of {floor} is under `tcp.delayed_ack_timeout` of {kept_back}: the ACK of a lone segment is kept back for \
+         longer than its sender waits, so that small windows time out and stall though nothing is lost; look at the \
+         timeouts, and at what `tcp.delayed_ack = 1` or a shorter `tcp.delayed_ack_timeout` gives"
+    );
+    let paths = vec!["tcp.rto_min", "tcp.delayed_ack", "tcp.delayed_ack_timeout"];
+    (s.tcp.delayed_ack > 1 && floor < kept_back).then_some(Wrong { paths, what })
+}

@@ -1,0 +1,27 @@
+// How long data packets took, by class, where it was measured.
+
+import type { Latency, Report } from "./data";
+import { section } from "./dom";
+import { count, time } from "./format";
+import type { Schemes } from "./schemes";
+import { type Column, figures, sortable } from "./sortable";
+
+type Timed = Latency & { scheme: string; hosts: number };
+
+export function latency(report: Report, schemes: Schemes): HTMLElement[] {
+  const rows = report.rows.flatMap((row) => row.latency.map((of): Timed => ({ ...of, scheme: row.scheme, hosts: row.point.fan_in + 1 })));
+  if (rows.length === 0) return [];
+  const columns: Column<Timed>[] = [
+    { head: "class", key: (row) => row.class, show: (row) => row.class },
+    figures("hosts", (row) => row.hosts, String),
+    figures("packets", (row) => row.packets, count),
+    figures("mean", (row) => row.ms.mean, time),
+    figures("median", (row) => row.ms.p50, time),
+    figures("p99", (row) => row.ms.p99, time),
+    figures("p99.9", (row) => row.ms.p999, time),
+    figures("longest", (row) => row.ms.max, time),
+  ];
+  const caption =
+    "Data packets from host to host, queues included: the mean over all packets of all seeds, percentiles as means over seeds, the longest of all. Click a column’s head to sort by it, and again to turn the order.";
+  return [section("latency", "Latency of packets", sortable("latency", caption, rows, columns, schemes))];
+}
