@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint deny reproduce sensitivity cost cost-update bench validate validate-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -40,6 +40,12 @@ sensitivity: build ## write papers/*/sensitivity.json and .md anew: on what the 
 cost: build ## instructions a data packet, against bench/cost.json
 	@scripts/setup.sh valgrind
 	@python3 scripts/cost.py
+
+digests: build ## digests of every table of the bundled scenarios, against bench/digests.json
+	@python3 scripts/digests.py
+
+digests-update: build ## write bench/digests.json anew
+	@python3 scripts/digests.py --update
 
 cost-update: build ## write bench/cost.json anew
 	@scripts/setup.sh valgrind

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts instructions a delivered data packet on the two bench scenarios and compares them with bench/cost.json.
+"""Counts instructions a delivered data packet on the bench scenarios and compares them with bench/cost.json.
 
 Counts are callgrind's: they do not mind a noisy machine. Each scenario is run at two sizes, and the difference is
 divided, so that reading the file and printing cost nothing. `--update` writes the figures anew.
@@ -21,6 +21,7 @@ TOLERANCE = 0.03
 CASES = {
     "bench-star": (["--scheme", "dctcp", "--fan-in", "32"], "workload.fragment", ["500 KB", "2000 KB"]),
     "bench-barrier": (["--scheme", "newreno", "--fan-in", "8"], "workload.duration", ["500 ms", "2000 ms"]),
+    "bench-shuffle": (["--scheme", "newreno", "--fan-in", "15"], "workload.fragment", ["100 KB", "400 KB"]),
 }
 
 

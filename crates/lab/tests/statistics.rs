@@ -32,7 +32,7 @@ fn an_interval_of_goodputs_stays_between_nothing_and_line_rate() {
     let i = bounded_interval(&[0.5, 13.2, 31.0], 1000.0).unwrap();
     assert!((i.mean - 14.9).abs() < 1e-9 && i.lo > 0.0 && i.hi > 51.8, "{i:?}");
     // By hand: logit of 0.0149 is -4.1913; half of the t interval, 38.073, over 14.9 (1 - 0.0149) is 2.5939.
-    assert!((i.lo - 1000.0 / (1.0 + f64::exp(4.1913 + 2.5939))).abs() < 0.01, "{i:?}");
+    assert!((i.lo - 1000.0 / (1.0 + libm::exp(4.1913 + 2.5939))).abs() < 0.01, "{i:?}");
     let full = bounded_interval(&[930.0, 999.0, 998.0], 1000.0).unwrap();
     assert!(full.hi < 1000.0 && full.lo > 0.0, "{full:?}");
     let narrow = bounded_interval(&[500.0, 501.0, 502.0], 1000.0).unwrap();
