@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what each crate may depend on, and that units and laws do without the standard library.
+"""Checks what each crate may depend on, that units and laws do without the standard library, and that the simulator does
+without an operating system: a browser can step it.
 
 The arrows between crates are the house's plan (docs/design.md): a change here is a change of that plan. Clocks, hash
 containers' order, platform float functions and sockets are clippy's part (clippy.toml).
@@ -10,6 +11,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+from rust import uses, without_comments, without_tests
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -38,6 +41,10 @@ ALLOWED_IN_TESTS = set("fanin-model insta proptest rand_core rand_xoshiro serde 
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws"]
 BARE_TARGET = "x86_64-unknown-none"
+# What these are made of takes nothing from an operating system.
+WITHOUT_SYSTEM = ["fanin-sim"]
+BROWSERS_TARGET = "wasm32-unknown-unknown"
+SYSTEMS = set("env fs io net os process thread time".split())
 
 
 def packages():
@@ -76,22 +83,38 @@ def says_no_std(package):
         yield f"{package['name']} takes std back"
 
 
-def builds_without_std():
-    """Builds for a target that has no std; None where that target cannot be had."""
+def without_system(package):
+    """Where a crate takes something from an operating system."""
+    folder = pathlib.Path(package["manifest_path"]).parent
+    for file in sorted((folder / "src").rglob("*.rs")):
+        text = without_tests(without_comments(file.read_text()))
+        taken = {path[1] for _, path, _ in uses(text) if path[0] == "std" and len(path) > 1}
+        for word in sorted((taken | set(re.findall(r"\bstd::(\w+)", text))) & SYSTEMS):
+            yield f"{file.relative_to(ROOT)} takes std::{word}: {' and '.join(WITHOUT_SYSTEM)} must do without"
+
+
+def made_of(names):
+    """Crates of the workspace with all that they depend on."""
+    below = [name for name in names for name in made_of(ALLOWED[name][0].split())]
+    return {*names, *below}
+
+
+def builds_for(target, crates):
+    """Builds crates for a target; None where that target cannot be had."""
     def sysroot_has_it():
         out = subprocess.run(
-            ["rustc", "--print", "target-libdir", "--target", BARE_TARGET],
+            ["rustc", "--print", "target-libdir", "--target", target],
             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )
         folder = pathlib.Path(out.stdout.strip() or "/nonexistent")
         return folder.is_dir() and any(folder.glob("libcore-*"))
 
     if not sysroot_has_it():
-        subprocess.run(["rustup", "target", "add", BARE_TARGET], cwd=ROOT, capture_output=True)
+        subprocess.run(["rustup", "target", "add", target], cwd=ROOT, capture_output=True)
     if not sysroot_has_it():
         return None
-    chosen = [word for name in WITHOUT_STD for word in ("--package", name)]
-    command = ["cargo", "build", "--quiet", "--locked", "--lib", "--target", BARE_TARGET, *chosen]
+    chosen = [word for name in crates for word in ("--package", name)]
+    command = ["cargo", "build", "--quiet", "--locked", "--lib", "--target", target, *chosen]
     return subprocess.run(command, cwd=ROOT).returncode == 0
 
 
@@ -100,16 +123,22 @@ def main():
     wrong = [line for package in found for line in arrows(package)]
     wrong += [f"{name} is in the plan and not there" for name in ALLOWED.keys() - {p["name"] for p in found}]
     wrong += [line for package in found if package["name"] in WITHOUT_STD for line in says_no_std(package)]
-    bare = builds_without_std()
-    if bare is None:
-        print(f"purity: skipped the build for {BARE_TARGET}: rustup cannot install that target here")
-    elif not bare:
-        wrong.append(f"{' and '.join(WITHOUT_STD)} do not build for {BARE_TARGET}, which has no std")
+    pure = made_of(WITHOUT_SYSTEM)
+    wrong += [line for package in found if package["name"] in pure for line in without_system(package)]
+    for target, crates, lacks in [(BARE_TARGET, WITHOUT_STD, "std"), (BROWSERS_TARGET, WITHOUT_SYSTEM, "operating system")]:
+        built = builds_for(target, crates)
+        if built is None:
+            print(f"purity: skipped the build for {target}: rustup cannot install that target here")
+        elif not built:
+            wrong.append(f"{' and '.join(crates)} cannot be built for {target}, which has no {lacks}")
     for line in wrong:
         print(f"purity: {line}")
     if wrong:
         sys.exit(1)
-    print(f"purity: {len(found)} crates depend on what they may; {' and '.join(WITHOUT_STD)} do without std")
+    print(
+        f"purity: {len(found)} crates depend on what they may; {' and '.join(WITHOUT_STD)} do without std, "
+        f"{' and '.join(WITHOUT_SYSTEM)} without a system"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-//! From a spec to laws, parameters and a network.
+//! From a spec to laws, parameters, a network and its ports.
 
 use std::num::NonZeroU32;
 
@@ -11,25 +11,7 @@ use fanin_tcp::{Echo, Params};
 use fanin_units::Rate;
 
 use crate::link::{Departures, Link};
-use crate::net::Net;
-use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
-use crate::world::World;
-
-/// The simulated world of a spec, before anything has happened.
-pub(crate) fn world<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
-    let s = &spec.settings;
-    let fabric = fabric(spec);
-    let changes = s.changes(&fabric).expect("spec::check has worked them out");
-    let ports = Ports { spec: spec.clone(), departures, changes };
-    let params = params(spec);
-    World::new(
-        spec,
-        Net::new(fabric, ports, params.mss + 100, s.link.framing, spec.seed, probe),
-        params,
-        sender_law(spec, &params),
-    )
-}
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {
@@ -40,6 +22,12 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
+    /// The ports of a spec's network.
+    pub fn new(spec: &RunSpec, departures: Departures, fabric: &Fabric) -> Ports {
+        let changes = spec.settings.changes(fabric).expect("spec::check has worked them out");
+        Ports { spec: spec.clone(), departures, changes }
+    }
+
     /// Sets the port of a link up, unless it is.
     pub fn set_up(&self, id: LinkId, fabric: &Fabric, link: &mut Link) {
         if link.is_ready() {
@@ -59,7 +47,8 @@ pub(crate) fn fabric(spec: &RunSpec) -> Fabric {
     spec.settings.network(spec.fan_in).expect("spec::check has built it")
 }
 
-fn params(spec: &RunSpec) -> Params {
+/// What endpoints go by.
+pub(crate) fn params(spec: &RunSpec) -> Params {
     let t = &spec.settings.tcp;
     let mss = t.mss.0 as u32;
     let segments = if spec.scheme.gss { spec.settings.gss.initial_window } else { t.initial_window };
@@ -104,7 +93,8 @@ fn params(spec: &RunSpec) -> Params {
     }
 }
 
-fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
+/// The law of senders' windows.
+pub(crate) fn sender_law(spec: &RunSpec, params: &Params) -> sender::Law {
     let s = &spec.settings;
     let dctcp =
         Dctcp::new(&dctcp::Params { g_q16: s.dctcp.g.in_q(16), initial_alpha_q16: s.dctcp.initial_alpha.in_q(16) });

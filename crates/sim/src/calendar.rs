@@ -98,6 +98,11 @@ impl Calendar {
         self.pop()
     }
 
+    /// Puts back the key that was taken off last, which is the least.
+    pub fn put_back(&mut self, key: Key) {
+        self.hand.push(key);
+    }
+
     /// The near key, unless a far one comes before it.
     #[inline]
     fn first(&mut self, near: Key) -> Key {
@@ -175,6 +180,9 @@ mod tests {
                     prop_assert_eq!(calendar.pop(), least);
                     if least != Key::NEVER {
                         now = least.time();
+                        // One that is put back is the next, whatever it was taken from.
+                        calendar.put_back(least);
+                        prop_assert_eq!(calendar.pop(), least);
                     }
                 }
             }

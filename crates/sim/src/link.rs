@@ -5,7 +5,7 @@ use fanin_tcp::Flags;
 use fanin_units::{Rate, Time};
 
 use crate::event::Due;
-use crate::net::Packet;
+use crate::packet::Packet;
 use crate::ring::Ring;
 use crate::streams::Stream;
 

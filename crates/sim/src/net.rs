@@ -10,80 +10,8 @@ use crate::calendar::Calendar;
 use crate::event::Key;
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
+use crate::packet::{Packet, Sacks};
 use crate::probe::{Happening, Probe};
-
-/// A segment on its way to an endpoint.
-#[derive(Clone, Copy, Debug)]
-pub struct Packet {
-    /// The endpoint that it is for.
-    pub to: u32,
-    /// Its SACK blocks' place; zero for none.
-    sack: u32,
-    /// Its size in a buffer, framing included.
-    pub(crate) frame_bytes: u32,
-    /// When it was sent, as [`stamp`] has it.
-    pub(crate) sent: u32,
-    /// The segment.
-    pub segment: Segment,
-}
-
-impl Default for Packet {
-    fn default() -> Packet {
-        let segment = Segment {
-            seq: 0,
-            ack: 0,
-            window: 0,
-            mcw_offer: u32::MAX,
-            mcw_echo: u32::MAX,
-            ts_val: 0,
-            ts_ecr: 0,
-            len: 0,
-            header: 0,
-            flags: fanin_tcp::Flags::NONE,
-        };
-        Packet { to: 0, sack: 0, frame_bytes: 0, sent: 0, segment }
-    }
-}
-
-/// SACK blocks of packets under way: few packets have any.
-#[derive(Default)]
-struct Sacks {
-    blocks: Vec<Vec<Block>>,
-    free: Vec<u32>,
-}
-
-impl Sacks {
-    /// Keeps blocks; zero stands for none.
-    #[inline]
-    fn keep(&mut self, blocks: &[Block]) -> u32 {
-        if blocks.is_empty() { 0 } else { self.keep_some(blocks) }
-    }
-
-    #[cold]
-    fn keep_some(&mut self, blocks: &[Block]) -> u32 {
-        let handle = self.free.pop().unwrap_or_else(|| {
-            self.blocks.push(Vec::with_capacity(4));
-            self.blocks.len() as u32
-        });
-        let place = &mut self.blocks[handle as usize - 1];
-        place.clear();
-        place.extend_from_slice(blocks);
-        handle
-    }
-
-    /// The blocks of a handle.
-    #[inline]
-    fn of(&self, handle: u32) -> &[Block] {
-        if handle == 0 { &[] } else { &self.blocks[handle as usize - 1] }
-    }
-
-    #[inline]
-    fn free(&mut self, handle: u32) {
-        if handle != 0 {
-            self.free.push(handle);
-        }
-    }
-}
 
 /// The network.
 pub(crate) struct Net<P> {
@@ -93,7 +21,7 @@ pub(crate) struct Net<P> {
     /// The queue of all events.
     pub events: Calendar,
     /// The host of every endpoint.
-    pub host_of: Vec<u32>,
+    pub host_of: Vec<NodeId>,
     /// Whether an endpoint is of what runs beside the workload, and how many packets that lost.
     beside: Vec<bool>,
     pub beside_drops: u64,

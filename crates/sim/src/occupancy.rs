@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::link::{Departures, Todo};
-    use crate::net::Packet;
+    use crate::packet::Packet;
     use crate::streams::{Purpose, Stream};
 
     const US: u64 = 1_000_000;
@@ -219,8 +219,7 @@ mod tests {
 
         fn packet(&mut self, us: u64, bytes: u32) {
             self.depart_until(us);
-            let mut packet = Packet::default();
-            packet.frame_bytes = bytes;
+            let packet = Packet { frame_bytes: bytes, ..Packet::default() };
             if let Todo::Departure(at) = self.link.enqueue(us * US, packet) {
                 self.departure = Some(at);
             }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use fanin_fabric::{Fabric, LinkId};
+use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
 use fanin_tcp::Block;
 use fanin_units::Time;
 
 use crate::link::Link;
-use crate::net::Packet;
+
 use crate::occupancy::Occupancy;
+use crate::packet::{Caught, Packet};
 
 /// Something that happens seldom enough to be kept each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,14 @@ pub(crate) trait Probe {
     /// How full ports were, where that is watched.
     fn occupancy(&self) -> Option<&Occupancy> {
         None
+    }
+    /// The samples and events that were kept: `host_of` gives an endpoint's host.
+    fn rows(&mut self, _fabric: &Fabric, _host_of: &[NodeId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+        Default::default()
+    }
+    /// The packets that were caught since this was last asked, in the order of time.
+    fn caught(&mut self, _fabric: &Fabric, _host_of: &[NodeId]) -> Vec<Caught> {
+        Vec::new()
     }
     /// An endpoint is none of the workload's own: its windows and happenings are not kept.
     fn beside(&mut self, _endpoint: u32) {}
@@ -120,41 +129,6 @@ impl Recorder {
         Time(step * self.watch.step.0.max(1))
     }
 
-    /// Everything that was kept, with its names: `host_of` gives an endpoint's host.
-    pub fn rows(mut self, fabric: &Fabric, host_of: &[u32]) -> (Vec<SampleRow>, Vec<EventRow>) {
-        self.finish();
-        let host = |endpoint: u32| fabric.name(host_of[endpoint as usize]);
-        let servers: BTreeSet<u32> = self.watch.servers.iter().copied().collect();
-        // Host 0 is the client; servers come after it.
-        let watched =
-            |endpoint: u32| host_of[endpoint as usize].checked_sub(1).is_some_and(|server| servers.contains(&server));
-        let mut samples = Vec::new();
-        for sample in &self.samples {
-            let mut row = |time: Time, series: &str, of: String, value_bytes: u64| {
-                samples.push(SampleRow { time_ps: time.0, series: series.into(), of, value_bytes });
-            };
-            match *sample {
-                Sample::Queue(time, bytes) => row(time, "queue", fabric.link_name(self.client_port), bytes),
-                Sample::Window(time, endpoint, window) if watched(endpoint) => {
-                    row(time, "cwnd", host(endpoint), window.cwnd.into());
-                    row(time, "ssthresh", host(endpoint), window.ssthresh.into());
-                }
-                Sample::Window(..) => {}
-            }
-        }
-        samples.sort_by(|a, b| (a.time_ps, &a.series, &a.of).cmp(&(b.time_ps, &b.series, &b.of)));
-        let event = |&(time, happening): &(Time, Happening)| {
-            let (what, at, of) = match happening {
-                Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to ^ 1)),
-                Happening::Timeout(endpoint) => ("timeout", host(endpoint), String::new()),
-                Happening::FastRetransmit(endpoint) => ("fast_retransmit", host(endpoint), String::new()),
-                Happening::RoundEnd(round) => ("round_end", fabric.name(0), round.to_string()),
-            };
-            EventRow { time_ps: time.0, what: what.into(), at, of }
-        };
-        (samples, self.happenings.iter().map(event).collect())
-    }
-
     /// Writes out the series that are under way.
     fn finish(&mut self) {
         self.close_queue(None);
@@ -211,6 +185,40 @@ impl Probe for Recorder {
         if self.step_of(now).is_some() && !beside {
             self.happenings.push((now.since(self.began), happening));
         }
+    }
+
+    fn rows(&mut self, fabric: &Fabric, host_of: &[NodeId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+        self.finish();
+        let host = |endpoint: u32| fabric.name(host_of[endpoint as usize]);
+        let servers: BTreeSet<u32> = self.watch.servers.iter().copied().collect();
+        // Host 0 is the client; servers come after it.
+        let watched =
+            |endpoint: u32| host_of[endpoint as usize].checked_sub(1).is_some_and(|server| servers.contains(&server));
+        let mut samples = Vec::new();
+        for sample in &self.samples {
+            let mut row = |time: Time, series: &str, of: String, value_bytes: u64| {
+                samples.push(SampleRow { time_ps: time.0, series: series.into(), of, value_bytes });
+            };
+            match *sample {
+                Sample::Queue(time, bytes) => row(time, "queue", fabric.link_name(self.client_port), bytes),
+                Sample::Window(time, endpoint, window) if watched(endpoint) => {
+                    row(time, "cwnd", host(endpoint), window.cwnd.into());
+                    row(time, "ssthresh", host(endpoint), window.ssthresh.into());
+                }
+                Sample::Window(..) => {}
+            }
+        }
+        samples.sort_by(|a, b| (a.time_ps, &a.series, &a.of).cmp(&(b.time_ps, &b.series, &b.of)));
+        let event = |&(time, happening): &(Time, Happening)| {
+            let (what, at, of) = match happening {
+                Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to ^ 1)),
+                Happening::Timeout(endpoint) => ("timeout", host(endpoint), String::new()),
+                Happening::FastRetransmit(endpoint) => ("fast_retransmit", host(endpoint), String::new()),
+                Happening::RoundEnd(round) => ("round_end", fabric.name(0), round.to_string()),
+            };
+            EventRow { time_ps: time.0, what: what.into(), at, of }
+        };
+        (samples, self.happenings.iter().map(event).collect())
     }
 
     fn beside(&mut self, endpoint: u32) {
@@ -274,6 +282,10 @@ impl Probe for Watchers {
 
     fn occupancy(&self) -> Option<&Occupancy> {
         self.occupancy.as_ref()
+    }
+
+    fn rows(&mut self, fabric: &Fabric, host_of: &[NodeId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+        self.recorder.as_mut().map_or_else(Default::default, |recorder| recorder.rows(fabric, host_of))
     }
 
     fn beside(&mut self, endpoint: u32) {

@@ -5,7 +5,7 @@ use fanin_tcp::Stats;
 use fanin_units::Time;
 
 use crate::link::{Counts, Link};
-use crate::world::Socket;
+use crate::socket::Socket;
 
 /// What endpoints count, added up.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,6 +8,7 @@ use fanin_units::Time;
 const ROUND_TRIPS: u64 = 10;
 
 /// The port where answers meet.
+#[derive(Clone, Copy)]
 pub(crate) struct Stalls {
     link: LinkId,
     /// Longer is a stall.

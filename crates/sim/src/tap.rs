@@ -1,10 +1,10 @@
 //! A tap on links: every packet that crosses them, with when.
 
 use fanin_fabric::{Fabric, LinkId, NodeId};
-use fanin_tcp::{Block, Segment};
+use fanin_tcp::Block;
 use fanin_units::Time;
 
-use crate::net::Packet;
+use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
 
 /// Where packets are caught.
@@ -14,27 +14,6 @@ pub enum TapPoint {
     Host(String),
     /// What leaves a port, by its name, such as `switch>client`.
     Port(String),
-}
-
-/// A caught packet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caught {
-    /// When it had left the sending end of the link, or at a host that receives it, when it was there.
-    pub time: Time,
-    /// The link's name.
-    pub port: String,
-    /// The sending host's number.
-    pub from: NodeId,
-    /// The receiving host's number.
-    pub to: NodeId,
-    /// The connection, counted from zero; its opener is the end with the even number.
-    pub connection: u32,
-    /// Whether the connection's opener sent it.
-    pub from_opener: bool,
-    /// The segment.
-    pub segment: Segment,
-    /// Its SACK blocks.
-    pub sack: Vec<Block>,
 }
 
 /// Keeps what crosses its links.
@@ -63,10 +42,20 @@ impl Tap {
         let delays = fabric.links().iter().map(|link| link.delay).collect();
         (!links.is_empty()).then_some(Tap { links, delays, caught: Vec::new() })
     }
+}
 
-    /// What was caught, in the order of time.
-    pub fn finish(mut self, fabric: &Fabric, host_of: &[u32]) -> Vec<Caught> {
-        self.caught.sort_by_key(|(time, link, ..)| (*time, *link));
+impl Probe for Tap {
+    const ON: bool = true;
+
+    fn crossed(&mut self, now: Time, link: LinkId, packet: &Packet, sack: &[Block]) {
+        let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
+        let time = if far_end { now } else { now.since(self.delays[link as usize]) };
+        self.caught.push((time, link, *packet, sack.to_vec()));
+    }
+
+    fn caught(&mut self, fabric: &Fabric, host_of: &[NodeId]) -> Vec<Caught> {
+        let mut caught = std::mem::take(&mut self.caught);
+        caught.sort_by_key(|(time, link, ..)| (*time, *link));
         let name = |(time, link, packet, sack): (Time, LinkId, Packet, Vec<Block>)| Caught {
             time,
             port: fabric.link_name(link),
@@ -77,16 +66,6 @@ impl Tap {
             segment: packet.segment,
             sack,
         };
-        self.caught.into_iter().map(name).collect()
-    }
-}
-
-impl Probe for Tap {
-    const ON: bool = true;
-
-    fn crossed(&mut self, now: Time, link: LinkId, packet: &Packet, sack: &[Block]) {
-        let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
-        let time = if far_end { now } else { now.since(self.delays[link as usize]) };
-        self.caught.push((time, link, *packet, sack.to_vec()));
+        caught.into_iter().map(name).collect()
     }
 }

@@ -1,6 +1,4 @@
-//! Endpoints on a network under a clock, and the loop that serves one event after another.
-
-use std::sync::atomic::{AtomicBool, Ordering};
+//! Endpoints on a network under a clock: what becomes of them as something happens, and what an application may do.
 
 use fanin_fabric::LinkId;
 use fanin_laws::sender::Law;
@@ -8,25 +6,20 @@ use fanin_spec::RunSpec;
 use fanin_tcp::{Block, Endpoint, Params, Progress};
 use fanin_units::Time;
 
-use crate::Failure;
-use crate::app::{App, CLIENT};
-use crate::event::{Event, Key};
+use crate::build;
+use crate::event::Key;
 use crate::ideal;
 use crate::latency::Latencies;
-use crate::link::Link;
+use crate::link::{Departures, Link};
 use crate::net::{Net, Uplink};
+use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
 use crate::since::{PortSums, Since, Sums};
+use crate::socket::Socket;
 use crate::stalls::Stalls;
 
-/// An endpoint at its host.
-pub(crate) struct Socket {
-    pub endpoint: Endpoint,
-    /// When its entry in the queue of timers is due: at its deadline or before.
-    armed: Time,
-    uplink: LinkId,
-    peer: u32,
-}
+/// The client's host.
+pub(crate) const CLIENT: u32 = 0;
 
 /// The two ends of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +40,8 @@ pub(crate) struct World<P> {
     law: Law,
     /// Segments' SACK blocks pass through here.
     sack: Vec<Block>,
-    events: u64,
+    /// Events served so far.
+    pub events: u64,
     /// Retransmission timeouts so far.
     pub timeouts: u64,
     /// When the workload began, connections that stand before it apart: then what runs beside it begins too.
@@ -58,22 +52,23 @@ pub(crate) struct World<P> {
     pub since: Since,
     /// Where the scenario measures them.
     pub latencies: Option<Box<Latencies>>,
-    /// The application has what it wants.
+    /// The application has what it wants, or nothing is left that could happen.
     pub done: bool,
 }
 
-/// So many events pass between two looks at the stop flag.
-const STOP_EVERY: u64 = 1 << 14;
-
 impl<P: Probe> World<P> {
-    pub fn new(spec: &RunSpec, net: Net<P>, params: Params, law: Law) -> World<P> {
+    /// The world of a spec, before anything has happened.
+    pub fn new(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
+        let params = build::params(spec);
+        let (fabric, framing) = (build::fabric(spec), spec.settings.link.framing);
+        let ports = build::Ports::new(spec, departures, &fabric);
         World {
             spec: spec.clone(),
             now: Time::ZERO,
-            net,
+            net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
             sockets: Vec::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
-            law,
+            law: build::sender_law(spec, &params),
             sack: Vec::with_capacity(4),
             events: 0,
             timeouts: 0,
@@ -85,48 +80,16 @@ impl<P: Probe> World<P> {
         }
     }
 
-    pub fn events(&self) -> u64 {
-        self.events
-    }
-
-    /// Serves events until the application is done or nothing is left.
-    ///
-    /// A function of its own, so that what stands around it takes none of its registers.
-    #[inline(never)]
-    pub fn run(&mut self, app: &mut dyn App<P>, stop: &AtomicBool) -> Result<(), Failure> {
-        self.net.await_changes();
-        app.start(self);
-        while !self.done {
-            let key = self.net.events.pop();
-            if key == Key::NEVER {
-                break;
-            }
-            self.now = Time(key.time());
-            self.events += 1;
-            match key.event() {
-                Event::Arrival(link) => self.arrive(link, app),
-                Event::Departure(link) => self.net.depart(key.time(), link),
-                Event::Change(number) => self.net.change(key.time(), number),
-                Event::Endpoint(endpoint) => self.look_at_timer(endpoint),
-                Event::App(token) => app.due(self, token),
-            }
-            if self.events.is_multiple_of(STOP_EVERY) && stop.load(Ordering::Relaxed) {
-                return Err(Failure::Stopped);
-            }
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn arrive(&mut self, link: LinkId, app: &mut dyn App<P>) {
-        let Some(packet) = self.net.arrive(self.now.0, link) else { return };
+    /// A packet has come out of a link, for its endpoint: what the application has to hear of it.
+    #[inline(always)]
+    pub fn receive(&mut self, link: LinkId, packet: &Packet) -> Progress {
         if self.stalls.at(link) {
             self.stalls.heard(self.now);
         }
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
-        self.net.take_sack(&packet, &mut self.sack);
+        self.net.take_sack(packet, &mut self.sack);
         let socket = &mut self.sockets[packet.to as usize];
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
@@ -135,9 +98,7 @@ impl<P: Probe> World<P> {
             self.tell(packet.to, recoveries);
         }
         self.arm(packet.to);
-        if progress != Progress::default() {
-            self.report(packet.to, progress, app);
-        }
+        progress
     }
 
     /// Tells the probe how an endpoint stands after a segment.
@@ -149,21 +110,9 @@ impl<P: Probe> World<P> {
         }
     }
 
+    /// Serves the timer of an endpoint, which may be due.
     #[cold]
-    fn report(&mut self, endpoint: u32, progress: Progress, app: &mut dyn App<P>) {
-        if progress.established {
-            app.established(self, endpoint);
-        }
-        if progress.awake {
-            app.awake(self, endpoint);
-        }
-        if progress.closed {
-            app.closed(self, endpoint);
-        }
-    }
-
-    #[cold]
-    fn look_at_timer(&mut self, id: u32) {
+    pub fn look_at_timer(&mut self, id: u32) {
         let socket = &mut self.sockets[id as usize];
         if socket.armed != self.now {
             return;

@@ -3,99 +3,12 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{run, run_as, schemes};
+use common::small::{all_schemes, settings};
+use common::{run, run_as};
 use fanin_sim::Departures;
-use fanin_spec::{Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
-use fanin_units::{Bytes, QueueSize, Rate, Time};
+use fanin_spec::Kind;
+use fanin_units::QueueSize;
 use proptest::prelude::*;
-
-/// Small scenarios of every kind, some of them harsh, each with a number of servers.
-fn settings() -> impl Strategy<Value = (Settings, u32)> {
-    let kind = prop::sample::select(Kind::all().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>());
-    let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
-    let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
-    let network = (1u64..20, 0u64..100, framing, buffer, prop::option::of(2_000u64..60_000));
-    let tcp = (64u64..1461, 1u32..20, any::<[bool; 9]>(), 1u32..4, 1u64..50);
-    let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY);
-    let flows = prop::collection::vec((0u32..9, 1u32..9, 1u64..60_000, 0u64..3_000), 1..12);
-    (kind, 1u32..9, network, tcp, work, flows).prop_map(|(kind, fan_in, network, tcp, work, flows)| {
-        let mut s = Settings::default();
-        let (rate, delay_us, framing, buffer, host) = network;
-        s.link.rate = Rate(rate * 500_000_000);
-        s.link.delay = Time::from_micros(delay_us);
-        s.link.framing = framing;
-        s.switch.buffer = buffer;
-        s.host.buffer = Optional(host.map(QueueSize::Bytes));
-        let (mss, initial_window, flags, delayed_ack, rto_ms) = tcp;
-        s.tcp.mss = Bytes(mss);
-        s.tcp.initial_window = initial_window;
-        [s.tcp.sack, s.tcp.limited_transmit, s.tcp.timestamps, s.tcp.idle_restart, s.tcp.karn_backoff, ..] = flags;
-        (s.tcp.rack, s.tcp.tail_loss_probe) = (s.tcp.sack && flags[6], s.tcp.sack && flags[7]);
-        s.tcp.quick_acks = if flags[8] { 16 } else { 0 };
-        s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
-        s.tcp.delayed_ack = delayed_ack;
-        s.tcp.rto_min = Time::from_millis(rto_ms);
-        s.tcp.rto_initial = Time::from_millis(rto_ms.max(10));
-        s.tcp.rto_max = Time::from_millis(500);
-        let (fragment, jitter_us, in_flight, background, request) = work;
-        s.workload.kind = kind;
-        s.workload.fragment = Optional(Some(Bytes(fragment)));
-        s.workload.request = Bytes(if request || kind == Kind::WebSearch { 64 } else { 0 });
-        s.workload.start_jitter = Time::from_micros(jitter_us);
-        s.workload.in_flight = Optional(in_flight.filter(|_| matches!(kind, Kind::Barrier | Kind::WebSearch)));
-        // Those that run to their end have none beside them: endless flows may starve them for simulated minutes.
-        let timed = matches!(kind, Kind::Barrier | Kind::Long | Kind::Poisson);
-        s.workload.background = if timed { background } else { 0 };
-        s.workload.queries = 3;
-        s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
-        s.red.min_th = QueueSize::Packets(5);
-        s.red.max_th = QueueSize::Packets(15);
-        among_hosts(&mut s, fan_in, &flows);
-        (s, fan_in)
-    })
-}
-
-/// What kinds need whose flows go between any hosts: a list, a load, a job.
-fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
-    match s.workload.kind {
-        Kind::Flows => {
-            let hosts = fan_in + 1;
-            let line = |&(from, gap, bytes, us): &(u32, u32, u64, u64)| {
-                let from = from % hosts;
-                format!("{from},{},{bytes},{us}\n", (from + 1 + gap % fan_in) % hosts)
-            };
-            let list: String = flows.iter().map(line).collect();
-            s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
-        }
-        Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
-        Kind::Poisson => {
-            s.workload.load = Optional(Some(Share::of(flows.len() as u32, 20)));
-            s.inputs.sizes = Sizes::named("hadoop").map(Arc::new);
-            s.workload.duration = Time::from_millis(5);
-        }
-        Kind::MapReduce => {
-            let m = &mut s.mapreduce;
-            (m.input, m.maps, m.reduces) = (Bytes(200_000), flows.len() as u32, Optional(Some(2)));
-            (m.heartbeat, m.task_start) = (Time::from_millis(20), Time::from_millis(5));
-            s.workload.request = Bytes(64);
-        }
-        Kind::Barrier | Kind::OneShot | Kind::WebSearch | Kind::Long => {}
-    }
-}
-
-/// A failure prints the spec, which replays it.
-fn all_schemes(settings: &Settings, fan_in: u32, seed: u64) -> Vec<RunSpec> {
-    let spec = |scheme: fanin_spec::Scheme| RunSpec {
-        label: scheme.to_string(),
-        scheme,
-        settings: settings.clone(),
-        fan_in,
-        seed,
-    };
-    schemes().map(spec).collect()
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]

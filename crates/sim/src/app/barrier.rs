@@ -4,11 +4,11 @@
 use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
+use super::application::{App, END, Record, WARM, host_of, start_background};
 use super::warm_up::WarmUp;
-use super::{App, CLIENT, END, Record, WARM, host_of, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
-use crate::world::{Connection, World};
+use crate::world::{CLIENT, Connection, World};
 
 /// One server, as the client and the server see it.
 struct Server {

@@ -2,7 +2,7 @@
 
 use fanin_units::Time;
 
-use super::{App, Record};
+use super::application::{App, Record};
 use crate::probe::Probe;
 use crate::world::World;
 

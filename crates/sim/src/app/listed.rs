@@ -5,8 +5,8 @@ use std::sync::Arc;
 use fanin_spec::{FlowKind, Flows, RunSpec};
 use fanin_units::Time;
 
+use super::application::{App, END, Record, start_background};
 use super::transfers::Transfers;
-use super::{App, END, Record, start_background};
 use crate::probe::Probe;
 use crate::world::World;
 

@@ -3,10 +3,10 @@
 use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
 use fanin_units::Time;
 
-use super::{App, CLIENT, END, ENDLESS, Record, WARM, host_of, start_background};
+use super::application::{App, END, ENDLESS, Record, WARM, host_of, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
-use crate::world::{Connection, World};
+use crate::world::{CLIENT, Connection, World};
 
 pub(crate) struct Long {
     flows: Vec<Flow>,

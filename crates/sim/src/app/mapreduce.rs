@@ -8,9 +8,9 @@
 use fanin_spec::{FlowKind, MapReduce as Settings, QueryRow, RunSpec, TaskRow, Tell};
 use fanin_units::{Rate, Time};
 
+use super::application::{App, END, Record, start_background};
 use super::disk::Disk;
 use super::transfers::Transfers;
-use super::{App, END, Record, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::World;

@@ -3,10 +3,10 @@
 use fanin_spec::{FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::{App, CLIENT, END, Record, host_of, start_background};
+use super::application::{App, END, Record, host_of, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
-use crate::world::World;
+use crate::world::{CLIENT, World};
 
 pub(crate) struct OneShot {
     flows: Vec<FlowRow>,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use fanin_spec::{FlowKind, RunSpec, Sizes, WarmUp};
 use fanin_units::Time;
 
+use super::application::{App, END, Record, WARM, start_background};
 use super::beside::Guest;
 use super::transfers::Transfers;
-use super::{App, END, Record, WARM, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::World;
@@ -165,9 +165,9 @@ impl<P: Probe> App<P> for Alone {
     fn record(&self, world: &World<P>) -> Record {
         Record {
             flows: self.poisson.transfers.rows(self.warm_up.0).collect(),
+            payload_bytes: self.payload.unwrap_or_else(|| self.poisson.transfers.delivered(world)),
             // A run that is given up has ended after the duration, too.
-            payload_bytes: self.payload.unwrap_or(world.since.payload),
-            measured: self.duration,
+            measured: world.now.since(self.warm_up).min(self.duration),
             ..Record::default()
         }
     }

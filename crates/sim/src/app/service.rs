@@ -2,7 +2,7 @@
 
 use fanin_spec::{FlowKind, RunSpec, Service as Settings, ServiceRow};
 
-use super::Record;
+use super::application::Record;
 use super::beside::Guest;
 use super::transfers::Transfers;
 use crate::probe::Probe;

@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use fanin_spec::{FlowKind, QueryRow, RunSpec};
 use fanin_units::Time;
 
+use super::application::{App, END, Record, start_background};
 use super::transfers::Transfers;
-use super::{App, END, Record, start_background};
 use crate::probe::Probe;
 use crate::streams::{Purpose, Stream};
 use crate::world::World;

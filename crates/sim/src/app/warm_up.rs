@@ -3,7 +3,7 @@
 use fanin_spec::{RunSpec, WarmUp as Settings};
 use fanin_units::Time;
 
-use super::WARM;
+use super::application::{END, WARM};
 use crate::probe::Probe;
 use crate::world::World;
 
@@ -51,6 +51,6 @@ impl WarmUp {
             None => world.clock_starts(),
             Some(_) => world.measure_from_here(payload),
         }
-        world.after(world.spec.settings.workload.duration, super::END);
+        world.after(world.spec.settings.workload.duration, END);
     }
 }

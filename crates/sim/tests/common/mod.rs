@@ -1,6 +1,8 @@
 //! Specs for tests: from a few lines of scenario.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub mod small;
+
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};

@@ -1,0 +1,91 @@
+//! The tables of a run, from what was counted.
+
+use fanin_spec::{Engine, PortRow, RunTables, Totals};
+
+use crate::app::Record;
+use crate::link::Link;
+use crate::net::Net;
+use crate::probe::Probe;
+use crate::since::{PortSums, Sums};
+use crate::world::{CLIENT, World};
+
+/// The tables of a run as it stands, with what its application has measured.
+pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
+    let totals = totals(world, &record);
+    let engine = Engine { events: world.events, packet_hops: world.net.hops };
+    let Record { flows, queries, tasks, service, .. } = record;
+    let ports = ports(world);
+    let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
+    let port_series = world.net.probe.occupancy().map_or(Vec::new(), |occupancy| occupancy.rows(&world.net.fabric));
+    RunTables { totals, flows, queries, tasks, service, latency, ports, port_series, engine, ..RunTables::default() }
+}
+
+/// The totals alone.
+pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
+    let since = &world.since;
+    let all = Sums::of(world.sockets.iter()).since(since.all);
+    let beside = Sums::of(world.beside()).since(since.beside);
+    let counts = || world.net.links.iter().zip(0..).map(|(link, id)| since.port(id, link).counts);
+    let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
+    // The pause at hand may be a stall.
+    let mut stalls = world.stalls;
+    stalls.heard(world.now);
+    Totals {
+        payload_bytes: record.payload_bytes - since.payload,
+        measured_ps: record.measured.0,
+        data_packets: all.data_packets,
+        timeouts: all.timeouts,
+        fast_retransmits: all.fast_retransmits,
+        drops: counts().map(|c| c.drops()).sum(),
+        marks: counts().map(|c| c.marks).sum(),
+        rounds: record.queries.iter().filter(|query| query.qct_ps.is_some()).count() as u64,
+        rounds_open: record.queries.iter().filter(|query| query.qct_ps.is_none()).count() as u64,
+        stalls: stalls.count,
+        stalled_ps: stalls.lost.0,
+        background_bytes: beside.delivered,
+        background_timeouts: beside.timeouts,
+        background_fast_retransmits: beside.fast_retransmits,
+        background_drops: world.net.beside_drops - since.beside_drops,
+        queue_max_bytes: longest_queue(world),
+        // What was under way as the measured time began was sent in it, so that packets are conserved.
+        injected_packets: world.net.injected - since.delivered_packets - dropped_before,
+        delivered_packets: world.net.delivered - since.delivered_packets,
+        in_flight_packets: world.net.in_flight(),
+    }
+}
+
+/// The longest queue at the port where the workload's bytes come together.
+fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
+    let (fabric, links) = (&world.net.fabric, &world.net.links);
+    let longest = |link: u32| links[link as usize].queue_max_bytes;
+    match world.spec.settings.workload.kind.many_to_one() {
+        false => {
+            let at_switches = fabric.links().iter().zip(0..).filter(|(link, _)| !fabric.is_host(link.from));
+            at_switches.map(|(_, id)| longest(id)).max().unwrap_or(0)
+        }
+        true => longest(fabric.downlink(CLIENT)),
+    }
+}
+
+fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
+    let Net { fabric, links, probe, .. } = &world.net;
+    let sums = links.iter().zip(0..).map(|(link, id)| (link, id, world.since.port(id, link)));
+    let used = sums.filter(|(_, _, sums)| sums.packets + sums.counts.drops() > 0);
+    let whole = |id: u32| probe.occupancy().map(|occupancy| occupancy.whole(id));
+    let row = |(link, id, sums): (&Link, u32, PortSums)| PortRow {
+        port: fabric.link_name(id),
+        tier: fabric.tier(id).into(),
+        packets: sums.packets,
+        wire_bytes: sums.wire_bytes,
+        drops_full: sums.counts.drops_full,
+        drops_early: sums.counts.drops_early,
+        drops_not_ect: sums.counts.drops_not_ect,
+        drops_down: sums.counts.drops_down,
+        marks: sums.counts.marks,
+        queue_max_bytes: link.queue_max_bytes,
+        queue_mean_bytes: whole(id).map(|whole| whole.queue_mean_bytes),
+        queue_p99_bytes: whole(id).map(|whole| whole.queue_p99_bytes),
+        busy_ppm: whole(id).map(|whole| whole.busy_ppm),
+    };
+    used.map(row).collect()
+}
