@@ -1,22 +1,81 @@
 //! What must add up at the end of a run, in release too: nothing is lost, and nothing comes from nowhere.
 
 use fanin_spec::Totals;
+use fanin_tcp::Written;
 
 use crate::world::World;
 
-/// What does not, if anything.
-pub(crate) fn check<P>(_world: &World<P>, totals: &Totals) -> Result<(), String> {
-    packets(totals)
+/// What does not add up, if anything.
+pub(crate) fn check<P>(world: &World<P>, totals: &Totals) -> Result<(), String> {
+    packets(totals)?;
+    for (socket, number) in world.sockets.iter().zip(0..) {
+        let peer = &world.sockets[socket.peer as usize].endpoint;
+        bytes(number, socket.written, socket.endpoint.written(), peer.delivered())?;
+    }
+    let open = world.sockets.iter().filter(|socket| socket.endpoint.is_awaited()).count() as u64;
+    messages(world.messages_asked, world.messages_told, open)
 }
 
 /// Every packet that was sent was delivered, dropped, or is under way.
 fn packets(totals: &Totals) -> Result<(), String> {
-    let Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
+    let &Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
         totals;
-    match *sent == delivered + drops + under_way {
-        true => Ok(()),
-        false => Err(format!(
-            "packets are not conserved: {sent} sent, {delivered} delivered, {drops} dropped, {under_way} under way"
-        )),
+    let what = || format!("{sent} sent, {delivered} delivered, {drops} dropped, {under_way} under way");
+    held(sent == delivered + drops + under_way, "packets", what)
+}
+
+/// What the application wrote at an endpoint is what the endpoint took; of that its peer has delivered in order no more
+/// than was sent, and no less than the endpoint holds for acknowledged. What is not delivered is still out.
+fn bytes(endpoint: u32, written: u64, own: Written, delivered: u64) -> Result<(), String> {
+    let in_order = own.acked <= delivered && delivered <= own.sent && own.sent <= own.total;
+    held(own.total == written && in_order, "bytes", || {
+        let Written { total, sent, acked } = own;
+        format!(
+            "endpoint {endpoint}: {written} written, of which it took {total}, sent {sent} and has {acked} acknowledged; \
+             {delivered} delivered"
+        )
+    })
+}
+
+/// Every message that an application waited for is there, and it was told, or it waits still.
+fn messages(asked: u64, told: u64, open: u64) -> Result<(), String> {
+    held(asked == told + open, "messages", || format!("{asked} asked for, {told} told of, {open} open"))
+}
+
+fn held(is_so: bool, of: &str, what: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(format!("{of} are not conserved: {}", what())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_that_is_neither_delivered_nor_dropped_nor_under_way_is_missed() {
+        let whole =
+            Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
+        assert_eq!(packets(&whole), Ok(()));
+        let said = "packets are not conserved: 9 sent, 5 delivered, 2 dropped, 1 under way";
+        assert_eq!(packets(&Totals { drops: 2, ..whole }), Err(said.into()));
+    }
+
+    #[test]
+    fn bytes_that_were_delivered_and_never_sent_or_written_and_never_taken_are_noticed() {
+        let own = Written { total: 100, sent: 70, acked: 50 };
+        for delivered in [50, 60, 70] {
+            assert_eq!(bytes(4, 100, own, delivered), Ok(()));
+        }
+        for (written, delivered) in [(100, 49), (100, 71), (101, 60), (99, 60)] {
+            let what = bytes(4, written, own, delivered).expect_err("does not add up");
+            assert!(what.starts_with("bytes are not conserved: endpoint 4: "), "{what}");
+        }
+        assert!(bytes(4, 100, Written { sent: 101, ..own }, 60).is_err());
+    }
+
+    #[test]
+    fn an_answer_that_came_and_that_nobody_was_told_of_is_missed() {
+        assert_eq!(messages(7, 5, 2), Ok(()));
+        let said = "messages are not conserved: 7 asked for, 5 told of, 1 open";
+        assert_eq!(messages(7, 5, 1), Err(said.into()));
     }
 }

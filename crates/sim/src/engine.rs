@@ -66,6 +66,7 @@ impl<P: Probe> Running<P> {
             app.established(world, endpoint);
         }
         if progress.awake {
+            world.messages_told += 1;
             app.awake(world, endpoint);
         }
         if progress.closed {

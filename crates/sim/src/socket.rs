@@ -13,4 +13,6 @@ pub(crate) struct Socket {
     pub uplink: LinkId,
     /// The endpoint at the other end.
     pub peer: u32,
+    /// Bytes that the application gave it to send.
+    pub written: u64,
 }

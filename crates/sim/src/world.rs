@@ -42,6 +42,9 @@ pub(crate) struct World<P> {
     sack: Vec<Block>,
     /// Events served so far.
     pub events: u64,
+    /// Messages that the application waited for, and those that it was told of.
+    pub messages_asked: u64,
+    pub messages_told: u64,
     /// Retransmission timeouts so far.
     pub timeouts: u64,
     /// When the workload began, connections that stand before it apart: then what runs beside it begins too.
@@ -71,6 +74,8 @@ impl<P: Probe> World<P> {
             law: build::sender_law(spec, &params),
             sack: Vec::with_capacity(4),
             events: 0,
+            messages_asked: 0,
+            messages_told: 0,
             timeouts: 0,
             latencies: spec.settings.measure.latency.then(Box::default),
             begun: None,
@@ -158,7 +163,7 @@ impl<P: Probe> World<P> {
         for (host, other, peer) in [(from, to, connection.answerer), (to, from, opener)] {
             let endpoint = Endpoint::new(&self.params, self.law);
             let uplink = self.net.fabric.uplink(host);
-            self.sockets.push(Socket { endpoint, armed: Time::NEVER, uplink, peer });
+            self.sockets.push(Socket { endpoint, armed: Time::NEVER, uplink, peer, written: 0 });
             self.net.add_endpoint(host, other);
         }
         self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
@@ -192,6 +197,7 @@ impl<P: Probe> World<P> {
     }
 
     fn write_by(&mut self, endpoint: u32, bytes: u64, deadline: Time) {
+        self.sockets[endpoint as usize].written += bytes;
         self.with(endpoint, |endpoint, params, now, wire| endpoint.write(params, now, bytes, deadline, wire));
     }
 
@@ -200,8 +206,9 @@ impl<P: Probe> World<P> {
         self.with(endpoint, |endpoint, params, now, wire| endpoint.close(params, now, wire));
     }
 
-    /// Tells the application when an endpoint has `bytes` in all.
+    /// Tells the application when an endpoint has `bytes` in all: a message's last byte.
     pub fn wake_at(&mut self, endpoint: u32, bytes: u64) {
+        self.messages_asked += 1;
         self.sockets[endpoint as usize].endpoint.wake_at(bytes);
     }
 

@@ -50,6 +50,17 @@ pub struct Stats {
     pub data_segments: u64,
 }
 
+/// How far what the application wrote has come, as its sender knows; bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// In all.
+    pub total: u64,
+    /// Sent at least once.
+    pub sent: u64,
+    /// Acknowledged in order.
+    pub acked: u64,
+}
+
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
@@ -210,6 +221,17 @@ impl Endpoint {
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.rcv.delivered()
+    }
+
+    /// How far what was written has come. (The SYN is number 0, data starts at 1, a FIN stands behind it.)
+    pub fn written(&self) -> Written {
+        let bytes = |until: u64| until.min(self.snd.end).saturating_sub(1);
+        Written { total: bytes(self.snd.end), sent: bytes(self.snd.high), acked: bytes(self.snd.una) }
+    }
+
+    /// Whether the application has not been told yet what [`Endpoint::wake_at`] asked for.
+    pub fn is_awaited(&self) -> bool {
+        self.rcv.wake_at != u64::MAX
     }
 
     /// Whether everything written (and the FIN) is acknowledged.

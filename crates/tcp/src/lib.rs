@@ -19,6 +19,6 @@ mod scoreboard;
 mod segment;
 mod snd;
 
-pub use endpoint::{Endpoint, Progress, Stats};
+pub use endpoint::{Endpoint, Progress, Stats, Written};
 pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
 pub use segment::{Block, Flags, Segment, Wire};
