@@ -26,6 +26,7 @@ mod summary;
 mod tables;
 mod tiers;
 
+pub use allowed::allowed_mbps;
 pub use cache::{Cache, Found, Pruning, Usage};
 pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};

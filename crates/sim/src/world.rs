@@ -9,7 +9,7 @@ use fanin_tcp::{Block, Endpoint, Params, Progress};
 use fanin_units::Time;
 
 use crate::Failure;
-use crate::app::{App, CLIENT};
+use crate::app::{App, CLIENT, host_of};
 use crate::event::{Event, Key};
 use crate::ideal;
 use crate::latency::Latencies;
@@ -269,7 +269,8 @@ impl<P: Probe> World<P> {
     /// From now on the client waits for answers.
     pub fn await_answers(&mut self) {
         let s = &self.spec.settings;
-        let round_trip = s.round_trip(&self.net.fabric, self.spec.fan_in);
+        let to = |server| s.round_trip(&self.net.fabric, host_of(server), s.full_packet());
+        let round_trip = (0..self.spec.fan_in).map(to).max().unwrap_or(Time::ZERO);
         let work = s.host.service_time + s.host.service_jitter + s.workload.start_jitter;
         self.stalls = Stalls::new(self.now, self.net.fabric.downlink(CLIENT), round_trip, work);
     }

@@ -27,6 +27,7 @@ pub use fanin_fabric::TIERS;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
+pub use network::PURE_ACK;
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{RunSpec, Watch};

@@ -132,7 +132,9 @@ impl Subject<'_> {
         let level = self.rate(goodput);
         let allowed = row.allowed_mbps.map_or(String::new(), |allowed| {
             let share = three(goodput / allowed * 100.0);
-            format!(", {share} % of the {} that the network allows", rate_alone(allowed, self.line_mbps))
+            // Who shares a link may get more than its part.
+            let by = if row.background.is_some() { "its neighbours leave it" } else { "the network allows" };
+            format!(", {share} % of the {} that {by}", rate_alone(allowed, self.line_mbps))
         });
         match best_before(&self.rows, row)
             .filter(|best| goodput < best.goodput_mbps.mean && judged(row).state > judged(best).state)
@@ -230,7 +232,10 @@ impl Subject<'_> {
         match row.qct_ms.mean {
             _ if begun == 0.0 => self.of_a_run(row),
             Some(mean) if row.rounds > 0.0 => self.of_a_round(row, mean) + &cut_off(row) + &tail(row),
-            _ => format!(" No round ended, after {} timeouts a run.{}", count(row.timeouts), cut_off(row)),
+            _ => {
+                let waited = row.qct_ms.max.map_or(String::new(), |max| format!(" in {}", time(max)));
+                format!(" No round ended{waited}, after {} timeouts a run.", count(row.timeouts))
+            }
         }
     }
 
@@ -304,12 +309,8 @@ fn stands_still(row: &SummaryRow) -> String {
 fn cut_off(row: &SummaryRow) -> String {
     match (row.qct_ms.at_least, row.qct_ms.max) {
         (Some(_), Some(longest)) => {
-            format!(
-                " {} of {} rounds a run had not ended, after {} and less.",
-                count(row.rounds_open),
-                count(row.rounds + row.rounds_open),
-                time(longest)
-            )
+            let [open, begun] = [row.rounds_open, row.rounds + row.rounds_open].map(count);
+            format!(" {open} of {begun} rounds a run had not ended, having waited up to {}.", time(longest))
         }
         _ => String::new(),
     }
@@ -569,7 +570,7 @@ mod tests {
         };
         let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
         assert!(says.contains("A round takes at least 1.00 s on average"), "{says}");
-        assert!(says.contains(" 1.0 of 2.0 rounds a run had not ended, after 2.00 s and less."), "{says}");
+        assert!(says.contains(" 1.0 of 2.0 rounds a run had not ended, having waited up to 2.00 s."), "{says}");
         assert!(says.ends_with(" The median is 380 us, the 99th percentile at least 2.00 s."), "{says}");
     }
 
