@@ -37,7 +37,7 @@ pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, State, Verdict, findings, report, state_at};
 pub use runner::{RunError, Runner, Watching};
-pub use setting::setting;
+pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
 pub use summary::{Background, Cost, Onsets, Point, Precision, Slowest, Spread, Summary, SummaryRow, summarise};
 pub use tiers::Tier;

@@ -152,6 +152,11 @@ impl SummaryRow {
         if begun > 0.0 { count / begun } else { count }
     }
 
+    /// Whether the goodput's interval reaches further than a quarter of its mean to either side.
+    pub fn is_wide(&self) -> bool {
+        self.half_width() > 0.25
+    }
+
     /// Half of the goodput's interval over its mean.
     pub fn half_width(&self) -> f64 {
         let Interval { mean, lo, hi } = self.goodput_mbps;
