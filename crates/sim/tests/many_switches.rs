@@ -120,7 +120,8 @@ fn a_shuffle_sends_as_much_between_all_pairs_and_a_share_of_it_between_as_many()
     pairs.dedup();
     assert_eq!((pairs.len(), all.len()), (16 * 15, 16 * 15));
     assert!(
-        all.iter().all(|flow| flow.payload_bytes == 20_000 && flow.fct_ps.is_some() && flow.from_host != flow.to_host)
+        all.iter()
+            .all(|flow| flow.payload_bytes == Some(20_000) && flow.fct_ps.is_some() && flow.from_host != flow.to_host)
     );
     assert!(all.iter().all(|flow| flow.start_ps < 20_000_000_000), "every start lies within the jitter");
     assert!((30..=90).contains(&some.len()), "{} of {}", some.len(), all.len());

@@ -70,8 +70,8 @@ fn each_reduce_fetches_its_part_of_every_map_and_only_what_lies_elsewhere_travel
         *wanted.entry((map.node, reduce.node)).or_default() += 1;
     }
     let mut seen: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for flow in tables.flows.iter().filter(|f| f.kind == FlowKind::Fetch) {
-        assert_eq!(flow.payload_bytes, part);
+    for flow in tables.flows.iter().filter(|f| f.class == FlowKind::Fetch) {
+        assert_eq!(flow.payload_bytes, Some(part));
         *seen.entry((flow.from_host, flow.to_host)).or_default() += 1;
     }
     assert_eq!(seen, wanted);
@@ -80,7 +80,7 @@ fn each_reduce_fetches_its_part_of_every_map_and_only_what_lies_elsewhere_travel
 #[test]
 fn the_output_has_as_many_replicas_as_are_asked_for() {
     let (_, tables) = job(3);
-    let replicas: Vec<_> = tables.flows.iter().filter(|f| f.kind == FlowKind::Replica).collect();
+    let replicas: Vec<_> = tables.flows.iter().filter(|f| f.class == FlowKind::Replica).collect();
     assert_eq!(replicas.len(), 9);
     assert!(replicas.iter().all(|f| f.from_host != f.to_host && f.to_host > 0));
 }
@@ -95,7 +95,7 @@ fn slots_and_fetches_keep_to_their_limits() {
             assert!(most <= 2, "{most} {kind}s at once on node {node}");
         }
     }
-    let fetches = || tables.flows.iter().filter(|f| f.kind == FlowKind::Fetch);
+    let fetches = || tables.flows.iter().filter(|f| f.class == FlowKind::Fetch);
     for node in 1..=12 {
         let reduces = tasks(&tables, "reduce").iter().filter(|t| t.node == node).count();
         let own = fetches().filter(|f| f.to_host == node);
@@ -106,7 +106,8 @@ fn slots_and_fetches_keep_to_their_limits() {
 
 #[test]
 fn maps_read_where_their_split_lies_unless_no_slot_is_free_there() {
-    let remote: usize = (0..5).map(|seed| job(seed).1.flows.iter().filter(|f| f.kind == FlowKind::Split).count()).sum();
+    let remote: usize =
+        (0..5).map(|seed| job(seed).1.flows.iter().filter(|f| f.class == FlowKind::Split).count()).sum();
     // Three replicas on twelve nodes with two slots each: of a hundred maps hardly any has to read from afar.
     assert!(remote <= 15, "{remote} of 100 maps read over the network");
 }
