@@ -16,6 +16,7 @@ mod sample;
 mod spread;
 mod stall;
 mod story;
+mod why;
 mod window;
 
 use std::sync::atomic::AtomicBool;
