@@ -29,8 +29,8 @@ pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
-pub use run::{RunSpec, Watch};
-pub use scenario::{Contender, Reader, Scenario};
+pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
+pub use scenario::{Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share, WarmUp};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
