@@ -24,6 +24,7 @@ mod volume;
 
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
+pub use fanin_tcp::{Ect, NewReno, RtoFloor};
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
@@ -33,9 +34,8 @@ pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share, WarmUp};
 pub use settings::{
-    Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
-    MapReduce, Measure, NewReno, Offer, Placement, Red, Resume, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp,
-    Tell, Workload,
+    Codel, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21, MapReduce,
+    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

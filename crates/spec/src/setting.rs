@@ -366,15 +366,10 @@ optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
 optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
 
-/// Declares an enum whose values are words in a scenario.
+/// Declares an enum whose values are words in a scenario; with `for`, gives such words to one of another crate, which acts
+/// by it.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident, $form:literal {
-        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
-
+    (for $name:ident, $form:literal { $($variant:ident = $word:literal,)* }) => {
         impl Setting for $name {
             const FORM: &'static str = $form;
             fn read(literal: &Literal) -> Result<$name, String> {
@@ -388,9 +383,18 @@ macro_rules! words {
                 }
             }
             fn show(&self) -> String {
-                format!("\"{}\"", self.word())
+                format!("\"{}\"", match self { $($name::$variant => $word,)* })
             }
         }
+    };
+    ($(#[$doc:meta])* $name:ident, $form:literal {
+        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
+
+        words! { for $name, $form { $($variant = $word,)* } }
 
         impl $name {
             /// The word that stands for it in a scenario.
