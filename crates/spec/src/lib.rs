@@ -25,6 +25,7 @@ mod volume;
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
 pub use fanin_tcp::{Ect, NewReno, RtoFloor};
+pub use fanin_units::Share;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
@@ -32,7 +33,7 @@ pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
-pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share, WarmUp};
+pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, WarmUp};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21, MapReduce,
     Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,

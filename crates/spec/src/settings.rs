@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use fanin_tcp::{Ect, NewReno, RtoFloor};
-use fanin_units::{Bytes, QueueSize, Rate, Time};
+use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::setting::{
-    Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, WarmUp, section, words,
+    Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, WarmUp, section, words,
 };
 use crate::{Flows, Framing, Sizes};
 
