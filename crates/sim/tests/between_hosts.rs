@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{run, run_as, schemes, specs};
+use common::{but, checked, run, run_as, schemes, specs};
 use fanin_sim::Departures;
-use fanin_spec::{FlowKind, Flows, Kind, Optional, RunSpec, RunTables, Settings, Share, Sizes};
+use fanin_spec::{FilePath, FlowKind, Flows, Kind, Optional, RunTables, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -82,11 +82,13 @@ fn a_flow_alone_takes_its_ideal_time_and_a_handshake() {
     let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"10 us\"\n[tcp]\ninitial_window = 1000\nreceive_window = \"1 GiB\"\n\
                 [workload]\nkind = \"flows\"\n";
     for bytes in [1, 1460, 1461, 100_000, 1_000_000] {
-        let mut spec = common::spec(&text.replace("flows", "long"), 2, 1);
-        spec.settings.workload.kind = Kind::Flows;
         let list = format!("src,dst,bytes,start_us\n1,2,{bytes},5\n");
-        spec.settings.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap()));
-        spec.settings.host.buffer = Optional::NONE;
+        let spec = but(&common::spec(&text.replace("flows", "long"), 2, 1), |s| {
+            s.workload.kind = Kind::Flows;
+            s.workload.file = Optional(Some(FilePath("a.csv".into())));
+            s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap()));
+            s.host.buffer = Optional::NONE;
+        });
         let tables = run(&spec);
         let flow = &tables.flows[0];
         let (fct, ideal) = (flow.fct_ps.unwrap(), flow.ideal_ps.unwrap());
@@ -148,6 +150,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             let line =
                 |(from, gap, bytes, us): (u32, u32, u64, u64)| format!("{from},{},{bytes},{us}\n", (from + gap) % 4);
             let list: String = flows.into_iter().map(line).collect();
+            s.workload.file = Optional(Some(FilePath("a.csv".into())));
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
         s
@@ -160,7 +163,7 @@ proptest! {
     #[test]
     fn packets_are_conserved_no_flow_beats_its_ideal_and_a_run_is_a_function_of_its_spec(settings in settings(), seed: u64) {
         for scheme in schemes() {
-            let spec = RunSpec { label: scheme.to_string(), scheme, settings: settings.clone(), fan_in: 3, seed };
+            let spec = checked(scheme, settings.clone(), 3, seed);
             let tables = run(&spec);
             let t = &tables.totals;
             prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{run, spec};
+use common::{but, run, spec};
 use fanin_spec::{FlowKind, RunSpec, RunTables, TaskRow};
 
 const JOB: &str = r#"
@@ -129,14 +129,7 @@ fn a_job_that_cannot_end_in_time_says_so() {
 #[test]
 fn no_packet_is_faster_than_its_way_and_measuring_changes_nothing() {
     let (plain, tables) = job(7);
-    let measured = RunSpec {
-        settings: fanin_spec::Settings {
-            measure: fanin_spec::Measure { latency: true, ..plain.settings.measure.clone() },
-            ..plain.settings.clone()
-        },
-        ..plain
-    };
-    let with = run(&measured);
+    let with = run(&but(&plain, |settings| settings.measure.latency = true));
     assert_eq!((&with.totals, &with.flows, &with.tasks), (&tables.totals, &tables.flows, &tables.tasks));
     let fetch = with.latency.iter().find(|row| row.class == "fetch" && row.what == "data").expect("fetches");
     // Two links of 1 Gbit/s and 25 us each: a full packet takes at least 74 us; the last of a flow may be short.

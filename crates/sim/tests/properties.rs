@@ -5,9 +5,9 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{run, run_as, schemes};
+use common::{checked, run, run_as, schemes};
 use fanin_sim::Departures;
-use fanin_spec::{Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
+use fanin_spec::{FilePath, Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -67,6 +67,7 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
                 format!("{from},{},{bytes},{us}\n", (from + 1 + gap % fan_in) % hosts)
             };
             let list: String = flows.iter().map(line).collect();
+            s.workload.file = Optional(Some(FilePath("a.csv".into())));
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
         Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
@@ -87,14 +88,7 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
 
 /// A failure prints the spec, which replays it.
 fn all_schemes(settings: &Settings, fan_in: u32, seed: u64) -> Vec<RunSpec> {
-    let spec = |scheme: fanin_spec::Scheme| RunSpec {
-        label: scheme.to_string(),
-        scheme,
-        settings: settings.clone(),
-        fan_in,
-        seed,
-    };
-    schemes().map(spec).collect()
+    schemes().map(|scheme| checked(scheme, settings.clone(), fan_in, seed)).collect()
 }
 
 proptest! {

@@ -12,7 +12,7 @@ mod page;
 mod phases;
 mod rows;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod spread;
 mod stall;
 mod story;

@@ -339,28 +339,20 @@ where
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{FlowRow, Scheme, Totals};
+    use fanin_spec::{FlowRow, Totals};
 
-    use super::super::sample::{Point, rows};
+    use super::super::sample::{Point, rows, run};
     use super::*;
 
     /// Runs of newreno at 8 and 16 senders under seeds 1 to 3; the goodput of seed 2 is the least.
     fn chosen(points: &[Point]) -> Option<(u32, u64)> {
-        let scheme = Scheme::parse("newreno").unwrap();
         let runs: Vec<(RunSpec, RunTables)> = [8, 16]
             .iter()
             .flat_map(|&fan_in| [1, 2, 3].map(|seed| (fan_in, seed)))
             .map(|(fan_in, seed)| {
-                let spec = RunSpec {
-                    label: "newreno".into(),
-                    scheme,
-                    settings: fanin_spec::Settings::default(),
-                    fan_in,
-                    seed,
-                };
                 let payload_bytes = [30, 10, 20][seed as usize - 1];
                 let totals = Totals { payload_bytes, measured_ps: 1_000_000, ..Totals::default() };
-                (spec, RunTables { totals, ..RunTables::default() })
+                (run("newreno", fan_in, seed), RunTables { totals, ..RunTables::default() })
             })
             .collect();
         let runs: Vec<_> = runs.iter().map(|(spec, tables)| (spec, tables)).collect();
