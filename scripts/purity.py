@@ -23,8 +23,9 @@ ALLOWED = {
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
-    "fanin-spec": ("fanin-fabric fanin-units", "serde sha2 strsim thiserror toml_edit"),
-    "fanin-sim": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
+    "fanin-spec": ("fanin-fabric fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-assemble": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", ""),
+    "fanin-sim": ("fanin-assemble fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
     # The lab is given a runner: it knows neither the simulator nor any other driver.
     "fanin-lab": (
         "fanin-model fanin-spec fanin-units",

@@ -16,7 +16,9 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
   const goodput = ({ goodput_mbps: g, seeds_differ }: Row) => {
     const [mean, lo, hi] = [g.mean, g.lo, g.hi].map((end) => three(end / unit.mbps));
     if (seeds_differ === null) return `${mean}`;
-    return seeds_differ ? `${mean} (${lo} to ${hi})` : `${mean}, nothing is random`;
+    // As the terminal flags it: further than a quarter of the mean to either side.
+    const wide = (g.hi - g.lo) / 2 > g.mean / 4 ? ", wide" : "";
+    return seeds_differ ? `${mean} (${lo} to ${hi}${wide})` : `${mean}, nothing is random`;
   };
   const rounds = report.many_to_one && report.rows.some((row) => begun(row) > 0);
   const query = (name: "p50" | "p99" | "p999", head: string): Column<Row> => ({

@@ -10,6 +10,7 @@ use crate::arguments::{CacheArguments, CacheCommand};
 use crate::failure::Failure;
 use crate::say;
 use crate::simulate::user_cache;
+use crate::terminal::fold;
 
 /// Shows the cache, or prunes it.
 pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {
@@ -47,7 +48,7 @@ pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {
         let whose = if engine.current { "this version" } else { "another version: `fanin cache prune` removes it" };
         text += &format!("  {}  {}  ({whose})\n", engine.engine, total(std::slice::from_ref(engine)));
     }
-    say(&text)
+    say(&fold(&text))
 }
 
 fn total(usage: &[Usage]) -> String {

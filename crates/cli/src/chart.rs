@@ -14,8 +14,6 @@ const COLUMN: usize = 22;
 const LINE: &str = "│";
 /// A bar in a scheme's column.
 const BAR: usize = 5;
-/// An interval that reaches further than this share of its mean to either side is shown as it is.
-const WIDE: f64 = 0.25;
 
 const GOOD: Style = AnsiColor::Green.on_default();
 const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
@@ -38,22 +36,9 @@ pub fn header(name: &str, title: Option<&str>, contenders: &[Contender], width: 
     format!("{BOLD}{title}{BOLD:#}\n{GREY}{}{GREY:#}\n", lines.join("\n"))
 }
 
-/// How well goodputs are known, where that was asked for; and where nothing is random.
+/// What is to be known of all figures, a line each.
 pub fn notes(summary: &Summary, width: usize) -> String {
-    let mut notes = Vec::new();
-    if let Some(precision) = summary.precision {
-        let [wanted, reached] = [precision.wanted, precision.reached].map(|share| three(100.0 * share));
-        notes.push(match precision.reached <= precision.wanted {
-            true => format!("precision: {reached} %, {wanted} % asked for"),
-            false => format!(
-                "precision not reached: {reached} %, {wanted} % asked for, with the most seeds that a point gets"
-            ),
-        });
-    }
-    if !summary.rows.is_empty() && summary.rows.iter().all(|row| row.seeds_differ == Some(false)) {
-        notes.push("nothing is random here: every seed gives the same run".into());
-    }
-    notes.iter().map(|note| format!("{GREY}{}{GREY:#}\n", wrap(note, width, "  "))).collect()
+    fanin_lab::notes(summary).iter().map(|note| format!("{GREY}{}{GREY:#}\n", wrap(note, width, "  "))).collect()
 }
 
 /// The unit of goodput and what a full bar stands for.
@@ -88,7 +73,7 @@ impl Scale {
         match row.seeds_differ {
             None => String::new(),
             Some(false) => "same".into(),
-            Some(true) if row.half_width() > WIDE => range(goodput.lo / self.unit_mbps, goodput.hi / self.unit_mbps),
+            Some(true) if row.is_wide() => range(goodput.lo / self.unit_mbps, goodput.hi / self.unit_mbps),
             Some(true) => match two((goodput.hi - goodput.lo) / 2.0 / self.unit_mbps) {
                 // Seeds change something, if little.
                 nothing if nothing == "0" => "±<0.1".into(),

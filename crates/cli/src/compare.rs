@@ -9,11 +9,12 @@ use fanin_lab::{Beside, Summary, summarise};
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
 use crate::failure::Failure;
-use crate::figures::{GREY, width};
+use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
 use crate::spread::{background, latency, overview, service, slowdown, tiers};
+use crate::terminal::{fold, width};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.
@@ -52,7 +53,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;
         // The cost is beside the point: where it cannot be told, it is not.
-        let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
+        let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&outcome)));
     }
     all_finished(&outcome)
 }

@@ -7,29 +7,38 @@ use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, wrap};
 use crate::say;
+use crate::terminal::fold;
 
 /// Explains what was asked for.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     if arguments.subject == "scenario" {
         let docs = Settings::default().docs();
-        return say(&if arguments.json { format!("{}\n", json!({"keys": json_keys(&docs)})) } else { scenario(&docs) });
+        return say(&if arguments.json {
+            format!("{}\n", json!({"keys": json_keys(&docs)}))
+        } else {
+            fold(&scenario(&docs))
+        });
     }
     if arguments.subject == "model" {
-        return say(&if arguments.json { format!("{}\n", model_object()) } else { model_text() });
+        return say(&if arguments.json { format!("{}\n", model_object()) } else { fold(&model_text()) });
     }
     if arguments.subject == "limits" {
-        return say(&if arguments.json { format!("{}\n", limits_object()) } else { limits_text() });
+        return say(&if arguments.json { format!("{}\n", limits_object()) } else { fold(&limits_text()) });
     }
     if let Some(limit) = Limit::named(&arguments.subject) {
         let subject = &arguments.subject;
-        return say(&if arguments.json { format!("{}\n", limit_object(limit)) } else { limit_text(subject, limit) });
+        return say(&if arguments.json {
+            format!("{}\n", limit_object(limit))
+        } else {
+            fold(&limit_text(subject, limit))
+        });
     }
     let scheme = Scheme::parse(&arguments.subject).map_err(|what| {
         Failure::Input(format!(
             "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms, `fanin explain limits` what is not modelled"
         ))
     })?;
-    say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { scheme_text(&scheme) })
+    say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { fold(&scheme_text(&scheme)) })
 }
 
 /// The names of the laws that a scheme is made of, as their crate calls them.

@@ -1,6 +1,5 @@
 //! Figures for people: few digits, units that fit, bars, tables.
 
-use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
@@ -90,14 +89,6 @@ pub fn columns(head: &[&str], rows: &[Vec<String>], keys: usize, width: usize) -
         head + &rows.iter().map(|row| line(table, &|i| row[i].clone()) + "\n").collect::<String>()
     };
     tables.iter().map(one).collect()
-}
-
-/// The width to write in: what COLUMNS says, else the terminal's; 100 where there is neither. At least 50.
-pub fn width() -> usize {
-    #[expect(clippy::disallowed_methods, reason = "what a terminal is told by, and nothing that a result follows from")]
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
-    let terminal = || terminal_size::terminal_size().filter(|_| stdout().is_terminal());
-    told.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).unwrap_or(100).max(50)
 }
 
 /// Words in lines of at most `width` characters; every line but the first begins with `indent`.

@@ -7,6 +7,7 @@ use crate::arguments::ListArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY};
 use crate::say;
+use crate::terminal::fold;
 
 /// The fabrics, each with what it is.
 pub const FABRICS: [(&str, &str); 4] = [
@@ -26,12 +27,9 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let fabrics = FABRICS.iter().map(|(name, says)| (*name, String::new(), *says)).collect();
     let parts =
         "other combinations of a base with gss, m21, red, codel, drop_tail, ecn_threshold and ecn are understood too";
-    say(&format!(
-        "{}{GREY}{parts}{GREY:#}\n\n{}\n{}",
-        section("schemes", schemes),
-        section("workloads", workloads),
-        section("fabrics", fabrics)
-    ))
+    let [schemes, workloads, fabrics] =
+        [section("schemes", schemes), section("workloads", workloads), section("fabrics", fabrics)];
+    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}")))
 }
 
 fn object() -> Value {

@@ -3,9 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use fanin_lab::input::{self, NAMED_MAX, SCENARIO_MAX};
-use fanin_lab::{Manifest, Out};
-use fanin_spec::{Contender, Scenario};
+use fanin_lab::{Manifest, Out, Unloaded};
+use fanin_spec::Contender;
 
 use crate::failure::Failure;
 use crate::figures::{BOLD, clean};
@@ -37,8 +36,8 @@ pub struct Wishes<'a> {
 
 /// Reads the file, applies `--set` and then the command's own flags, resolves, and claims the output folder.
 pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> Result<Loaded, Failure> {
-    let text = read(path)?;
-    let mut scenario = Scenario::parse(path, &text)?;
+    let mut file = read(path)?;
+    let scenario = &mut file.scenario;
     for assignment in set {
         scenario.assign(&format!("--set {assignment}"), assignment)?;
     }
@@ -48,12 +47,11 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     if let Some(names) = &wishes.schemes {
         scenario.select(names)?;
     }
-    let folder = Path::new(path).parent().unwrap_or(Path::new(""));
-    let contenders = scenario.contenders_with(&|file| named_file(folder, file))?;
+    let contenders = file.contenders()?;
     listen()?;
-    let warnings: Vec<String> = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> = file.scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
     let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
-    let (name, title, manifest) = (scenario.name, scenario.title, manifest(text));
+    let (name, title, manifest) = (file.scenario.name, file.scenario.title, manifest(file.text));
     Ok(Loaded { name, title, contenders, out, manifest, warnings })
 }
 
@@ -89,24 +87,17 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// A file that a scenario names, relative to the scenario's folder: the path for messages, and the text.
-fn named_file(folder: &Path, file: &str) -> Result<(String, String), String> {
-    let path = folder.join(file);
-    let name = path.display().to_string();
-    match input::text(&path, NAMED_MAX) {
-        Ok(text) => Ok((name, text)),
-        Err(error) if error.kind() == ErrorKind::InvalidData => Err(format!("{name} is not a text in UTF-8")),
-        Err(error) => Err(format!("{name} cannot be read: {error}")),
-    }
-}
-
-fn read(path: &str) -> Result<String, Failure> {
+fn read(path: &str) -> Result<fanin_lab::Loaded, Failure> {
     if path == "-" {
         let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results; \
                     standard input has one, /dev/stdin";
         return Err(Failure::Input(what.into()));
     }
-    input::text(Path::new(path), SCENARIO_MAX).map_err(|error| {
+    fanin_lab::load(Path::new(path)).map_err(|why| {
+        let error = match why {
+            Unloaded::Problem(problem) => return problem.into(),
+            Unloaded::Unread(error) => error,
+        };
         let hint = match error.kind() {
             ErrorKind::InvalidData => return Failure::Input(format!("{path}: not a text in UTF-8, as TOML is")),
             ErrorKind::NotFound => "; `fanin new star > my.toml` writes one to start from",

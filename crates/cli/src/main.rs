@@ -20,6 +20,7 @@ mod simulate;
 mod spread;
 mod starter;
 mod stop;
+mod terminal;
 mod trace;
 mod verdict;
 

@@ -17,6 +17,7 @@ use crate::figures::{BOLD, GREEN, GREY, RED, clean, wrap};
 use crate::say;
 use crate::simulate::{Means, in_lab, notice};
 use crate::stop::{self, listen};
+use crate::terminal::fold;
 
 /// Reproduces what was asked for.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -70,7 +71,7 @@ fn finish<'a>(
         let json = serde_json::to_string(card).unwrap_or_default();
         say(&format!("{json}\n"))?;
     } else {
-        say(&told(card))?;
+        say(&fold(&told(card)))?;
     }
     if let Some(out) = out {
         out.fill_scorecard(reproduced, card).map_err(Failure::unwritten)?;

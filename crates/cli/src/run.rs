@@ -11,11 +11,12 @@ use serde_json::{Map, Value, json};
 use crate::arguments::RunArguments;
 use crate::chart::header;
 use crate::failure::Failure;
-use crate::figures::{BOLD, GREY, clean, columns, three, time, width, wrap};
+use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
 use crate::load::{Loaded, Wishes, fan_ins, load};
 use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
+use crate::terminal::{fold, width};
 
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
@@ -51,7 +52,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         } else {
             say(&text(&loaded, spec, &done.tables, &slowdown(&summary, width())))?;
             // The cost is beside the point: where it cannot be told, it is not.
-            let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", cost(&outcome));
+            let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&outcome)));
         }
     }
     all_finished(&outcome)

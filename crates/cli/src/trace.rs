@@ -24,6 +24,7 @@ use crate::load::load;
 use crate::run::{one_point, one_run};
 use crate::say;
 use crate::stop::{self, STOP, listen};
+use crate::terminal::fold;
 
 /// Runs it and writes what crossed the tapped links.
 pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
@@ -47,7 +48,7 @@ pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     loaded.warn();
     let shown = clean(&arguments.out.display().to_string());
     let last = caught.last().map_or(String::new(), |c| format!(", to {}", c.time));
-    say(&format!("{shown}: {} packets at {}{last}\n", large(count as f64), arguments.at))
+    say(&fold(&format!("{shown}: {} packets at {}{last}\n", large(count as f64), arguments.at)))
 }
 
 fn stopped() -> Failure {

@@ -253,13 +253,13 @@ fn listed(folder: &Path, keep: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{Scheme, Settings};
+    use fanin_spec::Contender;
 
     use super::*;
+    use crate::report::sample::run;
 
     fn spec(seed: u64) -> RunSpec {
-        let scheme = Scheme::parse("newreno").unwrap();
-        RunSpec { label: "any".into(), scheme, settings: Settings::default(), fan_in: 8, seed }
+        run("newreno", 8, seed)
     }
 
     fn done(goodput: u64) -> Done {
@@ -278,7 +278,8 @@ mod tests {
         let cache = cache(folder.path());
         assert!(matches!(cache.get(&spec(1)), Found::Nothing));
         cache.put(&spec(1), &done(7)).unwrap();
-        let Found::Run(found) = cache.get(&RunSpec { label: "other".into(), ..spec(1) }) else { panic!("not found") };
+        let other = Contender::new("other", spec(1).scheme, spec(1).settings.clone()).unwrap();
+        let Found::Run(found) = cache.get(&other.run(8, 1).unwrap()) else { panic!("not found") };
         assert_eq!((found.tables, found.cpu), (done(7).tables, done(7).cpu));
         assert!(matches!(cache.get(&spec(2)), Found::Nothing));
     }

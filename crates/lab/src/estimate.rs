@@ -55,13 +55,14 @@ pub(crate) fn spread(left: impl Iterator<Item = Duration>, jobs: u32) -> Duratio
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{Scheme, Settings};
+    use fanin_spec::Contender;
 
     use super::*;
+    use crate::report::sample::run;
 
     fn spec(label: &str, fan_in: u32) -> RunSpec {
-        let scheme = Scheme::parse("newreno").unwrap();
-        RunSpec { label: label.into(), scheme, settings: Settings::default(), fan_in, seed: 1 }
+        let run = run("newreno", fan_in, 1);
+        Contender::new(label, run.scheme, run.settings.clone()).unwrap().run(fan_in, 1).unwrap()
     }
 
     #[test]

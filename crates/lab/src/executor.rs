@@ -171,8 +171,8 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
     });
     match broken {
         Some((index, what)) => {
-            let RunSpec { label, fan_in, seed, .. } = &specs[index];
-            Err(Broken { label: label.clone(), fan_in: *fan_in, seed: *seed, what })
+            let spec = &specs[index];
+            Err(Broken { label: spec.label.clone(), fan_in: spec.fan_in, seed: spec.seed, what })
         }
         None => {
             let Watch { start, runs, cached, mut notices, .. } = watch;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_spec::{Contender, RunSpec, Settings, Sweep};
+use fanin_spec::{Contender, RunSpec};
 
 use crate::Done;
 use crate::allowed::allowed_mbps;
@@ -83,15 +83,8 @@ pub fn plan(contenders: &[Contender]) -> Vec<RunSpec> {
 
 fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
     let first = contender.settings.run.first_seed;
-    // A run has one point, and no use for a list of them.
-    let settings = Settings { sweep: Sweep { fan_in: vec![fan_in] }, ..contender.settings.clone() };
-    (from..from + seeds).map(move |i| RunSpec {
-        label: contender.label.clone(),
-        scheme: contender.scheme,
-        settings: settings.clone(),
-        fan_in,
-        seed: first + u64::from(i),
-    })
+    let of = move |i| contender.run(fan_in, first + u64::from(i)).expect("points are of the contender's own sweep");
+    (from..from + seeds).map(of)
 }
 
 /// A scheme's goodputs by the point of the sweep, seeds in their order.

@@ -1,7 +1,8 @@
-//! What was compared, in two lines for people.
+//! What was compared, in two lines for people, and what is to be known of all its figures.
 
-use fanin_spec::{Contender, Kind, Settings};
+use fanin_spec::{Contender, Kind, Settings, WarmUp};
 
+use crate::Summary;
 use crate::figures::{clean, three};
 
 /// The cluster; the workload and its seeds. What differs between schemes is said to.
@@ -29,6 +30,24 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         "seeds",
     );
     [format!("{}: {}", same(&fabric, "fabrics"), cluster.join("; ")), format!("{workload}; {seeds}")]
+}
+
+/// What is to be known of all figures: how well they are known, where that was asked for, and where nothing is random.
+pub fn notes(summary: &Summary) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(precision) = summary.precision {
+        let [wanted, reached] = [precision.wanted, precision.reached].map(|share| three(100.0 * share));
+        notes.push(match precision.reached <= precision.wanted {
+            true => format!("precision: {reached} %, {wanted} % asked for"),
+            false => format!(
+                "precision not reached: {reached} %, {wanted} % asked for, with the most seeds that a point gets"
+            ),
+        });
+    }
+    if !summary.rows.is_empty() && summary.rows.iter().all(|row| row.seeds_differ == Some(false)) {
+        notes.push("nothing is random here: every seed gives the same run".into());
+    }
+    notes
 }
 
 /// The fabric; where it has racks, their over-subscription: the rate of their hosts over that of their uplinks.
@@ -74,6 +93,12 @@ fn workload(s: &Settings) -> String {
         }
         Kind::Poisson => format!("Poisson flows for {} between {} hosts: {}", w.duration, hosts(), poisson()),
     };
+    match w.warm_up.0 {
+        None => {}
+        Some(WarmUp::Rounds(1)) => text += ", behind a first round that is left out",
+        Some(WarmUp::Rounds(rounds)) => text += &format!(", behind {rounds} rounds that are left out"),
+        Some(WarmUp::For(time)) => text += &format!(", behind {time} that are left out"),
+    }
     if let Some(cap) = w.in_flight.0 {
         text += &format!(", {cap} asked at once");
     }

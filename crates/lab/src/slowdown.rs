@@ -48,7 +48,7 @@ pub(crate) fn slowdowns(runs: &[&RunTables]) -> Vec<Slowdown> {
 
 fn bucket(sizes: &'static str, over: u64, up_to: Option<u64>, flows: &[(&FlowRow, u64)]) -> Slowdown {
     let inside = |bytes: u64| bytes > over && up_to.is_none_or(|most| bytes <= most);
-    let all = flows.iter().filter(|(flow, _)| inside(flow.payload_bytes));
+    let all = flows.iter().filter(|(flow, _)| flow.payload_bytes.is_some_and(inside));
     let count = all.clone().count();
     // In millionths, so that percentiles are exact.
     let mut ratios: Vec<u64> = all
@@ -75,7 +75,7 @@ mod tests {
 
     fn run(flows: &[(u64, Option<u64>, Option<u64>)]) -> RunTables {
         let row = |&(payload_bytes, fct_ps, ideal_ps): &(u64, Option<u64>, Option<u64>)| FlowRow {
-            payload_bytes,
+            payload_bytes: Some(payload_bytes),
             fct_ps,
             ideal_ps,
             ..FlowRow::default()

@@ -152,6 +152,11 @@ impl SummaryRow {
         if begun > 0.0 { count / begun } else { count }
     }
 
+    /// Whether the goodput's interval reaches further than a quarter of its mean to either side.
+    pub fn is_wide(&self) -> bool {
+        self.half_width() > 0.25
+    }
+
     /// Half of the goodput's interval over its mean.
     pub fn half_width(&self) -> f64 {
         let Interval { mean, lo, hi } = self.goodput_mbps;
@@ -329,8 +334,8 @@ fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
         let a_round = run
             .flows
             .iter()
-            .filter(|f| f.kind == FlowKind::Answer && f.round == 0)
-            .map(|f| f.payload_bytes)
+            .filter(|f| f.class == FlowKind::Answer && f.round == Some(0))
+            .filter_map(|f| f.payload_bytes)
             .sum::<u64>();
         let bytes = run.totals.payload_bytes.saturating_sub(own().count() as u64 * a_round);
         if left == 0 { 0.0 } else { bytes as f64 * 8.0 / (left as f64 / 1e6) }
@@ -374,18 +379,18 @@ fn service(runs: &[&RunTables]) -> Option<Service> {
 
 /// Completion times of the workload's own flows.
 pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
-    run.flows.iter().filter(|flow| flow.kind != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
+    run.flows.iter().filter(|flow| flow.class != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
 }
 
 /// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
 fn fairness(run: &RunTables, fan_in: u32) -> Option<f64> {
-    let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.kind == kind);
+    let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
-    let own = |flow: &FlowRow| matches!(flow.kind, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson);
-    match run.flows.iter().map(|flow| flow.kind).next()? {
+    let own = |flow: &FlowRow| matches!(flow.class, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson);
+    match run.flows.iter().map(|flow| flow.class).next()? {
         FlowKind::Long => {
             let mut moved = vec![0.0; fan_in as usize];
-            of_kind(FlowKind::Long).for_each(|flow| moved[flow.server as usize] = flow.payload_bytes as f64);
+            of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
             stats::jain(&moved)
         }
         FlowKind::Answer => stats::jain(&server_goodputs(run, fan_in)),
@@ -396,9 +401,9 @@ fn fairness(run: &RunTables, fan_in: u32) -> Option<f64> {
 /// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
 fn server_goodputs(run: &RunTables, fan_in: u32) -> Vec<f64> {
     let mut sums = vec![(0u64, 0u64); fan_in as usize];
-    for flow in run.flows.iter().filter(|flow| flow.kind == FlowKind::Answer) {
-        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.server as usize), flow.fct_ps) {
-            *sum = (sum.0 + flow.payload_bytes, sum.1 + fct);
+    for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
+        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
+            *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
         }
     }
     sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()

@@ -19,10 +19,11 @@ impl Runner for Toy {
     fn run(&self, spec: &RunSpec, _stop: &AtomicBool) -> Result<RunTables, RunError> {
         thread::sleep(Duration::from_millis(u64::from(spec.fan_in) * 7 % 5));
         let mbit = if spec.fan_in >= 8 { 100 } else { 900 } + spec.seed;
-        let flow = |server| FlowRow {
-            round: 0,
-            server,
-            payload_bytes: 1_000,
+        let flow = |server: u32| FlowRow {
+            from_host: server + 1,
+            round: Some(0),
+            payload_bytes: Some(1_000),
+            delivered_bytes: 1_000,
             start_ps: 0,
             fct_ps: (server != 3).then_some(1_000_000_000 * spec.seed),
             ..FlowRow::default()
@@ -188,8 +189,8 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     assert_eq!(names, expected);
     let flows = fs::read_to_string(folder.join("flows.csv")).unwrap();
     assert!(flows.starts_with(
-        "scheme,fan_in,seed,round,server,payload_bytes,start_ps,fct_ps,kind,from_host,to_host,ideal_ps\n\
-             newreno,2,1,0,0,1000,0,"
+        "scheme,fan_in,seed,class,from_host,to_host,round,payload_bytes,delivered_bytes,start_ps,fct_ps,ideal_ps\n\
+             newreno,2,1,answer,1,0,0,1000,1000,0,"
     ));
     let said: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.join("manifest.json")).unwrap()).unwrap();

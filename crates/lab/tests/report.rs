@@ -19,10 +19,11 @@ impl Runner for Toy {
     fn run(&self, spec: &RunSpec, _stop: &AtomicBool) -> Result<RunTables, RunError> {
         let timeouts = u64::from(collapses(spec));
         let qct_ms = if collapses(spec) { 220 } else { 10 } + spec.seed;
-        let flow = |server| FlowRow {
-            round: 0,
-            server,
-            payload_bytes: 1_000,
+        let flow = |server: u32| FlowRow {
+            from_host: server + 1,
+            round: Some(0),
+            payload_bytes: Some(1_000),
+            delivered_bytes: 1_000,
             start_ps: 0,
             fct_ps: Some(if server == 1 { qct_ms } else { 9 } * MS),
             ..FlowRow::default()

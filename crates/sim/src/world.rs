@@ -1,5 +1,6 @@
 //! Endpoints on a network under a clock: what becomes of them as something happens, and what an application may do.
 
+use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::LinkId;
 use fanin_laws::sender::Law;
 use fanin_spec::RunSpec;
@@ -62,8 +63,8 @@ pub(crate) struct World<P> {
 impl<P: Probe> World<P> {
     /// The world of a spec, before anything has happened.
     pub fn new(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
-        let params = build::params(spec);
-        let (fabric, framing) = (build::fabric(spec), spec.settings.link.framing);
+        let params = tcp_params(spec);
+        let (fabric, framing) = (fabric(spec), spec.settings.link.framing);
         let ports = build::Ports::new(spec, departures, &fabric);
         World {
             spec: spec.clone(),
@@ -71,7 +72,7 @@ impl<P: Probe> World<P> {
             net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
             sockets: Vec::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
-            law: build::sender_law(spec, &params),
+            law: sender_law(spec),
             sack: Vec::with_capacity(4),
             events: 0,
             messages_asked: 0,
@@ -225,7 +226,8 @@ impl<P: Probe> World<P> {
     /// From now on the client waits for answers.
     pub fn await_answers(&mut self) {
         let s = &self.spec.settings;
-        let round_trip = s.round_trip(&self.net.fabric, self.spec.fan_in);
+        let to = |host| s.round_trip(&self.net.fabric, host, s.full_packet());
+        let round_trip = (1..=self.spec.fan_in).map(to).max().unwrap_or(Time::ZERO);
         let work = s.host.service_time + s.host.service_jitter + s.workload.start_jitter;
         self.stalls = Stalls::new(self.now, self.net.fabric.downlink(CLIENT), round_trip, work);
     }

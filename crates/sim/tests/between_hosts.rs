@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use common::{run, run_as, schemes, specs};
+use common::{but, checked, run, run_as, schemes, specs};
 use fanin_sim::Departures;
-use fanin_spec::{FlowKind, Flows, Kind, Optional, RunSpec, RunTables, Settings, Share, Sizes};
+use fanin_spec::{FilePath, FlowKind, Flows, Kind, Optional, RunTables, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -23,9 +23,9 @@ fn poisson_flows_offer_their_load_at_every_host() {
     let tables = poisson("sizes = \"hadoop\"\nload = 0.4\nduration = \"2 s\"", 31);
     let mut by_host: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
     for flow in &tables.flows {
-        assert!(flow.kind == FlowKind::Poisson && flow.from_host != flow.to_host && flow.to_host <= 31);
+        assert!(flow.class == FlowKind::Poisson && flow.from_host != flow.to_host && flow.to_host <= 31);
         let host = by_host.entry(flow.from_host).or_default();
-        *host = (host.0 + 1, host.1 + flow.payload_bytes);
+        *host = (host.0 + 1, host.1 + flow.payload_bytes.unwrap_or(0));
     }
     assert_eq!(by_host.len(), 32);
     let (flows, bytes) = by_host.values().fold((0, 0), |sum, host| (sum.0 + host.0, sum.1 + host.1));
@@ -35,7 +35,7 @@ fn poisson_flows_offer_their_load_at_every_host() {
     let load = bytes as f64 * 8.0 / (1e9 * 2.0 * 32.0);
     assert!((load / 0.4 - 1.0).abs() < 0.14, "a load of {load}");
     for (bytes, share) in Sizes::named("hadoop").unwrap().points() {
-        let up_to = tables.flows.iter().filter(|flow| flow.payload_bytes <= bytes).count() as f64 / flows as f64;
+        let up_to = tables.flows.iter().filter(|flow| flow.payload_bytes <= Some(bytes)).count() as f64 / flows as f64;
         assert!((up_to - share as f64 / 1e9).abs() < 0.012, "{up_to} of flows have up to {bytes} B");
     }
     for (host, (flows, _)) in by_host {
@@ -82,11 +82,13 @@ fn a_flow_alone_takes_its_ideal_time_and_a_handshake() {
     let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"10 us\"\n[tcp]\ninitial_window = 1000\nreceive_window = \"1 GiB\"\n\
                 [workload]\nkind = \"flows\"\n";
     for bytes in [1, 1460, 1461, 100_000, 1_000_000] {
-        let mut spec = common::spec(&text.replace("flows", "long"), 2, 1);
-        spec.settings.workload.kind = Kind::Flows;
         let list = format!("src,dst,bytes,start_us\n1,2,{bytes},5\n");
-        spec.settings.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap()));
-        spec.settings.host.buffer = Optional::NONE;
+        let spec = but(&common::spec(&text.replace("flows", "long"), 2, 1), |s| {
+            s.workload.kind = Kind::Flows;
+            s.workload.file = Optional(Some(FilePath("a.csv".into())));
+            s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap()));
+            s.host.buffer = Optional::NONE;
+        });
         let tables = run(&spec);
         let flow = &tables.flows[0];
         let (fct, ideal) = (flow.fct_ps.unwrap(), flow.ideal_ps.unwrap());
@@ -108,13 +110,13 @@ fn poisson_flows_beside_reads_begin_with_them_and_leave_the_readers_rows_alone()
     };
     let of = |load: &str| run(&specs(&text(load), 4, 5).remove(0));
     let (idle, busy) = (of(""), of("load = 0.3\nsizes = \"hadoop\""));
-    assert!(idle.flows.iter().all(|flow| flow.kind == FlowKind::Answer && flow.from_host == flow.server + 1));
-    let beside: Vec<_> = busy.flows.iter().filter(|flow| flow.kind == FlowKind::Beside).collect();
+    assert!(idle.flows.iter().all(|flow| flow.class == FlowKind::Answer && (1..=4).contains(&flow.from_host)));
+    let beside: Vec<_> = busy.flows.iter().filter(|flow| flow.class == FlowKind::Beside).collect();
     assert!(beside.len() > 50 && beside.iter().any(|flow| flow.to_host == 0 && flow.fct_ps.is_some()));
     assert!(beside.iter().all(|flow| flow.start_ps < 100_000_000_000));
     assert!(busy.totals.rounds < idle.totals.rounds, "{} and {} rounds", busy.totals.rounds, idle.totals.rounds);
-    let answers = busy.flows.iter().filter(|flow| flow.kind == FlowKind::Answer).count() as u64;
-    assert!((4 * busy.totals.rounds..4 * busy.totals.rounds + 4).contains(&answers));
+    let answers = busy.flows.iter().filter(|flow| flow.class == FlowKind::Answer).count() as u64;
+    assert!((4 * busy.totals.rounds..=4 * busy.totals.rounds + 4).contains(&answers));
 }
 
 /// Small scenarios with flows between any two hosts, some of them harsh.
@@ -148,6 +150,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             let line =
                 |(from, gap, bytes, us): (u32, u32, u64, u64)| format!("{from},{},{bytes},{us}\n", (from + gap) % 4);
             let list: String = flows.into_iter().map(line).collect();
+            s.workload.file = Optional(Some(FilePath("a.csv".into())));
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
         s
@@ -160,12 +163,12 @@ proptest! {
     #[test]
     fn packets_are_conserved_no_flow_beats_its_ideal_and_a_run_is_a_function_of_its_spec(settings in settings(), seed: u64) {
         for scheme in schemes() {
-            let spec = RunSpec { label: scheme.to_string(), scheme, settings: settings.clone(), fan_in: 3, seed };
+            let spec = checked(scheme, settings.clone(), 3, seed);
             let tables = run(&spec);
             let t = &tables.totals;
             prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);
             for flow in &tables.flows {
-                prop_assert_eq!(flow.ideal_ps.is_none(), matches!(flow.kind, FlowKind::Answer | FlowKind::Long));
+                prop_assert_eq!(flow.ideal_ps.is_none(), matches!(flow.class, FlowKind::Answer | FlowKind::Long));
                 let fct = flow.fct_ps.unwrap_or(u64::MAX);
                 prop_assert!(flow.ideal_ps.is_none_or(|ideal| fct > ideal), "{}: {:?}", scheme, flow);
             }

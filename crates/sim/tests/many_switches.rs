@@ -120,7 +120,8 @@ fn a_shuffle_sends_as_much_between_all_pairs_and_a_share_of_it_between_as_many()
     pairs.dedup();
     assert_eq!((pairs.len(), all.len()), (16 * 15, 16 * 15));
     assert!(
-        all.iter().all(|flow| flow.payload_bytes == 20_000 && flow.fct_ps.is_some() && flow.from_host != flow.to_host)
+        all.iter()
+            .all(|flow| flow.payload_bytes == Some(20_000) && flow.fct_ps.is_some() && flow.from_host != flow.to_host)
     );
     assert!(all.iter().all(|flow| flow.start_ps < 20_000_000_000), "every start lies within the jitter");
     assert!((30..=90).contains(&some.len()), "{} of {}", some.len(), all.len());
@@ -141,8 +142,7 @@ fn a_flow_within_a_rack_stays_there_and_one_between_pods_passes_a_core() {
         let mut scenario = fanin_spec::Scenario::parse("test.toml", &scenario(server)).expect("a scenario");
         scenario.assign("--fan-in 15", "sweep.fan_in=[15]").expect("a fan-in");
         let file = |host: &str| Ok(("flows.csv".into(), format!("src,dst,bytes,start_us\n{host},0,20000,0\n")));
-        let c = scenario.contenders_with(&file).expect("a contender").remove(0);
-        let spec = fanin_spec::RunSpec { label: c.label, scheme: c.scheme, settings: c.settings, fan_in: 15, seed: 1 };
+        let spec = scenario.contenders_with(&file).expect("a contender")[0].run(15, 1).expect("swept over");
         run(&spec).ports.into_iter().map(|port| port.port).collect::<Vec<_>>()
     };
     assert_eq!(ports(1).len(), 4, "two links each way: {:?}", ports(1));

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{run, spec};
+use common::{but, run, spec};
 use fanin_spec::{FlowKind, RunSpec, RunTables, TaskRow};
 
 const JOB: &str = r#"
@@ -70,8 +70,8 @@ fn each_reduce_fetches_its_part_of_every_map_and_only_what_lies_elsewhere_travel
         *wanted.entry((map.node, reduce.node)).or_default() += 1;
     }
     let mut seen: BTreeMap<(u32, u32), usize> = BTreeMap::new();
-    for flow in tables.flows.iter().filter(|f| f.kind == FlowKind::Fetch) {
-        assert_eq!(flow.payload_bytes, part);
+    for flow in tables.flows.iter().filter(|f| f.class == FlowKind::Fetch) {
+        assert_eq!(flow.payload_bytes, Some(part));
         *seen.entry((flow.from_host, flow.to_host)).or_default() += 1;
     }
     assert_eq!(seen, wanted);
@@ -80,7 +80,7 @@ fn each_reduce_fetches_its_part_of_every_map_and_only_what_lies_elsewhere_travel
 #[test]
 fn the_output_has_as_many_replicas_as_are_asked_for() {
     let (_, tables) = job(3);
-    let replicas: Vec<_> = tables.flows.iter().filter(|f| f.kind == FlowKind::Replica).collect();
+    let replicas: Vec<_> = tables.flows.iter().filter(|f| f.class == FlowKind::Replica).collect();
     assert_eq!(replicas.len(), 9);
     assert!(replicas.iter().all(|f| f.from_host != f.to_host && f.to_host > 0));
 }
@@ -95,7 +95,7 @@ fn slots_and_fetches_keep_to_their_limits() {
             assert!(most <= 2, "{most} {kind}s at once on node {node}");
         }
     }
-    let fetches = || tables.flows.iter().filter(|f| f.kind == FlowKind::Fetch);
+    let fetches = || tables.flows.iter().filter(|f| f.class == FlowKind::Fetch);
     for node in 1..=12 {
         let reduces = tasks(&tables, "reduce").iter().filter(|t| t.node == node).count();
         let own = fetches().filter(|f| f.to_host == node);
@@ -106,7 +106,8 @@ fn slots_and_fetches_keep_to_their_limits() {
 
 #[test]
 fn maps_read_where_their_split_lies_unless_no_slot_is_free_there() {
-    let remote: usize = (0..5).map(|seed| job(seed).1.flows.iter().filter(|f| f.kind == FlowKind::Split).count()).sum();
+    let remote: usize =
+        (0..5).map(|seed| job(seed).1.flows.iter().filter(|f| f.class == FlowKind::Split).count()).sum();
     // Three replicas on twelve nodes with two slots each: of a hundred maps hardly any has to read from afar.
     assert!(remote <= 15, "{remote} of 100 maps read over the network");
 }
@@ -128,14 +129,7 @@ fn a_job_that_cannot_end_in_time_says_so() {
 #[test]
 fn no_packet_is_faster_than_its_way_and_measuring_changes_nothing() {
     let (plain, tables) = job(7);
-    let measured = RunSpec {
-        settings: fanin_spec::Settings {
-            measure: fanin_spec::Measure { latency: true, ..plain.settings.measure.clone() },
-            ..plain.settings.clone()
-        },
-        ..plain
-    };
-    let with = run(&measured);
+    let with = run(&but(&plain, |settings| settings.measure.latency = true));
     assert_eq!((&with.totals, &with.flows, &with.tasks), (&tables.totals, &tables.flows, &tables.tasks));
     let fetch = with.latency.iter().find(|row| row.class == "fetch" && row.what == "data").expect("fetches");
     // Two links of 1 Gbit/s and 25 us each: a full packet takes at least 74 us; the last of a flow may be short.

@@ -56,8 +56,7 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     let contender = scenario.contenders().ok()?.remove(0);
     let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
     let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
-    let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
-    Some((RunSpec { label, scheme, settings, fan_in: 5, seed: 3 }, set.is_some_and(idle)))
+    Some((contender.run(5, 3)?, set.is_some_and(idle)))
 }
 
 /// Keys of the plan, of the place of things, and those that are refused rather than warned of.

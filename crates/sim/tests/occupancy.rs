@@ -4,16 +4,14 @@ mod common;
 
 use std::sync::atomic::AtomicBool;
 
-use common::{run, spec, specs};
+use common::{but, run, spec, specs};
 use fanin_sim::watch;
 use fanin_spec::{PortRow, RunSpec, RunTables, Watch};
 use fanin_units::Time;
 use proptest::prelude::*;
 
 fn measured(plain: &RunSpec) -> RunTables {
-    let mut spec = plain.clone();
-    spec.settings.measure.ports = true;
-    run(&spec)
+    run(&but(plain, |settings| settings.measure.ports = true))
 }
 
 /// A shuffle ends with its last flow.

@@ -40,7 +40,12 @@ proptest! {
             if s.workload.kind == Kind::MapReduce {
                 prop_assert!(tables.tasks.iter().all(|task| task.end_ps.is_some()), "{}", scheme);
             }
-            let wire = |f: &fanin_spec::FlowRow| s.link.rate.time_for(f.payload_bytes).0 + 2 * s.link.delay.0;
+            // A flow has ended where all of it is there, and nowhere is more than was sent.
+            for flow in tables.flows.iter().filter(|flow| flow.payload_bytes.is_some()) {
+                let all = flow.payload_bytes == Some(flow.delivered_bytes);
+                prop_assert!(flow.fct_ps.is_some() == all && flow.payload_bytes >= Some(flow.delivered_bytes), "{flow:?}");
+            }
+            let wire = |f: &fanin_spec::FlowRow| s.link.rate.time_for(f.delivered_bytes).0 + 2 * s.link.delay.0;
             prop_assert!(
                 tables.flows.iter().all(|flow| flow.fct_ps.is_none_or(|fct| fct >= wire(flow))),
                 "{}: a flow faster than its bits", scheme

@@ -59,7 +59,7 @@ fn a_service_is_no_part_of_the_workload() {
     let alone = tables(&LONG.replace("queries_per_s = 1000", "queries_per_s = \"none\""), 1);
     assert!(alone.service.is_empty() && !with.service.is_empty());
     assert_eq!(with.flows.len(), alone.flows.len());
-    assert!(with.flows.iter().all(|flow| flow.kind == FlowKind::Long));
+    assert!(with.flows.iter().all(|flow| flow.class == FlowKind::Long));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_watched_servers_window_is_that_of_its_own_connection() {
 fn poisson_flows_and_a_service_go_side_by_side() {
     let text = LONG.replace("duration", "load = 0.05\n    sizes = \"web-search\"\n    duration");
     let tables = tables(&text, 1);
-    assert!(tables.flows.iter().any(|flow| flow.kind == FlowKind::Beside));
+    assert!(tables.flows.iter().any(|flow| flow.class == FlowKind::Beside));
     assert!(tables.service.iter().any(|query| query.qct_ps.is_some()));
     assert_eq!(run(&spec(&text, 8, 1)), tables, "the same again");
 }

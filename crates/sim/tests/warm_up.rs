@@ -91,7 +91,7 @@ fn long_and_poisson_flows_are_measured_behind_a_time() {
     let long = BARRIER.replace("duration", "kind = \"long\"\nwarm_up = \"100 ms\"\nduration");
     let tables = run(&spec(&long, 4, 1));
     assert_eq!(tables.totals.measured_ps, 400_000_000_000);
-    let moved: u64 = tables.flows.iter().map(|flow| flow.payload_bytes).sum();
+    let moved: u64 = tables.flows.iter().map(|flow| flow.delivered_bytes).sum();
     assert_eq!((moved, tables.flows.len()), (tables.totals.payload_bytes, 4));
     // 1,460 of 1,502 bytes are payload: no more than line rate in the measured time.
     assert!(tables.goodput_mbps() > 900.0 && tables.goodput_mbps() < 973.0, "{}", tables.goodput_mbps());
@@ -105,7 +105,7 @@ fn long_and_poisson_flows_are_measured_behind_a_time() {
     assert!(
         warmed.flows.iter().zip(late).all(|(a, b)| (a.start_ps + 100_000_000_000, a.fct_ps) == (b.start_ps, b.fct_ps))
     );
-    assert!(warmed.flows.iter().all(|flow| flow.kind == FlowKind::Poisson));
+    assert!(warmed.flows.iter().all(|flow| flow.class == FlowKind::Poisson));
 }
 
 #[test]

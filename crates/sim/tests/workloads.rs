@@ -3,7 +3,7 @@
 mod common;
 
 use common::run;
-use fanin_spec::{Kind, RunSpec, RunTables, Scenario, Settings};
+use fanin_spec::{Kind, RunTables, Scenario, Settings};
 
 const BASE: &str = r#"
     schemes = ["newreno"]
@@ -35,8 +35,7 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
         Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
     };
     let contender = scenario.contenders_with(&file).ok()?.remove(0);
-    let (label, scheme, settings) = (contender.label, contender.scheme, contender.settings);
-    Some(run(&RunSpec { label, scheme, settings, fan_in: 4, seed: 1 }))
+    Some(run(&contender.run(4, 1)?))
 }
 
 /// A value that differs from the one in use.

@@ -4,7 +4,8 @@ use fanin_fabric::Fabric;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 use crate::problem::Problem;
-use crate::scenario::{Assignment, Contender};
+use crate::run::ContenderParts;
+use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
 use crate::{Discipline, FabricSettings, Kind, Settings, State, WarmUp};
 
@@ -60,8 +61,8 @@ pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
 }
 
 /// Refuses what cannot work.
-pub(crate) fn settings(contender: &Contender) -> Result<(), Wrong> {
-    let Contender { scheme, settings: s, .. } = contender;
+pub(crate) fn settings(contender: &ContenderParts) -> Result<(), Wrong> {
+    let ContenderParts { scheme, settings: s, .. } = contender;
     let wrong = |paths: &[&'static str], what: String| Err(Wrong { paths: paths.to_vec(), what });
 
     if s.sweep.fan_in.is_empty() {

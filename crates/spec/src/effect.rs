@@ -6,7 +6,7 @@ use fanin_units::QueueSize;
 
 use crate::check::Wrong;
 use crate::scenario::Assignment;
-use crate::{Contender, Discipline, KeyDoc, Problem, REGISTRY, Scenario, Scheme, Settings};
+use crate::{Contender, Discipline, KeyDoc, PURE_ACK, Problem, REGISTRY, Scenario, Scheme, Settings};
 
 /// What has to be so for a key to matter.
 #[derive(Debug)]
@@ -185,7 +185,7 @@ fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
 
 /// A run in which nothing comes back.
 fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
-    let round_trip = s.round_trip(fabric?, 1);
+    let round_trip = s.round_trip(fabric?, 1, PURE_ACK);
     let what = format!(
         "`workload.duration` of {} is under one round trip ({round_trip} between the client and server1): hardly \
          anything is measured",

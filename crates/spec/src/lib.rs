@@ -24,18 +24,20 @@ mod volume;
 
 pub use changes::{Change, State};
 pub use fanin_fabric::TIERS;
+pub use fanin_tcp::{Ect, NewReno, RtoFloor};
+pub use fanin_units::Share;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
+pub use network::PURE_ACK;
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
-pub use run::{RunSpec, Watch};
-pub use scenario::{Contender, Reader, Scenario};
-pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, Share, WarmUp};
+pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
+pub use scenario::{Reader, Scenario};
+pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, WarmUp};
 pub use settings::{
-    Codel, Cubic, Dctcp, EcnThreshold, Ect, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21,
-    MapReduce, Measure, NewReno, Offer, Placement, Red, Resume, RtoFloor, Run, Service, Settings, Sweep, Switch, Tcp,
-    Tell, Workload,
+    Codel, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21, MapReduce,
+    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

@@ -10,6 +10,9 @@ const RANGE_MAX: u32 = 100_000;
 /// No network has more edges.
 const EDGES_MAX: usize = 1_000_000;
 
+/// An ACK without options, as IP has it.
+pub const PURE_ACK: Bytes = Bytes(40);
+
 impl Settings {
     /// The network for `fan_in` servers: the client is host 0, servers follow, then the hosts of background flows.
     ///
@@ -30,16 +33,15 @@ impl Settings {
         }
     }
 
-    /// The round trip between the client and the farthest of `fan_in` servers without a queue: a full packet one way, a
-    /// pure ACK the other.
-    pub fn round_trip(&self, fabric: &Fabric, fan_in: u32) -> Time {
+    /// The round trip between the client and a server's host without a queue: a packet of this size to the client, a pure
+    /// ACK back.
+    pub fn round_trip(&self, fabric: &Fabric, host: u32, packet: Bytes) -> Time {
         let one_way = |from, to, packet: Bytes| {
             let bytes = self.link.framing.on_wire(packet.0 as u32).into();
             let links = fabric.path(from, to);
             links.iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
         };
-        let there_and_back = |server| one_way(server, 0, self.full_packet()) + one_way(0, server, Bytes(40));
-        Time((1..=fan_in).map(there_and_back).max().unwrap_or(0))
+        Time(one_way(host, 0, packet) + one_way(0, host, PURE_ACK))
     }
 
     /// Refuses keys that another kind of fabric looks at.

@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 use crate::check::Wrong;
 use crate::problem::{Origin, Problem, did_you_mean};
 use crate::setting::{FilePath, Literal};
-use crate::{Ect, Flows, Kind, Scheme, Settings, Sizes, check};
+use crate::{Contender, ContenderParts, Ect, Flows, Kind, Scheme, Settings, Sizes, check};
 
 /// One key set to one value, and where.
 #[derive(Clone, Debug)]
@@ -40,17 +40,6 @@ pub struct Scenario {
     pub(crate) variants: Vec<Variant>,
     /// Those of the file that were not selected.
     pub(crate) left_out: Vec<Variant>,
-}
-
-/// A scheme that takes part, with every setting resolved and checked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contender {
-    /// What the user calls it: the label, else the canonical name.
-    pub label: String,
-    /// The scheme.
-    pub scheme: Scheme,
-    /// Its settings.
-    pub settings: Settings,
 }
 
 /// Reads a file that a scenario names: the path gives a name for messages, and the text; or why it cannot be read.
@@ -231,12 +220,9 @@ impl Scenario {
             };
             settings.inputs.sizes = sizes.map(Arc::new);
         }
-        let contender = Contender { label: variant.label.clone(), scheme: variant.scheme, settings };
-        check::settings(&contender).map_err(refuse)?;
-        let Settings { inputs, sweep, workload, .. } = &contender.settings;
-        if let Some(flows) = &inputs.flows {
-            flows.fit(sweep.fan_in.first().map_or(0, |servers| servers + 1), workload.duration)?;
-        }
+        let parts = ContenderParts { label: variant.label.clone(), scheme: variant.scheme, settings };
+        let contender = Contender::checked(parts).map_err(refuse)?;
+        contender.list_fits()?;
         Ok(contender)
     }
 

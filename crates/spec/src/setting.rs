@@ -1,6 +1,6 @@
 //! One setting's value: how it is read from a scenario and how it prints.
 
-use fanin_units::{Bytes, QueueSize, Rate, Time};
+use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::Sizes;
 use crate::effect::Need;
@@ -192,44 +192,6 @@ impl Setting for Vec<u32> {
     }
 }
 
-/// A share between 0 and 1, kept in units of 1/2^32: written as a number or as a fraction in quotes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    written: (u32, u32),
-}
-
-impl Share {
-    /// `numerator / denominator`, which is at most one.
-    pub const fn of(numerator: u32, denominator: u32) -> Share {
-        Share { written: (numerator, denominator) }
-    }
-
-    /// The share in units of 1/2^`bits`, rounded to the nearest that 32 bits hold: the whole of 32 bits falls one short.
-    pub const fn in_q(self, bits: u32) -> u32 {
-        let (n, d) = (self.written.0 as u64, self.written.1 as u64);
-        let units = ((n << bits) + d / 2) / d;
-        if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
-    }
-
-    /// The share as a floating-point number.
-    pub fn as_f64(self) -> f64 {
-        f64::from(self.written.0) / f64::from(self.written.1)
-    }
-
-    fn parse(text: &str) -> Option<Share> {
-        let (n, d) = match text.split_once('/') {
-            Some((n, d)) => (n.trim().parse().ok()?, d.trim().parse().ok()?),
-            None => {
-                let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-                let scale = 10u32.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-                let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u32>().ok()? };
-                (whole.parse::<u32>().ok()?.checked_mul(scale)?.checked_add(fraction)?, scale)
-            }
-        };
-        (d > 0 && n <= d).then_some(Share { written: (n, d) })
-    }
-}
-
 impl Setting for Share {
     const FORM: &'static str = "a share from 0 to 1, such as 0.0625 or \"1/16\"";
     fn read(literal: &Literal) -> Result<Share, String> {
@@ -239,12 +201,12 @@ impl Setting for Share {
             Literal::Float(x) => x.to_string(),
             other => return Err(unexpected(other)),
         };
-        Share::parse(&text).ok_or_else(|| unexpected(literal))
+        text.parse().map_err(|_| unexpected(literal))
     }
     fn show(&self) -> String {
-        match self.written {
-            (n, d) if n == d || n == 0 => (n / d).to_string(),
-            (n, d) => format!("\"{n}/{d}\""),
+        match self.to_string() {
+            fraction if fraction.contains('/') => format!("\"{fraction}\""),
+            whole => whole,
         }
     }
 }
@@ -366,15 +328,10 @@ optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
 optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
 
-/// Declares an enum whose values are words in a scenario.
+/// Declares an enum whose values are words in a scenario; with `for`, gives such words to one of another crate, which acts
+/// by it.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident, $form:literal {
-        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
-
+    (for $name:ident, $form:literal { $($variant:ident = $word:literal,)* }) => {
         impl Setting for $name {
             const FORM: &'static str = $form;
             fn read(literal: &Literal) -> Result<$name, String> {
@@ -388,9 +345,18 @@ macro_rules! words {
                 }
             }
             fn show(&self) -> String {
-                format!("\"{}\"", self.word())
+                format!("\"{}\"", match self { $($name::$variant => $word,)* })
             }
         }
+    };
+    ($(#[$doc:meta])* $name:ident, $form:literal {
+        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
+
+        words! { for $name, $form { $($variant = $word,)* } }
 
         impl $name {
             /// The word that stands for it in a scenario.
@@ -470,16 +436,4 @@ pub(crate) trait Section: Default {
     const WORKLOADS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
     fn docs(&self) -> Vec<KeyDoc>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_whole_share_is_not_nothing_in_32_bits() {
-        assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
-        assert_eq!(Share::of(1, 1).in_q(16), 65_536);
-        assert_eq!(Share::of(0, 1).in_q(32), 0);
-    }
 }

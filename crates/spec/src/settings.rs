@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use fanin_units::{Bytes, QueueSize, Rate, Time};
+use fanin_tcp::{Ect, NewReno, RtoFloor};
+use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
-use crate::setting::{
-    Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, Share, WarmUp, section, words,
-};
+use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, WarmUp, section, words};
 use crate::{Flows, Framing, Sizes};
 
 section! {
@@ -111,33 +110,23 @@ section! {
 }
 
 words! {
-    /// Which packets are ECN-capable, once both ends agree on ECN.
-    Ect, "\"data\" (new data alone, RFC 3168), \"agreed\" (every packet but the first SYN, ns-2's DCTCP) or \"all\" (every packet, Linux's DCTCP)" {
-        /// New data segments (RFC 3168, section 6.1).
+    for Ect, "\"data\" (new data alone, RFC 3168), \"agreed\" (every packet but the first SYN, ns-2's DCTCP) or \"all\" (every packet, Linux's DCTCP)" {
         Data = "data",
-        /// Every packet once the sender knows of the agreement: SYN-ACK, pure ACKs and retransmissions too.
         Agreed = "agreed",
-        /// Every packet: SYN, pure ACKs and retransmissions too.
         All = "all",
     }
 }
 
 words! {
-    /// How NewReno's fast recovery counts duplicate ACKs.
-    NewReno, "\"inflate\" (RFC 6582) or \"pipe\" (ns-3)" {
-        /// They inflate the window.
+    for NewReno, "\"inflate\" (RFC 6582) or \"pipe\" (ns-3)" {
         Inflate = "inflate",
-        /// They leave the pipe; the window stays at ssthresh.
         Pipe = "pipe",
     }
 }
 
 words! {
-    /// What the least retransmission timeout bounds.
-    RtoFloor, "\"timeout\" (RFC 6298) or \"variance\" (Linux)" {
-        /// The timeout.
+    for RtoFloor, "\"timeout\" (RFC 6298) or \"variance\" (Linux)" {
         Timeout = "timeout",
-        /// Its term of variance alone: the timeout is at least that and SRTT.
         Variance = "variance",
     }
 }

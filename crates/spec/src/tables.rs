@@ -135,6 +135,20 @@ pub enum FlowKind {
 }
 
 impl FlowKind {
+    /// All of them.
+    pub const ALL: [FlowKind; 10] = [
+        FlowKind::Answer,
+        FlowKind::Long,
+        FlowKind::Listed,
+        FlowKind::Shuffle,
+        FlowKind::Poisson,
+        FlowKind::Beside,
+        FlowKind::Split,
+        FlowKind::Fetch,
+        FlowKind::Replica,
+        FlowKind::Query,
+    ];
+
     /// Its word in tables.
     pub const fn word(self) -> &'static str {
         match self {
@@ -175,24 +189,24 @@ macro_rules! table {
 }
 
 table! {
-    /// One flow: a server's answer, a line of a list, a flow of a shuffle, or a Poisson flow.
+    /// One flow: a server's answer, a long flow, a line of a list, a flow of a shuffle, of a job, or a Poisson flow.
     FlowRow in "flows" {
-        /// The round or query that an answer belongs to, of any other flow its number; counted from zero.
-        round: u32,
-        /// The server that answers, counted from zero: 0 is the host `server1`; of any other flow the sending host's number.
-        server: u32,
-        /// Payload; of a long flow, which has no end, what was delivered.
-        payload_bytes: u64,
+        /// What it is: `answer` of a server to a round or query, `long`, `listed` in a file, `shuffle`, `poisson`, `beside`: a Poisson flow beside another workload, of a MapReduce job `split`, `fetch` or `replica`, or `query`: an answer to a query of the service.
+        class: FlowKind,
+        /// The sending host, counted from zero; 0 is the client, 1 the host `server1`.
+        from_host: u32,
+        /// The receiving host.
+        to_host: u32,
+        /// The round or query of `queries` that an answer belongs to; absent of other flows.
+        round: Option<u64>,
+        /// What is to be sent; absent of long flows, which have no end.
+        payload_bytes: Option<u64>,
+        /// What was delivered of it in order, by its end or that of the run; of a long flow over the measured time.
+        delivered_bytes: u64,
         /// When the client asked, or the sender opened its connection.
         start_ps: u64,
         /// From the start to the last byte delivered in order; absent where the run ended first.
         fct_ps: Option<u64>,
-        /// `answer` of a server, `long`, `listed` in a file, `shuffle`, `poisson`, or `beside`: a Poisson flow beside another workload.
-        kind: FlowKind,
-        /// The sending host, counted from zero; 0 is the client.
-        from_host: u32,
-        /// The receiving host.
-        to_host: u32,
         /// The least time for the bytes, alone in the network: every packet with its headers at the slowest link, store-and-forward at the others, and the links' delays; without a handshake. Slowdown is fct_ps over this. Absent of answers, which wait for a request, and of long flows.
         ideal_ps: Option<u64>,
     }
@@ -203,7 +217,7 @@ table! {
     QueryRow in "queries" {
         /// Counted from zero.
         round: u32,
-        /// When the client asked the first server.
+        /// When it began: the client asked the first server, or the first flow or task started.
         start_ps: u64,
         /// From the start to the last byte of the last answer; absent where the run ended first.
         qct_ps: Option<u64>,
@@ -419,7 +433,7 @@ pub struct Engine {
 pub struct RunTables {
     /// The sums.
     pub totals: Totals,
-    /// One row an answer.
+    /// One row a flow.
     pub flows: Vec<FlowRow>,
     /// One row a round or query.
     pub queries: Vec<QueryRow>,

@@ -337,7 +337,7 @@ impl Endpoint {
 
     fn learn_from_syn(&mut self, params: &Params, segment: &Segment) {
         // RFC 3168, section 6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
-        self.ecn = params.ect != Ect::Off && segment.flags.any(Flags::ECE);
+        self.ecn = params.ect.is_some() && segment.flags.any(Flags::ECE);
         self.rcv.nxt = 1;
         if params.timestamps {
             self.rcv.ts_recent = segment.ts_val;
@@ -369,12 +369,12 @@ impl Endpoint {
 
     fn send_syn(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
         let answer = self.state == State::SynReceived;
-        let ecn = params.ect != Ect::Off && (!answer || self.ecn);
+        let ecn = params.ect.is_some() && (!answer || self.ecn);
         let flags = Flags::SYN
             | Flags::ACK.when(answer)
             | Flags::ECE.when(ecn)
             | Flags::CWR.when(ecn && !answer)
-            | Flags::ECT.when(ecn && (params.ect == Ect::All || answer && params.ect == Ect::Agreed));
+            | Flags::ECT.when(ecn && (params.ect == Some(Ect::All) || answer && params.ect == Some(Ect::Agreed)));
         let first = self.snd.nxt == 0;
         self.snd.timed = first.then_some((NonZeroU64::MIN, now));
         (self.snd.nxt, self.snd.high) = (1, 1);

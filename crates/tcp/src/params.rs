@@ -2,24 +2,15 @@
 
 use fanin_units::Time;
 
-/// Which packets are ECN-capable.
+/// Which packets are ECN-capable, once both ends agree on ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ect {
-    /// None: ECN is not negotiated.
-    Off,
     /// New data segments (RFC 3168, section 6.1).
     Data,
     /// Every packet, once the sender knows that both ends have agreed: the first SYN is not.
     Agreed,
     /// Every packet.
     All,
-}
-
-impl Ect {
-    /// Whether retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
-    pub(crate) fn is_of_every_packet(self) -> bool {
-        matches!(self, Ect::Agreed | Ect::All)
-    }
 }
 
 /// How a receiver echoes congestion marks.
@@ -99,8 +90,8 @@ pub struct Params {
     pub idle_restart: bool,
     /// Receive window.
     pub receive_window: u32,
-    /// ECN-capable packets.
-    pub ect: Ect,
+    /// ECN-capable packets; `None`: ECN is not negotiated.
+    pub ect: Option<Ect>,
     /// The receiver's echo of marks.
     pub echo: Echo,
     /// Every segment has the option in which switches hand out windows.
@@ -108,6 +99,11 @@ pub struct Params {
 }
 
 impl Params {
+    /// Whether retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
+    pub(crate) const fn ect_everywhere(&self) -> bool {
+        matches!(self.ect, Some(Ect::Agreed | Ect::All))
+    }
+
     /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option
     /// (RFC 6994's experimental form: kind, length, two bytes of identifier, four of value).
     pub const fn option_bytes(&self) -> u32 {

@@ -246,7 +246,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn send_ack(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
         self.acked_by_segment();
-        let flags = Flags::ACK | self.echo_flag() | Flags::ECT.when(self.ecn && params.ect.is_of_every_packet());
+        let flags = Flags::ACK | self.echo_flag() | Flags::ECT.when(self.ecn && params.ect_everywhere());
         let blocks: &[Block] = if params.sack && !self.rcv.beyond.is_empty() {
             let fit = blocks_that_fit(params.option_bytes()).min(self.rcv.beyond.len());
             &self.rcv.beyond[..fit]

@@ -287,7 +287,7 @@ impl Endpoint {
         let fin = self.snd.fin && end == self.snd.end;
         let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.echo_flag();
         if self.ecn {
-            let ect = params.ect.is_of_every_packet() || (fresh && len > 0);
+            let ect = params.ect_everywhere() || (fresh && len > 0);
             flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
             self.snd.say_cwr &= !fresh;
         }

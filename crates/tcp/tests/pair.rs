@@ -46,7 +46,7 @@ fn settings(mut n: u32) -> (Params, u8) {
         limited_transmit: pick(2) == 1,
         timestamps: pick(2) == 1,
         delayed_ack: 1 + pick(3),
-        ect: [Ect::Off, Ect::Data, Ect::All][pick(3) as usize],
+        ect: [None, Some(Ect::Data), Some(Ect::All)][pick(3) as usize],
         echo: if pick(2) == 1 { Echo::Exact } else { Echo::Latched },
         mcw_option: pick(2) == 1,
         ack_cwr: pick(2) == 1,

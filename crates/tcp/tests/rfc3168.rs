@@ -6,7 +6,7 @@ use common::{Script, plain, window_of};
 use fanin_tcp::{Echo, Ect, Params};
 
 fn data() -> Params {
-    Params { ect: Ect::Data, ..window_of(8) }
+    Params { ect: Some(Ect::Data), ..window_of(8) }
 }
 
 /// Eight segments with ECT are out, sent at 20; `more` bytes wait.
@@ -71,7 +71,7 @@ fn new_data_is_ecn_capable_and_pure_acks_are_not() {
 #[test]
 fn with_ect_on_all_every_packet_is_capable() {
     // RFC 8257, section 3.1 notes it; a setting.
-    Script::client(Params { ect: Ect::All, ..window_of(8) }).run(
+    Script::client(Params { ect: Some(Ect::All), ..window_of(8) }).run(
         "20 write 1000
          20 > . 1:1001 ack 1 ect
          25 < . 1:501 ack 1
@@ -83,7 +83,7 @@ fn with_ect_on_all_every_packet_is_capable() {
 #[test]
 fn with_ect_on_agreed_every_packet_but_the_first_syn_is_capable() {
     // ns-2's DCTCP: who has sent the SYN does not know yet, who answers it does.
-    Script::new(Params { ect: Ect::Agreed, ..plain() }).run(
+    Script::new(Params { ect: Some(Ect::Agreed), ..plain() }).run(
         "0 connect
          0 > SEW 0:0
          10 < S.E 0:0 ack 1
@@ -92,7 +92,7 @@ fn with_ect_on_agreed_every_packet_but_the_first_syn_is_capable() {
          20 > . 1:1001 ack 1 ect
          220 > . 1:1001 ack 1 ect",
     );
-    Script::new(Params { ect: Ect::Agreed, ..plain() }).run(
+    Script::new(Params { ect: Some(Ect::Agreed), ..plain() }).run(
         "0 < SEW 0:0
          0 > S.E 0:0 ack 1 ect",
     );
@@ -253,7 +253,7 @@ fn with_sack_a_mark_brings_the_window_down_over_a_round_trip() {
 }
 
 fn exact(delayed_ack: u32) -> Params {
-    Params { ect: Ect::All, echo: Echo::Exact, delayed_ack, ..plain() }
+    Params { ect: Some(Ect::All), echo: Echo::Exact, delayed_ack, ..plain() }
 }
 
 #[test]

@@ -77,7 +77,8 @@ fn poisson_flows_come_out_as_tables_and_in_the_report() {
     assert!(slowdown.starts_with(&format!("{head}newreno,3,all sizes,0,,")), "{slowdown}");
     assert_eq!(slowdown.lines().count(), 1 + 2 * 5);
     let flows = file("flows.csv");
-    let head = "scheme,fan_in,seed,round,server,payload_bytes,start_ps,fct_ps,kind,from_host,to_host,ideal_ps\n";
+    let head =
+        "scheme,fan_in,seed,class,from_host,to_host,round,payload_bytes,delivered_bytes,start_ps,fct_ps,ideal_ps\n";
     assert!(flows.starts_with(head) && flows.contains(",poisson,"), "{}", &flows[..300]);
     let report = file("report.html");
     assert!(report.contains("\"many_to_one\":false") && report.contains("\"stories\":[]"));

@@ -59,6 +59,13 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// The same on a terminal of so many columns.
+    pub fn says_in(&self, columns: &str, arguments: &[&str]) -> String {
+        let output = self.command(arguments).env("COLUMNS", columns).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Runs `fanin`, which must refuse bad input with exit 2 and one message, and gives the message.
     pub fn refuses(&self, arguments: &[&str]) -> String {
         let output = self.fanin(arguments);

@@ -11,4 +11,5 @@ mod reproducing;
 mod series;
 mod too_large;
 mod tracing;
+mod verdicts;
 mod warnings;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, SampleRow, ServiceRow,
-    TaskRow, Totals, unit,
+    Column, ColumnType, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, SampleRow,
+    ServiceRow, TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -335,6 +335,14 @@ fn page() -> String {
 #[test]
 fn the_page_of_tables_is_what_the_tables_declare() {
     is_current("docs/tables.md", &page());
+}
+
+#[test]
+fn every_class_of_flows_is_explained() {
+    let class = FlowRow::COLUMNS.iter().find(|column| column.name == "class").unwrap();
+    let unsaid: Vec<_> =
+        FlowKind::ALL.iter().filter(|kind| !class.doc.contains(&format!("`{}`", kind.word()))).collect();
+    assert!(unsaid.is_empty(), "{unsaid:?}");
 }
 
 /// The names in the first column of what stands under the headings that begin so.

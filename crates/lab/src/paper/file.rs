@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use fanin_spec::{Contender, Scenario};
+use fanin_spec::Contender;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -16,6 +16,7 @@ use super::claim::RawClaim;
 use super::judge::Test;
 use super::measure::{Measure, Over};
 use crate::input::{self, SCENARIO_MAX};
+use crate::{Unloaded, load};
 
 /// What is wrong with a paper's folder: always the place and what would be right.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -266,17 +267,18 @@ impl Paper {
 
 fn contenders(folder: &Path, scenario: &str, quick: &[String], set: &[String]) -> Result<Vec<Contender>, PaperProblem> {
     let path = folder.join(scenario);
-    let shown = path.display().to_string();
-    let text = input::text(&path, SCENARIO_MAX).map_err(|error| PaperProblem(format!("{shown}: {error}")))?;
     let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
-    let mut scenario = Scenario::parse(&shown, &text).map_err(problem)?;
+    let mut loaded = load(&path).map_err(|why| match why {
+        Unloaded::Unread(error) => PaperProblem(format!("{}: {error}", path.display())),
+        Unloaded::Problem(what) => problem(what),
+    })?;
     for assignment in quick {
-        scenario.assign(assignment, assignment).map_err(problem)?;
+        loaded.scenario.assign(assignment, assignment).map_err(problem)?;
     }
     for assignment in set {
-        scenario.assign(&format!("--set {assignment}"), assignment).map_err(problem)?;
+        loaded.scenario.assign(&format!("--set {assignment}"), assignment).map_err(problem)?;
     }
-    scenario.contenders().map_err(problem)
+    loaded.contenders().map_err(problem)
 }
 
 fn read_figure(

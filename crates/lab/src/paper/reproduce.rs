@@ -242,7 +242,7 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
                     })
                     .filter(|(_, some)| !some.is_empty())
                     .collect();
-                let specs = specs(paper, &contender, measures.keys(), conditions);
+                let specs = specs(paper, scenario, &contender, measures.keys(), conditions)?;
                 if !specs.is_empty() {
                     batches.push(Batch { scenario: scenario.into(), specs, measures, watched });
                 }
@@ -254,26 +254,24 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
 
 fn specs<'a>(
     paper: &Paper,
+    scenario: &str,
     contender: &Contender,
     fan_ins: impl Iterator<Item = &'a u32>,
     conditions: &Conditions,
-) -> Vec<RunSpec> {
+) -> Result<Vec<RunSpec>, PaperProblem> {
     let run = &contender.settings.run;
     let seeds = conditions.seeds.unwrap_or(match conditions.mode {
         Mode::Full => run.seeds,
         Mode::Quick => paper.quick_seeds,
     });
     let first = conditions.first_seed.unwrap_or(run.first_seed);
-    let of = |fan_in: u32| {
-        (first..first + u64::from(seeds)).map(move |seed| RunSpec {
-            label: contender.label.clone(),
-            scheme: contender.scheme,
-            settings: contender.settings.clone(),
-            fan_in,
-            seed,
-        })
+    let of = |fan_in: u32| (first..first + u64::from(seeds)).map(move |seed| (fan_in, seed));
+    let run = |(fan_in, seed)| {
+        let swept = &contender.settings.sweep.fan_in;
+        let what = || format!("{scenario} as it is set here does not sweep over {fan_in} senders: {swept:?}");
+        contender.run(fan_in, seed).ok_or_else(|| PaperProblem(what()))
     };
-    fan_ins.flat_map(|&n| of(n)).collect()
+    fan_ins.flat_map(|&n| of(n)).map(run).collect()
 }
 
 /// The first server's window, as closely as figures need it.

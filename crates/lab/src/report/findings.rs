@@ -5,7 +5,8 @@ use fanin_spec::{Contender, Kind};
 use super::judgement::{Judged, State, judged, over_the_sweep, state};
 use super::spread;
 use super::story::Story;
-use crate::figures::{count, three, time};
+use super::why::why;
+use crate::figures::{three, time};
 use crate::stats::Interval;
 use crate::{Summary, SummaryRow};
 
@@ -122,7 +123,11 @@ impl Subject<'_> {
         let points: Vec<(u32, Judged)> = self.rows.iter().map(|row| (row.point.fan_in, judged(row))).collect();
         let (verdict, head) = over_the_sweep(&points);
         let row = focus(&self.rows).unwrap_or(last);
-        let says = self.level(row) + &self.doubt(row) + &self.why(row) + &self.hangs_on(row) + &self.onset(&points);
+        let says = self.level(row)
+            + &self.doubt(row)
+            + &why(row, self.contender, self.story)
+            + &self.hangs_on(row)
+            + &self.onset(&points);
         (verdict, head, says + &self.searched())
     }
 
@@ -132,7 +137,9 @@ impl Subject<'_> {
         let level = self.rate(goodput);
         let allowed = row.allowed_mbps.map_or(String::new(), |allowed| {
             let share = three(goodput / allowed * 100.0);
-            format!(", {share} % of the {} that the network allows", rate_alone(allowed, self.line_mbps))
+            // Who shares a link may get more than its part.
+            let by = if row.background.is_some() { "its neighbours leave it" } else { "the network allows" };
+            format!(", {share} % of the {} that {by}", rate_alone(allowed, self.line_mbps))
         });
         match best_before(&self.rows, row)
             .filter(|best| goodput < best.goodput_mbps.mean && judged(row).state > judged(best).state)
@@ -224,105 +231,8 @@ impl Subject<'_> {
         }
     }
 
-    /// What a round is like at a point, and what the story shows of one.
-    fn why(&self, row: &SummaryRow) -> String {
-        let begun = row.rounds + row.rounds_open;
-        match row.qct_ms.mean {
-            _ if begun == 0.0 => self.of_a_run(row),
-            Some(mean) if row.rounds > 0.0 => self.of_a_round(row, mean) + &cut_off(row) + &tail(row),
-            _ => format!(" No round ended, after {} timeouts a run.{}", count(row.timeouts), cut_off(row)),
-        }
-    }
-
-    /// What a run without rounds is like.
-    fn of_a_run(&self, row: &SummaryRow) -> String {
-        let counts = [(row.timeouts, "timeouts"), (row.drops, "drops"), (row.marks, "marks")];
-        let counts = counts.map(|(value, what)| format!("{} {what}", count(value))).join(", ");
-        let fair =
-            row.jain.map_or(String::new(), |jain| format!("; Jain's index of what they moved is {}", three(jain)));
-        let still = match row.stalls {
-            0.0 => String::new(),
-            stalls => format!(" The port stands still {} times, for {} in all.", count(stalls), time(row.stalled_ms)),
-        };
-        format!(" A run has {counts}{fair}.{still}")
-    }
-
-    fn of_a_round(&self, row: &SummaryRow, mean: f64) -> String {
-        let mean = format!("{}{}", if row.qct_ms.at_least.is_some() { "at least " } else { "" }, time(mean));
-        let timeouts = row.a_round(row.timeouts);
-        if timeouts < 0.05 {
-            let (drops, marks) = (row.a_round(row.drops), row.a_round(row.marks));
-            let signs = match (drops >= 0.05, marks >= 0.05) {
-                (false, false) => "no drops and no marks".into(),
-                (true, false) => format!("{} drops", count(drops)),
-                (false, true) => format!("no drops and {} marks", count(marks)),
-                (true, true) => format!("{} drops and {} marks", count(drops), count(marks)),
-            };
-            let rare = if timeouts > 0.0 { "hardly a timeout" } else { "no timeout" };
-            return format!(" A round takes {mean} on average, with {signs} and {rare}.{}", stands_still(row));
-        }
-        let rto_min = self.contender.settings.tcp.rto_min;
-        let number =
-            if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
-        let mut text = format!(" A round takes {mean} on average and has {number} of {rto_min} or more.");
-        text += &stands_still(row);
-        let story = self.story.filter(|story| story.fan_in == row.point.fan_in);
-        if let Some(stall) = story.and_then(Story::longest_stall) {
-            let waits = time((stall.to_us - stall.from_us) / 1e3);
-            let cause = stall.cause.map(|cause| cause.clause());
-            text += &match (stall.others, cause) {
-                (0, Some(cause)) => {
-                    format!(" In the round shown below everyone waits {waits} for one flow that {cause}.")
-                }
-                (0, None) => format!(" In the round shown below everyone waits {waits} for one flow."),
-                (n, Some(cause)) => {
-                    format!(" In the round shown below everyone waits {waits} for {} flows; the first {cause}.", n + 1)
-                }
-                (n, None) => format!(" In the round shown below everyone waits {waits} for {} flows.", n + 1),
-            };
-        }
-        text
-    }
-
     fn rate(&self, mbps: f64) -> String {
         rate(mbps, self.line_mbps)
-    }
-}
-
-/// How long nothing comes in a round, where that is worth a word.
-fn stands_still(row: &SummaryRow) -> String {
-    match row.a_round(row.stalls) {
-        stalls if stalls < 0.05 => String::new(),
-        stalls => {
-            let lost = time(row.a_round(row.stalled_ms));
-            format!(" On average it stands still {} times, for {lost}.", count(stalls))
-        }
-    }
-}
-
-/// Rounds that the end cut off, where they had waited longer than others took.
-fn cut_off(row: &SummaryRow) -> String {
-    match (row.qct_ms.at_least, row.qct_ms.max) {
-        (Some(_), Some(longest)) => {
-            format!(
-                " {} of {} rounds a run had not ended, after {} and less.",
-                count(row.rounds_open),
-                count(row.rounds + row.rounds_open),
-                time(longest)
-            )
-        }
-        _ => String::new(),
-    }
-}
-
-/// A 99th percentile far above the median.
-fn tail(row: &SummaryRow) -> String {
-    match (row.qct_ms.p50, row.qct_ms.p99) {
-        (Some(p50), Some(p99)) if p99 >= 3.0 * p50 => {
-            let least = if row.qct_ms.is_bound("p99") { "at least " } else { "" };
-            format!(" The median is {}, the 99th percentile {least}{}.", time(p50), time(p99))
-        }
-        _ => String::new(),
     }
 }
 
@@ -569,7 +479,7 @@ mod tests {
         };
         let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
         assert!(says.contains("A round takes at least 1.00 s on average"), "{says}");
-        assert!(says.contains(" 1.0 of 2.0 rounds a run had not ended, after 2.00 s and less."), "{says}");
+        assert!(says.contains(" 1.0 of 2.0 rounds a run had not ended, having waited up to 2.00 s."), "{says}");
         assert!(says.ends_with(" The median is 380 us, the 99th percentile at least 2.00 s."), "{says}");
     }
 

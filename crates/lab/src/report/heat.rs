@@ -99,16 +99,13 @@ fn fullest(all: &[PortRow]) -> Vec<&PortRow> {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{Scheme, Settings};
-
+    use super::super::sample::run;
     use super::*;
 
     const MS: u64 = 1_000_000_000;
 
     fn heat(ports: Vec<PortRow>, port_series: Vec<PortPartRow>) -> Option<Heat> {
-        let (scheme, settings) = (Scheme::parse("newreno").unwrap(), Settings::default());
-        let spec = RunSpec { label: "newreno".into(), scheme, settings, fan_in: 40, seed: 1 };
-        Heat::new(&spec, &RunTables { ports, port_series, ..RunTables::default() })
+        Heat::new(&run("newreno", 40, 1), &RunTables { ports, port_series, ..RunTables::default() })
     }
 
     fn port(number: u64, tier: &str) -> PortRow {

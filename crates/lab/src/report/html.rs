@@ -16,14 +16,12 @@ impl Report {
     }
 
     fn head(&self) -> String {
-        let [cluster, workload] = &self.setting;
+        let lines: Vec<String> = self.setting.iter().chain(&self.notes).map(|line| text(line)).collect();
         format!(
-            "<header>\n<p class=\"kicker\">fanin compare · {}</p>\n<h1>{}</h1>\n<p class=\"setting\">{}<br>{}</p>\n\
-             </header>\n",
+            "<header>\n<p class=\"kicker\">fanin compare · {}</p>\n<h1>{}</h1>\n<p class=\"setting\">{}</p>\n</header>\n",
             text(&self.scenario),
             text(&self.title),
-            text(cluster),
-            text(workload)
+            lines.join("<br>")
         )
     }
 

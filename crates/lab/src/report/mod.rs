@@ -12,17 +12,18 @@ mod page;
 mod phases;
 mod rows;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod spread;
 mod stall;
 mod story;
+mod why;
 mod window;
 
 use std::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
-use crate::{Broken, Manifest, Outcome, Runner, Summary, setting};
+use crate::{Broken, Manifest, Outcome, Runner, Summary, notes, setting};
 
 use cdf::Cdf;
 pub use findings::{Finding, Verdict, findings};
@@ -54,6 +55,8 @@ pub struct Report {
     scenario_text: String,
     /// The cluster; the workload and its seeds.
     setting: [String; 2],
+    /// What is to be known of all figures.
+    notes: Vec<String>,
     /// Whether many send to one client; otherwise there are no rounds, and no sweep is drawn.
     many_to_one: bool,
     /// The rate of the client's link, or of all hosts' links together where flows go between any two.
@@ -123,6 +126,7 @@ pub fn report(
         command: command(&manifest.arguments),
         scenario_text: manifest.scenario_text.clone(),
         setting: setting(contenders),
+        notes: notes(summary),
         many_to_one,
         line_mbps: findings::line_mbps(contenders),
         warnings: summary.warnings.clone(),

@@ -1,4 +1,6 @@
-//! Rows and stories made up for the tests of what is said.
+//! Runs, rows and stories made up for tests.
+
+use fanin_spec::{RunSpec, Scenario};
 
 use super::stall::{Cause, Stall};
 use super::story::Story;
@@ -7,6 +9,13 @@ use crate::{Point as At, Spread, SummaryRow};
 
 /// Fan-in, goodput in Mbit/s, mean query time in ms (0: no round ended); timeouts, drops and marks a round.
 pub(super) type Point = (u32, f64, f64, f64, f64, f64);
+
+/// A run of a small scenario.
+pub(crate) fn run(scheme: &str, fan_in: u32, seed: u64) -> RunSpec {
+    let text = format!("schemes = [\"{scheme}\"]\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [{fan_in}]\n");
+    let contenders = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap();
+    contenders[0].run(fan_in, seed).unwrap()
+}
 
 /// The rows of a scheme, over three seeds of ten rounds each.
 pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {

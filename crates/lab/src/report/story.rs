@@ -108,9 +108,9 @@ pub(super) fn tell(
 
 /// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
 fn slowest(tables: &RunTables, round: u32, fan_in: u32) -> Vec<u32> {
-    let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == round).collect();
-    flows.sort_by_key(|f| (std::cmp::Reverse(f.fct_ps.unwrap_or(u64::MAX)), f.server));
-    let mut servers: Vec<u32> = flows.iter().map(|f| f.server).collect();
+    let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == Some(round.into()) && f.from_host > 0).collect();
+    flows.sort_by_key(|f| (std::cmp::Reverse(f.fct_ps.unwrap_or(u64::MAX)), f.from_host));
+    let mut servers: Vec<u32> = flows.iter().map(|f| f.from_host - 1).collect();
     if servers.is_empty() {
         servers = (0..fan_in).collect();
     }
@@ -339,28 +339,20 @@ where
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{FlowRow, Scheme, Totals};
+    use fanin_spec::{FlowRow, Totals};
 
-    use super::super::sample::{Point, rows};
+    use super::super::sample::{Point, rows, run};
     use super::*;
 
     /// Runs of newreno at 8 and 16 senders under seeds 1 to 3; the goodput of seed 2 is the least.
     fn chosen(points: &[Point]) -> Option<(u32, u64)> {
-        let scheme = Scheme::parse("newreno").unwrap();
         let runs: Vec<(RunSpec, RunTables)> = [8, 16]
             .iter()
             .flat_map(|&fan_in| [1, 2, 3].map(|seed| (fan_in, seed)))
             .map(|(fan_in, seed)| {
-                let spec = RunSpec {
-                    label: "newreno".into(),
-                    scheme,
-                    settings: fanin_spec::Settings::default(),
-                    fan_in,
-                    seed,
-                };
                 let payload_bytes = [30, 10, 20][seed as usize - 1];
                 let totals = Totals { payload_bytes, measured_ps: 1_000_000, ..Totals::default() };
-                (spec, RunTables { totals, ..RunTables::default() })
+                (run("newreno", fan_in, seed), RunTables { totals, ..RunTables::default() })
             })
             .collect();
         let runs: Vec<_> = runs.iter().map(|(spec, tables)| (spec, tables)).collect();
@@ -411,9 +403,9 @@ mod tests {
     #[test]
     fn the_servers_that_answer_last_come_first_and_the_first_to_answer_last() {
         let flow =
-            |server, fct_ps| FlowRow { round: 2, server, payload_bytes: 1, start_ps: 0, fct_ps, ..FlowRow::default() };
+            |server: u32, fct_ps| FlowRow { round: Some(2), from_host: server + 1, fct_ps, ..FlowRow::default() };
         let mut flows = vec![flow(0, Some(5)), flow(1, None), flow(2, Some(9)), flow(3, Some(1))];
-        flows.push(FlowRow { round: 1, ..flow(4, None) });
+        flows.push(FlowRow { round: Some(1), ..flow(4, None) });
         let tables = RunTables { flows, ..RunTables::default() };
         assert_eq!(slowest(&tables, 2, 5), [1, 2, 0, 3]);
         assert_eq!(slowest(&tables, 7, 3), [0, 1, 2]);

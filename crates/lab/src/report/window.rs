@@ -51,15 +51,13 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::{Scheme, Settings};
-
+    use super::super::sample::run;
     use super::*;
 
     const MS: u64 = 1_000_000_000;
 
     fn spec() -> RunSpec {
-        let scheme = Scheme::parse("newreno").unwrap();
-        RunSpec { label: "newreno".into(), scheme, settings: Settings::default(), fan_in: 8, seed: 1 }
+        run("newreno", 8, 1)
     }
 
     /// Rounds back to back: how long each takes in ms, and its timeouts.

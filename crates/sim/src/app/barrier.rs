@@ -122,15 +122,7 @@ impl Barrier {
 
     fn answered<P: Probe>(&mut self, world: &mut World<P>, id: u32) {
         let server = &self.servers[id as usize];
-        self.flows.push(FlowRow {
-            round: self.round,
-            server: id,
-            payload_bytes: server.answer,
-            start_ps: server.asked.since(self.began).0,
-            fct_ps: Some(world.now.since(server.asked).0),
-            from_host: host_of(id),
-            ..FlowRow::default()
-        });
+        self.flows.push(self.flow(id, server.answer, Some(world.now.since(server.asked).0)));
         self.missing -= 1;
         if self.next < world.spec.fan_in {
             self.ask_next(world);
@@ -142,6 +134,29 @@ impl Barrier {
             self.round += 1;
             self.begin_round(world);
         }
+    }
+
+    /// A server's answer in this round, so far as it is there.
+    fn flow(&self, id: u32, delivered_bytes: u64, fct_ps: Option<u64>) -> FlowRow {
+        let server = &self.servers[id as usize];
+        FlowRow {
+            from_host: host_of(id),
+            round: Some(self.round.into()),
+            payload_bytes: Some(server.answer),
+            delivered_bytes,
+            start_ps: server.asked.since(self.began).0,
+            fct_ps,
+            ..FlowRow::default()
+        }
+    }
+
+    /// The answers of this round that the run's end cut off.
+    fn open_flows<P: Probe>(&self, world: &World<P>) -> impl Iterator<Item = FlowRow> {
+        self.servers.iter().zip(0..self.next).filter_map(|(server, id)| {
+            let before = server.answers.saturating_sub(1) * server.answer;
+            let delivered = world.delivered(server.connection.opener).saturating_sub(before);
+            (delivered < server.answer).then(|| self.flow(id, delivered, None))
+        })
     }
 
     fn query<P: Probe>(&self, world: &World<P>, qct_ps: Option<u64>) -> QueryRow {
@@ -213,7 +228,7 @@ impl<P: Probe> App<P> for Barrier {
         let mut queries = self.queries.clone();
         queries.push(self.query(world, None));
         Record {
-            flows: self.flows.clone(),
+            flows: self.flows.iter().cloned().chain(self.open_flows(world)).collect(),
             queries,
             payload_bytes: self.payload(world),
             measured: world.now.since(self.began),

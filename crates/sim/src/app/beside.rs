@@ -18,8 +18,8 @@ pub(crate) trait Guest<P> {
     fn awake(&mut self, world: &mut World<P>, endpoint: u32);
     /// A timer is due.
     fn due(&mut self, world: &mut World<P>, token: u32);
-    /// Adds what was measured of it between two times.
-    fn record(&self, measured_ps: (u64, u64), record: &mut Record);
+    /// Adds what was measured of it since `begun_ps`.
+    fn record(&self, world: &World<P>, begun_ps: u64, record: &mut Record);
 }
 
 pub(crate) struct Beside<P> {
@@ -85,7 +85,7 @@ impl<P: Probe> App<P> for Beside<P> {
         let mut record = self.workload.record(world);
         let begun = world.begun.unwrap_or(Time::ZERO).max(world.since.at).0;
         for guest in &self.guests {
-            guest.record((begun, world.now.0), &mut record);
+            guest.record(world, begun, &mut record);
         }
         record
     }

@@ -57,7 +57,7 @@ impl<P: Probe> App<P> for Listed {
 
     fn record(&self, world: &World<P>) -> Record {
         Record {
-            flows: self.transfers.rows(0).collect(),
+            flows: self.transfers.rows(world, 0).collect(),
             payload_bytes: self.transfers.delivered(world),
             measured: world.now.since(Time(self.transfers.first_start())),
             ..Record::default()

@@ -71,15 +71,14 @@ impl<P: Probe> App<P> for Long {
 
     fn record(&self, world: &World<P>) -> Record {
         let row = |flow: &Flow| FlowRow {
-            server: flow.server,
-            payload_bytes: world.delivered(flow.connection.answerer) - flow.before,
-            start_ps: flow.start.since(world.since.at).0,
-            kind: FlowKind::Long,
+            class: FlowKind::Long,
             from_host: host_of(flow.server),
+            delivered_bytes: world.delivered(flow.connection.answerer) - flow.before,
+            start_ps: flow.start.since(world.since.at).0,
             ..FlowRow::default()
         };
         let flows: Vec<FlowRow> = self.flows.iter().map(row).collect();
-        let payload_bytes = flows.iter().map(|flow| flow.payload_bytes).sum();
+        let payload_bytes = flows.iter().map(|flow| flow.delivered_bytes).sum();
         Record { flows, payload_bytes, measured: world.now.since(world.since.at).max(Time(1)), ..Record::default() }
     }
 }

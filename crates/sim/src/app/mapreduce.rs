@@ -535,7 +535,7 @@ impl<P: Probe> App<P> for MapReduce {
             timeouts: world.timeouts,
         };
         Record {
-            flows: self.transfers.rows(0).collect(),
+            flows: self.transfers.rows(world, 0).collect(),
             queries: vec![job],
             payload_bytes: self.transfers.delivered(world),
             measured: if finished { self.ended } else { world.now },

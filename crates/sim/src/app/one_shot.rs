@@ -18,12 +18,9 @@ pub(crate) struct OneShot {
 impl OneShot {
     pub fn new(spec: &RunSpec) -> OneShot {
         let flow = |server| FlowRow {
-            round: 0,
-            server,
-            payload_bytes: spec.settings.answer(spec.fan_in, server).0,
-            start_ps: 0,
-            fct_ps: None,
             from_host: host_of(server),
+            round: Some(0),
+            payload_bytes: Some(spec.settings.answer(spec.fan_in, server).0),
             ..FlowRow::default()
         };
         OneShot { flows: (0..spec.fan_in).map(flow).collect(), server_of: Vec::new(), missing: spec.fan_in }
@@ -35,8 +32,9 @@ impl OneShot {
         let connection = world.connect(host_of(server), CLIENT);
         self.server_of.resize(connection.opener as usize / 2 + 1, END);
         self.server_of[connection.opener as usize / 2] = server;
-        world.wake_at(connection.answerer, flow.payload_bytes);
-        world.answer(connection.opener, flow.payload_bytes, world.now);
+        let bytes = flow.payload_bytes.unwrap_or(0);
+        world.wake_at(connection.answerer, bytes);
+        world.answer(connection.opener, bytes, world.now);
         world.close(connection.opener);
     }
 }
@@ -87,16 +85,15 @@ impl<P: Probe> App<P> for OneShot {
             waited_ps: (!whole).then_some(world.now.0 - start),
             timeouts: world.timeouts,
         };
+        // A server's connection is known by half of its endpoints' numbers.
+        let mut flows = self.flows.clone();
+        for (&server, half) in self.server_of.iter().zip(0u32..).filter(|(server, _)| **server != END) {
+            flows[server as usize].delivered_bytes = world.delivered(2 * half + 1);
+        }
         Record {
-            flows: self.flows.clone(),
+            payload_bytes: flows.iter().map(|flow| flow.delivered_bytes).sum(),
+            flows,
             queries: vec![query],
-            payload_bytes: self
-                .server_of
-                .iter()
-                .zip(0u32..)
-                .filter(|(s, _)| **s != END)
-                .map(|(_, half)| world.delivered(2 * half + 1))
-                .sum(),
             measured: Time(world.now.0 - start),
             ..Record::default()
         }

@@ -96,8 +96,8 @@ impl<P: Probe> Guest<P> for Poisson {
         self.wait(world, host);
     }
 
-    fn record(&self, (begun_ps, _): (u64, u64), record: &mut Record) {
-        record.flows.extend(self.transfers.rows(begun_ps));
+    fn record(&self, world: &World<P>, begun_ps: u64, record: &mut Record) {
+        record.flows.extend(self.transfers.rows(world, begun_ps));
     }
 }
 
@@ -164,7 +164,7 @@ impl<P: Probe> App<P> for Alone {
 
     fn record(&self, world: &World<P>) -> Record {
         Record {
-            flows: self.poisson.transfers.rows(self.warm_up.0).collect(),
+            flows: self.poisson.transfers.rows(world, self.warm_up.0).collect(),
             payload_bytes: self.payload.unwrap_or_else(|| self.poisson.transfers.delivered(world)),
             // A run that is given up has ended after the duration, too.
             measured: world.now.since(self.warm_up).min(self.duration),

@@ -96,10 +96,10 @@ impl<P: Probe> Guest<P> for Service {
         self.wait(world);
     }
 
-    fn record(&self, (begun_ps, now_ps): (u64, u64), record: &mut Record) {
+    fn record(&self, world: &World<P>, begun_ps: u64, record: &mut Record) {
         let since_begun = |row: &ServiceRow| ServiceRow {
             start_ps: row.start_ps - begun_ps,
-            waited_ps: row.qct_ps.is_none().then(|| now_ps - row.start_ps),
+            waited_ps: row.qct_ps.is_none().then(|| world.now.0 - row.start_ps),
             ..row.clone()
         };
         record.service = self.rows.iter().filter(|row| row.start_ps >= begun_ps).map(since_begun).collect();

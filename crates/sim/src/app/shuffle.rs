@@ -94,7 +94,7 @@ impl<P: Probe> App<P> for Shuffle {
             timeouts: world.timeouts,
         };
         Record {
-            flows: self.transfers.rows(0).collect(),
+            flows: self.transfers.rows(world, 0).collect(),
             queries: vec![query],
             payload_bytes: self.transfers.delivered(world),
             measured: took,

@@ -41,7 +41,7 @@ impl Transfers {
         let row = &mut self.rows[number as usize];
         row.start_ps = world.now.0;
         let sender = self.receivers[number as usize] ^ 1;
-        world.write(sender, row.payload_bytes);
+        world.write(sender, row.payload_bytes.unwrap_or(0));
         world.close(sender);
     }
 
@@ -62,15 +62,13 @@ impl Transfers {
         self.of[sender as usize / 2] = number;
         self.receivers.push(receiver);
         self.rows.push(FlowRow {
-            round: number,
-            server: from,
-            payload_bytes: bytes,
-            start_ps: world.now.0,
-            fct_ps: None,
-            kind,
+            class: kind,
             from_host: from,
             to_host: to,
+            payload_bytes: Some(bytes),
+            start_ps: world.now.0,
             ideal_ps: Some(ideal.0),
+            ..FlowRow::default()
         });
         self.missing += 1;
         if matches!(kind, FlowKind::Beside | FlowKind::Query) {
@@ -85,7 +83,7 @@ impl Transfers {
     /// The host that a flow comes from, and its bytes.
     pub fn source(&self, number: u32) -> (u32, u64) {
         let row = &self.rows[number as usize];
-        (row.from_host, row.payload_bytes)
+        (row.from_host, row.payload_bytes.unwrap_or(0))
     }
 
     /// The flow that an endpoint belongs to, and whether it receives it.
@@ -109,9 +107,13 @@ impl Transfers {
     }
 
     /// A row each that started at `begun_ps` or later, in the order of their starts; times count from then.
-    pub fn rows(&self, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
-        let measured = self.rows.iter().filter(move |row| row.start_ps >= begun_ps);
-        measured.map(move |row| FlowRow { start_ps: row.start_ps - begun_ps, ..row.clone() })
+    pub fn rows<P: Probe>(&self, world: &World<P>, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
+        let measured = self.rows.iter().zip(&self.receivers).filter(move |(row, _)| row.start_ps >= begun_ps);
+        measured.map(move |(row, &receiver)| FlowRow {
+            start_ps: row.start_ps - begun_ps,
+            delivered_bytes: world.delivered(receiver),
+            ..row.clone()
+        })
     }
 
     /// When the first one started, in ps.

@@ -99,15 +99,7 @@ impl WebSearch {
     fn answered<P: Probe>(&mut self, world: &mut World<P>, id: u32) {
         let worker = &self.workers[id as usize];
         self.payload += worker.answer;
-        self.flows.push(FlowRow {
-            round: self.query,
-            server: id,
-            payload_bytes: worker.answer,
-            start_ps: worker.asked.since(self.began).0,
-            fct_ps: Some(world.now.since(worker.asked).0),
-            from_host: host_of(id),
-            ..FlowRow::default()
-        });
+        self.flows.push(self.flow(id, worker.answer, Some(world.now.since(worker.asked).0)));
         self.missing -= 1;
         if self.next < world.spec.fan_in {
             self.ask_next(world);
@@ -123,6 +115,29 @@ impl WebSearch {
                 self.begin_query(world);
             }
         }
+    }
+
+    /// A worker's answer in this query, so far as it is there.
+    fn flow(&self, id: u32, delivered_bytes: u64, fct_ps: Option<u64>) -> FlowRow {
+        let worker = &self.workers[id as usize];
+        FlowRow {
+            from_host: host_of(id),
+            round: Some(self.query.into()),
+            payload_bytes: Some(worker.answer),
+            delivered_bytes,
+            start_ps: worker.asked.since(self.began).0,
+            fct_ps,
+            ..FlowRow::default()
+        }
+    }
+
+    /// The answers of this query that the run's end cut off.
+    fn open_flows<P: Probe>(&self, world: &World<P>) -> impl Iterator<Item = FlowRow> {
+        let asked = if self.missing > 0 { self.next } else { 0 };
+        self.workers.iter().zip(0..asked).filter_map(|(worker, id)| {
+            let delivered = worker.connection.map_or(0, |connection| world.delivered(connection.opener));
+            (delivered < worker.answer).then(|| self.flow(id, delivered, None))
+        })
     }
 
     fn row<P: Probe>(&self, world: &World<P>, qct_ps: Option<u64>) -> QueryRow {
@@ -185,7 +200,7 @@ impl<P: Probe> App<P> for WebSearch {
             queries.push(self.row(world, None));
         }
         Record {
-            flows: self.flows.clone(),
+            flows: self.flows.iter().cloned().chain(self.open_flows(world)).collect(),
             queries,
             payload_bytes: self.payload,
             measured: world.now.since(self.began),

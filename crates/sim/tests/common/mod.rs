@@ -6,21 +6,33 @@ pub mod small;
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{REGISTRY, RunSpec, RunTables, Scenario, Scheme};
+use fanin_spec::{Contender, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings, Sweep};
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
     let mut scenario = Scenario::parse("test.toml", scenario).unwrap_or_else(|problem| panic!("{problem}"));
     scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap_or_else(|problem| panic!("{problem}"));
     let contenders = scenario.contenders().unwrap_or_else(|problem| panic!("{problem}"));
-    let spec =
-        |c: fanin_spec::Contender| RunSpec { label: c.label, scheme: c.scheme, settings: c.settings, fan_in, seed };
-    contenders.into_iter().map(spec).collect()
+    contenders.iter().map(|contender| contender.run(fan_in, seed).expect("swept over")).collect()
 }
 
 /// The one spec of a scenario with one scheme.
 pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
     specs(scenario, fan_in, seed).remove(0)
+}
+
+/// A run of these settings, once they are checked.
+pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> RunSpec {
+    let settings = Settings { sweep: Sweep { fan_in: vec![fan_in] }, ..settings };
+    let contender = Contender::new(scheme.to_string(), scheme, settings).unwrap_or_else(|what| panic!("{what}"));
+    contender.run(fan_in, seed).expect("swept over")
+}
+
+/// The same run with other settings.
+pub fn but(spec: &RunSpec, change: impl FnOnce(&mut Settings)) -> RunSpec {
+    let mut settings = spec.settings.clone();
+    change(&mut settings);
+    checked(spec.scheme, settings, spec.fan_in, spec.seed)
 }
 
 pub fn run(spec: &RunSpec) -> RunTables {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use fanin_spec::{Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
+use fanin_spec::{FilePath, Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
-use super::schemes;
+use super::{checked, schemes};
 
 /// Small scenarios of every kind, some of them harsh, each with a number of servers.
 pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
@@ -64,6 +64,7 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
                 format!("{from},{},{bytes},{us}\n", (from + 1 + gap % fan_in) % hosts)
             };
             let list: String = flows.iter().map(line).collect();
+            s.workload.file = Optional(Some(FilePath("a.csv".into())));
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
         Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
@@ -84,12 +85,5 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
 
 /// A failure prints the spec, which replays it.
 pub fn all_schemes(settings: &Settings, fan_in: u32, seed: u64) -> Vec<RunSpec> {
-    let spec = |scheme: fanin_spec::Scheme| RunSpec {
-        label: scheme.to_string(),
-        scheme,
-        settings: settings.clone(),
-        fan_in,
-        seed,
-    };
-    schemes().map(spec).collect()
+    schemes().map(|scheme| checked(scheme, settings.clone(), fan_in, seed)).collect()
 }

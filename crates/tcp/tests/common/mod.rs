@@ -55,7 +55,7 @@ pub fn plain() -> Params {
         quick_acks: 0,
         idle_restart: false,
         receive_window: 1_000_000,
-        ect: Ect::Off,
+        ect: None,
         echo: Echo::Latched,
         mcw_option: false,
     }
@@ -108,8 +108,8 @@ impl Script {
 
     /// [`Script::client`] under a law.
     pub fn client_with_law(params: Params, law: Law) -> Script {
-        let ecn = params.ect != Ect::Off;
-        let all = if params.ect == Ect::All { "ect" } else { "" };
+        let ecn = params.ect.is_some();
+        let all = if params.ect == Some(Ect::All) { "ect" } else { "" };
         let (syn, answer) = if ecn { ("SEW", "S.E") } else { ("S", "S.") };
         Script::with_law(params, law).run(&format!(
             "0 connect
@@ -121,8 +121,8 @@ impl Script {
 
     /// A passive opener whose handshake took 10 ms; the script goes on at 10.
     pub fn server(params: Params) -> Script {
-        let ecn = params.ect != Ect::Off;
-        let all = if params.ect == Ect::All { "ect" } else { "" };
+        let ecn = params.ect.is_some();
+        let all = if params.ect == Some(Ect::All) { "ect" } else { "" };
         let (syn, answer) = if ecn { ("SEW", "S.E") } else { ("S", "S.") };
         Script::new(params).run(&format!(
             "0 < {syn} 0:0

@@ -1,0 +1,30 @@
+//! From a run's settings to what its driver acts by: laws, parameters, the network.
+//!
+//! Every driver of a [`RunSpec`] asks here, so that no setting means one thing in the simulator and another elsewhere. A
+//! spec is checked by whoever made it: nothing here can fail.
+
+mod port;
+mod sender;
+mod tcp;
+
+pub use port::{host_port_law, switch_port_law};
+pub use sender::sender_law;
+pub use tcp::tcp_params;
+
+use fanin_fabric::Fabric;
+use fanin_spec::{Change, RunSpec};
+
+/// The network: the client, its servers, then the background's hosts.
+pub fn fabric(spec: &RunSpec) -> Fabric {
+    spec.settings.network(spec.fan_in).expect("a spec's network has been built once")
+}
+
+/// What becomes of the network's links.
+pub fn changes(spec: &RunSpec, fabric: &Fabric) -> Vec<Change> {
+    spec.settings.changes(fabric).expect("a spec's changes have been worked out once")
+}
+
+/// M21's B; a buffer in packets is that many full frames.
+fn m21_buffer(spec: &RunSpec) -> u64 {
+    spec.settings.in_bytes(spec.settings.switch.buffer)
+}

@@ -1,0 +1,39 @@
+//! The settings of endpoints.
+
+use fanin_spec::RunSpec;
+use fanin_tcp::{Echo, Params};
+
+/// What all endpoints of a run share.
+pub fn tcp_params(spec: &RunSpec) -> Params {
+    let t = &spec.settings.tcp;
+    let mss = t.mss.0 as u32;
+    let segments = if spec.scheme.gss { spec.settings.gss.initial_window } else { t.initial_window };
+    Params {
+        mss,
+        initial_cwnd: segments * mss,
+        rto_min: t.rto_min,
+        rto_floor: t.rto_floor,
+        rto_max: t.rto_max,
+        rto_initial: t.rto_initial,
+        rto_clock: t.rto_clock,
+        syn_timeout: t.syn_timeout.0.unwrap_or(t.rto_initial),
+        karn_backoff: t.karn_backoff,
+        sack: t.sack,
+        rack: t.rack,
+        tail_loss_probe: t.tail_loss_probe,
+        max_ack_delay: t.max_ack_delay.0.unwrap_or(t.delayed_ack_timeout),
+        timer_margin: t.timer_margin,
+        newreno: t.newreno,
+        limited_transmit: t.limited_transmit,
+        timestamps: t.timestamps,
+        delayed_ack: t.delayed_ack,
+        ack_cwr: t.ack_cwr,
+        delayed_ack_timeout: t.delayed_ack_timeout,
+        quick_acks: t.quick_acks as u8, // at most 255: spec::check
+        idle_restart: t.idle_restart,
+        receive_window: t.receive_window.0 as u32,
+        ect: spec.scheme.ecn.then_some(t.ect),
+        echo: if spec.scheme.base.is_dctcp_like() { Echo::Exact } else { Echo::Latched },
+        mcw_option: spec.scheme.m21,
+    }
+}

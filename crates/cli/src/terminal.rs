@@ -1,0 +1,71 @@
+//! The width to write in, and lines folded to it.
+
+use std::io::{IsTerminal, stdout};
+
+/// The width to write in: what COLUMNS says, else the terminal's; 100 where there is neither. At least 50.
+pub fn width() -> usize {
+    #[expect(clippy::disallowed_methods, reason = "what a terminal is told by, and nothing that a result follows from")]
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let terminal = || terminal_size::terminal_size().filter(|_| stdout().is_terminal());
+    told.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).unwrap_or(100).max(50)
+}
+
+/// A text whose lines are folded at words to the width to write in; what follows stands under the first line's words, behind
+/// its indent and, of an entry such as `name   what it is`, behind its name. Styles take no room.
+pub fn fold(text: &str) -> String {
+    fold_at(text, width())
+}
+
+fn fold_at(text: &str, width: usize) -> String {
+    text.split_inclusive('\n').map(|line| fold_line(line, width)).collect()
+}
+
+fn fold_line(line: &str, width: usize) -> String {
+    let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
+    if shown(body) <= width {
+        return line.into();
+    }
+    let indent = body.len() - body.trim_start().len();
+    let entry = body[indent..].find("   ").map(|gap| indent + gap);
+    let behind = entry.map(|at| at + body[at..].len() - body[at..].trim_start().len());
+    let begins = behind.filter(|&at| shown(&body[..at]) <= width / 2).unwrap_or(indent);
+    let (head, rest) = body.split_at(begins);
+    let (room, hang) = (width - shown(head), " ".repeat(shown(head)));
+    let mut lines = vec![String::new()];
+    let mut long = 0;
+    for word in rest.split(' ') {
+        if long > 0 && long + 1 + shown(word) > room {
+            lines.push(String::new());
+            long = 0;
+        }
+        let last = lines.len() - 1;
+        if long > 0 {
+            lines[last].push(' ');
+        }
+        lines[last] += word;
+        long += shown(word) + usize::from(long > 0);
+    }
+    format!("{head}{}{end}", lines.join(&format!("\n{hang}")))
+}
+
+/// Characters that show: styles do not.
+fn shown(text: &str) -> usize {
+    anstream::adapter::strip_str(text).to_string().chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::BOLD;
+
+    #[test]
+    fn long_lines_are_folded_under_their_own_words() {
+        assert_eq!(fold_at("  one two three\nfour\n", 9), "  one two\n  three\nfour\n");
+        let entry = "  key   what it is for\n";
+        assert_eq!(fold_at(entry, 17), "  key   what it\n        is for\n");
+        assert_eq!(fold_at(entry, 80), entry);
+        let styled = format!("{BOLD}one{BOLD:#} two three");
+        assert_eq!(fold_at(&styled, 7), format!("{BOLD}one{BOLD:#} two\nthree"));
+        assert_eq!(fold_at("averylongword", 5), "averylongword");
+    }
+}

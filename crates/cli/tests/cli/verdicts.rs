@@ -1,0 +1,165 @@
+//! What the commands say of figures that used to be called something else: no sentence is refuted by the figures beside it.
+
+use serde_json::Value;
+
+use crate::common::Place;
+
+/// A rack at 25 Gbit/s whose second round hangs: no seed changes it.
+const RACK: &str = r#"
+schemes = ["cubic"]
+[link]
+rate = "25 Gbit/s"
+delay = "1 us"
+framing = "2 B"
+[switch]
+buffer = "512 KiB"
+[workload]
+fragment = "256 KiB"
+duration = "1 s"
+[sweep]
+fan_in = [16]
+[run]
+seeds = 2
+"#;
+
+fn rows(place: &Place, arguments: &[&str]) -> Vec<Value> {
+    let text = place.says(&[&["compare", "my.toml", "--no-cache", "--json"], arguments].concat());
+    let object: Value = serde_json::from_str(&text).unwrap();
+    object["rows"].as_array().unwrap().clone()
+}
+
+/// Without line ends, which fall anywhere.
+fn text(place: &Place, arguments: &[&str]) -> String {
+    let text = place.says(&[&["compare", "my.toml", "--no-cache"], arguments].concat());
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_round_that_hangs_is_in_the_percentiles_the_counts_and_the_words() {
+    // Nothing comes back once the link to the client is down: the round that is open then never ends.
+    let roomy = RACK.replace("512 KiB", "8 MiB");
+    let place = Place::with(&(roomy + "[fabric]\nchanges = [\"20 ms switch client down\"]\n"));
+    let row = &rows(&place, &[])[0];
+    assert_eq!((row["rounds_open"].as_f64(), row["qct_ms"]["at_least"].is_null()), (Some(1.0), false), "{row}");
+    assert!(row["qct_ms"]["max"].as_f64() > Some(970.0), "{row}");
+    assert!(row["stalls"].as_f64() >= Some(1.0) && row["stalled_ms"].as_f64() > Some(970.0), "{row}");
+    let says = text(&place, &[]);
+    assert!(says.contains("cubic is collapsed with 16 senders, the only fan-in tried."), "{says}");
+    assert!(says.contains("rounds a run had not ended, having waited up to"), "{says}");
+    assert!(says.contains("nothing is random here: every seed gives the same run"), "{says}");
+}
+
+#[test]
+fn a_scheme_that_never_had_half_of_the_line_does_not_hold() {
+    let place = Place::with(
+        "schemes = [\"newreno\"]\n[link]\nframing = \"2 B\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"32 KiB\"\n\
+         [tcp]\ninitial_window = 2\n[workload]\nfragment = \"64 KiB\"\nduration = \"500 ms\"\n[sweep]\nfan_in = [16, 32]\n",
+    );
+    let says = text(&place, &[]);
+    assert!(says.contains("newreno is collapsed at every fan-in tried."), "{says}");
+    assert!(!says.contains("holds"), "{says}");
+    for row in rows(&place, &[]) {
+        let [mean, allowed] = [&row["goodput_mbps"]["mean"], &row["allowed_mbps"]].map(|value| value.as_f64().unwrap());
+        assert!(mean < allowed / 2.0, "{row}");
+        let goodput = &row["goodput_mbps"];
+        assert!(goodput["lo"].as_f64() >= Some(0.0) && goodput["hi"].as_f64() <= Some(1000.0), "{row}");
+    }
+}
+
+#[test]
+fn a_wait_that_no_timeout_ends_is_a_stall() {
+    // A lone segment's ACK is kept back for 40 ms, and a window of one segment waits for it: not one timeout.
+    let place = Place::with(
+        "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[tcp]\ninitial_window = 1\n\
+         [workload]\nkind = \"web-search\"\nfragment = \"6000 B\"\nqueries = 20\n[sweep]\nfan_in = [4]\n",
+    );
+    let row = &rows(&place, &[])[0];
+    assert_eq!((row["timeouts"].as_f64(), row["rounds"].as_f64()), (Some(0.0), Some(20.0)), "{row}");
+    assert!(row["stalls"].as_f64() >= Some(20.0) && row["stalled_ms"].as_f64() > Some(20.0 * 35.0), "{row}");
+    let says = text(&place, &[]);
+    assert!(says.contains("is collapsed") && says.contains("On average it stands still 1.0 times, for"), "{says}");
+}
+
+#[test]
+fn workloads_without_rounds_are_told_in_their_own_terms() {
+    let place = Place::with(RACK);
+    let long = text(&place, &["--set", "workload.kind=long", "--set", "workload.duration=20 ms"]);
+    for absent in ["round", "p99", "none"] {
+        assert!(!long.contains(absent), "{absent}: {long}");
+    }
+    assert!(long.contains("fairness") && long.contains("Jain's index"), "{long}");
+    let row = &rows(&place, &["--set", "workload.kind=long", "--set", "workload.duration=20 ms"])[0];
+    assert!(row["jain"].as_f64().is_some(), "{row}");
+
+    let shuffle = text(&place, &["--set", "workload.kind=shuffle", "--fan-in", "5"]);
+    assert!(shuffle.contains("takes") && shuffle.contains("6 hosts move"), "{shuffle}");
+    let row = &rows(&place, &["--set", "workload.kind=shuffle", "--fan-in", "5"])[0];
+    assert!(row["jain"].as_f64().is_some() && row["qct_ms"]["mean"].as_f64().is_some(), "{row}");
+}
+
+#[test]
+fn what_runs_beside_a_workload_is_told_apart_from_it() {
+    let place = Place::with(RACK);
+    let beside = ["--set", "workload.background=3", "--set", "workload.duration=20 ms"];
+    let row = &rows(&place, &beside)[0];
+    assert!(row["background"]["goodput_mbps"].as_f64() > Some(0.0), "{row}");
+    assert!(text(&place, &beside).contains("background beside the workload, which is not counted above"));
+    assert!(rows(&place, &["--set", "workload.duration=20 ms"])[0]["background"].is_null());
+}
+
+#[test]
+fn a_cold_start_is_left_out_where_that_is_wished() {
+    // The pipe holds more than a new window.
+    let place = Place::with(&RACK.replace("1 us", "50 us"));
+    let cold = &rows(&place, &["--fan-in", "2", "--set", "workload.duration=20 ms"])[0];
+    let warm =
+        &rows(&place, &["--fan-in", "2", "--set", "workload.duration=20 ms", "--set", "workload.warm_up=3 rounds"])[0];
+    assert!(warm["qct_ms"]["max"].as_f64() < cold["qct_ms"]["max"].as_f64(), "{cold} {warm}");
+    let refused =
+        place.refuses(&["compare", "my.toml", "--set", "workload.kind=long", "--set", "workload.warm_up=3 rounds"]);
+    assert!(refused.contains("a long workload has no rounds: right would be a time"), "{refused}");
+    let refused =
+        place.refuses(&["compare", "my.toml", "--set", "workload.kind=one-shot", "--set", "workload.warm_up=1 ms"]);
+    assert!(refused.contains("a one-shot workload is measured whole"), "{refused}");
+}
+
+#[test]
+fn a_precision_out_of_reach_is_told_with_what_was_reached() {
+    let place = Place::with(
+        "schemes = [\"newreno\"]\n[host]\nservice_jitter = \"200 us\"\n[switch]\nbuffer = \"16 KiB\"\n\
+         [workload]\nkind = \"one-shot\"\nfragment = \"40 KB\"\nstart_jitter = \"300 us\"\n[sweep]\nfan_in = [8]\n",
+    );
+    let says = text(&place, &["--precision", "0.01%"]);
+    assert!(says.contains("precision not reached: "), "{says}");
+    let object: Value =
+        serde_json::from_str(&place.says(&["compare", "my.toml", "--json", "--precision", "0.01%"])).unwrap();
+    assert!(
+        object["precision"]["reached"].as_f64() > object["precision"]["wanted"].as_f64(),
+        "{}",
+        object["precision"]
+    );
+}
+
+#[test]
+fn a_narrow_terminal_is_kept_to() {
+    let place = Place::with(RACK);
+    let short = ["--set", "workload.duration=5 ms", "--no-cache"];
+    for arguments in [
+        &[&["compare", "my.toml"], &short[..]].concat()[..],
+        &[&["compare", "my.toml", "--set", "workload.kind=shuffle"], &short[..]].concat(),
+        &[&["run", "my.toml", "--scheme", "cubic"], &short[..]].concat(),
+        &["list"],
+        &["explain", "dctcp+gss"],
+        &["explain", "scenario"],
+        &["explain", "model"],
+    ] {
+        for columns in ["50", "72", "100"] {
+            let text = place.says_in(columns, arguments);
+            let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+            // What no blank divides cannot be folded.
+            let word = widest.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+            let most = columns.parse::<usize>().unwrap().max(word + 30);
+            assert!(widest.chars().count() <= most, "{arguments:?} in {columns}: {widest}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A scenario from its file, with the files that it names: one way, for every command and for papers.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use fanin_spec::{Contender, Problem, Scenario};
+
+use crate::input::{self, NAMED_MAX, SCENARIO_MAX};
+
+/// A scenario as its file has it.
+pub struct Loaded {
+    /// The file's text.
+    pub text: String,
+    /// What it says.
+    pub scenario: Scenario,
+    folder: PathBuf,
+}
+
+/// Why there is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum Unloaded {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Unread(#[from] io::Error),
+    /// What it says is not understood.
+    #[error(transparent)]
+    Problem(#[from] Problem),
+}
+
+/// Reads a scenario.
+///
+/// # Errors
+/// [`Unloaded`].
+pub fn load(path: &Path) -> Result<Loaded, Unloaded> {
+    let text = input::text(path, SCENARIO_MAX)?;
+    let scenario = Scenario::parse(&path.display().to_string(), &text)?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    Ok(Loaded { text, scenario, folder })
+}
+
+impl Loaded {
+    /// The schemes, resolved: files that it names lie beside it.
+    ///
+    /// # Errors
+    /// What cannot work, with its place.
+    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
+        self.scenario.contenders_with(&|file| named(&self.folder, file))
+    }
+}
+
+/// A file that a scenario names: the path for messages, and the text.
+fn named(folder: &Path, file: &str) -> Result<(String, String), String> {
+    let path = folder.join(file);
+    let name = path.display().to_string();
+    match input::text(&path, NAMED_MAX) {
+        Ok(text) => Ok((name, text)),
+        Err(error) if error.kind() == ErrorKind::InvalidData => Err(format!("{name} is not a text in UTF-8")),
+        Err(error) => Err(format!("{name} cannot be read: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_a_scenario_names_lie_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my.toml");
+        std::fs::write(&path, "schemes = [\"dctcp\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n").unwrap();
+        let missing = load(&path).unwrap().contenders().unwrap_err().to_string();
+        assert!(missing.contains("a.csv cannot be read"), "{missing}");
+        std::fs::write(folder.path().join("a.csv"), "src,dst,bytes,start_us\n0,1,5000,0\n").unwrap();
+        assert_eq!(load(&path).unwrap().contenders().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_and_what_is_not_understood_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("my.toml");
+        assert!(matches!(load(&path), Err(Unloaded::Unread(_))));
+        std::fs::write(&path, "scemes = []\n").unwrap();
+        assert!(matches!(load(&path), Err(Unloaded::Problem(_))));
+    }
+}

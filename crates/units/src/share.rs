@@ -1,0 +1,83 @@
+//! A share of a whole.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::parse::ParseError;
+
+/// A share between 0 and 1, kept as it was written: as a number with a point, or as a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    written: (u32, u32),
+}
+
+impl Share {
+    /// `numerator / denominator`, which is at most one.
+    pub const fn of(numerator: u32, denominator: u32) -> Share {
+        Share { written: (numerator, denominator) }
+    }
+
+    /// The share in units of 1/2^`bits`, rounded to the nearest that 32 bits hold: the whole of 32 bits falls one short.
+    pub const fn in_q(self, bits: u32) -> u32 {
+        let (n, d) = (self.written.0 as u64, self.written.1 as u64);
+        let units = ((n << bits) + d / 2) / d;
+        if units > u32::MAX as u64 { u32::MAX } else { units as u32 }
+    }
+
+    /// The share as a floating-point number.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.written.0) / f64::from(self.written.1)
+    }
+
+    /// Numerator and denominator.
+    fn fraction(text: &str) -> Option<(u32, u32)> {
+        match text.split_once('/') {
+            Some((n, d)) => Some((n.trim().parse().ok()?, d.trim().parse().ok()?)),
+            None => {
+                let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+                let scale = 10u32.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+                let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u32>().ok()? };
+                Some((whole.parse::<u32>().ok()?.checked_mul(scale)?.checked_add(fraction)?, scale))
+            }
+        }
+    }
+}
+
+impl FromStr for Share {
+    type Err = ParseError;
+    fn from_str(text: &str) -> Result<Share, ParseError> {
+        match Share::fraction(text) {
+            None | Some((_, 0)) => Err(ParseError::NoNumber),
+            Some((n, d)) if n > d => Err(ParseError::TooLarge),
+            Some(written) => Ok(Share { written }),
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.written {
+            (n, d) if n == d || n == 0 => write!(f, "{}", n / d),
+            (n, d) => write!(f, "{n}/{d}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_share_is_not_nothing_in_32_bits() {
+        assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
+        assert_eq!(Share::of(1, 1).in_q(16), 65_536);
+        assert_eq!(Share::of(0, 1).in_q(32), 0);
+    }
+
+    #[test]
+    fn a_share_above_one_or_of_nothing_is_none() {
+        assert_eq!("3/2".parse::<Share>(), Err(ParseError::TooLarge));
+        assert_eq!("1/0".parse::<Share>(), Err(ParseError::NoNumber));
+        assert_eq!("0.0625".parse::<Share>().map(|share| share.in_q(16)), Ok(4096));
+    }
+}
