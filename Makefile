@@ -21,12 +21,14 @@ test: ## run every test, the report's in a browser too, and check what each crat
 	@scripts/setup.sh rust
 	cargo test --workspace --locked
 	@python3 scripts/purity.py
+	@python3 scripts/circles.py
 	@web/scripts/test.sh or-skip
 
-lint: ## formatting, clippy and the rules of clippy.toml; warnings are errors
+lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors; no function over 70 lines
 	@scripts/setup.sh rust
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	@python3 scripts/rooms.py
 
 deny: ## licences, duplicates and sources of the libraries (deny.toml); skipped with a reason where cargo-deny cannot be had
 	@scripts/deny.sh

@@ -155,7 +155,7 @@ fn scheme_object(scheme: &Scheme) -> Value {
 }
 
 fn json_keys(docs: &[KeyDoc]) -> Vec<Value> {
-    let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "default": doc.default, "says": doc.doc, "workloads": doc.workloads});
+    let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "range": doc.range, "default": doc.default, "says": doc.doc, "workloads": doc.workloads});
     docs.iter().map(key).collect()
 }
 
@@ -179,7 +179,7 @@ fn scenario(docs: &[KeyDoc]) -> String {
 fn key_lines(keys: &[KeyDoc]) -> String {
     let line = |doc: &KeyDoc| {
         let says = wrap(&format!("    {}{}", doc.doc, doc.scope()), 100, "    ");
-        format!("  {} = {}  {GREY}{}{GREY:#}\n    {}\n", doc.path, doc.default, doc.form, says.trim_start())
+        format!("  {} = {}  {GREY}{}{GREY:#}\n    {}\n", doc.path, doc.default, doc.right(), says.trim_start())
     };
     keys.iter().map(line).collect()
 }

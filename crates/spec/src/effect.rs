@@ -4,7 +4,7 @@
 use fanin_fabric::Fabric;
 use fanin_units::QueueSize;
 
-use crate::check::Wrong;
+use crate::problem::Wrong;
 use crate::scenario::Assignment;
 use crate::{Contender, Discipline, KeyDoc, PURE_ACK, Problem, REGISTRY, Scenario, Scheme, Settings};
 
@@ -136,7 +136,7 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
 }
 
 /// The first scheme that a section is of, where it is one of schemes.
-fn owner(section: &str) -> Option<&'static str> {
+pub(crate) fn owner(section: &str) -> Option<&'static str> {
     let names = REGISTRY.iter().map(|entry| entry.name);
     names.into_iter().find(|name| Scheme::parse(name).is_ok_and(|scheme| scheme.sections().contains(&section)))
 }

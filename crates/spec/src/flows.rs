@@ -6,8 +6,8 @@
 use fanin_units::Time;
 use sha2::{Digest, Sha256};
 
-use crate::check::FAN_IN_MAX;
 use crate::problem::{Origin, Problem, excerpt};
+use crate::settings::FAN_IN_MAX;
 
 /// One flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod framing;
 mod limits;
 mod network;
 mod problem;
+mod range;
 mod registry;
 mod run;
 mod scenario;

@@ -45,6 +45,12 @@ impl Problem {
     }
 }
 
+/// What is wrong with settings, and the keys that it lies in.
+pub(crate) struct Wrong {
+    pub paths: Vec<&'static str>,
+    pub what: String,
+}
+
 /// A piece of a file as a message shows it: its first characters, in backticks.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 60;

@@ -4,7 +4,8 @@ use std::ops::Deref;
 
 use fanin_units::Time;
 
-use crate::check::{self, Wrong};
+use crate::check;
+use crate::problem::Wrong;
 use crate::{Scheme, Settings, Sweep};
 
 /// A scheme that takes part, with every setting resolved and checked: it reads as its [`ContenderParts`], and cannot be

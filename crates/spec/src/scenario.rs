@@ -5,8 +5,7 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::check::Wrong;
-use crate::problem::{Origin, Problem, did_you_mean};
+use crate::problem::{Origin, Problem, Wrong, did_you_mean};
 use crate::setting::{FilePath, Literal};
 use crate::{Contender, ContenderParts, Ect, Flows, Kind, Scheme, Settings, Sizes, check};
 

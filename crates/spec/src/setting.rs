@@ -52,6 +52,8 @@ pub struct KeyDoc {
     pub path: String,
     /// What a right value looks like.
     pub form: &'static str,
+    /// In what range it lies, where its declaration says so.
+    pub range: Option<String>,
     /// The default, printed as a scenario would have it.
     pub default: String,
     /// What it means.
@@ -66,6 +68,14 @@ impl KeyDoc {
     /// The section that it is in.
     pub(crate) fn section(&self) -> &str {
         self.path.split('.').next().unwrap_or_default()
+    }
+
+    /// What a right value is: its form, and its range.
+    pub fn right(&self) -> String {
+        match &self.range {
+            Some(range) => format!("{}; {range}", self.form),
+            None => self.form.into(),
+        }
     }
 
     /// Which workloads alone look at it, to stand behind what it means; empty where all do.
@@ -375,11 +385,13 @@ pub(crate) use words;
 
 /// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
 /// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under
-/// some condition alone names that: `#[needs(LOAD)]`, of `effect::needs`. Sections of laws are their schemes' own
+/// some condition alone names that: `#[needs(LOAD)]`, of `effect::needs`. A key whose values lie in a range says so, and
+/// why where that is not plain: `#[range(1..=64, "why")]`. Sections of laws are their schemes' own
 /// (`Scheme::sections`).
 macro_rules! section {
     ($(#[doc = $doc:literal])* $(#[only($($all:ident),*)])? $name:ident in $section:literal {
         $($(#[doc = $kdoc:literal])* $(#[only($($kind:ident),*)])? $(#[needs($need:ident)])?
+        $(#[range($range:expr $(, $why:literal)?)])?
         $key:ident: $type:ty = $default:expr,)*
     }) => {
         $(#[doc = $doc])*
@@ -409,10 +421,22 @@ macro_rules! section {
                 Ok(())
             }
 
+            fn out_of_range(&self) -> Option<(&'static str, String)> {
+                $($({
+                    let path = concat!($section, ".", stringify!($key));
+                    let range = crate::range::Range::of($range, concat!($($why)?));
+                    if let Some(what) = range.refuses(path, crate::range::Ranged::values(&self.$key)) {
+                        return Some((path, what));
+                    }
+                })?)*
+                None
+            }
+
             fn docs(&self) -> Vec<KeyDoc> {
                 vec![$(KeyDoc {
                     path: format!("{}.{}", $section, stringify!($key)),
                     form: <$type>::FORM,
+                    range: [$(crate::range::Range::of($range, "").says())?].first().cloned(),
                     default: self.$key.show(),
                     doc: concat!($($kdoc),*).trim().to_string(),
                     workloads: match const { &[$($(crate::Kind::$kind.word()),*)?] as &[&str] } {
@@ -435,5 +459,7 @@ pub(crate) trait Section: Default {
     /// The workloads that look at it; empty where all do.
     const WORKLOADS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
+    /// The first key whose value lies out of its range, and what is wrong with it.
+    fn out_of_range(&self) -> Option<(&'static str, String)>;
     fn docs(&self) -> Vec<KeyDoc>;
 }

@@ -5,17 +5,27 @@ use std::sync::Arc;
 use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
+use crate::range::LEAST_SHARE;
 use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, WarmUp, section, words};
 use crate::{Flows, Framing, Sizes};
+
+/// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
+pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
+
+/// The slowest link. The time that packets take is counted in picoseconds, of which 64 bits hold 213 days: at this rate, 2 GB.
+pub(crate) const RATE_MIN: Rate = Rate(1_000);
 
 section! {
     /// Every link: both directions alike.
     Link in "link" {
         /// Rate of every link.
+        #[range(RATE_MIN..)]
         rate: Rate = Rate(1_000_000_000),
         /// Rate of the client's link, where it differs.
+        #[range(RATE_MIN..)]
         client_rate: Optional<Rate> = Optional::NONE,
         /// Propagation delay of each link, one way.
+        #[range(..=Time::from_secs(10))]
         delay: Time = Time::from_micros(25),
         /// What the link layer adds to each packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12), of which 18 B lie in a buffer too, in a frame of at least 64 B there. A size: so many bytes, on the wire and in buffers alike, and no least frame.
         framing: Framing = Framing::ETHERNET,
@@ -64,6 +74,7 @@ section! {
         /// k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, all links alike; in place of racks, hosts_per_rack, spines and pods.
         arity: Optional<u32> = Optional::NONE,
         /// Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": what oversubscription makes it, else link.rate.
+        #[range(RATE_MIN..)]
         uplink_rate: Optional<Rate> = Optional::NONE,
         /// The rate of a rack's hosts over that of its uplinks, as a whole number, from which uplink_rate follows.
         oversubscription: Optional<u32> = Optional::NONE,
@@ -102,9 +113,11 @@ section! {
         queue: HostQueue = HostQueue::Plain,
         /// Time that a server works on a request before it answers.
         #[only(Barrier, WebSearch)]
+        #[range(..=Time::from_secs(1_000))]
         service_time: Time = Time::ZERO,
         /// Uniform random addition to the service time, up to this.
         #[only(Barrier, WebSearch)]
+        #[range(..=Time::from_secs(1_000))]
         service_jitter: Time = Time::ZERO,
     }
 }
@@ -135,23 +148,29 @@ section! {
     /// TCP at every host.
     Tcp in "tcp" {
         /// Largest payload of a segment.
+        #[range(Bytes(64)..=Bytes(9_000))]
         mss: Bytes = Bytes(1460),
         /// Congestion window of a new connection, in segments.
         #[needs(NO_GSS)]
+        #[range(1..=1_000)]
         initial_window: u32 = 10,
         /// Least retransmission timeout.
+        #[range(Time(1).., "what times out at once is sent again for ever")]
         rto_min: Time = Time::from_millis(200),
         /// What rto_min bounds: the timeout (RFC 6298), or four times RTTVAR within it, so that SRTT comes on top (Linux).
         rto_floor: RtoFloor = RtoFloor::Timeout,
         /// Largest retransmission timeout after backoff.
+        #[range(..=Time::from_secs(3_600))]
         rto_max: Time = Time::from_secs(60),
         /// Retransmission timeout before the first round-trip sample.
+        #[range(Time(1).., "what times out at once is sent again for ever")]
         rto_initial: Time = Time::from_secs(1),
         /// Granularity G of the timeout's clock (RFC 6298).
         rto_clock: Time = Time::from_millis(1),
         /// Keep a backed-off timeout until a segment sent once is acknowledged (Karn); off: until any new ACK, as deployed stacks do.
         karn_backoff: bool = false,
         /// Timeout of the first SYN; "none" takes rto_initial.
+        #[range(Time(1).., "what times out at once is sent again for ever")]
         syn_timeout: Optional<Time> = Optional::NONE,
         /// Selective acknowledgements (RFC 2018, 6675) with proportional rate reduction (RFC 6937); off: NewReno recovery (RFC 6582).
         sack: bool = true,
@@ -161,9 +180,11 @@ section! {
         tail_loss_probe: bool = false,
         /// How long a probe allows the peer to keep an ACK back where one segment is out; "none" takes delayed_ack_timeout.
         #[needs(PROBES)]
+        #[range(..=Time::from_secs(10))]
         max_ack_delay: Optional<Time> = Optional::NONE,
         /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux: two ticks of its clock).
         #[needs(RACK_TIMERS)]
+        #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
         /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
         #[needs(NO_SACK)]
@@ -173,6 +194,7 @@ section! {
         /// Timestamps (RFC 7323): twelve bytes a segment, a round-trip sample an ACK.
         timestamps: bool = false,
         /// Full segments that one ACK may cover; 1 acknowledges every packet.
+        #[range(1..=64, "1 acknowledges every packet")]
         delayed_ack: u32 = 2,
         /// Acknowledge at once a segment that says CWR, in spite of delayed_ack, as Linux does: its sender may have a window of one segment.
         #[needs(DELAYED_ACKS_AND_ECN)]
@@ -182,10 +204,12 @@ section! {
         delayed_ack_timeout: Time = Time::from_millis(40),
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
         #[needs(DELAYED_ACKS)]
+        #[range(..=255)]
         quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
         /// Receive window.
+        #[range(..=Bytes(1 << 30))]
         receive_window: Bytes = Bytes(16 << 20),
         /// Packets that are ECN-capable where the scheme uses ECN.
         #[needs(ECN)]
@@ -229,17 +253,22 @@ section! {
         kind: Kind = Kind::Barrier,
         /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle)]
+        #[range(..=Bytes(1 << 40))]
         fragment: Optional<Bytes> = Optional::NONE,
         /// What all servers together send, shared evenly; excludes fragment.
         #[only(Barrier, OneShot, WebSearch)]
+        #[range(..=Bytes(1 << 40))]
         block: Optional<Bytes> = Optional::NONE,
         /// Size of a request; 0 B: none is sent and the servers start by themselves.
         #[only(Barrier, WebSearch, MapReduce)]
+        #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
         /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
+        #[range(..=Time::from_secs(1_000))]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
+        #[range(Time(1)..=Time::from_secs(100_000))]
         duration: Time = Time::from_secs(5),
         /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
         #[only(Barrier, WebSearch, Long, Poisson)]
@@ -252,6 +281,7 @@ section! {
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
         #[only(Barrier, WebSearch)]
+        #[range(1.., "\"none\" asks all")]
         in_flight: Optional<u32> = Optional::NONE,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
         #[needs(D2TCP)]
@@ -262,6 +292,7 @@ section! {
         #[only(Flows)]
         file: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
+        #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
         load: Optional<Share> = Optional::NONE,
         /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
         #[needs(LOAD)]
@@ -274,15 +305,18 @@ section! {
     /// connections of their own, and waits for all answers.
     Service in "service" {
         /// Queries a second, of all hosts together; "none": there is no service.
+        #[range(1.., "\"none\" is for no service")]
         queries_per_s: Optional<u32> = Optional::NONE,
         /// How many hosts a query asks.
         #[needs(SERVICE)]
         fan_out: u32 = 20,
         /// What each of them answers, at once.
         #[needs(SERVICE)]
+        #[range(Bytes(1)..)]
         answer: Bytes = Bytes(2_000),
         /// Size of a request.
         #[needs(SERVICE)]
+        #[range(Bytes(1)..)]
         request: Bytes = Bytes(64),
     }
 }
@@ -304,30 +338,40 @@ section! {
         /// Bytes of the job's input; Terasort's maps put out as much, and so do its reduces.
         input: Bytes = Bytes(6_400_000_000),
         /// Map tasks, one a split.
+        #[range(1..=100_000)]
         maps: u32 = 100,
         /// Reduce tasks; "none" takes as many as there are servers.
+        #[range(1..=100_000)]
         reduces: Optional<u32> = Optional::NONE,
         /// Nodes that hold each split (Hadoop: dfs.replication).
+        #[range(1..=512, "Hadoop has no more either")]
         replicas: u32 = 3,
         /// Nodes that the output is written to; Terasort writes one.
+        #[range(1..=512, "Hadoop has no more either")]
         output_replicas: u32 = 1,
         /// Maps that a node runs at once (Hadoop: mapred.tasktracker.map.tasks.maximum).
+        #[range(1..=100_000)]
         map_slots: u32 = 2,
         /// Reduces that a node runs at once.
+        #[range(1..=100_000)]
         reduce_slots: u32 = 2,
         /// How often a node reports and asks for work (Hadoop 1: 3 s and more).
+        #[range(Time(1).., "time would never pass; Hadoop's is 3 s")]
         heartbeat: Time = Time::from_secs(3),
         /// Nodes' first heartbeats are uniform in 0 up to this; "none": up to a heartbeat.
         heartbeat_spread: Optional<Time> = Optional::NONE,
         /// Maps, and as many reduces, that a node is given at most with a heartbeat.
+        #[range(1..=100_000)]
         tasks_per_heartbeat: u32 = 1,
         /// When reduces get to know that a map is done.
         tell: Tell = Tell::Heartbeat,
         /// Share of maps that have to be done before reduces start (Hadoop: mapred.reduce.slowstart.completed.maps).
         slow_start: Share = Share::of(1, 20),
         /// Fetches that a reduce has at once (Hadoop: mapred.reduce.parallel.copies).
+        #[range(1..=100_000)]
         parallel_fetches: u32 = 5,
         /// Of these, from one node.
+        #[range(1..=100_000)]
         fetches_per_node: u32 = 1,
         /// Time in which a task's process starts.
         task_start: Time = Time::from_secs(1),
@@ -350,6 +394,7 @@ section! {
     /// DCTCP (RFC 8257), and what d2tcp and l2dct take over from it.
     Dctcp in "dctcp" {
         /// Weight of a new sample in alpha.
+        #[range(Share::of(1, 1 << 17).., "it would never move alpha; the usual value is \"1/16\"")]
         g: Share = Share::of(1, 16),
         /// Alpha of a new connection.
         initial_alpha: Share = Share::of(1, 1),
@@ -360,8 +405,10 @@ section! {
     /// CUBIC (RFC 9438).
     Cubic in "cubic" {
         /// What is left of the window after a loss.
+        #[range(Share::of(1, 1 << 11).., "the usual value is 0.7")]
         beta: Share = Share::of(7, 10),
         /// The constant C of the cubic function, in segments a cubed second.
+        #[range(Share::of(1, 1 << 11).., "the usual value is 0.4")]
         c: Share = Share::of(4, 10),
         /// Give up bandwidth to newer flows sooner (RFC 9438, section 4.7).
         fast_convergence: bool = true,
@@ -372,6 +419,7 @@ section! {
     /// Gentle slow start.
     Gss in "gss" {
         /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
+        #[range(1..=1_000)]
         initial_window: u32 = 2,
     }
 }
@@ -416,8 +464,10 @@ section! {
     /// Controlled delay (RFC 8289).
     Codel in "codel" {
         /// The delay that a standing queue may have.
+        #[range(Time(1)..)]
         target: Time = Time::from_millis(5),
         /// For how long it may be exceeded before packets are dropped or marked, about a long round trip.
+        #[range(..=Time::from_secs(100))]
         interval: Time = Time::from_millis(100),
         /// How fast it drops where it begins again soon after it ended.
         resume: Resume = Resume::Rfc8289,
@@ -434,9 +484,11 @@ section! {
         #[needs(NO_TARGET_DELAY)]
         max_th: QueueSize = QueueSize::Packets(25),
         /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
+        #[range(Time(1)..=Time::from_secs(100))]
         target_delay: Optional<Time> = Optional::NONE,
         /// The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
         #[needs(MEAN_PACKET)]
+        #[range(Bytes(1)..=Bytes(9_000))]
         mean_packet: Bytes = Bytes(500),
         /// Probability at max_th.
         max_p: Share = Share::of(1, 50),
@@ -458,6 +510,7 @@ section! {
     /// What is swept.
     Sweep in "sweep" {
         /// Numbers of servers.
+        #[range(1..=FAN_IN_MAX)]
         fan_in: Vec<u32> = vec![2, 4, 8, 16, 32, 64, 128],
     }
 }
@@ -476,6 +529,7 @@ section! {
     /// How often each point is run.
     Run in "run" {
         /// Runs of every point, each with its own seed.
+        #[range(1..=1_000_000)]
         seeds: u32 = 3,
         /// The first seed; the others follow it.
         first_seed: u64 = 1,
@@ -521,6 +575,20 @@ macro_rules! settings {
                     $(stringify!($field) => self.$field.set(key, literal),)*
                     _ => unreachable!("sections are looked up before they are set"),
                 }
+            }
+
+            /// The first key whose value lies out of its range, and what is wrong with it; of sections that are looked
+            /// at, by their names and the workloads that do.
+            pub(crate) fn out_of_range(
+                &self,
+                looked_at: impl Fn(&str, &[&str]) -> bool,
+            ) -> Option<(&'static str, String)> {
+                $(if looked_at(<$section>::NAME, <$section>::WORKLOADS)
+                    && let Some(wrong) = self.$field.out_of_range()
+                {
+                    return Some(wrong);
+                })*
+                None
             }
 
             /// Every key with its form, documentation and present value.

@@ -7,9 +7,20 @@ use std::process::{Command, Stdio};
 
 use crate::common::{Place, SMALL};
 
+/// Each file, beside what a comparison needs, is told so in one line.
+fn are_told(cases: &[(&str, &str)]) {
+    for (text, told) in cases {
+        let place = Place::with(text);
+        let arguments = ["compare", "my.toml", "--schemes", "newreno", "--set", "workload.fragment=4 KiB"];
+        let message = place.refuses(&arguments);
+        assert!(message.contains(told), "{text:?} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}
+
 #[test]
 fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
-    let cases: &[(&str, &str)] = &[
+    are_told(&[
         ("[link]\nrte = \"1 Gbit/s\"\n", "my.toml:2: unknown key `link.rte` (did you mean `link.rate`?)"),
         ("[lnk]\n", "my.toml:1: unknown section or key `lnk` (did you mean `link`?)"),
         ("[measure]\nport = true\n", "my.toml:2: unknown key `measure.port` (did you mean `measure.ports`?)"),
@@ -33,6 +44,42 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; right would be \"plain\" or \"switch\"",
         ),
         ("[host]\nqueue = true\n", "my.toml:2: `host.queue`: it is not a word; right would be \"plain\""),
+        ("[sweep]\nfan_in = [0]\n", "my.toml:2: `sweep.fan_in` of 0: right would be 1 to 1000000"),
+        ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),
+        ("[run]\nseeds = 0\n", "my.toml:2: `run.seeds` of 0: right would be 1 to 1000000"),
+        ("[tcp]\nmss = \"63 B\"\n", "my.toml:2: `tcp.mss` of 63 B: right would be 64 B to 9 KB"),
+        (
+            "[tcp]\nrto_min = \"0 s\"\n",
+            "my.toml:2: `tcp.rto_min` of 0 s: right would be above 0 (what times out at once",
+        ),
+        (
+            "[host]\nservice_time = \"1001 s\"\n",
+            "my.toml:2: `host.service_time` of 1001 s: right would be at most 1000 s",
+        ),
+        ("[sweep]\nfan_in = [4, 1000001]\n", "my.toml:2: `sweep.fan_in` of 1000001: right would be 1 to 1000000"),
+        ("[workload]\nload = 0\n", "my.toml:2: `workload.load` of 0: right would be above 0 and at most 1"),
+        ("[link\n", "my.toml:1: not TOML"),
+        (
+            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\nmaps = 0\n",
+            "my.toml:4: `mapreduce.maps` of 0: right would be",
+        ),
+        (
+            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\nheartbeat = \"0 s\"\n",
+            "my.toml:4: `mapreduce.heartbeat` of 0 s: right would be above 0",
+        ),
+        (
+            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\ntell = \"never\"\n",
+            "my.toml:4: `mapreduce.tell`: \"never\" is not one of these; right would be \"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)",
+        ),
+        ("[service]\nqueries_per_s = 0\n", "my.toml:2: `service.queries_per_s` of 0: right would be at least 1"),
+        ("[service]\nqueries_per_s = 9\nfan_out = 2\nanswer = \"0 B\"\n", "my.toml:4: `service.answer` of 0 B"),
+        ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
+    ]);
+}
+
+#[test]
+fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
+    are_told(&[
         ("[switch]\n\nbuffer = \"10 B\"\n", "my.toml:3: `switch.buffer` does not hold one packet: right would be"),
         (
             "[tcp]\nsack = false\nrack = true\n",
@@ -42,12 +89,8 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "[tcp]\nsack = false\ntail_loss_probe = true\n",
             "`tcp.tail_loss_probe` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`",
         ),
-        ("[sweep]\nfan_in = [0]\n", "my.toml:2: a fan-in of 0: right would be"),
         ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
-        ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),
         ("schemes = [\"newreno+ecn\"]\n", "my.toml:1: scheme `newreno+ecn` cannot work"),
-        ("[run]\nseeds = 0\n", "my.toml:2: no seeds"),
-        ("[link\n", "my.toml:1: not TOML"),
         (
             "[fabric]\nkind = \"edges\"\nedges = [\"client s\", \"server1..200 t\"]\n",
             "my.toml:3: `fabric.edges`: no way from `client` to `server1`: the edges are not one network",
@@ -57,31 +100,12 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "my.toml:3: `fabric.edges`: the edge from server1 to s has a rate of zero",
         ),
         ("[fabric]\nedges = [\"client s\"]\n", "a star has no `fabric.edges`: set `fabric.kind = \"edges\"`"),
-        (
-            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\nmaps = 0\n",
-            "my.toml:4: `mapreduce.maps` of 0: right would be",
-        ),
-        ("[workload]\nkind = \"mapreduce\"\n[mapreduce]\nheartbeat = \"0 s\"\n", "my.toml:4: a heartbeat of 0 s"),
         ("[workload]\nkind = \"mapreduce\"\nrequest = \"0 B\"\n", "my.toml:3: a mapreduce job's nodes ask each other"),
-        (
-            "[workload]\nkind = \"mapreduce\"\n[mapreduce]\ntell = \"never\"\n",
-            "my.toml:4: `mapreduce.tell`: \"never\" is not one of these; right would be \"heartbeat\" (Hadoop) or \"at-once\" (MRPerf)",
-        ),
-        ("[service]\nqueries_per_s = 0\n", "my.toml:2: a service of no queries: right would be 1 and more"),
         (
             "[service]\nqueries_per_s = 9\nfan_out = 200\n[sweep]\nfan_in = [16]\n",
             "my.toml:3: a query cannot ask 200 of 16 other hosts: right would be 1 to 16",
         ),
-        ("[service]\nqueries_per_s = 9\nfan_out = 2\nanswer = \"0 B\"\n", "my.toml:4: `service.answer` of 0 B"),
-        ("[[schemes]]\nscheme = \"newreno\"\nsweep.fan_in = [2]\n", "my.toml:3: `sweep` is not a scheme's own"),
-    ];
-    for (text, told) in cases {
-        let place = Place::with(text);
-        let arguments = ["compare", "my.toml", "--schemes", "newreno", "--set", "workload.fragment=4 KiB"];
-        let message = place.refuses(&arguments);
-        assert!(message.contains(told), "{text:?} says {message}");
-        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
-    }
+    ]);
 }
 
 #[test]
@@ -135,11 +159,11 @@ fn a_wrong_argument_is_told_as_it_was_written() {
     let cases: &[(&[&str], &str)] = &[
         (&["--schemes", "nonsense"], "--schemes nonsense: unknown scheme `nonsense`"),
         (&["--schemes", "dctcp,dctcp"], "`dctcp` stands there twice"),
-        (&["--fan-in", "0"], "--fan-in 0: a fan-in of 0: right would be a number from 1"),
+        (&["--fan-in", "0"], "--fan-in 0: `sweep.fan_in` of 0: right would be 1 to 1000000"),
         (&["--fan-in", "-1"], "--fan-in -1: `sweep.fan_in`: -1 is out of range"),
         (&["--fan-in", "2,x"], "--fan-in 2,x: `x` is not a number of servers; right would be rising numbers"),
         (&["--fan-in", ""], "is not a number of servers"),
-        (&["--seeds", "0"], "--seeds 0: no seeds"),
+        (&["--seeds", "0"], "--seeds 0: `run.seeds` of 0: right would be 1 to"),
         (&["--seeds", "many"], "--seeds many: `run.seeds`"),
         (&["--first-seed", "-3"], "--first-seed -3: `run.first_seed`: -3 is out of range"),
         (&["--set", "link.rate=0 Gbit/s"], "--set link.rate=0 Gbit/s: `link.rate`: a rate of zero"),

@@ -148,7 +148,7 @@ fn a_bad_file_of_flows_or_sizes_is_told_with_its_line() {
 #[test]
 fn a_load_or_a_workload_that_cannot_be_is_told_with_its_line() {
     let cases = [
-        ("kind = \"poisson\"\nload = 0", "my.toml:6: a load of 0: right would be a share above 0 and at most 1"),
+        ("kind = \"poisson\"\nload = 0", "my.toml:6: `workload.load` of 0: right would be above 0 and at most 1"),
         (
             "kind = \"poisson\"\nload = 1.5",
             "my.toml:6: `workload.load`: 1.5 is not of that form; right would be a share above 0 and at most 1",

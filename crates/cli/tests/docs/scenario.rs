@@ -73,7 +73,7 @@ fn brought_by(section: &str) -> String {
 fn row(doc: &KeyDoc) -> String {
     let cell = |text: &str| text.replace('|', "\\|");
     let says = format!("{}{}", doc.doc, doc.scope());
-    format!("| `{}` | `{}` | {} | {} |\n", doc.path, cell(&doc.default), cell(&says), cell(doc.form))
+    format!("| `{}` | `{}` | {} | {} |\n", doc.path, cell(&doc.default), cell(&says), cell(&doc.right()))
 }
 
 #[test]

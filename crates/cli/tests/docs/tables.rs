@@ -399,80 +399,84 @@ fn told(fields: Fields, within: &[(&str, Vec<&str>)]) -> BTreeSet<String> {
     own.chain(inner).collect()
 }
 
-#[test]
-fn whatever_is_written_is_documented() {
+/// Every path of an object.
+fn found(value: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    paths(value, "", &mut found);
+    found
+}
+
+/// What a command writes into a folder of its own: its object, and whether the folder holds these tables, documented.
+fn written(arguments: &[&str], tables: &[&str]) -> (Value, Value) {
     let page = fs::read_to_string(root().join("docs/tables.md")).unwrap();
     let place = tempfile::tempdir().unwrap();
-    let out = |name: &str| place.path().join(name).to_str().unwrap().to_string();
-    let scenario = "scenarios/fixed-fragment.toml";
-    let small = ["--set", "workload.duration=300 ms", "--no-cache", "--json"];
-    let object = |arguments: &[&str]| fanin(&[arguments, &small].concat());
-    let found = |value: &Value| {
-        let mut found = BTreeSet::new();
-        paths(value, "", &mut found);
-        found
-    };
+    let out = place.path().join("out").to_str().unwrap().to_string();
+    let object = fanin(&[arguments, &["--out", &out, "--no-cache", "--json"]].concat());
+    let tables: BTreeSet<String> = tables.iter().map(|name| name.to_string()).collect();
+    assert_eq!(check(&page, Path::new(&out)), tables, "{arguments:?}");
+    let manifest = fs::read_to_string(Path::new(&out).join("manifest.json")).unwrap_or("null".into());
+    (object, serde_json::from_str(&manifest).unwrap())
+}
 
-    let compared = out("compared");
-    let object_compare =
-        object(&["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--seeds", "2", "--out", &compared]);
+fn names(columns: &'static [Column]) -> Vec<&'static str> {
+    columns.iter().map(|column| column.name).collect()
+}
+
+const ONE_POINT: [&str; 8] = [
+    "compare",
+    "scenarios/fixed-fragment.toml",
+    "--schemes",
+    "newreno",
+    "--fan-in",
+    "8",
+    "--set",
+    "workload.duration=300 ms",
+];
+
+#[test]
+fn whatever_a_comparison_writes_is_documented() {
     let rows = || {
         let shared = ["seeds_differ", "fct_ms.at_least", "slowest", "background"];
         of_the_summary().filter(|column| flat(column)).map(|column| column.json).chain(shared).collect::<Vec<_>>()
     };
     let with = |within: &[&'static str]| rows().into_iter().filter(|name| !within.contains(name)).collect::<Vec<_>>();
-    assert_eq!(found(&object_compare), told(COMPARE, &[("rows[]", rows())]));
-
-    let measured = out("measured");
-    let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "measure.ports=true"];
-    let object_measured = object(&[&point[..], &["--set", "measure.latency=true", "--out", &measured]].concat());
     let of = |fields: Fields| fields.iter().map(|(path, ..)| *path).collect::<Vec<_>>();
+    let compared = |set: &[&str], more: &[&str], within: &[(&str, Vec<&str>)]| {
+        let mut tables = vec!["flows", "ports", "queries", "slowdown", "summary"];
+        tables.extend(more);
+        let (object, _) = written(&[&ONE_POINT[..], set].concat(), &tables);
+        assert_eq!(found(&object), told(COMPARE, within), "{set:?}");
+    };
+    compared(&["--seeds", "2"], &[], &[("rows[]", rows())]);
     let within = [("rows[]", rows()), ("rows[].tiers[]", of(TIERS)), ("rows[].latency[]", of(LATENCY))];
-    assert_eq!(found(&object_measured), told(COMPARE, &within));
-
-    let served = out("served");
-    let point = ["compare", scenario, "--schemes", "newreno", "--fan-in", "8", "--set", "service.fan_out=4"];
-    let object_served = object(&[&point[..], &["--set", "service.queries_per_s=100", "--out", &served]].concat());
+    let measured = ["--set", "measure.ports=true", "--set", "measure.latency=true"];
+    compared(&measured, &["latency", "port_series"], &within);
     let within =
         [("rows[]", with(&["background"])), ("rows[].service", of(SERVICE)), ("rows[].background", of(BACKGROUND))];
-    assert_eq!(found(&object_served), told(COMPARE, &within));
-
-    let many = ["compare", scenario, "--schemes", "dctcp", "--fan-in", "2", "--seeds", "3"];
+    compared(&["--set", "service.fan_out=4", "--set", "service.queries_per_s=100"], &["service"], &within);
     let within = [("rows[]", with(&["slowest"])), ("rows[].slowest", of(SLOWEST))];
-    assert_eq!(found(&object(&many)), told(COMPARE, &within));
+    let many = ["compare", "scenarios/fixed-fragment.toml", "--schemes", "dctcp", "--fan-in", "2", "--seeds", "3"];
+    let small = ["--set", "workload.duration=300 ms", "--no-cache", "--json"];
+    assert_eq!(found(&fanin(&[&many[..], &small].concat())), told(COMPARE, &within));
+}
 
-    let ran = out("ran");
-    let object_run =
-        object(&["run", scenario, "--scheme", "newreno", "--fan-in", "8", "--out", &ran, "--samples", "1ms"]);
-    let names = |columns: &'static [Column]| columns.iter().map(|column| column.name).collect::<Vec<_>>();
+#[test]
+fn whatever_one_run_writes_is_documented() {
+    let point = ["run", "scenarios/fixed-fragment.toml", "--scheme", "newreno", "--fan-in", "8", "--samples", "1ms"];
+    let tables = ["events", "flows", "ports", "queries", "samples", "slowdown", "summary"];
+    let (object, manifest) = written(&[&point[..], &["--set", "workload.duration=300 ms"]].concat(), &tables);
     let within = [
         ("totals", names(Totals::COLUMNS)),
         ("queries[]", names(QueryRow::COLUMNS)),
         ("ports[]", names(PortRow::COLUMNS)),
     ];
-    assert_eq!(found(&object_run), told(RUN, &within));
-
-    let tables = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<BTreeSet<_>>();
-    assert_eq!(check(&page, Path::new(&compared)), tables(&["flows", "ports", "queries", "slowdown", "summary"]));
-    assert_eq!(
-        check(&page, Path::new(&served)),
-        tables(&["flows", "ports", "queries", "service", "slowdown", "summary"])
-    );
-    assert_eq!(
-        check(&page, Path::new(&measured)),
-        tables(&["flows", "latency", "port_series", "ports", "queries", "slowdown", "summary"])
-    );
-    assert_eq!(
-        check(&page, Path::new(&ran)),
-        tables(&["events", "flows", "ports", "queries", "samples", "slowdown", "summary"])
-    );
-    let manifest: Value =
-        serde_json::from_str(&fs::read_to_string(Path::new(&ran).join("manifest.json")).unwrap()).unwrap();
+    assert_eq!(found(&object), told(RUN, &within));
     assert_eq!(found(&manifest), told(MANIFEST, &[]));
+}
 
-    let reproduced = out("reproduced");
-    let tiny = ["reproduce", "tiny", "--papers-in", "crates/cli/tests/papers", "--no-cache", "--json"];
-    let card = fanin(&[&tiny[..], &["--out", &reproduced]].concat());
+#[test]
+fn whatever_a_scorecard_writes_is_documented() {
+    let tiny = ["reproduce", "tiny", "--papers-in", "crates/cli/tests/papers"];
+    let (card, _) = written(&tiny, &["figures"]);
     assert_eq!(found(&card), told(SCORECARD, &[]));
-    assert_eq!(check(&page, Path::new(&reproduced)), tables(&["figures"]));
 }

@@ -40,6 +40,26 @@ struct Ranges {
 }
 
 impl Ranges {
+    /// A paper's own; what cannot be set is told before anything is run.
+    fn read(paper: &Paper) -> Result<Ranges, PaperProblem> {
+        let path = paper.folder.join("sensitivity.toml");
+        let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
+        let text = input::text(&path, SCENARIO_MAX).map_err(|error| problem(error.to_string()))?;
+        let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
+        let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
+        if let Some(name) = ranges.all().flat_map(|p| &p.scenarios).find(unknown) {
+            return Err(problem(format!("no figure has a scenario `{name}`")));
+        }
+        for (parameter, end) in ranges.all().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
+            let setting = parameter.at(end);
+            for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
+                let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
+                paper.contenders(scenario, false, &set).map_err(|what| problem(what.to_string()))?;
+            }
+        }
+        Ok(ranges)
+    }
+
     fn all(&self) -> impl Iterator<Item = &Parameter> {
         self.parameter.iter().chain(&self.reading)
     }
@@ -99,22 +119,7 @@ pub fn sweep(
     tell: &mut dyn FnMut(&str),
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Unreproduced> {
-    let path = paper.folder.join("sensitivity.toml");
-    let problem = |what: String| PaperProblem(format!("{}: {what}", path.display()));
-    let text = input::text(&path, SCENARIO_MAX).map_err(|error| problem(error.to_string()))?;
-    let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
-    // What cannot be set is told before anything is run.
-    let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
-    if let Some(name) = ranges.all().flat_map(|p| &p.scenarios).find(unknown) {
-        return Err(problem(format!("no figure has a scenario `{name}`")).into());
-    }
-    for (parameter, end) in ranges.all().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
-        let setting = parameter.at(end);
-        for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
-            let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
-            paper.contenders(scenario, false, &set).map_err(|what| problem(what.to_string()))?;
-        }
-    }
+    let ranges = Ranges::read(paper)?;
     let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, bool>, Unreproduced> {
         let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
@@ -160,7 +165,8 @@ pub fn sweep(
     );
     let json = serde_json::to_string_pretty(&found).unwrap_or_default();
     for (name, text) in [(JSON, format!("{json}\n")), ("sensitivity.md", text)] {
-        draft::write(&paper.folder.join(name), &text).map_err(|error| problem(format!("{name}: {error}")))?;
+        let path = paper.folder.join(name);
+        draft::write(&path, &text).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
     }
     Ok(())
 }

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Checks that no more than three files of a crate import one another in a circle: what stands in a circle can only be read,
+and changed, as a whole.
+
+An import is a path through `use`, `crate::`, `super::` or a module of the file's own; it leads to the file that declares what
+it names, so that a re-export on the way (`pub use` in a `lib.rs`) is none of the circle. Unit tests do not count.
+"""
+
+import pathlib
+import re
+import sys
+
+from rust import USE, uses, without_comments, without_tests
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST = 3
+# Larger ones of today, by crate: they may only shrink, and one that has shrunk is written down anew.
+KNOWN = {
+    "cli": [
+        "main.rs cache.rs compare.rs completions.rs explain.rs list.rs reproduce.rs run.rs starter.rs trace.rs",
+    ],
+    "fabric": [
+        "lib.rs degraded.rs edges.rs star.rs tree.rs",
+    ],
+    "lab": [
+        "out.rs paper/page.rs report/mod.rs report/phases.rs",
+        "report/findings.rs report/judgement.rs report/spread.rs report/stall.rs report/story.rs report/why.rs",
+    ],
+    "laws": [
+        "port/mod.rs port/codel.rs port/drop_tail.rs port/ecn_threshold.rs port/many_to_one.rs port/red.rs",
+        "sender/mod.rs sender/cubic.rs sender/d2tcp.rs sender/dctcp.rs sender/gentle_slow_start.rs sender/max_cwnd.rs sender/newreno.rs",
+    ],
+    "spec": [
+        "changes.rs check.rs effect.rs flows.rs framing.rs network.rs range.rs run.rs scenario.rs setting.rs settings.rs sizes.rs volume.rs",
+    ],
+    "tcp": [
+        "endpoint.rs rack/mod.rs rack/losses.rs rack/probe.rs rcv.rs recovery.rs",
+    ],
+}
+
+DECLARED = re.compile(r"^[ \t]*(?:pub(?:\([a-z: ]+\))?\s+)?mod\s+(\w+)\s*;", re.M)
+PATH = re.compile(r"(?<![\w:])((?:crate|super|self|[a-z_][a-z0-9_]*)(?:::\w+)+)")
+
+
+class Crate:
+    """The files of a crate by the path of their module, what they re-export, and what they import."""
+
+    def __init__(self, sources):
+        self.texts, self.files = {}, {}
+        for file in sorted(sources.rglob("*.rs")):
+            module = file.relative_to(sources).with_suffix("").parts
+            module = module[:-1] if module[-1] in ("lib", "main", "mod") else module
+            self.files[module] = file
+            self.texts[module] = without_tests(without_comments(file.read_text()))
+        self.children = {module: set(DECLARED.findall(text)) for module, text in self.texts.items()}
+        self.passed_on = {module: dict(self.re_exports(module)) for module in self.texts}
+
+    def re_exports(self, module):
+        return ((name, path) for public, path, name in uses(self.texts[module]) if public)
+
+    def absolute(self, module, path):
+        """A path from the crate's root; None where it leads out of the crate."""
+        path = list(path)
+        if path[0] == "crate":
+            return tuple(path[1:])
+        if path[0] == "self":
+            return module + tuple(path[1:])
+        if path[0] == "super":
+            while path and path[0] == "super":
+                module, path = module[:-1], path[1:]
+            return module + tuple(path)
+        return module + tuple(path) if path[0] in self.children[module] else None
+
+    def declared_in(self, path):
+        """The module whose file declares what a path names."""
+        module = ()
+        for i, part in enumerate(path):
+            if part in self.children.get(module, ()) and module + (part,) in self.files:
+                module += (part,)
+            elif part in self.passed_on[module]:
+                onward = self.absolute(module, self.passed_on[module][part])
+                return None if onward is None else self.declared_in(onward + tuple(path[i + 1:]))
+            else:
+                break
+        return module
+
+    def imports(self, module):
+        """The modules that a file imports from."""
+        body = USE.sub("", self.texts[module])
+        # What is passed on alone is not made use of.
+        used = [path for public, path, name in uses(self.texts[module]) if not public or re.search(rf"\b{name}\b", body)]
+        used += [tuple(path.split("::")) for path in PATH.findall(body)]
+        absolute = (self.absolute(module, path) for path in used)
+        return {self.declared_in(path) for path in absolute if path is not None} - {module, None}
+
+
+def circles(graph):
+    """The strongly connected parts of a graph, after Tarjan."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in number:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], number[other])
+        if low[node] == number[node]:
+            at = stack.index(node)
+            found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def main():
+    found, files = {}, 0
+    for sources in sorted(ROOT.glob("crates/*/src")):
+        crate = Crate(sources)
+        files += len(crate.files)
+        for circle in circles({module: crate.imports(module) for module in crate.files}):
+            if len(circle) > MOST:
+                names = " ".join(str(crate.files[module].relative_to(sources)) for module in circle)
+                found.setdefault(sources.parent.name, []).append(names)
+    wrong = []
+    for crate in sorted(found.keys() | KNOWN.keys()):
+        now, known = found.get(crate, []), KNOWN.get(crate, [])
+        for names in sorted(set(now) - set(known)):
+            smaller = any(set(names.split()) < set(other.split()) for other in known)
+            what = "shrank: write it down in KNOWN" if smaller else f"more than {MOST} files import one another"
+            wrong.append(f"{crate}: {what}: {names}")
+        wrong += [f"{crate}: a circle is open: take it out of KNOWN: {names}" for names in sorted(set(known) - set(now))]
+    for line in wrong:
+        print(f"circles: {line}")
+    if wrong:
+        sys.exit(1)
+    left = f", but for {sum(map(len, KNOWN.values()))} circles that may only shrink" if KNOWN else ""
+    print(f"circles: of {files} files no more than {MOST} import one another{left}")
+
+
+if __name__ == "__main__":
+    main()
