@@ -40,8 +40,8 @@ pub fn packet(caught: &Caught, stack: &Stack, id: u16) -> Result<Vec<u8>, String
         u16::try_from(tcp_bytes + payload.len()).map_err(|error| error.to_string())?,
         64,
         IpNumber::TCP,
-        address(caught.from),
-        address(caught.to),
+        address(caught.from.0),
+        address(caught.to.0),
     )
     .map_err(|error| error.to_string())?;
     ip.identification = id;
@@ -64,7 +64,7 @@ pub fn packet(caught: &Caught, stack: &Stack, id: u16) -> Result<Vec<u8>, String
 
 fn tcp(caught: &Caught, stack: &Stack, options: &[u8], ip: &Ipv4Header, payload: &[u8]) -> Result<TcpHeader, String> {
     let segment = &caught.segment;
-    let opener = EPHEMERAL + (caught.connection % 28_000) as u16;
+    let opener = EPHEMERAL + (caught.connection.number() % 28_000) as u16;
     let (source, destination) = if caught.from_opener { (opener, SERVICE) } else { (SERVICE, opener) };
     let syn = segment.flags.any(Flags::SYN);
     // The window of a SYN is never scaled (RFC 7323, section 2.2).

@@ -93,7 +93,7 @@ fn write(spec: &RunSpec, caught: &[Caught], file: &File) -> Result<usize, String
         if interface_id == next {
             writer.write_pcapng_block(interface(&one.port)).map_err(text)?;
         }
-        let id = ids.entry(one.from).or_default();
+        let id = ids.entry(one.from.0).or_default();
         *id = id.wrapping_add(1);
         let data = packet(one, &stack, *id)?;
         let block = EnhancedPacketBlock {

@@ -1,6 +1,6 @@
 //! A network some of whose links are down: flows take what is left of the ways of equal length.
 
-use crate::{Fabric, Link, LinkId, NodeId, Routes, mix};
+use crate::{Fabric, HostId, Link, LinkId, NodeId, Routes, mix};
 
 /// The whole network's next hops, and what is down of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,31 +38,33 @@ impl Routes {
     }
 
     /// All ways of equal length from a switch to a host.
-    fn ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
-        match self.whole() {
-            Routes::Tree(tree) => tree.all_ways(switch, host),
-            Routes::Table(table) => table.next_hops(switch, host).to_vec(),
-            Routes::Star | Routes::Degraded(_) => vec![host],
-        }
+    pub(crate) fn ways(&self, switch: NodeId, host: HostId) -> Vec<LinkId> {
+        let ways = match self.whole() {
+            Routes::Tree(tree) => tree.all_ways(switch.0, host.0),
+            Routes::Table(table) => table.next_hops(switch.0, host.0).to_vec(),
+            Routes::Star | Routes::Degraded(_) => vec![host.0],
+        };
+        ways.into_iter().map(LinkId).collect()
     }
 }
 
 impl Degraded {
     /// The link that a switch takes towards a host: of those that still lead there, the one that the hash picks.
     #[cold]
-    pub fn next_hop(&self, links: &[Link], switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
+    pub fn next_hop(&self, links: &[Link], switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
         let ways = self.whole.ways(switch, host);
         let live: Vec<LinkId> = ways.iter().copied().filter(|&link| self.leads(links, link, host)).collect();
         let ways = if live.is_empty() { ways } else { live };
-        let draw = mix(flow_hash ^ u64::from(switch)) >> 32;
+        let draw = mix(flow_hash ^ u64::from(switch.0)) >> 32;
         ways[((draw * ways.len() as u64) >> 32) as usize]
     }
 
     /// Whether a link leads to a host over links that are up.
-    fn leads(&self, links: &[Link], link: LinkId, host: NodeId) -> bool {
-        let next = links[link as usize].to;
+    fn leads(&self, links: &[Link], link: LinkId, host: HostId) -> bool {
+        let next = links[link.index()].to;
         !self.down.contains(&link)
-            && (next == host || self.whole.ways(next, host).into_iter().any(|link| self.leads(links, link, host)))
+            && (next == host.node()
+                || self.whole.ways(next, host).into_iter().any(|link| self.leads(links, link, host)))
     }
 }
 
@@ -71,7 +73,7 @@ mod tests {
     use fanin_units::{Rate, Time};
     use proptest::prelude::*;
 
-    use crate::{Fabric, LinkId, Placement, Tree, tree};
+    use crate::{Fabric, HostId, LinkId, Placement, Tree, tree};
 
     fn leaves(spines: u32) -> Fabric {
         let (rate, delay) = (Rate(1_000_000_000), Time::from_micros(5));
@@ -82,14 +84,6 @@ mod tests {
             .expect("it fits")
     }
 
-    fn crosses(fabric: &Fabric, from: u32, to: u32, hash: u64) -> Vec<LinkId> {
-        let mut way = vec![fabric.uplink(from)];
-        while let Some(at) = way.last().map(|&link| fabric.links()[link as usize].to).filter(|&at| at != to) {
-            way.push(fabric.next_hop(at, to, hash));
-        }
-        way
-    }
-
     #[test]
     fn a_switch_far_from_the_failure_goes_round_it() {
         let mut fabric = leaves(2);
@@ -97,7 +91,8 @@ mod tests {
         assert_eq!([up, down].map(|link| fabric.link_name(link)), ["leaf3>spine1", "spine1>leaf3"]);
         fabric.set_up(down, false);
         for hash in 0..50 {
-            let way: Vec<String> = crosses(&fabric, 0, 5, hash).iter().map(|&link| fabric.link_name(link)).collect();
+            let way: Vec<String> =
+                fabric.way(HostId(0), HostId(5), hash).iter().map(|&link| fabric.link_name(link)).collect();
             assert_eq!(way, ["client>leaf1", "leaf1>spine2", "spine2>leaf3", "leaf3>server5"]);
         }
     }
@@ -114,7 +109,7 @@ mod tests {
                 .collect();
             links.iter().for_each(|&link| fabric.set_up(link, false));
             for (from, to) in (0..6).flat_map(|a| (0..6).map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                let way = crosses(&fabric, from, to, hash);
+                let way = fabric.way(HostId(from), HostId(to), hash);
                 prop_assert!(way.iter().all(|link| !links.contains(link)), "{from} to {to}: {way:?}");
             }
             links.iter().for_each(|&link| fabric.set_up(link, true));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fanin_units::{Rate, Time};
 
-use crate::{Fabric, Link, LinkId, NodeId, Routes};
+use crate::{Fabric, Link, NodeId, Routes};
 
 /// A link with both its directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +38,15 @@ pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
         .iter()
         .zip(edges)
         .flat_map(|(&(a, b), edge)| {
-            [(a, b), (b, a)].map(|(from, to)| Link { from, to, rate: edge.rate, delay: edge.delay })
+            let link = |from, to| Link { from: NodeId(from), to: NodeId(to), rate: edge.rate, delay: edge.delay };
+            [link(a, b), link(b, a)]
         })
         .collect();
     links.sort_by_key(|link| (link.to, link.from));
     let count = hosts.len() as u32;
     for host in 0..count {
         let name = &names[host as usize];
-        match links.iter().filter(|link| link.to == host).count() {
+        match links.iter().filter(|link| link.to.0 == host).count() {
             0 => return Err(format!("`{name}` is on no edge; every host has one, such as \"{name} switch\"")),
             1 => {}
             n => return Err(format!("`{name}` is on {n} edges; a host has one, to its switch")),
@@ -58,12 +59,12 @@ pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
 }
 
 /// The number of a name; a new one is a switch.
-fn number(name: &str, names: &mut Vec<String>) -> NodeId {
+fn number(name: &str, names: &mut Vec<String>) -> u32 {
     let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.into());
         names.len() - 1
     });
-    place as NodeId
+    place as u32
 }
 
 /// Equal-cost next hops of every node towards every host.
@@ -72,15 +73,15 @@ pub(crate) struct Table {
     hosts: u32,
     /// Where the next hops of a node towards a host begin in `hops`, by node, then host; one more at the end.
     starts: Vec<u32>,
-    hops: Vec<LinkId>,
+    hops: Vec<u32>,
 }
 
 impl Table {
     /// Shortest ways by the number of links; `Err` has two nodes between which there is none.
-    fn new(hosts: u32, nodes: u32, links: &[Link]) -> Result<Table, (NodeId, NodeId)> {
-        let mut out: Vec<Vec<LinkId>> = vec![Vec::new(); nodes as usize];
+    fn new(hosts: u32, nodes: u32, links: &[Link]) -> Result<Table, (u32, u32)> {
+        let mut out: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
         for (link, id) in links.iter().zip(0..) {
-            out[link.from as usize].push(id);
+            out[link.from.index()].push(id);
         }
         let far: Vec<Vec<u32>> = (0..hosts).map(|host| distances(host, nodes, links)).collect();
         let mut table = Table { hosts, starts: vec![0], hops: Vec::new() };
@@ -89,8 +90,8 @@ impl Table {
                 if far[node as usize] == u32::MAX {
                     return Err((node, host));
                 }
-                let nearer = |&&id: &&LinkId| {
-                    let to = links[id as usize].to;
+                let nearer = |&&id: &&u32| {
+                    let to = links[id as usize].to.0;
                     // No way leads through a host.
                     far[to as usize] + 1 == far[node as usize] && (to >= hosts || to == host)
                 };
@@ -102,17 +103,17 @@ impl Table {
     }
 
     /// The links that lead from a node towards a host, all of them as short.
-    pub fn next_hops(&self, node: NodeId, host: NodeId) -> &[LinkId] {
+    pub fn next_hops(&self, node: u32, host: u32) -> &[u32] {
         let place = (node * self.hosts + host) as usize;
         &self.hops[self.starts[place] as usize..self.starts[place + 1] as usize]
     }
 }
 
 /// How many links lie between each node and a host.
-fn distances(host: NodeId, nodes: u32, links: &[Link]) -> Vec<u32> {
-    let mut into: Vec<Vec<NodeId>> = vec![Vec::new(); nodes as usize];
+fn distances(host: u32, nodes: u32, links: &[Link]) -> Vec<u32> {
+    let mut into: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
     for link in links {
-        into[link.to as usize].push(link.from);
+        into[link.to.index()].push(link.from.0);
     }
     let mut far = vec![u32::MAX; nodes as usize];
     far[host as usize] = 0;
@@ -131,6 +132,7 @@ fn distances(host: NodeId, nodes: u32, links: &[Link]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HostId;
     use proptest::prelude::*;
 
     fn edge(a: &str, b: &str) -> Edge {
@@ -145,10 +147,9 @@ mod tests {
     fn two_switches_in_a_row_lead_to_every_host() {
         let line = [edge("h0", "left"), edge("left", "right"), edge("h1", "right"), edge("h2", "right")];
         let fabric = edges(&hosts(3), &line).expect("one network");
-        let names = |links: &[LinkId]| links.iter().map(|&l| fabric.link_name(l)).collect::<Vec<_>>();
-        assert_eq!(names(&[fabric.uplink(2)]), ["h2>right"]);
-        assert_eq!(names(&[fabric.next_hop(4, 0, 7)]), ["right>left"]);
-        assert_eq!(names(&[fabric.next_hop(3, 0, 7)]), ["left>h0"]);
+        let names: Vec<String> =
+            fabric.way(HostId(2), HostId(0), 7).iter().map(|&link| fabric.link_name(link)).collect();
+        assert_eq!(names, ["h2>right", "right>left", "left>h0"]);
     }
 
     #[test]
@@ -184,12 +185,12 @@ mod tests {
         fn every_host_reaches_every_other_without_a_loop((count, list) in graphs(), hash: u64) {
             let fabric = edges(&hosts(count), &list).expect("a connected graph");
             for (from, to) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                let mut at = fabric.links()[fabric.uplink(from) as usize].to;
-                let mut seen = vec![from];
-                while at != to {
-                    prop_assert!(!fabric.is_host(at) && !seen.contains(&at), "{from} to {to}: {seen:?} and {at}");
+                let mut at = fabric.link(fabric.uplink(HostId(from))).to;
+                let mut seen = vec![NodeId(from)];
+                while at != NodeId(to) {
+                    prop_assert!(!fabric.is_host(at) && !seen.contains(&at), "{from} to {to}: {seen:?} and {at:?}");
                     seen.push(at);
-                    at = fabric.links()[fabric.next_hop(at, to, hash) as usize].to;
+                    at = fabric.link(fabric.next_hop(at, HostId(to), hash)).to;
                 }
             }
         }

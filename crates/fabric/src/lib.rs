@@ -17,11 +17,44 @@ pub use edges::{Edge, edges};
 pub use star::{Star, star};
 pub use tree::{Placement, Tree, tree};
 
-/// A node's number.
-pub type NodeId = u32;
+/// A node's number: a host's or a switch's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// A host's number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostId(pub u32);
 
 /// A one-way link's number.
-pub type LinkId = u32;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+impl NodeId {
+    /// Its place in a list of nodes.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl HostId {
+    /// The one that others send to, where many send to one.
+    pub const CLIENT: HostId = HostId(0);
+
+    /// The host as a node: hosts are the first ones.
+    #[inline]
+    pub fn node(self) -> NodeId {
+        NodeId(self.0)
+    }
+}
+
+impl LinkId {
+    /// Its place in a list of links.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// One direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,67 +118,82 @@ impl Fabric {
         &self.links
     }
 
+    /// A link.
+    #[inline]
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.index()]
+    }
+
+    /// Every link's number.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.links.len() as u32).map(LinkId)
+    }
+
     /// Whether the node is a host.
     #[inline]
     pub fn is_host(&self, node: NodeId) -> bool {
-        node < self.hosts
+        node.0 < self.hosts
     }
 
     /// The link by which a host sends.
     #[inline]
-    pub fn uplink(&self, host: NodeId) -> LinkId {
-        debug_assert!(self.is_host(host));
-        match self.routes.whole() {
+    pub fn uplink(&self, HostId(host): HostId) -> LinkId {
+        debug_assert!(host < self.hosts);
+        LinkId(match self.routes.whole() {
             Routes::Star => self.hosts + host,
             Routes::Tree(tree) => tree.uplink(host),
             // A host has one link, whoever the packet is for.
             Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
             Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
-        }
+        })
     }
 
     /// The link by which a host receives: hosts come first, each has one link, and links are numbered by receiver.
     #[inline]
-    pub fn downlink(&self, host: NodeId) -> LinkId {
-        debug_assert!(self.is_host(host));
-        host
+    pub fn downlink(&self, HostId(host): HostId) -> LinkId {
+        debug_assert!(host < self.hosts);
+        LinkId(host)
     }
 
     /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks.
     #[inline]
-    pub fn next_hop(&self, switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
-        debug_assert!(self.is_host(host));
-        match &self.routes {
-            Routes::Star => host,
-            Routes::Tree(tree) => tree.next_hop(switch, host, flow_hash),
-            Routes::Table(table) => match table.next_hops(switch, host) {
+    pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
+        debug_assert!(self.is_host(host.node()));
+        LinkId(match &self.routes {
+            Routes::Star => host.0,
+            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash),
+            Routes::Table(table) => match table.next_hops(switch.0, host.0) {
                 [only] => *only,
-                several => several[(mix(flow_hash ^ u64::from(switch)) % several.len() as u64) as usize],
+                several => several[(mix(flow_hash ^ u64::from(switch.0)) % several.len() as u64) as usize],
             },
-            Routes::Degraded(degraded) => degraded.next_hop(&self.links, switch, host, flow_hash),
+            Routes::Degraded(degraded) => return degraded.next_hop(&self.links, switch, host, flow_hash),
+        })
+    }
+
+    /// The links that a flow's packets take from one host to another.
+    pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> Vec<LinkId> {
+        let mut way = vec![self.uplink(from)];
+        while let Some(at) = way.last().map(|&link| self.link(link).to).filter(|&at| !self.is_host(at)) {
+            way.push(self.next_hop(at, to, flow_hash));
         }
+        way
     }
 
     /// The links from one host to another; of several ways of equal length, one.
-    pub fn path(&self, from: NodeId, to: NodeId) -> Vec<Link> {
-        let link = |id: LinkId| self.links[id as usize];
-        let mut path = vec![link(self.uplink(from))];
-        while let Some(last) = path.last().filter(|last| !self.is_host(last.to)) {
-            path.push(link(self.next_hop(last.to, to, 0)));
-        }
-        path
+    pub fn path(&self, from: HostId, to: HostId) -> Vec<Link> {
+        self.way(from, to, 0).into_iter().map(|link| *self.link(link)).collect()
     }
 
     /// The rate, in bits a second, at which hosts that send alike can reach one host together, where flows are spread
     /// evenly over ways of equal length: that of the link which is full first.
-    pub fn gather_rate(&self, senders: impl Iterator<Item = NodeId>, to: NodeId) -> f64 {
+    pub fn gather_rate(&self, senders: impl Iterator<Item = HostId>, to: HostId) -> f64 {
         let mut load = vec![0.0; self.links.len()];
         let mut flow: BTreeMap<NodeId, f64> = BTreeMap::new();
         let mut all = 0.0;
         for sender in senders {
             let uplink = self.uplink(sender);
-            load[uplink as usize] += 1.0;
-            *flow.entry(self.links[uplink as usize].to).or_default() += 1.0;
+            load[uplink.index()] += 1.0;
+            *flow.entry(self.link(uplink).to).or_default() += 1.0;
             all += 1.0;
         }
         // Hop by hop, so that what comes together at a switch goes on together.
@@ -154,11 +202,11 @@ impl Fabric {
                 if self.is_host(switch) {
                     continue;
                 }
-                let ways = self.ways(switch, to);
+                let ways = self.routes.ways(switch, to);
                 for way in &ways {
                     let part = share / ways.len() as f64;
-                    load[*way as usize] += part;
-                    *flow.entry(self.links[*way as usize].to).or_default() += part;
+                    load[way.index()] += part;
+                    *flow.entry(self.link(*way).to).or_default() += part;
                 }
             }
         }
@@ -166,19 +214,9 @@ impl Fabric {
         used.map(|(load, link)| link.rate.0 as f64 * all / load).fold(f64::INFINITY, f64::min)
     }
 
-    /// The links that a switch may take towards a host.
-    fn ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
-        match self.routes.whole() {
-            Routes::Star => vec![host],
-            Routes::Tree(tree) => tree.all_ways(switch, host),
-            Routes::Table(table) => table.next_hops(switch, host).to_vec(),
-            Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
-        }
-    }
-
     /// A node's name for people: `client`, `server3`, `switch`.
     pub fn name(&self, node: NodeId) -> String {
-        match (self.names.get(node as usize), node, self.routes.whole()) {
+        match (self.names.get(node.index()), node.0, self.routes.whole()) {
             (Some(name), ..) => name.clone(),
             (None, 0, _) => "client".into(),
             (None, n, _) if n < self.hosts => format!("server{n}"),
@@ -192,29 +230,31 @@ impl Fabric {
     /// # Errors
     /// A name that no node has, or that nothing joins the two.
     pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
-        let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last + 1);
-        let [one, other] = names.map(|name| (0..nodes).find(|&node| self.name(node) == name));
+        let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last.0 + 1);
+        let [one, other] = names.map(|name| (0..nodes).map(NodeId).find(|&node| self.name(node) == name));
         let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| format!("nothing is called `{name}` here"));
         let (one, other) = (known(one, names[0])?, known(other, names[1])?);
         let link = |from, to| {
             let place = self.links.iter().position(|link| (link.from, link.to) == (from, to));
-            place.map(|place| place as LinkId).ok_or_else(|| format!("no link joins `{}` and `{}`", names[0], names[1]))
+            place
+                .map(|place| LinkId(place as u32))
+                .ok_or_else(|| format!("no link joins `{}` and `{}`", names[0], names[1]))
         };
         Ok([link(one, other)?, link(other, one)?])
     }
 
     /// A link's name for people: `switch>client`.
     pub fn link_name(&self, link: LinkId) -> String {
-        let link = &self.links[link as usize];
+        let link = self.link(link);
         format!("{}>{}", self.name(link.from), self.name(link.to))
     }
 
     /// The tier of the port in front of a link: one of [`TIERS`].
     pub fn tier(&self, link: LinkId) -> &'static str {
-        let Link { from, to, .. } = self.links[link as usize];
+        let Link { from, to, .. } = *self.link(link);
         match self.routes.whole() {
             _ if self.is_host(from) => "host up",
-            Routes::Tree(tree) => tree.tier(from, to),
+            Routes::Tree(tree) => tree.tier(from.0, to.0),
             _ if self.is_host(to) => "switch down",
             _ => "switch to switch",
         }
@@ -238,8 +278,8 @@ mod tests {
     fn a_client_is_reached_at_the_rate_of_its_own_link_or_of_all_senders_together() {
         let star =
             star(&Star { servers: 8, rate: Rate(GBIT), client_rate: Rate(4 * GBIT), delay: Time::from_micros(5) });
-        assert_eq!(star.gather_rate(1..=2, 0), 2.0 * GBIT as f64);
-        assert_eq!(star.gather_rate(1..=8, 0), 4.0 * GBIT as f64);
+        assert_eq!(star.gather_rate((1..=2).map(HostId), HostId(0)), 2.0 * GBIT as f64);
+        assert_eq!(star.gather_rate((1..=8).map(HostId), HostId(0)), 4.0 * GBIT as f64);
     }
 
     #[test]
@@ -262,9 +302,9 @@ mod tests {
         };
         let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
         // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link is as fast.
-        assert_eq!(fabric.gather_rate(4..8, 0), GBIT as f64);
-        assert_eq!(fabric.path(4, 0).len(), 4);
+        assert_eq!(fabric.gather_rate((4..8).map(HostId), HostId(0)), GBIT as f64);
+        assert_eq!(fabric.path(HostId(4), HostId(0)).len(), 4);
         // Towards server7, three of the near rack's hosts share the uplinks as well.
-        assert_eq!(fabric.gather_rate(0..4, 7), GBIT as f64);
+        assert_eq!(fabric.gather_rate((0..4).map(HostId), HostId(7)), GBIT as f64);
     }
 }

@@ -20,16 +20,17 @@ pub struct Star {
 /// Builds a star: link `h` goes from the switch to host `h`, link `hosts + h` back.
 pub fn star(star: &Star) -> Fabric {
     let hosts = star.servers + 1;
-    let switch: NodeId = hosts;
-    let rate = |host: NodeId| if host == 0 { star.client_rate } else { star.rate };
-    let down = (0..hosts).map(|host| Link { from: switch, to: host, rate: rate(host), delay: star.delay });
-    let up = (0..hosts).map(|host| Link { from: host, to: switch, rate: rate(host), delay: star.delay });
+    let switch = NodeId(hosts);
+    let rate = |host: u32| if host == 0 { star.client_rate } else { star.rate };
+    let down = (0..hosts).map(|host| Link { from: switch, to: NodeId(host), rate: rate(host), delay: star.delay });
+    let up = (0..hosts).map(|host| Link { from: NodeId(host), to: switch, rate: rate(host), delay: star.delay });
     Fabric { hosts, links: down.chain(up).collect(), routes: Routes::Star, names: Vec::new() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::HostId;
     use proptest::prelude::*;
 
     const GBIT: Rate = Rate(1_000_000_000);
@@ -38,12 +39,10 @@ mod tests {
         #[test]
         fn every_host_reaches_every_other_over_the_switch(servers in 1u32..200, a: u32, b: u32) {
             let fabric = star(&Star { servers, rate: GBIT, client_rate: GBIT, delay: Time::from_micros(25) });
-            let (from, to) = (a % fabric.hosts(), b % fabric.hosts());
-            let up = fabric.links()[fabric.uplink(from) as usize];
-            prop_assert_eq!(up.from, from);
-            prop_assert!(!fabric.is_host(up.to));
-            let down = fabric.links()[fabric.next_hop(up.to, to, 0) as usize];
-            prop_assert_eq!((down.from, down.to), (up.to, to));
+            let (from, to) = (HostId(a % fabric.hosts()), HostId(b % fabric.hosts()));
+            let [up, down] = fabric.path(from, to)[..] else { panic!("two links") };
+            prop_assert_eq!((up.from, down.to), (from.node(), to.node()));
+            prop_assert!(up.to == down.from && !fabric.is_host(up.to));
         }
 
         #[test]
@@ -57,7 +56,7 @@ mod tests {
     fn only_the_clients_link_has_the_clients_rate() {
         let fabric = star(&Star { servers: 2, rate: GBIT, client_rate: Rate(5), delay: Time::ZERO });
         let slow: Vec<String> =
-            (0..6).filter(|&l| fabric.links()[l as usize].rate == Rate(5)).map(|l| fabric.link_name(l)).collect();
+            fabric.link_ids().filter(|&l| fabric.link(l).rate == Rate(5)).map(|l| fabric.link_name(l)).collect();
         assert_eq!(slow, ["switch>client", "client>switch"]);
     }
 }

@@ -6,7 +6,7 @@
 
 use fanin_units::{Rate, Time};
 
-use crate::{Fabric, Link, LinkId, NodeId, Routes, mix};
+use crate::{Fabric, Link, NodeId, Routes, mix};
 
 /// What a tree is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Tree {
 
     /// A host's rack.
     #[inline]
-    fn rack(&self, host: NodeId) -> u32 {
+    fn rack(&self, host: u32) -> u32 {
         match self.placement {
             Placement::ByRack => host / self.hosts,
             Placement::Spread => host % self.all_racks(),
@@ -103,7 +103,7 @@ impl Tree {
     }
 
     /// A host's rack and its place there.
-    fn place(&self, host: NodeId) -> (u32, u32) {
+    fn place(&self, host: u32) -> (u32, u32) {
         match self.placement {
             Placement::ByRack => (host / self.hosts, host % self.hosts),
             Placement::Spread => (host % self.all_racks(), host / self.all_racks()),
@@ -112,22 +112,22 @@ impl Tree {
 
     /// The links into racks' switches, into spines and into cores begin there.
     #[inline]
-    fn rack_links(&self, rack: u32) -> LinkId {
+    fn rack_links(&self, rack: u32) -> u32 {
         self.all_hosts() + rack * (self.hosts + self.spines)
     }
 
     #[inline]
-    fn spine_links(&self, spine: u32) -> LinkId {
+    fn spine_links(&self, spine: u32) -> u32 {
         self.rack_links(self.all_racks()) + spine * (self.racks + self.cores)
     }
 
     #[inline]
-    fn core_links(&self, core: u32) -> LinkId {
+    fn core_links(&self, core: u32) -> u32 {
         self.spine_links(self.all_spines()) + core * self.pods
     }
 
     #[inline]
-    fn tier(&self, switch: NodeId) -> Tier {
+    fn tier(&self, switch: u32) -> Tier {
         let rack = switch - self.all_hosts();
         match rack.checked_sub(self.all_racks()) {
             None => Tier::Rack(rack),
@@ -157,7 +157,7 @@ impl Tree {
         racks.chain(spines).chain(cores).collect()
     }
 
-    fn name(&self, switch: NodeId) -> String {
+    fn name(&self, switch: u32) -> String {
         match (self.tier(switch), self.cores) {
             (Tier::Rack(n), 0) => format!("leaf{}", n + 1),
             (Tier::Rack(n), _) => format!("tor{}", n + 1),
@@ -173,7 +173,7 @@ impl Tree {
         let spine = |n: u32| rack(self.all_racks()) + n;
         let core = |n: u32| spine(self.all_spines()) + n;
         let host_rate = |host: u32| if host == 0 { self.client_rate } else { self.rate };
-        let link = |from: NodeId, to: NodeId, rate: Rate| Link { from, to, rate, delay: self.delay };
+        let link = |from, to, rate: Rate| Link { from: NodeId(from), to: NodeId(to), rate, delay: self.delay };
         let mut links = Vec::with_capacity(self.core_links(self.spines * self.cores) as usize);
         links.extend((0..self.all_hosts()).map(|host| link(rack(self.place(host).0), host, host_rate(host))));
         for at in 0..self.all_racks() {
@@ -221,25 +221,25 @@ enum Down {
     /// Of a rack's switch: a host's link has the host's number.
     Host,
     /// Of a spine: by the rack.
-    Rack { first: LinkId, stride: u32 },
+    Rack { first: u32, stride: u32 },
     /// Of a core: by the pod.
-    Pod { first: LinkId, stride: u32 },
+    Pod { first: u32, stride: u32 },
 }
 
 impl Plan {
     /// The link by which a host sends.
-    pub fn uplink(&self, host: NodeId) -> LinkId {
+    pub fn uplink(&self, host: u32) -> u32 {
         let (rack, place) = self.tree.place(host);
         self.tree.rack_links(rack) + place
     }
 
     /// A switch's name for people.
-    pub fn name(&self, switch: NodeId) -> String {
+    pub fn name(&self, switch: u32) -> String {
         self.tree.name(switch)
     }
 
     /// The tier of a switch's port to another node; nodes are numbered from below.
-    pub fn tier(&self, switch: NodeId, to: NodeId) -> &'static str {
+    pub fn tier(&self, switch: u32, to: u32) -> &'static str {
         match (self.tree.tier(switch), to > switch, self.tree.cores) {
             (Tier::Rack(_), true, 0) => "leaf up",
             (Tier::Rack(_), true, _) => "tor up",
@@ -256,19 +256,19 @@ impl Plan {
     ///
     /// A function of its own, so that stars pay nothing for it.
     #[inline(never)]
-    pub fn next_hop(&self, switch: NodeId, host: NodeId, flow_hash: u64) -> LinkId {
+    pub fn next_hop(&self, switch: u32, host: u32, flow_hash: u64) -> u32 {
         self.ways(switch, host).pick(switch, flow_hash)
     }
 
     /// All links by which a switch can send towards a host.
-    pub fn all_ways(&self, switch: NodeId, host: NodeId) -> Vec<LinkId> {
+    pub fn all_ways(&self, switch: u32, host: u32) -> Vec<u32> {
         let ways = self.ways(switch, host);
         (0..ways.count).map(|n| ways.first + ways.stride * n).collect()
     }
 
     /// The links of a switch that lead towards a host by ways of equal length.
     #[inline]
-    fn ways(&self, switch: NodeId, host: NodeId) -> Ways {
+    fn ways(&self, switch: u32, host: u32) -> Ways {
         let at = &self.switches[(switch - self.tree.all_hosts()) as usize];
         let rack = self.tree.rack(host);
         if rack.wrapping_sub(at.first_rack) >= at.racks {
@@ -285,19 +285,19 @@ impl Plan {
 /// Links of equal use: evenly spaced numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ways {
-    first: LinkId,
+    first: u32,
     count: u32,
     stride: u32,
 }
 
 impl Ways {
-    fn one(link: LinkId) -> Ways {
+    fn one(link: u32) -> Ways {
         Ways { first: link, count: 1, stride: 0 }
     }
 
     /// The one that a hash picks at a switch.
     #[inline]
-    fn pick(self, switch: NodeId, hash: u64) -> LinkId {
+    fn pick(self, switch: u32, hash: u64) -> u32 {
         if self.count == 1 {
             return self.first;
         }
@@ -309,7 +309,7 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Edge, Star, TIERS, edges, star};
+    use crate::{Edge, HostId, LinkId, Star, TIERS, edges, star};
     use proptest::prelude::*;
 
     const GBIT: Rate = Rate(1_000_000_000);
@@ -326,14 +326,12 @@ mod tests {
             .prop_map(|((a, b, c, d, e), placement)| shape([a, b, c, d, e], placement))
     }
 
-    fn way(fabric: &Fabric, from: NodeId, to: NodeId, hash: u64) -> Vec<NodeId> {
-        let mut nodes = vec![from, fabric.links()[fabric.uplink(from) as usize].to];
-        while let Some(&at) = nodes.last().filter(|&&at| !fabric.is_host(at) && nodes.len() < 9) {
-            let link = fabric.links()[fabric.next_hop(at, to, hash) as usize];
-            assert_eq!(link.from, at, "a switch sends over its own links");
-            nodes.push(link.to);
-        }
-        nodes
+    /// The nodes on a flow's way, sender and receiver too.
+    fn nodes(fabric: &Fabric, from: u32, to: u32, hash: u64) -> Vec<u32> {
+        let way = fabric.way(HostId(from), HostId(to), hash);
+        let links: Vec<&Link> = way.iter().map(|&link| fabric.link(link)).collect();
+        assert!(links.windows(2).all(|pair| pair[0].to == pair[1].from), "a switch sends over its own links");
+        [from].into_iter().chain(links.iter().map(|link| link.to.0)).collect()
     }
 
     proptest! {
@@ -348,7 +346,7 @@ mod tests {
                     [one, other] if one == other => 4,
                     _ => 6,
                 };
-                let nodes = way(&fabric, from, to, hash);
+                let nodes = nodes(&fabric, from, to, hash);
                 prop_assert_eq!((nodes.last(), nodes.len()), (Some(&to), links + 1), "{:?}", nodes);
             }
         }
@@ -357,9 +355,9 @@ mod tests {
         fn links_are_numbered_by_receiver_then_sender(shape in trees()) {
             let fabric = tree(&shape).expect("it fits");
             prop_assert!(fabric.links().is_sorted_by(|a, b| (a.to, a.from) < (b.to, b.from)));
-            for host in 0..fabric.hosts() {
-                prop_assert_eq!(fabric.links()[fabric.uplink(host) as usize].from, host);
-                prop_assert_eq!(fabric.links()[fabric.downlink(host) as usize].to, host);
+            for host in (0..fabric.hosts()).map(HostId) {
+                prop_assert_eq!(fabric.link(fabric.uplink(host)).from, host.node());
+                prop_assert_eq!(fabric.link(fabric.downlink(host)).to, host.node());
             }
         }
     }
@@ -370,7 +368,7 @@ mod tests {
         let mut through = std::collections::BTreeMap::new();
         let flows = 16_000;
         for flow in 0..flows {
-            let nodes = way(&fabric, 0, 63, 7 ^ flow);
+            let nodes = nodes(&fabric, 0, 63, 7 ^ flow);
             *through.entry(nodes[3]).or_insert(0u64) += 1;
         }
         let expected = flows as f64 / 16.0;
@@ -383,11 +381,8 @@ mod tests {
 
     #[test]
     fn a_packets_way_leads_through_the_tiers_in_their_order() {
-        let tiers = |fabric: &Fabric, from: NodeId, to: NodeId| {
-            let mut way = vec![fabric.uplink(from)];
-            while let Some(at) = way.last().map(|&link| fabric.links()[link as usize].to).filter(|&at| at != to) {
-                way.push(fabric.next_hop(at, to, 7));
-            }
+        let tiers = |fabric: &Fabric, from: u32, to: u32| {
+            let way = fabric.way(HostId(from), HostId(to), 7);
             let tiers: Vec<&str> = way.into_iter().map(|link| fabric.tier(link)).collect();
             assert!(tiers.is_sorted_by_key(|tier| TIERS.iter().position(|known| known == tier).expect("a tier")));
             tiers
@@ -409,7 +404,7 @@ mod tests {
     fn switches_have_names_by_their_tier() {
         let name = |shape: [u32; 5], link: usize| {
             let fabric = tree(&self::shape(shape, Placement::Spread)).expect("it fits");
-            fabric.link_name((fabric.links().len() - link) as LinkId)
+            fabric.link_name(LinkId((fabric.links().len() - link) as u32))
         };
         assert_eq!([1, 5].map(|link| name([1, 2, 3, 2, 0], link)), ["leaf2>spine2", "spine2>leaf2"]);
         assert_eq!([1, 9].map(|link| name([2, 2, 2, 2, 2], link)), ["agg4>core4", "core4>agg4"]);

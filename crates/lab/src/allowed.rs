@@ -1,7 +1,7 @@
 //! What a closed form allows a workload on its network: `model` with a scenario's settings.
 
 use fanin_model::Answers;
-use fanin_spec::{Contender, Kind, PURE_ACK, Settings};
+use fanin_spec::{Contender, HostId, Kind, PURE_ACK, Settings};
 
 /// However much others send, TCP leaves a workload at least so much of a link.
 const LEAST_SHARE: f64 = 0.05;
@@ -13,7 +13,8 @@ pub fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
     let segment = s.tcp.mss.0 as f64;
     let options = if s.tcp.timestamps { 12 } else { 0 };
     let header = f64::from(s.link.framing.on_wire(s.full_packet().0 as u32 + options)) - segment;
-    let rate = fabric.gather_rate(1..=fan_in, 0) * share_of_link(s, fan_in, (segment + header) / segment);
+    let rate = fabric.gather_rate((1..=fan_in).map(HostId), HostId::CLIENT)
+        * share_of_link(s, fan_in, (segment + header) / segment);
     if s.workload.kind == Kind::Long {
         return Some(rate / 1e6 * segment / (segment + header));
     }
@@ -21,7 +22,7 @@ pub fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
     // A handshake takes one, a request and its answer's first byte another; who sends unasked needs half of that.
     let (setup_rtts, new) = match s.workload.kind {
         Kind::OneShot => (1.5, true),
-        Kind::WebSearch => (2.0, true),
+        Kind::Barrier | Kind::WebSearch if !s.connections_stand() => (2.0, true),
         _ => (if asked { 1.0 } else { 0.5 }, false),
     };
     let window = if contender.scheme.gss { s.gss.initial_window } else { s.tcp.initial_window };
@@ -34,7 +35,7 @@ pub fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
         header,
         rate,
         // What no run can beat: that of the nearest server, and of the smallest packet.
-        rtt_s: (1..=fan_in).map(|host| s.round_trip(&fabric, host, PURE_ACK)).min()?.as_secs_f64(),
+        rtt_s: (1..=fan_in).map(|host| s.round_trip(&fabric, HostId(host), PURE_ACK)).min()?.as_secs_f64(),
         setup_rtts,
         work_s: if asked { s.host.service_time.as_secs_f64() } else { 0.0 },
         spread_s: s.workload.start_jitter.as_secs_f64() + if asked { s.host.service_jitter.as_secs_f64() } else { 0.0 },

@@ -27,12 +27,12 @@ impl Ports {
         if link.is_ready() {
             return;
         }
-        let fanin_fabric::Link { from, rate, .. } = fabric.links()[id as usize];
+        let fanin_fabric::Link { from, rate, .. } = *fabric.link(id);
         let law =
             if fabric.is_host(from) { host_port_law(&self.spec, rate) } else { switch_port_law(&self.spec, rate) };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         // What will have left by then is not known before.
         let departures = if changes { Departures::Lazy } else { self.departures };
-        link.set_up(law, departures, changes, Stream::new(self.spec.seed, Purpose::Port, id));
+        link.set_up(law, departures, changes, Stream::new(self.spec.seed, Purpose::Port, id.0));
     }
 }

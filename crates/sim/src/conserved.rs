@@ -3,17 +3,18 @@
 use fanin_spec::Totals;
 use fanin_tcp::Written;
 
+use crate::ids::EndpointId;
 use crate::world::World;
 
 /// What does not add up, if anything.
 pub(crate) fn check<P>(world: &World<P>, totals: &Totals) -> Result<(), String> {
     packets(totals)?;
     for (socket, number) in world.sockets.iter().zip(0..) {
-        let peer = &world.sockets[socket.peer as usize].endpoint;
+        let peer = &world.sockets[EndpointId::new(number).peer().index()].endpoint;
         bytes(number, socket.written, socket.endpoint.written(), peer.delivered())?;
     }
-    let open = world.sockets.iter().filter(|socket| socket.endpoint.is_awaited()).count() as u64;
-    messages(world.messages_asked, world.messages_told, open)
+    let under_way = world.sockets.iter().map(|socket| socket.awaited() as u64).sum();
+    messages(world.messages_sent, world.messages_told, under_way)
 }
 
 /// Every packet that was sent was delivered, dropped, or is under way.
@@ -37,9 +38,9 @@ fn bytes(endpoint: u32, written: u64, own: Written, delivered: u64) -> Result<()
     })
 }
 
-/// Every message that an application waited for is there, and it was told, or it waits still.
-fn messages(asked: u64, told: u64, open: u64) -> Result<(), String> {
-    held(asked == told + open, "messages", || format!("{asked} asked for, {told} told of, {open} open"))
+/// Every message that an application sent is there, and it was told, or it is under way.
+fn messages(sent: u64, told: u64, under_way: u64) -> Result<(), String> {
+    held(sent == told + under_way, "messages", || format!("{sent} sent, {told} told of, {under_way} under way"))
 }
 
 fn held(is_so: bool, of: &str, what: impl FnOnce() -> String) -> Result<(), String> {
@@ -75,7 +76,7 @@ mod tests {
     #[test]
     fn an_answer_that_came_and_that_nobody_was_told_of_is_missed() {
         assert_eq!(messages(7, 5, 2), Ok(()));
-        let said = "messages are not conserved: 7 asked for, 5 told of, 1 open";
+        let said = "messages are not conserved: 7 sent, 5 told of, 1 under way";
         assert_eq!(messages(7, 5, 1), Err(said.into()));
     }
 }

@@ -5,9 +5,11 @@ use fanin_spec::{RunSpec, RunTables, Totals};
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
-use crate::app::{self, App};
+use crate::acting::Acting;
+use crate::app::{self, App, Driver, Record};
 use crate::conserved;
-use crate::event::{Event, Key};
+use crate::event::{Event, Key, Timer};
+use crate::ids::{EndpointId, Owner};
 use crate::link::Departures;
 use crate::packet::Caught;
 use crate::probe::Probe;
@@ -33,7 +35,10 @@ pub(crate) trait Steps {
 /// A world and what is done in it.
 struct Running<P> {
     world: World<P>,
-    app: Box<dyn App<P>>,
+    workload: Box<dyn App>,
+    /// They begin as the workload begins.
+    guests: Vec<Box<dyn App>>,
+    begun: bool,
     /// What is being served up to.
     last: Key,
 }
@@ -43,10 +48,11 @@ const AT_ONCE: u64 = 1 << 14;
 
 /// Begins a run.
 pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
-    let (mut world, mut app) = (World::new(spec, departures, probe), app::new(spec));
-    world.net.await_changes();
-    app.start(&mut world);
-    Box::new(Running { world, app, last: Key::NEVER })
+    let (world, last) = (World::new(spec, departures, probe), Key::NEVER);
+    let mut running = Running { world, workload: app::workload(spec), guests: app::guests(spec), begun: false, last };
+    running.world.net.await_changes();
+    running.tell(Owner::WORKLOAD, |workload, driver| workload.start(driver));
+    Box::new(running)
 }
 
 impl<P: Probe> Running<P> {
@@ -59,19 +65,51 @@ impl<P: Probe> Running<P> {
         }
     }
 
+    /// Tells an application something, and guests that the workload begins where it does.
+    fn tell(&mut self, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
+        let Running { world, workload, guests, begun, .. } = self;
+        match owner {
+            Owner::WORKLOAD => what(workload.as_mut(), &mut Acting { world, owner }),
+            // Nobody waits for what has no end.
+            Owner::BACKGROUND => {}
+            _ => what(guests[owner.place()].as_mut(), &mut Acting { world, owner }),
+        }
+        if !*begun && world.begun.is_some() {
+            *begun = true;
+            for (guest, number) in guests.iter_mut().zip(0..) {
+                guest.start(&mut Acting { world, owner: Owner::guest(number) });
+            }
+        }
+    }
+
     #[cold]
-    fn report(&mut self, endpoint: u32, progress: Progress) {
-        let Running { world, app, .. } = self;
+    fn report(&mut self, at: EndpointId, progress: Progress) {
+        let owner = self.world.sockets[at.index()].owner;
         if progress.established {
-            app.established(world, endpoint);
+            self.tell(owner, |app, driver| app.established(driver, at));
         }
         if progress.awake {
-            world.messages_told += 1;
-            app.awake(world, endpoint);
+            while let Some(message) = self.world.next_message(at) {
+                self.tell(owner, |app, driver| app.received(driver, at, message));
+            }
         }
         if progress.closed {
-            app.closed(world, endpoint);
+            self.tell(owner, |app, driver| app.closed(driver, at));
         }
+    }
+
+    #[cold]
+    fn due(&mut self, Timer { owner, what }: Timer) {
+        self.tell(owner, |app, driver| app.due(driver, what));
+    }
+
+    /// What applications have measured.
+    fn record(&self) -> Record {
+        let mut record = Record::default();
+        for app in [&self.workload].into_iter().chain(&self.guests) {
+            app.record(&self.world, &mut record);
+        }
+        record
     }
 
     /// Nothing is left to serve by then: `next` comes later, or never.
@@ -104,7 +142,7 @@ impl<P: Probe> Steps for Running<P> {
                 Event::Departure(link) => self.world.net.depart(key.time(), link),
                 Event::Change(number) => self.world.net.change(key.time(), number),
                 Event::Endpoint(endpoint) => self.world.look_at_timer(endpoint),
-                Event::App(token) => self.app.due(&mut self.world, token),
+                Event::App(timer) => self.due(timer),
             }
             if self.world.events.is_multiple_of(AT_ONCE) {
                 return false;
@@ -122,7 +160,7 @@ impl<P: Probe> Steps for Running<P> {
     }
 
     fn totals(&self) -> Totals {
-        tables::totals(&self.world, &self.app.record(&self.world))
+        tables::totals(&self.world, &self.record())
     }
 
     fn caught(&mut self) -> Vec<Caught> {
@@ -134,7 +172,7 @@ impl<P: Probe> Steps for Running<P> {
         let net = &mut self.world.net;
         net.probe.run_ends(self.world.now);
         let (samples, events) = net.probe.rows(&net.fabric, &net.host_of);
-        let tables = tables::tables(&self.world, self.app.record(&self.world));
+        let tables = tables::tables(&self.world, self.record());
         conserved::check(&self.world, &tables.totals)?;
         Ok(RunTables { samples, events, ..tables })
     }

@@ -2,6 +2,9 @@
 
 use fanin_fabric::LinkId;
 
+use crate::ids::{EndpointId, Owner};
+use crate::message::Meaning;
+
 /// Something that happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -12,9 +15,16 @@ pub(crate) enum Event {
     /// The head of a link arrives.
     Arrival(LinkId),
     /// An endpoint's timer may be due.
-    Endpoint(u32),
+    Endpoint(EndpointId),
     /// An application's timer is due.
-    App(u32),
+    App(Timer),
+}
+
+/// An application's timer: whose, and what it means to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timer {
+    pub owner: Owner,
+    pub what: Meaning,
 }
 
 /// A moment and what it is for, packed so that one comparison orders both: time above, rank below.
@@ -69,25 +79,25 @@ impl Key {
 
     /// Departures come before everything else that packets and endpoints do.
     pub fn departure(at: u64, link: LinkId) -> Key {
-        Key::new(at, DEPARTURE | u64::from(link))
+        Key::new(at, DEPARTURE | u64::from(link.0))
     }
 
     /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
     /// first, then by the link's number. (`docs/design.md` says why.)
     #[inline]
     pub fn arrival(due: Due, link: LinkId) -> Key {
-        Key::new(due.at, ARRIVAL | u64::from(due.busy) << 32 | u64::from(link))
+        Key::new(due.at, ARRIVAL | u64::from(due.busy) << 32 | u64::from(link.0))
     }
 
     /// Endpoints' timers come after packets, by the endpoint's number.
     #[inline]
-    pub fn endpoint(at: u64, endpoint: u32) -> Key {
-        Key::new(at, ENDPOINT | u64::from(endpoint))
+    pub fn endpoint(at: u64, endpoint: EndpointId) -> Key {
+        Key::new(at, ENDPOINT | u64::from(endpoint.number()))
     }
 
-    /// The application's timers come last, by their token.
-    pub fn app(at: u64, token: u32) -> Key {
-        Key::new(at, APP | u64::from(token))
+    /// Applications' timers come last: the workload's first, and each one's in the order of their meanings.
+    pub fn app(at: u64, Timer { owner, what }: Timer) -> Key {
+        Key::new(at, APP | u64::from(owner.0) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
     }
 
     #[inline]
@@ -100,11 +110,14 @@ impl Key {
     pub fn event(self) -> Event {
         let (rank, number) = (self.0 as u64, self.0 as u32);
         match rank & CLASS {
-            ARRIVAL => Event::Arrival(number),
-            ENDPOINT => Event::Endpoint(number),
-            APP => Event::App(number),
+            ARRIVAL => Event::Arrival(LinkId(number)),
+            ENDPOINT => Event::Endpoint(EndpointId::new(number)),
+            APP => {
+                let what = Meaning { kind: (rank >> 32) as u8, number };
+                Event::App(Timer { owner: Owner((rank >> 40) as u8), what })
+            }
             _ if rank & DEPARTURE == 0 => Event::Change(number),
-            _ => Event::Departure(number),
+            _ => Event::Departure(LinkId(number)),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! The least time that a flow can take: what its slowdown is measured by.
 
-use fanin_fabric::{Fabric, Link, NodeId};
+use fanin_fabric::{Fabric, HostId, Link};
 use fanin_units::Time;
 
 /// The time from the first bit sent to the last byte received, alone in the network: packets of `mss` and one of what is
 /// left, which take `on_wire` bytes of a link, are stored and forwarded. There is no handshake and no window.
 pub(crate) fn time(
     fabric: &Fabric,
-    (from, to): (NodeId, NodeId),
+    (from, to): (HostId, HostId),
     payload: u64,
     mss: u32,
     on_wire: impl Fn(u32) -> u32,
@@ -39,6 +39,10 @@ mod tests {
 
     use super::*;
 
+    fn hosts(from: u32, to: u32) -> (HostId, HostId) {
+        (HostId(from), HostId(to))
+    }
+
     const US: u64 = 1_000_000;
 
     fn fabric(client_mbps: u64) -> Fabric {
@@ -53,28 +57,28 @@ mod tests {
     #[test]
     fn one_packet_is_sent_twice_and_crosses_two_links() {
         // 1000 B at 1 Gbit/s take 8 us.
-        assert_eq!(time(&fabric(1000), (1, 2), 950, 1000, with_50), Time((8 + 8 + 20) * US));
+        assert_eq!(time(&fabric(1000), hosts(1, 2), 950, 1000, with_50), Time((8 + 8 + 20) * US));
     }
 
     #[test]
     fn equal_packets_follow_one_another_at_the_slowest_link() {
         // Three packets of 1000 B: all at the slow link, 80 us each, one at the fast, 8 us.
-        for (from, to) in [(0, 1), (1, 0)] {
-            assert_eq!(time(&fabric(100), (from, to), 3 * 950, 950, with_50), Time((3 * 80 + 8 + 20) * US));
+        for way in [hosts(0, 1), hosts(1, 0)] {
+            assert_eq!(time(&fabric(100), way, 3 * 950, 950, with_50), Time((3 * 80 + 8 + 20) * US));
         }
     }
 
     #[test]
     fn a_time_that_no_clock_has_room_for_is_never_and_not_a_short_one() {
         let slow = Star { servers: 2, rate: Rate(1_000), client_rate: Rate(1_000), delay: Time::ZERO };
-        assert_eq!(time(&star(&slow), (1, 2), 1 << 40, 1460, |payload| payload + 42), Time::NEVER);
+        assert_eq!(time(&star(&slow), hosts(1, 2), 1 << 40, 1460, |payload| payload + 42), Time::NEVER);
     }
 
     #[test]
     fn a_short_last_packet_waits_for_the_full_one_before_it() {
         // 1000 B, then 500 B, at equal rates: the second stands behind the first at the second link.
-        assert_eq!(time(&fabric(1000), (1, 2), 950 + 450, 950, with_50), Time((8 + 8 + 4 + 20) * US));
+        assert_eq!(time(&fabric(1000), hosts(1, 2), 950 + 450, 950, with_50), Time((8 + 8 + 4 + 20) * US));
         // Over a fast second link it does not: 80 + 40 at the first, 4 at the second.
-        assert_eq!(time(&fabric(100), (0, 1), 950 + 450, 950, with_50), Time((80 + 40 + 4 + 20) * US));
+        assert_eq!(time(&fabric(100), hosts(0, 1), 950 + 450, 950, with_50), Time((80 + 40 + 4 + 20) * US));
     }
 }

@@ -4,6 +4,7 @@ use fanin_spec::{FlowKind, LatencyRow};
 use fanin_units::Time;
 
 use crate::histogram::Histogram;
+use crate::ids::{ConnectionId, EndpointId};
 
 /// The clock that packets carry: 32 bits of 2^14 ps, 16 ns; it wraps after 70 s.
 const TICK_BITS: u32 = 14;
@@ -17,15 +18,15 @@ pub(crate) fn stamp(now: u64) -> u32 {
 /// What is known of each class, data and pure ACKs apart.
 #[derive(Default)]
 pub(crate) struct Latencies {
-    /// By connection: half an endpoint's number.
+    /// By connection.
     class: Vec<FlowKind>,
     classes: Vec<(FlowKind, bool, Histogram)>,
 }
 
 impl Latencies {
-    /// A connection's flow is of this class.
-    pub fn classify(&mut self, endpoint: u32, kind: FlowKind) {
-        let connection = endpoint as usize / 2;
+    /// A connection's flows are of this class.
+    pub fn classify(&mut self, connection: ConnectionId, kind: FlowKind) {
+        let connection = connection.number() as usize;
         if self.class.len() <= connection {
             self.class.resize(connection + 1, FlowKind::Answer);
         }
@@ -38,8 +39,8 @@ impl Latencies {
     }
 
     /// A packet to this endpoint is there.
-    pub fn record(&mut self, now: u64, sent: u32, endpoint: u32, data: bool) {
-        let kind = self.class.get(endpoint as usize / 2).copied().unwrap_or_default();
+    pub fn record(&mut self, now: u64, sent: u32, to: EndpointId, data: bool) {
+        let kind = self.class.get(to.connection().number() as usize).copied().unwrap_or_default();
         let place = self.classes.iter().position(|(k, d, _)| (*k, *d) == (kind, data)).unwrap_or_else(|| {
             self.classes.push((kind, data, Histogram::default()));
             self.classes.len() - 1
@@ -87,7 +88,7 @@ mod tests {
     fn a_stamp_that_wraps_still_tells_the_time_between() {
         let mut latencies = Latencies::default();
         let sent = (1u64 << (32 + TICK_BITS)) - (5 << TICK_BITS);
-        latencies.record(sent + (9 << TICK_BITS), stamp(sent), 0, true);
+        latencies.record(sent + (9 << TICK_BITS), stamp(sent), EndpointId::new(0), true);
         assert_eq!(latencies.rows()[0].max_ps, 9 << TICK_BITS);
     }
 }

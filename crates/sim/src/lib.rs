@@ -5,6 +5,7 @@
 //! which they were made: a faster engine must not change a result. A link keeps its packets in a FIFO of its own, and
 //! only its head is in the event queue.
 
+mod acting;
 mod app;
 mod build;
 mod calendar;
@@ -14,8 +15,10 @@ mod event;
 mod heap;
 mod histogram;
 mod ideal;
+mod ids;
 mod latency;
 mod link;
+mod message;
 mod need;
 mod net;
 mod occupancy;
@@ -33,8 +36,10 @@ mod world;
 
 use std::sync::atomic::AtomicBool;
 
+use fanin_fabric::HostId;
 use fanin_spec::{RunSpec, RunTables, Watch};
 
+pub use ids::{ConnectionId, EndpointId};
 pub use link::Departures;
 pub use need::need;
 pub use packet::{Caught, Packet};
@@ -86,6 +91,6 @@ pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option
 /// The names of the hosts and of the ports of a spec's network: where it can be tapped.
 pub fn tap_points(spec: &RunSpec) -> (Vec<String>, Vec<String>) {
     let fabric = build::fabric(spec);
-    let hosts = (0..fabric.hosts()).map(|host| fabric.name(host)).collect();
-    (hosts, (0..fabric.links().len() as u32).map(|link| fabric.link_name(link)).collect())
+    let hosts = (0..fabric.hosts()).map(|host| fabric.name(HostId(host).node())).collect();
+    (hosts, fabric.link_ids().map(|link| fabric.link_name(link)).collect())
 }

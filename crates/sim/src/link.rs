@@ -1,5 +1,6 @@
 //! One direction of a link with the port in front of it.
 
+use fanin_fabric::NodeId;
 use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
 use fanin_tcp::Flags;
 use fanin_units::{Rate, Time};
@@ -72,7 +73,7 @@ pub(crate) struct Link {
     gap: u32,
     /// Packets of the FIFO that wait: they count as the queue.
     waiting: u32,
-    pub to: u32,
+    pub to: NodeId,
     departures: Departures,
     /// A departure is in the queue of events.
     departing: bool,
@@ -109,7 +110,7 @@ impl Port {
         let header = Header {
             bytes: packet.frame_bytes,
             ect: flags.any(Flags::ECT | Flags::CE),
-            flow: packet.to,
+            flow: packet.to.number(),
             opens: flags.any(Flags::SYN),
             closes: flags.any(Flags::FIN | Flags::RST),
             offer: packet.segment.mcw_offer,

@@ -1,6 +1,6 @@
 //! The network: links, what travels on them, and the queue of their events.
 
-use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Block, Segment, Wire};
 use fanin_units::Time;
@@ -8,6 +8,7 @@ use fanin_units::Time;
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
+use crate::ids::EndpointId;
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
 use crate::packet::{Packet, Sacks};
@@ -21,7 +22,7 @@ pub(crate) struct Net<P> {
     /// The queue of all events.
     pub events: Calendar,
     /// The host of every endpoint.
-    pub host_of: Vec<NodeId>,
+    pub host_of: Vec<HostId>,
     /// Whether an endpoint is of what runs beside the workload, and how many packets that lost.
     beside: Vec<bool>,
     pub beside_drops: u64,
@@ -66,7 +67,7 @@ impl<P: Probe> Net<P> {
         if self.ports.changes.is_empty() {
             return;
         }
-        for (link, id) in self.links.iter_mut().zip(0..) {
+        for (link, id) in self.links.iter_mut().zip(self.fabric.link_ids()) {
             self.ports.set_up(id, &self.fabric, link);
         }
         for (change, number) in self.ports.changes.iter().zip(0..) {
@@ -78,7 +79,7 @@ impl<P: Probe> Net<P> {
     pub fn change(&mut self, now: u64, number: u32) {
         let Change { links, to, .. } = self.ports.changes[number as usize];
         for id in links {
-            let link = &mut self.links[id as usize];
+            let link = &mut self.links[id.index()];
             match to {
                 State::Rate(rate) => link.set_rate(rate),
                 State::Up => link.heal(),
@@ -86,7 +87,7 @@ impl<P: Probe> Net<P> {
                     for packet in link.fail() {
                         self.lose(now, id, packet.to, packet.sack);
                     }
-                    self.probe.port(Time(now), id, &self.links[id as usize]);
+                    self.probe.port(Time(now), id, &self.links[id.index()]);
                 }
             }
             if !matches!(to, State::Rate(_)) {
@@ -95,33 +96,29 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A new endpoint at a host, whose packets come from another host: the ports on their way are set up.
-    pub fn add_endpoint(&mut self, host: NodeId, from: NodeId) {
-        let flow = self.flow_of(self.host_of.len() as u32);
+    /// A new endpoint at a host, whose packets come from another host: the ports on their way are set up. It may be of what
+    /// runs beside the workload.
+    pub fn add_endpoint(&mut self, host: HostId, from: HostId, beside: bool) {
+        let flow = self.flow_of(EndpointId::new(self.host_of.len() as u32));
         self.host_of.push(host);
-        let mut link = self.fabric.uplink(from);
-        loop {
-            self.ports.set_up(link, &self.fabric, &mut self.links[link as usize]);
-            let at = self.links[link as usize].to;
-            if self.fabric.is_host(at) {
-                return;
-            }
-            link = self.fabric.next_hop(at, host, flow);
+        self.beside.push(beside);
+        for link in self.fabric.way(from, host, flow) {
+            self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
         }
     }
 
     /// What the packets to an endpoint are spread over ways of equal length by.
     #[inline]
-    fn flow_of(&self, endpoint: u32) -> u64 {
-        self.flow_seed ^ u64::from(endpoint)
+    fn flow_of(&self, endpoint: EndpointId) -> u64 {
+        self.flow_seed ^ u64::from(endpoint.number())
     }
 
     /// Gives a packet to a link.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
-        let todo = self.links[link as usize].enqueue(now, packet);
+        let todo = self.links[link.index()].enqueue(now, packet);
         if P::ON && todo != Todo::Dropped {
-            self.probe.port(Time(now), link, &self.links[link as usize]);
+            self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         match todo {
             Todo::Nothing => {}
@@ -131,39 +128,28 @@ impl<P: Probe> Net<P> {
     }
 
     /// A packet is dropped.
-    fn lose(&mut self, now: u64, link: LinkId, to: u32, sack: u32) {
+    fn lose(&mut self, now: u64, link: LinkId, to: EndpointId, sack: u32) {
         self.sacks.free(sack);
-        self.beside_drops += u64::from(self.is_beside(to));
+        self.beside_drops += u64::from(self.beside[to.index()]);
         self.probe.happening(Time(now), Happening::Drop(link, to));
-    }
-
-    /// An endpoint is of what runs beside the workload.
-    pub fn put_beside(&mut self, endpoint: u32) {
-        self.beside.resize(self.host_of.len(), false);
-        self.beside[endpoint as usize] = true;
-    }
-
-    /// Whether an endpoint is of what runs beside the workload.
-    pub fn is_beside(&self, endpoint: u32) -> bool {
-        self.beside.get(endpoint as usize).is_some_and(|&beside| beside)
     }
 
     #[inline]
     fn schedule(&mut self, link: LinkId, todo: Todo) {
         match todo {
-            Todo::Arrival(due) => self.events.push(link as usize, Key::arrival(due, link)),
-            Todo::Departure(at) => self.events.push(self.links.len() + link as usize, Key::departure(at, link)),
+            Todo::Arrival(due) => self.events.push(link.index(), Key::arrival(due, link)),
+            Todo::Departure(at) => self.events.push(self.links.len() + link.index(), Key::departure(at, link)),
             Todo::Nothing | Todo::Dropped => {}
         }
     }
 
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
-        while let Some(packet) = self.links[link as usize].drop_first(now) {
+        while let Some(packet) = self.links[link.index()].drop_first(now) {
             self.lose(now, link, packet.to, packet.sack);
         }
-        let (arrives, departs) = self.links[link as usize].depart(now);
-        self.probe.port(Time(now), link, &self.links[link as usize]);
+        let (arrives, departs) = self.links[link.index()].depart(now);
+        self.probe.port(Time(now), link, &self.links[link.index()]);
         self.schedule(link, arrives);
         self.schedule(link, departs);
     }
@@ -172,20 +158,20 @@ impl<P: Probe> Net<P> {
     #[inline]
     pub fn arrive(&mut self, now: u64, id: LinkId) -> Option<Packet> {
         self.hops += 1;
-        let link = &mut self.links[id as usize];
+        let link = &mut self.links[id.index()];
         let node = link.to;
         let (packet, next) = link.arrive(now);
         if P::ON {
             self.probe.crossed(Time(now), id, &packet, self.sacks.of(packet.sack));
         }
         if let Some(due) = next {
-            self.events.push(id as usize, Key::arrival(due, id));
+            self.events.push(id.index(), Key::arrival(due, id));
         }
         if self.fabric.is_host(node) {
             self.delivered += 1;
             return Some(packet);
         }
-        let next = self.fabric.next_hop(node, self.host_of[packet.to as usize], self.flow_of(packet.to));
+        let next = self.fabric.next_hop(node, self.host_of[packet.to.index()], self.flow_of(packet.to));
         self.enqueue(now, next, packet);
         None
     }
@@ -212,7 +198,7 @@ pub(crate) struct Uplink<'a, P> {
     pub now: Time,
     pub link: LinkId,
     /// The endpoint at the other end.
-    pub peer: u32,
+    pub peer: EndpointId,
 }
 
 impl<P: Probe> Wire for Uplink<'_, P> {

@@ -70,10 +70,10 @@ impl Occupancy {
     /// A packet came to a port or left it.
     pub fn port(&mut self, now: Time, id: LinkId, link: &Link) {
         let now = self.make_room(now);
-        if self.ports.len() <= id as usize {
-            self.ports.resize_with(id as usize + 1, || None);
+        if self.ports.len() <= id.index() {
+            self.ports.resize_with(id.index() + 1, || None);
         }
-        let port = self.ports[id as usize].get_or_insert_default();
+        let port = self.ports[id.index()].get_or_insert_default();
         port.stand_until(now, self.span);
         port.queue_bytes = link.queue_bytes();
         port.busy_until = link.busy_until().0.saturating_sub(self.began);
@@ -115,7 +115,7 @@ impl Occupancy {
 
     /// A port over the whole time.
     pub fn whole(&self, id: LinkId) -> Whole {
-        let Some(port) = self.ports.get(id as usize).and_then(Option::as_ref) else {
+        let Some(port) = self.ports.get(id.index()).and_then(Option::as_ref) else {
             return Whole { queue_mean_bytes: 0, queue_p99_bytes: 0, busy_ppm: 0 };
         };
         let all = port.parts.iter().copied().reduce(Part::and).unwrap_or_default();
@@ -128,7 +128,11 @@ impl Occupancy {
 
     /// Every port over every part in which something was sent or queued.
     pub fn rows(&self, fabric: &Fabric) -> Vec<PortPartRow> {
-        let ports = self.ports.iter().zip(0..).filter_map(|(port, id)| Some((port.as_ref()?, fabric.link_name(id))));
+        let ports = self
+            .ports
+            .iter()
+            .zip(fabric.link_ids())
+            .filter_map(|(port, id)| Some((port.as_ref()?, fabric.link_name(id))));
         let rows = ports.flat_map(|(port, name)| {
             let parts = port.parts.iter().zip(0..).filter(|(part, _)| part.max_bytes + part.busy_ps > 0);
             parts.map(move |(part, number)| {
@@ -187,6 +191,8 @@ mod tests {
     use fanin_laws::port::Law;
     use fanin_units::Rate;
 
+    use fanin_fabric::HostId;
+
     use super::*;
     use crate::link::{Departures, Todo};
     use crate::packet::Packet;
@@ -203,7 +209,12 @@ mod tests {
 
     impl Watched {
         fn new() -> Watched {
-            let wire = fanin_fabric::Link { from: 0, to: 1, rate: Rate(8_000_000), delay: Time::ZERO };
+            let wire = fanin_fabric::Link {
+                from: HostId(0).node(),
+                to: HostId(1).node(),
+                rate: Rate(8_000_000),
+                delay: Time::ZERO,
+            };
             let mut link = Link::new(&wire, 0);
             link.set_up(Law::UNLIMITED, Departures::Lazy, false, Stream::new(1, Purpose::Port, 0));
             Watched { link, occupancy: Occupancy::default(), departure: None }
@@ -213,7 +224,7 @@ mod tests {
             while let Some(at) = self.departure.filter(|&at| at <= us * US) {
                 let (_, next) = self.link.depart(at);
                 self.departure = if let Todo::Departure(next) = next { Some(next) } else { None };
-                self.occupancy.port(Time(at), 0, &self.link);
+                self.occupancy.port(Time(at), LinkId(0), &self.link);
             }
         }
 
@@ -223,14 +234,14 @@ mod tests {
             if let Todo::Departure(at) = self.link.enqueue(us * US, packet) {
                 self.departure = Some(at);
             }
-            self.occupancy.port(Time(us * US), 0, &self.link);
+            self.occupancy.port(Time(us * US), LinkId(0), &self.link);
         }
 
         fn end(&mut self, us: u64) -> (Whole, u64) {
             self.depart_until(us);
             self.occupancy.end(Time(us * US));
             let longest = self.occupancy.ports[0].iter().flat_map(|port| &port.parts).map(|part| part.max_bytes).max();
-            (self.occupancy.whole(0), longest.unwrap_or(0))
+            (self.occupancy.whole(LinkId(0)), longest.unwrap_or(0))
         }
     }
 

@@ -1,14 +1,16 @@
 //! What travels on links: segments with what the simulator needs to know of them.
 
-use fanin_fabric::NodeId;
+use fanin_fabric::HostId;
 use fanin_tcp::{Block, Segment};
 use fanin_units::Time;
+
+use crate::ids::{ConnectionId, EndpointId};
 
 /// A segment on its way to an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// The endpoint that it is for.
-    pub to: u32,
+    pub to: EndpointId,
     /// Its SACK blocks' place; zero for none.
     pub(crate) sack: u32,
     /// Its size in a buffer, framing included.
@@ -33,7 +35,7 @@ impl Default for Packet {
             header: 0,
             flags: fanin_tcp::Flags::NONE,
         };
-        Packet { to: 0, sack: 0, frame_bytes: 0, sent: 0, segment }
+        Packet { to: EndpointId::new(0), sack: 0, frame_bytes: 0, sent: 0, segment }
     }
 }
 
@@ -84,12 +86,12 @@ pub struct Caught {
     pub time: Time,
     /// The link's name.
     pub port: String,
-    /// The sending host's number.
-    pub from: NodeId,
-    /// The receiving host's number.
-    pub to: NodeId,
-    /// The connection, counted from zero; its opener is the end with the even number.
-    pub connection: u32,
+    /// The sending host.
+    pub from: HostId,
+    /// The receiving host.
+    pub to: HostId,
+    /// The connection.
+    pub connection: ConnectionId,
     /// Whether the connection's opener sent it.
     pub from_opener: bool,
     /// The segment.

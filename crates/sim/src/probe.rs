@@ -2,32 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
 use fanin_tcp::Block;
 use fanin_units::Time;
 
+use crate::ids::{ConnectionId, EndpointId};
 use crate::link::Link;
-
 use crate::occupancy::Occupancy;
 use crate::packet::{Caught, Packet};
 
 /// Something that happens seldom enough to be kept each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
-    /// A port dropped a packet for this endpoint. (The two ends of a connection have neighbouring numbers.)
-    Drop(LinkId, u32),
+    /// A port dropped a packet for this endpoint.
+    Drop(LinkId, EndpointId),
     /// An endpoint's retransmission timer fired.
-    Timeout(u32),
+    Timeout(EndpointId),
     /// An endpoint entered fast recovery.
-    FastRetransmit(u32),
+    FastRetransmit(EndpointId),
     /// A round or query ended.
     RoundEnd(u32),
 }
 
 impl Happening {
-    fn endpoint(self) -> Option<u32> {
+    fn endpoint(self) -> Option<EndpointId> {
         match self {
             Happening::Drop(_, endpoint) | Happening::Timeout(endpoint) | Happening::FastRetransmit(endpoint) => {
                 Some(endpoint)
@@ -42,7 +42,7 @@ pub(crate) trait Probe {
     /// A packet came to a port or left it.
     fn port(&mut self, _now: Time, _id: LinkId, _port: &Link) {}
     /// An endpoint's window stands so.
-    fn window(&mut self, _now: Time, _endpoint: u32, _window: Window) {}
+    fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet has crossed a link.
     fn crossed(&mut self, _now: Time, _link: LinkId, _packet: &Packet, _sack: &[Block]) {}
     /// Something else.
@@ -56,15 +56,15 @@ pub(crate) trait Probe {
         None
     }
     /// The samples and events that were kept: `host_of` gives an endpoint's host.
-    fn rows(&mut self, _fabric: &Fabric, _host_of: &[NodeId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+    fn rows(&mut self, _fabric: &Fabric, _host_of: &[HostId]) -> (Vec<SampleRow>, Vec<EventRow>) {
         Default::default()
     }
     /// The packets that were caught since this was last asked, in the order of time.
-    fn caught(&mut self, _fabric: &Fabric, _host_of: &[NodeId]) -> Vec<Caught> {
+    fn caught(&mut self, _fabric: &Fabric, _host_of: &[HostId]) -> Vec<Caught> {
         Vec::new()
     }
-    /// An endpoint is none of the workload's own: its windows and happenings are not kept.
-    fn beside(&mut self, _endpoint: u32) {}
+    /// A connection is a guest's, not the workload's: its windows and happenings are not kept.
+    fn beside(&mut self, _connection: ConnectionId) {}
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
     const ON: bool;
 }
@@ -97,8 +97,8 @@ pub(crate) struct Recorder {
     /// When the first round began: the clock of the tables starts there.
     began: Time,
     client_port: LinkId,
-    /// Endpoints that are none of the workload's own.
-    beside: BTreeSet<u32>,
+    /// Connections of guests.
+    beside: BTreeSet<ConnectionId>,
     queue: Option<Peak>,
     /// By endpoint.
     windows: Vec<Option<Stand>>,
@@ -110,7 +110,7 @@ pub(crate) struct Recorder {
 #[derive(Clone, Copy, Debug)]
 enum Sample {
     Queue(Time, u64),
-    Window(Time, u32, Window),
+    Window(Time, EndpointId, Window),
 }
 
 impl Recorder {
@@ -134,7 +134,8 @@ impl Recorder {
         self.close_queue(None);
         for endpoint in 0..self.windows.len() {
             if let Some(stand) = self.windows[endpoint] {
-                self.samples.push(Sample::Window(self.time_of(stand.step), endpoint as u32, stand.window));
+                let endpoint = EndpointId::new(endpoint as u32);
+                self.samples.push(Sample::Window(self.time_of(stand.step), endpoint, stand.window));
             }
         }
     }
@@ -169,31 +170,32 @@ impl Probe for Recorder {
         }
     }
 
-    fn window(&mut self, now: Time, endpoint: u32, window: Window) {
-        let Some(step) = self.step_of(now).filter(|_| !self.beside.contains(&endpoint)) else { return };
-        if self.windows.len() <= endpoint as usize {
-            self.windows.resize(endpoint as usize + 1, None);
+    fn window(&mut self, now: Time, endpoint: EndpointId, window: Window) {
+        let Some(step) = self.step_of(now).filter(|_| !self.beside.contains(&endpoint.connection())) else { return };
+        if self.windows.len() <= endpoint.index() {
+            self.windows.resize(endpoint.index() + 1, None);
         }
-        let before = self.windows[endpoint as usize].replace(Stand { step, window });
+        let before = self.windows[endpoint.index()].replace(Stand { step, window });
         if let Some(before) = before.filter(|before| before.step != step) {
             self.samples.push(Sample::Window(self.time_of(before.step), endpoint, before.window));
         }
     }
 
     fn happening(&mut self, now: Time, happening: Happening) {
-        let beside = happening.endpoint().is_some_and(|endpoint| self.beside.contains(&endpoint));
+        let beside = happening.endpoint().is_some_and(|endpoint| self.beside.contains(&endpoint.connection()));
         if self.step_of(now).is_some() && !beside {
             self.happenings.push((now.since(self.began), happening));
         }
     }
 
-    fn rows(&mut self, fabric: &Fabric, host_of: &[NodeId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+    fn rows(&mut self, fabric: &Fabric, host_of: &[HostId]) -> (Vec<SampleRow>, Vec<EventRow>) {
         self.finish();
-        let host = |endpoint: u32| fabric.name(host_of[endpoint as usize]);
+        let host = |endpoint: EndpointId| fabric.name(host_of[endpoint.index()].node());
         let servers: BTreeSet<u32> = self.watch.servers.iter().copied().collect();
         // Host 0 is the client; servers come after it.
-        let watched =
-            |endpoint: u32| host_of[endpoint as usize].checked_sub(1).is_some_and(|server| servers.contains(&server));
+        let watched = |endpoint: EndpointId| {
+            host_of[endpoint.index()].0.checked_sub(1).is_some_and(|server| servers.contains(&server))
+        };
         let mut samples = Vec::new();
         for sample in &self.samples {
             let mut row = |time: Time, series: &str, of: String, value_bytes: u64| {
@@ -211,18 +213,18 @@ impl Probe for Recorder {
         samples.sort_by(|a, b| (a.time_ps, &a.series, &a.of).cmp(&(b.time_ps, &b.series, &b.of)));
         let event = |&(time, happening): &(Time, Happening)| {
             let (what, at, of) = match happening {
-                Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to ^ 1)),
+                Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to.peer())),
                 Happening::Timeout(endpoint) => ("timeout", host(endpoint), String::new()),
                 Happening::FastRetransmit(endpoint) => ("fast_retransmit", host(endpoint), String::new()),
-                Happening::RoundEnd(round) => ("round_end", fabric.name(0), round.to_string()),
+                Happening::RoundEnd(round) => ("round_end", fabric.name(HostId::CLIENT.node()), round.to_string()),
             };
             EventRow { time_ps: time.0, what: what.into(), at, of }
         };
         (samples, self.happenings.iter().map(event).collect())
     }
 
-    fn beside(&mut self, endpoint: u32) {
-        self.beside.insert(endpoint);
+    fn beside(&mut self, connection: ConnectionId) {
+        self.beside.insert(connection);
     }
 
     fn clock_starts(&mut self, now: Time) {
@@ -253,7 +255,7 @@ impl Probe for Watchers {
         }
     }
 
-    fn window(&mut self, now: Time, endpoint: u32, window: Window) {
+    fn window(&mut self, now: Time, endpoint: EndpointId, window: Window) {
         if let Some(recorder) = &mut self.recorder {
             recorder.window(now, endpoint, window);
         }
@@ -284,13 +286,13 @@ impl Probe for Watchers {
         self.occupancy.as_ref()
     }
 
-    fn rows(&mut self, fabric: &Fabric, host_of: &[NodeId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+    fn rows(&mut self, fabric: &Fabric, host_of: &[HostId]) -> (Vec<SampleRow>, Vec<EventRow>) {
         self.recorder.as_mut().map_or_else(Default::default, |recorder| recorder.rows(fabric, host_of))
     }
 
-    fn beside(&mut self, endpoint: u32) {
+    fn beside(&mut self, connection: ConnectionId) {
         if let Some(recorder) = &mut self.recorder {
-            recorder.beside(endpoint);
+            recorder.beside(connection);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fanin_fabric::HostId;
 use fanin_spec::{RunSpec, RunTables, Totals, Watch};
 use fanin_units::Time;
 
@@ -12,7 +13,6 @@ use crate::occupancy::Occupancy;
 use crate::packet::Caught;
 use crate::probe::{Off, Recorder, Watchers};
 use crate::tap::{Tap, TapPoint};
-use crate::world::CLIENT;
 
 /// Why a run gave no tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Simulation {
 
     /// Begins a run that keeps the series and events that `watch` asks for.
     pub fn watched(spec: &RunSpec, watch: Watch) -> Simulation {
-        Simulation::under(spec, Some(Recorder::new(watch, CLIENT)))
+        Simulation::under(spec, Some(Recorder::new(watch, build::fabric(spec).downlink(HostId::CLIENT))))
     }
 
     /// Begins a run that catches every packet that crosses the links at a point; `None` where the fabric has no such point.

@@ -90,6 +90,6 @@ pub(crate) struct Since {
 impl Since {
     /// What a port has counted since then.
     pub fn port(&self, id: LinkId, link: &Link) -> PortSums {
-        PortSums::of(link).since(self.ports.get(id as usize).copied().unwrap_or_default())
+        PortSums::of(link).since(self.ports.get(id.index()).copied().unwrap_or_default())
     }
 }

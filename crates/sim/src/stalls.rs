@@ -7,6 +7,9 @@ use fanin_units::Time;
 /// A link is still for a stall if nothing comes over it for so many round trips.
 const ROUND_TRIPS: u64 = 10;
 
+/// No link.
+const NOWHERE: LinkId = LinkId(u32::MAX);
+
 /// The port where answers meet.
 #[derive(Clone, Copy)]
 pub(crate) struct Stalls {
@@ -22,7 +25,7 @@ pub(crate) struct Stalls {
 
 impl Stalls {
     /// A port that nobody waits at.
-    pub const NONE: Stalls = Stalls { link: LinkId::MAX, most: u64::MAX, since: 0, count: 0, lost: Time::ZERO };
+    pub const NONE: Stalls = Stalls { link: NOWHERE, most: u64::MAX, since: 0, count: 0, lost: Time::ZERO };
 
     /// The port in front of a link, from now on: `work` is what a server may need before it answers.
     pub fn new(now: Time, link: LinkId, round_trip: Time, work: Time) -> Stalls {
@@ -32,7 +35,7 @@ impl Stalls {
 
     /// Whether anyone waits at all.
     pub fn is_on(&self) -> bool {
-        self.link != LinkId::MAX
+        self.link != NOWHERE
     }
 
     /// Whether packets over this link are what is waited for.
@@ -60,12 +63,12 @@ mod tests {
     #[test]
     fn a_pause_of_over_ten_round_trips_and_the_servers_work_is_a_stall() {
         let us = Time::from_micros;
-        let mut stalls = Stalls::new(us(100), 0, us(20), us(50));
+        let mut stalls = Stalls::new(us(100), LinkId(0), us(20), us(50));
         for at in [300, 550, 800, 1_051, 1_100] {
             stalls.heard(us(at));
         }
         // Of 200, 250, 250, 251 and 49 us only the fourth is over 10 * 20 + 50.
         assert_eq!((stalls.count, stalls.lost), (1, us(251)));
-        assert!(stalls.at(0) && !Stalls::NONE.at(0));
+        assert!(stalls.at(LinkId(0)) && !Stalls::NONE.at(LinkId(0)));
     }
 }

@@ -1,5 +1,6 @@
 //! The tables of a run, from what was counted.
 
+use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{Engine, PortRow, RunTables, Totals};
 
 use crate::app::Record;
@@ -7,7 +8,7 @@ use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
 use crate::since::{PortSums, Sums};
-use crate::world::{CLIENT, World};
+use crate::world::World;
 
 /// The tables of a run as it stands, with what its application has measured.
 pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
@@ -25,7 +26,8 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     let since = &world.since;
     let all = Sums::of(world.sockets.iter()).since(since.all);
     let beside = Sums::of(world.beside()).since(since.beside);
-    let counts = || world.net.links.iter().zip(0..).map(|(link, id)| since.port(id, link).counts);
+    let counts =
+        || world.net.links.iter().zip(world.net.fabric.link_ids()).map(|(link, id)| since.port(id, link).counts);
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
     // The pause at hand may be a stall.
     let mut stalls = world.stalls;
@@ -57,22 +59,22 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
 /// The longest queue at the port where the workload's bytes come together.
 fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
     let (fabric, links) = (&world.net.fabric, &world.net.links);
-    let longest = |link: u32| links[link as usize].queue_max_bytes;
+    let longest = |link: LinkId| links[link.index()].queue_max_bytes;
     match world.spec.settings.workload.kind.many_to_one() {
         false => {
-            let at_switches = fabric.links().iter().zip(0..).filter(|(link, _)| !fabric.is_host(link.from));
-            at_switches.map(|(_, id)| longest(id)).max().unwrap_or(0)
+            let at_switches = fabric.link_ids().filter(|&link| !fabric.is_host(fabric.link(link).from));
+            at_switches.map(longest).max().unwrap_or(0)
         }
-        true => longest(fabric.downlink(CLIENT)),
+        true => longest(fabric.downlink(HostId::CLIENT)),
     }
 }
 
 fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
     let Net { fabric, links, probe, .. } = &world.net;
-    let sums = links.iter().zip(0..).map(|(link, id)| (link, id, world.since.port(id, link)));
+    let sums = links.iter().zip(fabric.link_ids()).map(|(link, id)| (link, id, world.since.port(id, link)));
     let used = sums.filter(|(_, _, sums)| sums.packets + sums.counts.drops() > 0);
-    let whole = |id: u32| probe.occupancy().map(|occupancy| occupancy.whole(id));
-    let row = |(link, id, sums): (&Link, u32, PortSums)| PortRow {
+    let whole = |id: LinkId| probe.occupancy().map(|occupancy| occupancy.whole(id));
+    let row = |(link, id, sums): (&Link, LinkId, PortSums)| PortRow {
         port: fabric.link_name(id),
         tier: fabric.tier(id).into(),
         packets: sums.packets,

@@ -1,6 +1,6 @@
 //! A tap on links: every packet that crosses them, with when.
 
-use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_tcp::Block;
 use fanin_units::Time;
 
@@ -27,16 +27,13 @@ pub(crate) struct Tap {
 impl Tap {
     /// A tap at a point of the fabric, or `None` where there is no such point.
     pub fn new(point: &TapPoint, fabric: &Fabric) -> Option<Tap> {
-        let number = |link: usize| link as LinkId;
-        let all = || 0..fabric.links().len();
         let links: Vec<(LinkId, bool)> = match point {
             TapPoint::Port(name) => {
-                all().map(number).filter(|&l| fabric.link_name(l) == *name).map(|l| (l, false)).collect()
+                fabric.link_ids().filter(|&link| fabric.link_name(link) == *name).map(|link| (link, false)).collect()
             }
             TapPoint::Host(name) => {
-                let host = (0..fabric.hosts()).find(|&host| fabric.name(host) == *name)?;
-                let ends = |l: usize| (fabric.links()[l].from == host, fabric.links()[l].to == host);
-                all().filter(|&l| ends(l).0 || ends(l).1).map(|l| (number(l), ends(l).1)).collect()
+                let host = (0..fabric.hosts()).map(HostId).find(|host| fabric.name(host.node()) == *name)?;
+                vec![(fabric.downlink(host), true), (fabric.uplink(host), false)]
             }
         };
         let delays = fabric.links().iter().map(|link| link.delay).collect();
@@ -49,20 +46,20 @@ impl Probe for Tap {
 
     fn crossed(&mut self, now: Time, link: LinkId, packet: &Packet, sack: &[Block]) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
-        let time = if far_end { now } else { now.since(self.delays[link as usize]) };
+        let time = if far_end { now } else { now.since(self.delays[link.index()]) };
         self.caught.push((time, link, *packet, sack.to_vec()));
     }
 
-    fn caught(&mut self, fabric: &Fabric, host_of: &[NodeId]) -> Vec<Caught> {
+    fn caught(&mut self, fabric: &Fabric, host_of: &[HostId]) -> Vec<Caught> {
         let mut caught = std::mem::take(&mut self.caught);
         caught.sort_by_key(|(time, link, ..)| (*time, *link));
         let name = |(time, link, packet, sack): (Time, LinkId, Packet, Vec<Block>)| Caught {
             time,
             port: fabric.link_name(link),
-            from: host_of[packet.to as usize ^ 1],
-            to: host_of[packet.to as usize],
-            connection: packet.to / 2,
-            from_opener: !packet.to.is_multiple_of(2),
+            from: host_of[packet.to.peer().index()],
+            to: host_of[packet.to.index()],
+            connection: packet.to.connection(),
+            from_opener: packet.to.peer().is_opener(),
             segment: packet.segment,
             sack,
         };

@@ -1,17 +1,19 @@
 //! Endpoints on a network under a clock: what becomes of them as something happens, and what an application may do.
 
 use fanin_assemble::{fabric, sender_law, tcp_params};
-use fanin_fabric::LinkId;
+use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
-use fanin_spec::RunSpec;
+use fanin_spec::{FlowKind, RunSpec};
 use fanin_tcp::{Block, Endpoint, Params, Progress};
 use fanin_units::Time;
 
 use crate::build;
-use crate::event::Key;
+use crate::event::{Key, Timer};
 use crate::ideal;
+use crate::ids::{ConnectionId, EndpointId, Owner};
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
+use crate::message::{Meaning, Message};
 use crate::net::{Net, Uplink};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
@@ -19,17 +21,8 @@ use crate::since::{PortSums, Since, Sums};
 use crate::socket::Socket;
 use crate::stalls::Stalls;
 
-/// The client's host.
-pub(crate) const CLIENT: u32 = 0;
-
-/// The two ends of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Connection {
-    /// Who opened it.
-    pub opener: u32,
-    /// Who answers.
-    pub answerer: u32,
-}
+/// A length that no run reaches: a long flow's.
+const ENDLESS: u64 = 1 << 50;
 
 /// Everything that is simulated, but for the application.
 pub(crate) struct World<P> {
@@ -43,8 +36,8 @@ pub(crate) struct World<P> {
     sack: Vec<Block>,
     /// Events served so far.
     pub events: u64,
-    /// Messages that the application waited for, and those that it was told of.
-    pub messages_asked: u64,
+    /// Messages that applications sent, and those whose last byte they were told of.
+    pub messages_sent: u64,
     pub messages_told: u64,
     /// Retransmission timeouts so far.
     pub timeouts: u64,
@@ -75,7 +68,7 @@ impl<P: Probe> World<P> {
             law: sender_law(spec),
             sack: Vec::with_capacity(4),
             events: 0,
-            messages_asked: 0,
+            messages_sent: 0,
             messages_told: 0,
             timeouts: 0,
             latencies: spec.settings.measure.latency.then(Box::default),
@@ -96,8 +89,8 @@ impl<P: Probe> World<P> {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
         self.net.take_sack(packet, &mut self.sack);
-        let socket = &mut self.sockets[packet.to as usize];
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
+        let socket = &mut self.sockets[packet.to.index()];
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: packet.to.peer() };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let progress = socket.endpoint.handle(&self.params, self.now, &packet.segment, &self.sack, &mut wire);
         if P::ON {
@@ -108,8 +101,8 @@ impl<P: Probe> World<P> {
     }
 
     /// Tells the probe how an endpoint stands after a segment.
-    fn tell(&mut self, endpoint: u32, recoveries: u32) {
-        let socket = &self.sockets[endpoint as usize].endpoint;
+    fn tell(&mut self, endpoint: EndpointId, recoveries: u32) {
+        let socket = &self.sockets[endpoint.index()].endpoint;
         self.net.probe.window(self.now, endpoint, socket.window());
         if socket.stats().fast_retransmits > recoveries {
             self.net.probe.happening(self.now, Happening::FastRetransmit(endpoint));
@@ -118,8 +111,8 @@ impl<P: Probe> World<P> {
 
     /// Serves the timer of an endpoint, which may be due.
     #[cold]
-    pub fn look_at_timer(&mut self, id: u32) {
-        let socket = &mut self.sockets[id as usize];
+    pub fn look_at_timer(&mut self, id: EndpointId) {
+        let socket = &mut self.sockets[id.index()];
         if socket.armed != self.now {
             return;
         }
@@ -127,7 +120,7 @@ impl<P: Probe> World<P> {
         if socket.endpoint.deadline() <= self.now {
             let before = socket.endpoint.stats().timeouts;
             self.with(id, |endpoint, params, now, wire| endpoint.expire(params, now, wire));
-            let after = &self.sockets[id as usize].endpoint;
+            let after = &self.sockets[id.index()].endpoint;
             if after.stats().timeouts > before {
                 self.timeouts += 1;
                 self.net.probe.happening(self.now, Happening::Timeout(id));
@@ -140,8 +133,8 @@ impl<P: Probe> World<P> {
 
     /// Keeps one entry a socket in the queue of timers, at its deadline or before.
     #[inline]
-    fn arm(&mut self, id: u32) {
-        let socket = &mut self.sockets[id as usize];
+    fn arm(&mut self, id: EndpointId) {
+        let socket = &mut self.sockets[id.index()];
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
             socket.armed = deadline;
@@ -150,29 +143,33 @@ impl<P: Probe> World<P> {
     }
 
     /// Calls an endpoint with what it needs, and arms its timer.
-    fn with(&mut self, id: u32, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink<P>)) {
-        let socket = &mut self.sockets[id as usize];
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: socket.peer };
+    fn with(&mut self, id: EndpointId, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink<P>)) {
+        let socket = &mut self.sockets[id.index()];
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: id.peer() };
         call(&mut socket.endpoint, &self.params, self.now, &mut wire);
         self.arm(id);
     }
 
-    /// Opens a connection from one host to another.
-    pub fn connect(&mut self, from: u32, to: u32) -> Connection {
-        let opener = self.sockets.len() as u32;
-        let connection = Connection { opener, answerer: opener + 1 };
-        for (host, other, peer) in [(from, to, connection.answerer), (to, from, opener)] {
-            let endpoint = Endpoint::new(&self.params, self.law);
+    /// Opens a connection from one host to another, for flows of a kind.
+    pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        let connection = ConnectionId::new(self.sockets.len() as u32 / 2);
+        for (host, other) in [(from, to), (to, from)] {
             let uplink = self.net.fabric.uplink(host);
-            self.sockets.push(Socket { endpoint, armed: Time::NEVER, uplink, peer, written: 0 });
-            self.net.add_endpoint(host, other);
+            self.sockets.push(Socket::new(Endpoint::new(&self.params, self.law), uplink, owner));
+            self.net.add_endpoint(host, other, owner != Owner::WORKLOAD);
         }
-        self.with(opener, |endpoint, params, now, wire| endpoint.connect(params, now, wire));
+        if let Some(latencies) = &mut self.latencies {
+            latencies.classify(connection, kind);
+        }
+        if owner > Owner::BACKGROUND {
+            self.net.probe.beside(connection);
+        }
+        self.with(connection.opener(), |endpoint, params, now, wire| endpoint.connect(params, now, wire));
         connection
     }
 
     /// The least time in which `bytes` get from one host to another, alone in the network.
-    pub fn ideal(&self, from: u32, to: u32, bytes: u64) -> Time {
+    pub fn ideal_time(&self, from: HostId, to: HostId, bytes: u64) -> Time {
         let Params { mss, .. } = self.params;
         // IP and TCP, then what the link layer adds.
         let header = 40 + self.params.option_bytes();
@@ -180,42 +177,46 @@ impl<P: Probe> World<P> {
         ideal::time(&self.net.fabric, (from, to), bytes, mss, on_wire)
     }
 
-    /// The switch that a host is on: hosts of one rack share it.
-    pub fn rack(&self, host: u32) -> u32 {
-        let fabric = &self.net.fabric;
-        fabric.links()[fabric.uplink(host) as usize].to
+    /// Sends a message to the other end; says how many bytes went before it.
+    pub fn send(&mut self, from: EndpointId, Message { bytes, meaning, deadline }: Message) -> u64 {
+        debug_assert!(bytes > 0, "nothing tells of a message without a last byte");
+        self.messages_sent += 1;
+        let before = self.sockets[from.index()].written;
+        self.sockets[from.peer().index()].expect(before + bytes, meaning);
+        self.write(from, bytes, deadline);
+        before
     }
 
-    /// Gives an endpoint `bytes` to send.
-    pub fn write(&mut self, endpoint: u32, bytes: u64) {
-        self.write_by(endpoint, bytes, Time::NEVER);
+    /// Sends without end.
+    pub fn pour(&mut self, from: EndpointId) {
+        self.write(from, ENDLESS, Time::NEVER);
     }
 
-    /// Gives an endpoint its answer to what was asked at `asked`: it has the scenario's deadline.
-    pub fn answer(&mut self, endpoint: u32, bytes: u64, asked: Time) {
-        let deadline = self.spec.settings.workload.deadline.0.unwrap_or(Time::NEVER);
-        self.write_by(endpoint, bytes, asked.saturating_add(deadline));
-    }
-
-    fn write_by(&mut self, endpoint: u32, bytes: u64, deadline: Time) {
-        self.sockets[endpoint as usize].written += bytes;
+    fn write(&mut self, endpoint: EndpointId, bytes: u64, deadline: Time) {
+        self.sockets[endpoint.index()].written += bytes;
         self.with(endpoint, |endpoint, params, now, wire| endpoint.write(params, now, bytes, deadline, wire));
     }
 
     /// Closes an endpoint's sending side.
-    pub fn close(&mut self, endpoint: u32) {
+    pub fn close(&mut self, endpoint: EndpointId) {
         self.with(endpoint, |endpoint, params, now, wire| endpoint.close(params, now, wire));
     }
 
-    /// Tells the application when an endpoint has `bytes` in all: a message's last byte.
-    pub fn wake_at(&mut self, endpoint: u32, bytes: u64) {
-        self.messages_asked += 1;
-        self.sockets[endpoint as usize].endpoint.wake_at(bytes);
+    /// The next message that is there at an endpoint, of which its application is told.
+    pub fn next_message(&mut self, at: EndpointId) -> Option<Meaning> {
+        let message = self.sockets[at.index()].take()?;
+        self.messages_told += 1;
+        Some(message)
     }
 
-    /// Bytes delivered in order at an endpoint.
-    pub fn delivered(&self, endpoint: u32) -> u64 {
-        self.sockets[endpoint as usize].endpoint.delivered()
+    /// The workload begins, and with it its background: long flows into the client, each from a host behind the servers.
+    pub fn begin(&mut self) {
+        self.begun = Some(self.now);
+        for i in 0..self.spec.settings.workload.background {
+            let host = HostId(1 + self.spec.fan_in + i);
+            let connection = self.connect(Owner::BACKGROUND, host, HostId::CLIENT, FlowKind::Long);
+            self.pour(connection.opener());
+        }
     }
 
     /// All connections stand and the first round begins: for whoever watches.
@@ -227,21 +228,14 @@ impl<P: Probe> World<P> {
     pub fn await_answers(&mut self) {
         let s = &self.spec.settings;
         let to = |host| s.round_trip(&self.net.fabric, host, s.full_packet());
-        let round_trip = (1..=self.spec.fan_in).map(to).max().unwrap_or(Time::ZERO);
+        let round_trip = (1..=self.spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO);
         let work = s.host.service_time + s.host.service_jitter + s.workload.start_jitter;
-        self.stalls = Stalls::new(self.now, self.net.fabric.downlink(CLIENT), round_trip, work);
-    }
-
-    /// A connection is not the workload's own.
-    pub fn put_beside(&mut self, connection: Connection) {
-        for endpoint in [connection.opener, connection.answerer] {
-            self.net.put_beside(endpoint);
-        }
+        self.stalls = Stalls::new(self.now, self.net.fabric.downlink(HostId::CLIENT), round_trip, work);
     }
 
     /// The endpoints of what runs beside the workload.
     pub fn beside(&self) -> impl Iterator<Item = &Socket> {
-        self.sockets.iter().zip(0..).filter(|(_, id)| self.net.is_beside(*id)).map(|(socket, _)| socket)
+        self.sockets.iter().filter(|socket| socket.owner != Owner::WORKLOAD)
     }
 
     /// What was so far is left out of all figures: the workload has delivered `payload`.
@@ -270,9 +264,9 @@ impl<P: Probe> World<P> {
         self.net.probe.happening(self.now, Happening::RoundEnd(round));
     }
 
-    /// Tells the application after `span`.
-    pub fn after(&mut self, span: Time, token: u32) {
+    /// Tells an application after `span`.
+    pub fn after(&mut self, span: Time, owner: Owner, what: Meaning) {
         let at = self.now.saturating_add(span);
-        self.net.events.push_far(Key::app(at.0, token));
+        self.net.events.push_far(Key::app(at.0, Timer { owner, what }));
     }
 }

@@ -1,7 +1,7 @@
 //! What was set and has no effect, or not the one that was meant: nothing is wrong with the results, but someone would
 //! look for the reason of what he sees in the wrong place.
 
-use fanin_fabric::Fabric;
+use fanin_fabric::{Fabric, HostId};
 use fanin_units::QueueSize;
 
 use crate::problem::Wrong;
@@ -185,7 +185,7 @@ fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
 
 /// A run in which nothing comes back.
 fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
-    let round_trip = s.round_trip(fabric?, 1, PURE_ACK);
+    let round_trip = s.round_trip(fabric?, HostId(1), PURE_ACK);
     let what = format!(
         "`workload.duration` of {} is under one round trip ({round_trip} between the client and server1): hardly \
          anything is measured",

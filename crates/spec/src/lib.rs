@@ -24,7 +24,7 @@ mod trees;
 mod volume;
 
 pub use changes::{Change, State};
-pub use fanin_fabric::TIERS;
+pub use fanin_fabric::{HostId, TIERS};
 pub use fanin_tcp::{Ect, NewReno, RtoFloor};
 pub use fanin_units::Share;
 pub use flows::{Flow, Flows};
@@ -37,8 +37,8 @@ pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, WarmUp};
 pub use settings::{
-    Codel, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21, MapReduce,
-    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
+    Codel, Connections, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link,
+    M21, MapReduce, Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
 };
 pub use sizes::Sizes;
 pub use tables::{

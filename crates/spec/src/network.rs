@@ -1,6 +1,6 @@
 //! From settings to the network: a star, a tree, or what a list of edges says.
 
-use fanin_fabric::{Edge, Fabric, Star, edges, star};
+use fanin_fabric::{Edge, Fabric, HostId, Star, edges, star};
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::{FabricKind, Settings};
@@ -35,13 +35,13 @@ impl Settings {
 
     /// The round trip between the client and a server's host without a queue: a packet of this size to the client, a pure
     /// ACK back.
-    pub fn round_trip(&self, fabric: &Fabric, host: u32, packet: Bytes) -> Time {
+    pub fn round_trip(&self, fabric: &Fabric, host: HostId, packet: Bytes) -> Time {
         let one_way = |from, to, packet: Bytes| {
             let bytes = self.link.framing.on_wire(packet.0 as u32).into();
             let links = fabric.path(from, to);
             links.iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
         };
-        Time(one_way(host, 0, packet) + one_way(0, host, PURE_ACK))
+        Time(one_way(host, HostId::CLIENT, packet) + one_way(HostId::CLIENT, host, PURE_ACK))
     }
 
     /// Refuses keys that another kind of fabric looks at.

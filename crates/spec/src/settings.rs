@@ -246,6 +246,29 @@ impl Kind {
     }
 }
 
+words! {
+    /// What connections requests and answers go over.
+    Connections, "\"usual\", \"standing\" or \"new\"" {
+        /// Standing ones for a barrier, new ones for all others.
+        Usual = "usual",
+        /// One between two hosts, which stays and carries answer after answer.
+        Standing = "standing",
+        /// One an answer, closed behind it.
+        New = "new",
+    }
+}
+
+impl Connections {
+    /// Whether they stay, where they do so or not by default.
+    pub fn stand(self, usually: bool) -> bool {
+        match self {
+            Connections::Usual => usually,
+            Connections::Standing => true,
+            Connections::New => false,
+        }
+    }
+}
+
 section! {
     /// What is sent.
     Workload in "workload" {
@@ -263,6 +286,9 @@ section! {
         #[only(Barrier, WebSearch, MapReduce)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
+        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, new for the others.
+        #[only(Barrier, WebSearch, MapReduce)]
+        connections: Connections = Connections::Usual,
         /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
         #[range(..=Time::from_secs(1_000))]
@@ -318,6 +344,9 @@ section! {
         #[needs(SERVICE)]
         #[range(Bytes(1)..)]
         request: Bytes = Bytes(64),
+        /// What they go over: a standing connection between two hosts, or a new one for each, which is usual.
+        #[needs(SERVICE)]
+        connections: Connections = Connections::Usual,
     }
 }
 
@@ -665,6 +694,11 @@ impl Settings {
             true => client,
             false => client.saturating_add(self.link.rate.0.saturating_mul(fan_in.into())),
         }
+    }
+
+    /// Whether the workload's connections stay and carry answer after answer.
+    pub fn connections_stand(&self) -> bool {
+        self.workload.connections.stand(self.workload.kind == Kind::Barrier)
     }
 
     /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.

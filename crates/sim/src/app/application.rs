@@ -1,28 +1,79 @@
-//! What an application is to the simulator, and what applications share.
+//! What an application is, and what it may see and do.
 
-use fanin_spec::{FlowRow, QueryRow, ServiceRow, TaskRow};
-use fanin_units::Time;
+use fanin_fabric::HostId;
+use fanin_spec::{FlowKind, FlowRow, QueryRow, ServiceRow, TaskRow};
+use fanin_units::{Rate, Time};
 
-use crate::probe::Probe;
-use crate::world::{CLIENT, World};
+use crate::ids::{ConnectionId, EndpointId};
+use crate::message::{Meaning, Message};
 
-/// What the simulator tells the application. Endpoints are known by their number.
-pub(crate) trait App<P> {
-    /// The run begins.
-    fn start(&mut self, world: &mut World<P>);
+/// An application: it is told of what happens to its own connections and timers, and does what a [`Driver`] can.
+pub(crate) trait Application {
+    /// What its timers mean.
+    type Timer: From<Meaning>;
+    /// What its messages mean.
+    type Message: From<Meaning>;
+
+    /// It begins: the workload with the run, what runs beside it with the workload.
+    fn start(&mut self, driver: &mut dyn Driver);
     /// A handshake is done at this end.
-    fn established(&mut self, world: &mut World<P>, endpoint: u32);
-    /// As many bytes are delivered as was asked for.
-    fn awake(&mut self, world: &mut World<P>, endpoint: u32);
+    fn established(&mut self, _driver: &mut dyn Driver, _at: EndpointId) {}
+    /// The last byte of a message is there.
+    fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Self::Message);
     /// The peer closed its side.
-    fn closed(&mut self, world: &mut World<P>, endpoint: u32);
-    /// A timer of [`World::after`] is due.
-    fn due(&mut self, world: &mut World<P>, token: u32);
-    /// What was measured, at the end of the run.
-    fn record(&self, world: &World<P>) -> Record;
+    fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        driver.close(at);
+    }
+    /// A timer of [`Driver::after`] is due.
+    fn due(&mut self, driver: &mut dyn Driver, timer: Self::Timer);
+    /// Adds what was measured of it.
+    fn record(&self, view: &dyn View, record: &mut Record);
 }
 
-/// What an application measures.
+/// What an application may look at.
+pub(crate) trait View {
+    fn now(&self) -> Time;
+    /// When the measured time began, or the workload where there is no warm-up.
+    fn measured_from(&self) -> Time;
+    /// Bytes delivered in order at an end of a connection that is still in use.
+    fn delivered(&self, at: EndpointId) -> u64;
+    /// Retransmission timeouts so far, anybody's.
+    fn timeouts(&self) -> u64;
+    /// The least time in which `bytes` get from one host to another, alone in the network.
+    fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Time;
+    /// The rate at which a host sends.
+    fn rate(&self, host: HostId) -> Rate;
+    /// Whether one switch joins two hosts.
+    fn share_a_rack(&self, one: HostId, other: HostId) -> bool;
+}
+
+/// What an application may do.
+pub(crate) trait Driver: View {
+    /// Opens a connection from one host to another for flows of a kind.
+    fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
+    /// Sends a message from this end to the other, after those before; says how many bytes went before it.
+    fn send(&mut self, from: EndpointId, message: Message) -> u64;
+    /// Sends without end.
+    fn pour(&mut self, from: EndpointId);
+    /// Closes an end's sending side, after what is to be sent.
+    fn close(&mut self, at: EndpointId);
+    /// Sets a timer.
+    fn after(&mut self, span: Time, timer: Meaning);
+    /// The workload begins, connections that stand before it apart: so does what runs beside it.
+    fn begin(&mut self);
+    /// From now on the client waits for answers.
+    fn await_answers(&mut self);
+    /// All connections stand and the first round begins: for whoever watches.
+    fn clock_starts(&mut self);
+    /// What was so far is left out of all figures: the workload has delivered `payload`.
+    fn measure_from_here(&mut self, payload: u64);
+    /// A round or query has ended: for whoever watches.
+    fn round_ended(&mut self, round: u32);
+    /// The application has all that it wants: the run ends.
+    fn finish(&mut self);
+}
+
+/// What applications measure.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Record {
     pub flows: Vec<FlowRow>,
@@ -33,27 +84,43 @@ pub(crate) struct Record {
     pub service: Vec<ServiceRow>,
 }
 
-/// The token of the timer at the end of the measured time; servers' numbers lie below it.
-pub(crate) const END: u32 = u32::MAX;
-
-/// The token of the timer at the end of the warm-up.
-pub(crate) const WARM: u32 = u32::MAX - 2;
-
 /// The host of a server.
-pub(crate) fn host_of(server: u32) -> u32 {
-    server + 1
+pub(crate) fn host_of(server: u32) -> HostId {
+    HostId(server + 1)
 }
 
-/// A length that no run reaches: a long flow's.
-pub(crate) const ENDLESS: u64 = 1 << 50;
+/// An [`Application`] whatever its meanings.
+pub(crate) trait App {
+    fn start(&mut self, driver: &mut dyn Driver);
+    fn established(&mut self, driver: &mut dyn Driver, at: EndpointId);
+    fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning);
+    fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId);
+    fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
+    fn record(&self, view: &dyn View, record: &mut Record);
+}
 
-/// Starts the scenario's background flows: long ones into the client, each from a host behind the servers. The workload
-/// begins.
-pub(crate) fn start_background<P: Probe>(world: &mut World<P>) {
-    world.begun = Some(world.now);
-    for i in 0..world.spec.settings.workload.background {
-        let connection = world.connect(host_of(world.spec.fan_in + i), CLIENT);
-        world.put_beside(connection);
-        world.write(connection.opener, ENDLESS);
+impl<A: Application> App for A {
+    fn start(&mut self, driver: &mut dyn Driver) {
+        Application::start(self, driver);
+    }
+
+    fn established(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        Application::established(self, driver, at);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning) {
+        Application::received(self, driver, at, message.into());
+    }
+
+    fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        Application::closed(self, driver, at);
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Meaning) {
+        Application::due(self, driver, timer.into());
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        Application::record(self, view, record);
     }
 }

@@ -1,84 +1,96 @@
 //! Long flows: every server sends to the client without end.
 
+use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow, RunSpec, WarmUp};
 use fanin_units::Time;
 
-use super::application::{App, END, ENDLESS, Record, WARM, host_of, start_background};
-use crate::probe::Probe;
+use super::application::{Application, Driver, Record, View, host_of};
+use crate::ids::{ConnectionId, EndpointId};
+use crate::message::{Meaning, meanings};
 use crate::streams::{Purpose, Stream};
-use crate::world::{CLIENT, Connection, World};
+
+meanings! {
+    pub(crate) enum Timer {
+        Open(server),
+        WarmUp,
+        End,
+    }
+}
 
 pub(crate) struct Long {
+    /// Of each server.
+    starts: Vec<Time>,
+    warm_up: Option<WarmUp>,
+    duration: Time,
     flows: Vec<Flow>,
 }
 
 struct Flow {
     server: u32,
-    connection: Connection,
+    connection: ConnectionId,
     start: Time,
     /// What it had delivered as the measured time began.
     before: u64,
 }
 
 impl Long {
-    pub fn new(_spec: &RunSpec) -> Long {
-        Long { flows: Vec::new() }
+    pub fn new(spec: &RunSpec) -> Long {
+        let workload = &spec.settings.workload;
+        let start = |server| Stream::new(spec.seed, Purpose::Start, server).up_to(workload.start_jitter);
+        let starts = (0..spec.fan_in).map(start).collect();
+        Long { starts, warm_up: workload.warm_up.0, duration: workload.duration, flows: Vec::new() }
     }
 }
 
-impl<P: Probe> App<P> for Long {
-    fn start(&mut self, world: &mut World<P>) {
-        start_background(world);
-        world.await_answers();
-        let jitter = world.spec.settings.workload.start_jitter;
-        for server in 0..world.spec.fan_in {
-            let at = Stream::new(world.spec.seed, Purpose::Start, server).up_to(jitter);
-            world.after(at, server);
+impl Application for Long {
+    type Timer = Timer;
+    type Message = Meaning;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.await_answers();
+        for (&at, server) in self.starts.iter().zip(0..) {
+            driver.after(at, Timer::Open(server).into());
         }
-        let workload = &world.spec.settings.workload;
-        let (duration, warm_up) = (workload.duration, workload.warm_up.0);
-        match warm_up {
+        match self.warm_up {
             Some(WarmUp::For(time)) => {
-                world.after(time, WARM);
-                world.after(time.saturating_add(duration), END);
+                driver.after(time, Timer::WarmUp.into());
+                driver.after(time.saturating_add(self.duration), Timer::End.into());
             }
-            _ => world.after(duration, END),
+            _ => driver.after(self.duration, Timer::End.into()),
         }
     }
 
-    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
+    fn received(&mut self, _driver: &mut dyn Driver, _at: EndpointId, _message: Meaning) {}
 
-    fn awake(&mut self, _world: &mut World<P>, _endpoint: u32) {}
-
-    fn closed(&mut self, _world: &mut World<P>, _endpoint: u32) {}
-
-    fn due(&mut self, world: &mut World<P>, token: u32) {
-        match token {
-            END => world.done = true,
-            WARM => {
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Open(server) => {
+                let connection = driver.connect(host_of(server), HostId::CLIENT, FlowKind::Long);
+                driver.pour(connection.opener());
+                self.flows.push(Flow { server, connection, start: driver.now(), before: 0 });
+            }
+            Timer::WarmUp => {
                 for flow in &mut self.flows {
-                    flow.before = world.delivered(flow.connection.answerer);
+                    flow.before = driver.delivered(flow.connection.answerer());
                 }
-                world.measure_from_here(0);
+                driver.measure_from_here(0);
             }
-            server => {
-                let connection = world.connect(host_of(server), CLIENT);
-                world.write(connection.opener, ENDLESS);
-                self.flows.push(Flow { server, connection, start: world.now, before: 0 });
-            }
+            Timer::End => driver.finish(),
         }
     }
 
-    fn record(&self, world: &World<P>) -> Record {
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        let from = view.measured_from();
         let row = |flow: &Flow| FlowRow {
             class: FlowKind::Long,
-            from_host: host_of(flow.server),
-            delivered_bytes: world.delivered(flow.connection.answerer) - flow.before,
-            start_ps: flow.start.since(world.since.at).0,
+            from_host: host_of(flow.server).0,
+            delivered_bytes: view.delivered(flow.connection.answerer()) - flow.before,
+            start_ps: flow.start.since(from).0,
             ..FlowRow::default()
         };
-        let flows: Vec<FlowRow> = self.flows.iter().map(row).collect();
-        let payload_bytes = flows.iter().map(|flow| flow.delivered_bytes).sum();
-        Record { flows, payload_bytes, measured: world.now.since(world.since.at).max(Time(1)), ..Record::default() }
+        record.flows.extend(self.flows.iter().map(row));
+        record.payload_bytes = record.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        record.measured = view.now().since(from).max(Time(1));
     }
 }

@@ -1,101 +1,122 @@
 //! One shot: every server opens a connection to the client and sends one fragment; the run ends with the last byte.
 
-use fanin_spec::{FlowRow, QueryRow, RunSpec};
+use fanin_fabric::HostId;
+use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{App, END, Record, host_of, start_background};
-use crate::probe::Probe;
+use super::application::{Application, Driver, Record, View, host_of};
+use crate::ids::{ConnectionId, EndpointId};
+use crate::message::{Message, meanings};
 use crate::streams::{Purpose, Stream};
-use crate::world::{CLIENT, World};
+
+meanings! {
+    pub(crate) enum Timer {
+        Open(server),
+        End,
+    }
+}
+
+meanings! {
+    pub(crate) enum Carried {
+        Fragment(server),
+    }
+}
 
 pub(crate) struct OneShot {
     flows: Vec<FlowRow>,
-    /// The server that each endpoint of the client belongs to, by half the endpoint's number.
-    server_of: Vec<u32>,
+    /// Of each server.
+    starts: Vec<Time>,
+    connections: Vec<Option<ConnectionId>>,
     missing: u32,
+    duration: Time,
+    deadline: Time,
 }
 
 impl OneShot {
     pub fn new(spec: &RunSpec) -> OneShot {
+        let workload = &spec.settings.workload;
         let flow = |server| FlowRow {
-            from_host: host_of(server),
+            from_host: host_of(server).0,
             round: Some(0),
             payload_bytes: Some(spec.settings.answer(spec.fan_in, server).0),
             ..FlowRow::default()
         };
-        OneShot { flows: (0..spec.fan_in).map(flow).collect(), server_of: Vec::new(), missing: spec.fan_in }
+        let start = |server| Stream::new(spec.seed, Purpose::Start, server).up_to(workload.start_jitter);
+        OneShot {
+            flows: (0..spec.fan_in).map(flow).collect(),
+            starts: (0..spec.fan_in).map(start).collect(),
+            connections: vec![None; spec.fan_in as usize],
+            missing: spec.fan_in,
+            duration: workload.duration,
+            deadline: workload.deadline.0.unwrap_or(Time::NEVER),
+        }
     }
 
-    fn open<P: Probe>(&mut self, world: &mut World<P>, server: u32) {
+    fn open(&mut self, driver: &mut dyn Driver, server: u32) {
         let flow = &mut self.flows[server as usize];
-        flow.start_ps = world.now.0;
-        let connection = world.connect(host_of(server), CLIENT);
-        self.server_of.resize(connection.opener as usize / 2 + 1, END);
-        self.server_of[connection.opener as usize / 2] = server;
-        let bytes = flow.payload_bytes.unwrap_or(0);
-        world.wake_at(connection.answerer, bytes);
-        world.answer(connection.opener, bytes, world.now);
-        world.close(connection.opener);
+        flow.start_ps = driver.now().0;
+        let connection = driver.connect(host_of(server), HostId::CLIENT, FlowKind::Answer);
+        self.connections[server as usize] = Some(connection);
+        let deadline = driver.now().saturating_add(self.deadline);
+        let fragment = Message::new(flow.payload_bytes.unwrap_or(0), Carried::Fragment(server));
+        driver.send(connection.opener(), Message { deadline, ..fragment });
+        driver.close(connection.opener());
+    }
+
+    /// What is there of a server's fragment.
+    fn delivered(&self, view: &dyn View, server: usize) -> u64 {
+        match (&self.flows[server], self.connections[server]) {
+            (FlowRow { fct_ps: Some(_), payload_bytes, .. }, _) => payload_bytes.unwrap_or(0),
+            (_, connection) => connection.map_or(0, |connection| view.delivered(connection.answerer())),
+        }
     }
 }
 
-impl<P: Probe> App<P> for OneShot {
-    fn start(&mut self, world: &mut World<P>) {
-        start_background(world);
-        world.await_answers();
-        let workload = &world.spec.settings.workload;
-        let (jitter, limit) = (workload.start_jitter, workload.duration);
-        world.after(limit, END);
-        for server in 0..world.spec.fan_in {
-            match Stream::new(world.spec.seed, Purpose::Start, server).up_to(jitter) {
-                Time::ZERO => self.open(world, server),
-                at => world.after(at, server),
+impl Application for OneShot {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.await_answers();
+        driver.after(self.duration, Timer::End.into());
+        for server in 0..self.flows.len() as u32 {
+            match self.starts[server as usize] {
+                Time::ZERO => self.open(driver, server),
+                at => driver.after(at, Timer::Open(server).into()),
             }
         }
     }
 
-    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
-
-    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        let server = self.server_of[endpoint as usize / 2];
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, Carried::Fragment(server): Carried) {
         let flow = &mut self.flows[server as usize];
-        flow.fct_ps = Some(world.now.0 - flow.start_ps);
+        flow.fct_ps = Some(driver.now().0 - flow.start_ps);
         self.missing -= 1;
-        world.done = self.missing == 0;
-    }
-
-    fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
-        world.close(endpoint);
-    }
-
-    fn due(&mut self, world: &mut World<P>, token: u32) {
-        match token {
-            END => world.done = true,
-            server => self.open(world, server),
+        if self.missing == 0 {
+            driver.finish();
         }
     }
 
-    fn record(&self, world: &World<P>) -> Record {
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Open(server) => self.open(driver, server),
+            Timer::End => driver.finish(),
+        }
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
         let start = self.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
-        let whole = self.missing == 0;
-        let query = QueryRow {
+        let (took, whole) = (view.now().0 - start, self.missing == 0);
+        record.queries.push(QueryRow {
             round: 0,
             start_ps: start,
-            qct_ps: whole.then_some(world.now.0 - start),
-            waited_ps: (!whole).then_some(world.now.0 - start),
-            timeouts: world.timeouts,
-        };
-        // A server's connection is known by half of its endpoints' numbers.
-        let mut flows = self.flows.clone();
-        for (&server, half) in self.server_of.iter().zip(0u32..).filter(|(server, _)| **server != END) {
-            flows[server as usize].delivered_bytes = world.delivered(2 * half + 1);
-        }
-        Record {
-            payload_bytes: flows.iter().map(|flow| flow.delivered_bytes).sum(),
-            flows,
-            queries: vec![query],
-            measured: Time(world.now.0 - start),
-            ..Record::default()
-        }
+            qct_ps: whole.then_some(took),
+            waited_ps: (!whole).then_some(took),
+            timeouts: view.timeouts(),
+        });
+        let row = |server| FlowRow { delivered_bytes: self.delivered(view, server), ..self.flows[server].clone() };
+        record.flows.extend((0..self.flows.len()).map(row));
+        record.payload_bytes = record.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        record.measured = Time(took);
     }
 }

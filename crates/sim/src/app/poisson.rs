@@ -3,15 +3,27 @@
 
 use std::sync::Arc;
 
+use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, RunSpec, Sizes, WarmUp};
 use fanin_units::Time;
 
-use super::application::{App, END, Record, WARM, start_background};
-use super::beside::Guest;
-use super::transfers::Transfers;
-use crate::probe::Probe;
+use super::application::{Application, Driver, Record, View};
+use super::pool::Pool;
+use super::transfers::{Carried, Transfers};
+use crate::ids::EndpointId;
+use crate::message::meanings;
 use crate::streams::{Purpose, Stream};
-use crate::world::World;
+
+meanings! {
+    pub(crate) enum Timer {
+        /// A host's next flow starts.
+        Start(host),
+        WarmUp,
+        /// What has not ended long after the last start is given up.
+        GiveUp,
+        End,
+    }
+}
 
 /// One host's draws.
 struct Source {
@@ -20,7 +32,7 @@ struct Source {
     sizes: Stream,
 }
 
-/// The sources and their flows, under whatever application.
+/// The sources and their flows, beside whatever workload.
 pub(crate) struct Poisson {
     kind: FlowKind,
     load: f64,
@@ -30,9 +42,6 @@ pub(crate) struct Poisson {
     until: Time,
     transfers: Transfers,
 }
-
-/// Tokens of sources' timers have this bit; the rest is the host.
-const SOURCE: u32 = 1 << 31;
 
 impl Poisson {
     pub fn new(spec: &RunSpec, kind: FlowKind) -> Poisson {
@@ -47,57 +56,58 @@ impl Poisson {
             sizes: spec.settings.inputs.sizes.clone(),
             sources: (0..=spec.fan_in).map(source).collect(),
             until: Time::NEVER,
-            transfers: Transfers::default(),
+            transfers: Transfers::new(Pool::New),
         }
     }
 
     /// Waits for a host's next flow.
-    fn wait<P: Probe>(&mut self, world: &mut World<P>, host: u32) {
+    fn wait(&mut self, driver: &mut dyn Driver, host: u32) {
         let Some(sizes) = &self.sizes else { return };
-        let fabric = &world.net.fabric;
-        let rate = fabric.links()[fabric.uplink(host) as usize].rate;
         // Payload alone is the load: headers and retransmissions come on top.
-        let mean_gap_ps = sizes.mean_bytes() * 8e12 / (self.load * rate.0 as f64);
+        let mean_gap_ps = sizes.mean_bytes() * 8e12 / (self.load * driver.rate(HostId(host)).0 as f64);
         let gap = self.sources[host as usize].gaps.exponential(mean_gap_ps);
-        if world.now.saturating_add(gap) < self.until {
-            world.after(gap, SOURCE | host);
+        if driver.now().saturating_add(gap) < self.until {
+            driver.after(gap, Timer::Start(host).into());
         }
-    }
-}
-
-impl<P: Probe> Guest<P> for Poisson {
-    /// Every host begins.
-    fn start(&mut self, world: &mut World<P>) {
-        for host in 0..self.sources.len() as u32 {
-            self.wait(world, host);
-        }
-    }
-
-    fn owns_endpoint(&self, endpoint: u32) -> bool {
-        self.transfers.own(endpoint)
-    }
-
-    fn owns_token(&self, token: u32) -> bool {
-        token & SOURCE != 0 && ((token & !SOURCE) as usize) < self.sources.len()
-    }
-
-    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        self.transfers.end(world, endpoint);
     }
 
     /// A host's flow starts.
-    fn due(&mut self, world: &mut World<P>, token: u32) {
-        let (host, hosts) = (token & !SOURCE, self.sources.len() as u32);
+    fn start_flow(&mut self, driver: &mut dyn Driver, host: u32) {
+        let hosts = self.sources.len() as u32;
         let (Some(source), Some(sizes)) = (self.sources.get_mut(host as usize), &self.sizes) else { return };
         let other = source.peers.below(hosts - 1);
         let to = if other < host { other } else { other + 1 };
         let bytes = sizes.at(source.sizes.word());
-        self.transfers.start(world, self.kind, (host, to), bytes);
-        self.wait(world, host);
+        self.transfers.start(driver, self.kind, (HostId(host), HostId(to)), bytes);
+        self.wait(driver, host);
+    }
+}
+
+impl Application for Poisson {
+    type Timer = Timer;
+    type Message = Carried;
+
+    /// Every host begins.
+    fn start(&mut self, driver: &mut dyn Driver) {
+        for host in 0..self.sources.len() as u32 {
+            self.wait(driver, host);
+        }
     }
 
-    fn record(&self, world: &World<P>, begun_ps: u64, record: &mut Record) {
-        record.flows.extend(self.transfers.rows(world, begun_ps));
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
+        if let Carried::Flow(number) = message {
+            self.transfers.end(driver, number);
+        }
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        if let Timer::Start(host) = timer {
+            self.start_flow(driver, host);
+        }
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        record.flows.extend(self.transfers.rows(view, view.measured_from().0));
     }
 }
 
@@ -110,9 +120,7 @@ pub(crate) struct Alone {
     duration: Time,
 }
 
-/// The timer of what has not ended long after the last start.
-const GIVE_UP: u32 = END - 1;
-/// So many durations after the start.
+/// Flows are given up so many durations after the start.
 const PATIENCE: u64 = 10;
 
 impl Alone {
@@ -126,49 +134,51 @@ impl Alone {
         let poisson = Poisson { until, ..Poisson::new(spec, FlowKind::Poisson) };
         Alone { poisson, payload: None, warm_up, duration }
     }
+
+    /// No flow starts any more, and none is under way.
+    fn end_if_whole(&self, driver: &mut dyn Driver) {
+        if self.payload.is_some() && self.poisson.transfers.missing == 0 {
+            driver.finish();
+        }
+    }
 }
 
-impl<P: Probe> App<P> for Alone {
-    fn start(&mut self, world: &mut World<P>) {
-        start_background(world);
-        world.after(self.poisson.until, END);
-        world.after(self.warm_up.saturating_add(self.duration.saturating_mul(PATIENCE)), GIVE_UP);
+impl Application for Alone {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.after(self.poisson.until, Timer::End.into());
+        let patience = self.duration.saturating_mul(PATIENCE);
+        driver.after(self.warm_up.saturating_add(patience), Timer::GiveUp.into());
         if self.warm_up > Time::ZERO {
-            world.after(self.warm_up, WARM);
+            driver.after(self.warm_up, Timer::WarmUp.into());
         }
-        self.poisson.start(world);
+        Application::start(&mut self.poisson, driver);
     }
 
-    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
-
-    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        self.poisson.transfers.end(world, endpoint);
-        world.done = self.payload.is_some() && self.poisson.transfers.missing == 0;
+    fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Carried) {
+        Application::received(&mut self.poisson, driver, at, message);
+        self.end_if_whole(driver);
     }
 
-    fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
-        world.close(endpoint);
-    }
-
-    fn due(&mut self, world: &mut World<P>, token: u32) {
-        match token {
-            END => {
-                self.payload = Some(self.poisson.transfers.delivered(world));
-                world.done = self.poisson.transfers.missing == 0;
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Start(host) => self.poisson.start_flow(driver, host),
+            Timer::WarmUp => driver.measure_from_here(self.poisson.transfers.delivered(driver)),
+            Timer::GiveUp => driver.finish(),
+            Timer::End => {
+                self.payload = Some(self.poisson.transfers.delivered(driver));
+                self.end_if_whole(driver);
             }
-            WARM => world.measure_from_here(self.poisson.transfers.delivered(world)),
-            GIVE_UP => world.done = true,
-            token => self.poisson.due(world, token),
         }
     }
 
-    fn record(&self, world: &World<P>) -> Record {
-        Record {
-            flows: self.poisson.transfers.rows(world, self.warm_up.0).collect(),
-            payload_bytes: self.payload.unwrap_or_else(|| self.poisson.transfers.delivered(world)),
-            // A run that is given up has ended after the duration, too.
-            measured: world.now.since(self.warm_up).min(self.duration),
-            ..Record::default()
-        }
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        record.flows.extend(self.poisson.transfers.rows(view, self.warm_up.0));
+        record.payload_bytes = self.payload.unwrap_or_else(|| self.poisson.transfers.delivered(view));
+        // A run that is given up has ended after the duration, too.
+        record.measured = view.now().since(self.warm_up).min(self.duration);
     }
 }

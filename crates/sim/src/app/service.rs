@@ -1,16 +1,21 @@
 //! A query service beside a workload: at random times a random host asks others, and has its answer with the last of theirs.
 
+use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, RunSpec, Service as Settings, ServiceRow};
 
-use super::application::Record;
-use super::beside::Guest;
-use super::transfers::Transfers;
-use crate::probe::Probe;
+use super::application::{Application, Driver, Record, View};
+use super::pool::Pool;
+use super::transfers::{Carried, Transfers};
+use crate::ids::EndpointId;
+use crate::message::meanings;
 use crate::streams::{Purpose, Stream};
-use crate::world::World;
 
-/// The token of the next query's timer.
-const NEXT: u32 = 0b11 << 30;
+meanings! {
+    pub(crate) enum Timer {
+        /// The next query begins.
+        Ask,
+    }
+}
 
 pub(crate) struct Service {
     settings: Settings,
@@ -31,20 +36,20 @@ impl Service {
             hosts: spec.fan_in + 1,
             gaps: Stream::new(spec.seed, Purpose::Gap, u32::MAX),
             peers: Stream::new(spec.seed, Purpose::Peer, u32::MAX),
-            transfers: Transfers::default(),
+            transfers: Transfers::new(Pool::new(spec.settings.service.connections.stand(false))),
             query_of: Vec::new(),
             missing: Vec::new(),
             rows: Vec::new(),
         }
     }
 
-    fn wait<P: Probe>(&mut self, world: &mut World<P>) {
+    fn wait(&mut self, driver: &mut dyn Driver) {
         let rate = self.settings.queries_per_s.0.unwrap_or(1);
         let gap = self.gaps.exponential(1e12 / f64::from(rate));
-        world.after(gap, NEXT);
+        driver.after(gap, Timer::Ask.into());
     }
 
-    fn ask<P: Probe>(&mut self, world: &mut World<P>) {
+    fn ask(&mut self, driver: &mut dyn Driver) {
         let query = self.rows.len() as u32;
         let Settings { fan_out, answer, request, .. } = self.settings;
         let mut chosen = vec![self.peers.below(self.hosts)];
@@ -55,51 +60,51 @@ impl Service {
             }
         }
         let front_end = chosen[0];
-        self.rows.push(ServiceRow { query, from_host: front_end, start_ps: world.now.0, ..ServiceRow::default() });
+        self.rows.push(ServiceRow { query, from_host: front_end, start_ps: driver.now().0, ..ServiceRow::default() });
         self.missing.push(fan_out);
         for &server in &chosen[1..] {
             self.query_of.push(query);
-            self.transfers.ask(world, FlowKind::Query, (server, front_end), answer.0, request.0);
+            let way = (HostId(server), HostId(front_end));
+            self.transfers.ask(driver, FlowKind::Query, way, answer.0, request.0);
         }
     }
-}
 
-impl<P: Probe> Guest<P> for Service {
-    fn start(&mut self, world: &mut World<P>) {
-        self.wait(world);
-    }
-
-    fn owns_endpoint(&self, endpoint: u32) -> bool {
-        self.transfers.own(endpoint)
-    }
-
-    fn owns_token(&self, token: u32) -> bool {
-        token == NEXT
-    }
-
-    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        let (number, receives) = self.transfers.at(endpoint);
-        if !receives {
-            return self.transfers.answer(world, number);
-        }
-        self.transfers.end(world, endpoint);
+    fn answered(&mut self, driver: &dyn Driver, number: u32) {
+        self.transfers.end(driver, number);
         let query = self.query_of[number as usize] as usize;
         self.missing[query] -= 1;
         if self.missing[query] == 0 {
             let row = &mut self.rows[query];
-            row.qct_ps = Some(world.now.0 - row.start_ps);
+            row.qct_ps = Some(driver.now().0 - row.start_ps);
+        }
+    }
+}
+
+impl Application for Service {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        self.wait(driver);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
+        match message {
+            Carried::Request(number) => self.transfers.answer(driver, number),
+            Carried::Flow(number) => self.answered(driver, number),
         }
     }
 
-    fn due(&mut self, world: &mut World<P>, _token: u32) {
-        self.ask(world);
-        self.wait(world);
+    fn due(&mut self, driver: &mut dyn Driver, Timer::Ask: Timer) {
+        self.ask(driver);
+        self.wait(driver);
     }
 
-    fn record(&self, world: &World<P>, begun_ps: u64, record: &mut Record) {
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        let begun_ps = view.measured_from().0;
         let since_begun = |row: &ServiceRow| ServiceRow {
             start_ps: row.start_ps - begun_ps,
-            waited_ps: row.qct_ps.is_none().then(|| world.now.0 - row.start_ps),
+            waited_ps: row.qct_ps.is_none().then(|| view.now().0 - row.start_ps),
             ..row.clone()
         };
         record.service = self.rows.iter().filter(|row| row.start_ps >= begun_ps).map(since_begun).collect();

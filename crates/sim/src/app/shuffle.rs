@@ -3,23 +3,32 @@
 
 use std::cmp::Reverse;
 
+use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{App, END, Record, start_background};
-use super::transfers::Transfers;
-use crate::probe::Probe;
+use super::application::{Application, Driver, Record, View};
+use super::pool::Pool;
+use super::transfers::{Carried, Transfers};
+use crate::ids::EndpointId;
+use crate::message::meanings;
 use crate::streams::{Purpose, Stream};
-use crate::world::World;
+
+meanings! {
+    pub(crate) enum Timer {
+        /// The next flow starts.
+        Next,
+        End,
+    }
+}
 
 pub(crate) struct Shuffle {
     /// What has not started: when, from where, to where; the next one last.
     waiting: Vec<(Time, u32, u32)>,
+    bytes: u64,
+    duration: Time,
     transfers: Transfers,
 }
-
-/// The token of the next start.
-const NEXT: u32 = 0;
 
 impl Shuffle {
     pub fn new(spec: &RunSpec) -> Shuffle {
@@ -39,66 +48,71 @@ impl Shuffle {
             }
         }
         waiting.sort_unstable_by_key(|&flow| Reverse(flow));
-        Shuffle { waiting, transfers: Transfers::default() }
+        let bytes = w.fragment.0.map_or(0, |fragment| fragment.0);
+        Shuffle { waiting, bytes, duration: w.duration, transfers: Transfers::new(Pool::New) }
     }
 
     /// Starts what is due, and waits for the next one.
-    fn go_on<P: Probe>(&mut self, world: &mut World<P>) {
-        let bytes = world.spec.settings.workload.fragment.0.map_or(0, |fragment| fragment.0);
+    fn go_on(&mut self, driver: &mut dyn Driver) {
         while let Some(&(at, from, to)) = self.waiting.last() {
-            if at > world.now {
-                world.after(at.since(world.now), NEXT);
+            if at > driver.now() {
+                driver.after(at.since(driver.now()), Timer::Next.into());
                 return;
             }
             self.waiting.pop();
-            self.transfers.start(world, FlowKind::Shuffle, (from, to), bytes);
+            self.transfers.start(driver, FlowKind::Shuffle, (HostId(from), HostId(to)), self.bytes);
         }
         // Where the draw left no pair, nothing is to be waited for.
-        world.done = self.transfers.missing == 0;
+        self.end_if_whole(driver);
+    }
+
+    fn is_whole(&self) -> bool {
+        self.waiting.is_empty() && self.transfers.missing == 0
+    }
+
+    fn end_if_whole(&self, driver: &mut dyn Driver) {
+        if self.is_whole() {
+            driver.finish();
+        }
     }
 }
 
-impl<P: Probe> App<P> for Shuffle {
-    fn start(&mut self, world: &mut World<P>) {
-        start_background(world);
-        world.after(world.spec.settings.workload.duration, END);
-        self.go_on(world);
+impl Application for Shuffle {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.after(self.duration, Timer::End.into());
+        self.go_on(driver);
     }
 
-    fn established(&mut self, _world: &mut World<P>, _endpoint: u32) {}
-
-    fn awake(&mut self, world: &mut World<P>, endpoint: u32) {
-        self.transfers.end(world, endpoint);
-        world.done = self.waiting.is_empty() && self.transfers.missing == 0;
-    }
-
-    fn closed(&mut self, world: &mut World<P>, endpoint: u32) {
-        world.close(endpoint);
-    }
-
-    fn due(&mut self, world: &mut World<P>, token: u32) {
-        match token {
-            NEXT => self.go_on(world),
-            _ => world.done = true,
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
+        if let Carried::Flow(number) = message {
+            self.transfers.end(driver, number);
+            self.end_if_whole(driver);
         }
     }
 
-    fn record(&self, world: &World<P>) -> Record {
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Next => self.go_on(driver),
+            Timer::End => driver.finish(),
+        }
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
         let start = Time(self.transfers.first_start());
-        let (took, whole) = (world.now.since(start), self.waiting.is_empty() && self.transfers.missing == 0);
-        let query = QueryRow {
+        let (took, whole) = (view.now().since(start), self.is_whole());
+        record.queries.push(QueryRow {
             round: 0,
             start_ps: start.0,
             qct_ps: whole.then_some(took.0),
             waited_ps: (!whole).then_some(took.0),
-            timeouts: world.timeouts,
-        };
-        Record {
-            flows: self.transfers.rows(world, 0).collect(),
-            queries: vec![query],
-            payload_bytes: self.transfers.delivered(world),
-            measured: took,
-            ..Record::default()
-        }
+            timeouts: view.timeouts(),
+        });
+        record.flows.extend(self.transfers.rows(view, 0));
+        record.payload_bytes = self.transfers.delivered(view);
+        record.measured = took;
     }
 }

@@ -1,117 +1,122 @@
-//! Flows between any two hosts, each over a connection of its own.
+//! Flows between any two hosts, each a message, which its receiver may have asked for.
 
+use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow};
 
-use crate::probe::Probe;
-use crate::world::World;
+use super::application::{Driver, View};
+use super::pool::Pool;
+use crate::ids::EndpointId;
+use crate::message::{Message, meanings};
+
+meanings! {
+    /// What the connections of transfers carry.
+    pub(crate) enum Carried {
+        /// A request for a flow, by the flow's number.
+        Request(number),
+        /// A flow.
+        Flow(number),
+    }
+}
 
 /// Those that were started, and what became of them.
-#[derive(Default)]
 pub(crate) struct Transfers {
+    pool: Pool,
     rows: Vec<FlowRow>,
-    /// The receiving endpoint of each; the other end of its connection has the number beside it.
-    receivers: Vec<u32>,
-    /// The flow of each connection, by half an endpoint's number; `NONE` for connections of others.
-    of: Vec<u32>,
+    /// Of each.
+    ways: Vec<Way>,
     /// How many have not ended.
     pub missing: usize,
 }
 
-const NONE: u32 = u32::MAX;
+/// A flow on its connection.
+struct Way {
+    receiver: EndpointId,
+    /// What went before it over the connection; `None` while it has not begun.
+    before: Option<u64>,
+}
 
 impl Transfers {
-    /// Starts a flow: the sender opens a connection, sends, and closes it.
-    pub fn start<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, way: (u32, u32), bytes: u64) {
-        let connection = world.connect(way.0, way.1);
-        self.add(world, kind, way, bytes, (connection.opener, connection.answerer));
-        world.write(connection.opener, bytes);
-        world.close(connection.opener);
+    /// Over these connections.
+    pub fn new(pool: Pool) -> Transfers {
+        Transfers { pool, rows: Vec::new(), ways: Vec::new(), missing: 0 }
     }
 
-    /// Asks for a flow: the receiver opens a connection and sends a request; [`Transfers::answer`] sends what it asks for.
-    pub fn ask<P: Probe>(&mut self, world: &mut World<P>, kind: FlowKind, way: (u32, u32), bytes: u64, request: u64) {
-        let connection = world.connect(way.1, way.0);
-        self.add(world, kind, way, bytes, (connection.answerer, connection.opener));
-        world.wake_at(connection.answerer, request);
-        world.write(connection.opener, request);
+    /// Starts a flow: the sender opens a connection, or has one, and sends.
+    pub fn start(&mut self, driver: &mut dyn Driver, kind: FlowKind, (from, to): (HostId, HostId), bytes: u64) {
+        let connection = self.pool.between(driver, from, to, kind);
+        let number = self.add(driver, kind, (from, to), bytes, connection.answerer());
+        self.send(driver, number);
+    }
+
+    /// Asks for a flow: the receiver opens a connection, or has one, and sends a request; [`Transfers::answer`] sends what
+    /// it asks for.
+    pub fn ask(
+        &mut self,
+        driver: &mut dyn Driver,
+        kind: FlowKind,
+        (from, to): (HostId, HostId),
+        bytes: u64,
+        request: u64,
+    ) {
+        let connection = self.pool.between(driver, to, from, kind);
+        let number = self.add(driver, kind, (from, to), bytes, connection.opener());
+        driver.send(connection.opener(), Message::new(request, Carried::Request(number)));
     }
 
     /// Sends what was asked for: the flow begins.
-    pub fn answer<P: Probe>(&mut self, world: &mut World<P>, number: u32) {
-        let row = &mut self.rows[number as usize];
-        row.start_ps = world.now.0;
-        let sender = self.receivers[number as usize] ^ 1;
-        world.write(sender, row.payload_bytes.unwrap_or(0));
-        world.close(sender);
+    pub fn answer(&mut self, driver: &mut dyn Driver, number: u32) {
+        self.rows[number as usize].start_ps = driver.now().0;
+        self.send(driver, number);
     }
 
-    fn add<P: Probe>(
+    fn send(&mut self, driver: &mut dyn Driver, number: u32) {
+        let (row, way) = (&self.rows[number as usize], &mut self.ways[number as usize]);
+        let (sender, bytes) = (way.receiver.peer(), row.payload_bytes.unwrap_or(0));
+        way.before = Some(driver.send(sender, Message::new(bytes, Carried::Flow(number))));
+        self.pool.served(driver, sender);
+    }
+
+    fn add(
         &mut self,
-        world: &mut World<P>,
+        view: &dyn View,
         kind: FlowKind,
-        (from, to): (u32, u32),
+        (from, to): (HostId, HostId),
         bytes: u64,
-        (sender, receiver): (u32, u32),
-    ) {
-        let ideal = world.ideal(from, to, bytes);
-        if let Some(latencies) = &mut world.latencies {
-            latencies.classify(sender, kind);
-        }
-        let number = self.rows.len() as u32;
-        self.of.resize(sender as usize / 2 + 1, NONE);
-        self.of[sender as usize / 2] = number;
-        self.receivers.push(receiver);
+        receiver: EndpointId,
+    ) -> u32 {
+        self.ways.push(Way { receiver, before: None });
         self.rows.push(FlowRow {
             class: kind,
-            from_host: from,
-            to_host: to,
+            from_host: from.0,
+            to_host: to.0,
             payload_bytes: Some(bytes),
-            start_ps: world.now.0,
-            ideal_ps: Some(ideal.0),
+            start_ps: view.now().0,
+            ideal_ps: Some(view.ideal(from, to, bytes).0),
             ..FlowRow::default()
         });
         self.missing += 1;
-        if matches!(kind, FlowKind::Beside | FlowKind::Query) {
-            for endpoint in [sender, receiver] {
-                world.net.put_beside(endpoint);
-                world.net.probe.beside(endpoint);
-            }
-        }
-        world.wake_at(receiver, bytes);
+        self.rows.len() as u32 - 1
     }
 
     /// The host that a flow comes from, and its bytes.
-    pub fn source(&self, number: u32) -> (u32, u64) {
+    pub fn source(&self, number: u32) -> (HostId, u64) {
         let row = &self.rows[number as usize];
-        (row.from_host, row.payload_bytes.unwrap_or(0))
+        (HostId(row.from_host), row.payload_bytes.unwrap_or(0))
     }
 
-    /// The flow that an endpoint belongs to, and whether it receives it.
-    pub fn at(&self, endpoint: u32) -> (u32, bool) {
-        let number = self.of[endpoint as usize / 2];
-        (number, self.receivers[number as usize] == endpoint)
-    }
-
-    /// Whether an endpoint is one of these flows'.
-    pub fn own(&self, endpoint: u32) -> bool {
-        self.of.get(endpoint as usize / 2).is_some_and(|&number| number != NONE)
-    }
-
-    /// The last byte of a flow is there: the flow's number, in the order of starts.
-    pub fn end<P: Probe>(&mut self, world: &World<P>, endpoint: u32) -> u32 {
-        let number = self.of[endpoint as usize / 2];
+    /// The last byte of a flow is there.
+    pub fn end(&mut self, view: &dyn View, number: u32) {
         let row = &mut self.rows[number as usize];
-        row.fct_ps = Some(world.now.0 - row.start_ps);
+        row.fct_ps = Some(view.now().0 - row.start_ps);
         self.missing -= 1;
-        number
     }
 
     /// A row each that started at `begun_ps` or later, in the order of their starts; times count from then.
-    pub fn rows<P: Probe>(&self, world: &World<P>, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
-        let measured = self.rows.iter().zip(&self.receivers).filter(move |(row, _)| row.start_ps >= begun_ps);
-        measured.map(move |(row, &receiver)| FlowRow {
+    pub fn rows(&self, view: &dyn View, begun_ps: u64) -> impl Iterator<Item = FlowRow> {
+        let measured = self.rows.iter().zip(&self.ways).filter(move |(row, _)| row.start_ps >= begun_ps);
+        measured.map(move |(row, way)| FlowRow {
             start_ps: row.start_ps - begun_ps,
-            delivered_bytes: world.delivered(receiver),
+            delivered_bytes: delivered(view, row, way),
             ..row.clone()
         })
     }
@@ -122,7 +127,17 @@ impl Transfers {
     }
 
     /// Payload delivered in order so far.
-    pub fn delivered<P: Probe>(&self, world: &World<P>) -> u64 {
-        self.receivers.iter().map(|&receiver| world.delivered(receiver)).sum()
+    pub fn delivered(&self, view: &dyn View) -> u64 {
+        self.rows.iter().zip(&self.ways).map(|(row, way)| delivered(view, row, way)).sum()
+    }
+}
+
+/// What is there of a flow.
+fn delivered(view: &dyn View, row: &FlowRow, way: &Way) -> u64 {
+    let whole = row.payload_bytes.unwrap_or(0);
+    match (row.fct_ps, way.before) {
+        (Some(_), _) => whole,
+        (None, Some(before)) => view.delivered(way.receiver).saturating_sub(before).min(whole),
+        (None, None) => 0,
     }
 }

@@ -3,30 +3,33 @@
 use fanin_spec::{RunSpec, WarmUp as Settings};
 use fanin_units::Time;
 
-use super::application::{END, WARM};
-use crate::probe::Probe;
-use crate::world::World;
+use super::application::Driver;
+use crate::message::Meaning;
 
 pub(crate) struct WarmUp {
     settings: Option<Settings>,
+    /// Of the measured time.
+    duration: Time,
     began: Time,
     over: bool,
 }
 
 impl WarmUp {
     pub fn new(spec: &RunSpec) -> WarmUp {
-        WarmUp { settings: spec.settings.workload.warm_up.0, began: Time::ZERO, over: false }
+        let workload = &spec.settings.workload;
+        WarmUp { settings: workload.warm_up.0, duration: workload.duration, began: Time::ZERO, over: false }
     }
 
-    /// The first round is about to begin. A round that hangs must not put the measured time off for ever.
-    pub fn begin<P: Probe>(&mut self, world: &mut World<P>) {
-        self.began = world.now;
+    /// The first round is about to begin. A round that hangs must not put the measured time off for ever: `timer` ends the
+    /// warm-up then.
+    pub fn begin(&mut self, driver: &mut dyn Driver, timer: impl Into<Meaning>) {
+        self.began = driver.now();
         let given = match self.settings {
             None => return,
             Some(Settings::Rounds(_)) => Time::ZERO,
             Some(Settings::For(time)) => time,
         };
-        world.after(given.saturating_add(world.spec.settings.workload.duration), WARM);
+        driver.after(given.saturating_add(self.duration), timer.into());
     }
 
     /// Whether the measured time begins with the round of this number, which begins now.
@@ -44,13 +47,13 @@ impl WarmUp {
         !self.over
     }
 
-    /// The measured time begins: the workload has delivered `payload` so far.
-    pub fn end<P: Probe>(&mut self, world: &mut World<P>, payload: u64) {
+    /// The measured time begins, at the end of which `timer` is due: the workload has delivered `payload` so far.
+    pub fn end(&mut self, driver: &mut dyn Driver, payload: u64, timer: impl Into<Meaning>) {
         self.over = true;
         match self.settings {
-            None => world.clock_starts(),
-            Some(_) => world.measure_from_here(payload),
+            None => driver.clock_starts(),
+            Some(_) => driver.measure_from_here(payload),
         }
-        world.after(world.spec.settings.workload.duration, END);
+        driver.after(self.duration, timer.into());
     }
 }

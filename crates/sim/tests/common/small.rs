@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fanin_spec::{FilePath, Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
+use fanin_spec::{Connections, FilePath, Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -15,7 +15,8 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
     let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
     let network = (1u64..20, 0u64..100, framing, buffer, prop::option::of(2_000u64..60_000));
     let tcp = (64u64..1461, 1u32..20, any::<[bool; 9]>(), 1u32..4, 1u64..50);
-    let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY);
+    let connections = prop::sample::select(vec![Connections::Usual, Connections::Standing, Connections::New]);
+    let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY, connections);
     let flows = prop::collection::vec((0u32..9, 1u32..9, 1u64..60_000, 0u64..3_000), 1..12);
     (kind, 1u32..9, network, tcp, work, flows).prop_map(|(kind, fan_in, network, tcp, work, flows)| {
         let mut s = Settings::default();
@@ -36,8 +37,8 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         s.tcp.rto_min = Time::from_millis(rto_ms);
         s.tcp.rto_initial = Time::from_millis(rto_ms.max(10));
         s.tcp.rto_max = Time::from_millis(500);
-        let (fragment, jitter_us, in_flight, background, request) = work;
-        s.workload.kind = kind;
+        let (fragment, jitter_us, in_flight, background, request, connections) = work;
+        (s.workload.kind, s.workload.connections) = (kind, connections);
         s.workload.fragment = Optional(Some(Bytes(fragment)));
         s.workload.request = Bytes(if request || kind == Kind::WebSearch { 64 } else { 0 });
         s.workload.start_jitter = Time::from_micros(jitter_us);

@@ -1,0 +1,105 @@
+//! Numbers that cannot be taken for one another.
+
+/// The number of one end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EndpointId(u32);
+
+/// The number of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(u32);
+
+impl ConnectionId {
+    /// The connection of this number, counted from zero.
+    pub fn new(number: u32) -> ConnectionId {
+        ConnectionId(number)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The end that opened it. Ends are numbered so that the two of a connection lie side by side in memory.
+    pub fn opener(self) -> EndpointId {
+        EndpointId(2 * self.0)
+    }
+
+    /// The end that answered.
+    pub fn answerer(self) -> EndpointId {
+        EndpointId(2 * self.0 + 1)
+    }
+}
+
+impl EndpointId {
+    /// The endpoint of this number.
+    #[inline]
+    pub fn new(number: u32) -> EndpointId {
+        EndpointId(number)
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Its place in a list.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The connection that it is an end of.
+    #[inline]
+    pub fn connection(self) -> ConnectionId {
+        ConnectionId(self.0 / 2)
+    }
+
+    /// The other end.
+    #[inline]
+    pub fn peer(self) -> EndpointId {
+        EndpointId(self.0 ^ 1)
+    }
+
+    /// Whether it opened the connection.
+    pub fn is_opener(self) -> bool {
+        self == self.connection().opener()
+    }
+}
+
+/// Who opened a connection or set a timer, and is told of what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Owner(pub u8);
+
+impl Owner {
+    /// The workload.
+    pub const WORKLOAD: Owner = Owner(0);
+    /// The background's long flows, which nobody is told of.
+    pub const BACKGROUND: Owner = Owner(1);
+
+    /// One of those that run beside the workload.
+    pub fn guest(number: u8) -> Owner {
+        Owner(Owner::FIRST_GUEST + number)
+    }
+
+    /// A guest's place among guests.
+    pub fn place(self) -> usize {
+        usize::from(self.0 - Owner::FIRST_GUEST)
+    }
+
+    const FIRST_GUEST: u8 = 2;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_ends_of_a_connection_know_it_and_each_other() {
+        let connection = ConnectionId::new(21);
+        let (opener, answerer) = (connection.opener(), connection.answerer());
+        assert_eq!((opener.peer(), answerer.peer()), (answerer, opener));
+        assert_eq!((opener.connection(), answerer.connection()), (connection, connection));
+        assert_eq!((opener.is_opener(), answerer.is_opener()), (true, false));
+    }
+}
