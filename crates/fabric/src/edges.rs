@@ -190,7 +190,7 @@ mod tests {
                 while at != NodeId(to) {
                     prop_assert!(!fabric.is_host(at) && !seen.contains(&at), "{from} to {to}: {seen:?} and {at:?}");
                     seen.push(at);
-                    at = fabric.link(fabric.next_hop(at, HostId(to), hash)).to;
+                    at = fabric.link(fabric.next_hop(at, HostId(to), || hash)).to;
                 }
             }
         }

@@ -155,18 +155,19 @@ impl Fabric {
         LinkId(host)
     }
 
-    /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks.
+    /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
+    /// which is asked for only then.
     #[inline]
-    pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: u64) -> LinkId {
+    pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         debug_assert!(self.is_host(host.node()));
         LinkId(match &self.routes {
             Routes::Star => host.0,
-            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash),
+            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash()),
             Routes::Table(table) => match table.next_hops(switch.0, host.0) {
                 [only] => *only,
-                several => several[(mix(flow_hash ^ u64::from(switch.0)) % several.len() as u64) as usize],
+                several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],
             },
-            Routes::Degraded(degraded) => return degraded.next_hop(&self.links, switch, host, flow_hash),
+            Routes::Degraded(degraded) => return degraded.next_hop(&self.links, switch, host, flow_hash()),
         })
     }
 
@@ -174,7 +175,7 @@ impl Fabric {
     pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> Vec<LinkId> {
         let mut way = vec![self.uplink(from)];
         while let Some(at) = way.last().map(|&link| self.link(link).to).filter(|&at| !self.is_host(at)) {
-            way.push(self.next_hop(at, to, flow_hash));
+            way.push(self.next_hop(at, to, || flow_hash));
         }
         way
     }

@@ -26,7 +26,7 @@ impl<P: Probe> View for World<P> {
     }
 
     fn delivered(&self, at: EndpointId) -> u64 {
-        self.sockets[at.index()].endpoint.delivered()
+        self.sockets.get(at).map_or(0, |socket| socket.endpoint.delivered())
     }
 
     fn timeouts(&self) -> u64 {

@@ -4,17 +4,25 @@ use fanin_spec::Totals;
 use fanin_tcp::Written;
 
 use crate::ids::EndpointId;
-use crate::world::World;
+use crate::socket::{Socket, Sockets};
 
-/// What does not add up, if anything.
-pub(crate) fn check<P>(world: &World<P>, totals: &Totals) -> Result<(), String> {
+/// What does not add up, if anything: of the packets, of each connection's bytes, of the messages sent and told of.
+pub(crate) fn check(totals: &Totals, sockets: &Sockets, [sent, told]: [u64; 2]) -> Result<(), String> {
     packets(totals)?;
-    for (socket, number) in world.sockets.iter().zip(0..) {
-        let peer = &world.sockets[EndpointId::new(number).peer().index()].endpoint;
-        bytes(number, socket.written, socket.endpoint.written(), peer.delivered())?;
+    if let Some(what) = sockets.broken() {
+        return Err(what.into());
     }
-    let under_way = world.sockets.iter().map(|socket| socket.awaited() as u64).sum();
-    messages(world.messages_sent, world.messages_told, under_way)
+    sockets.connections().try_for_each(connection)?;
+    let under_way = sockets.connections().flatten().map(|end| end.awaited() as u64).sum();
+    messages(sent, told, under_way)
+}
+
+/// Both ends of a connection account for what was written.
+pub(crate) fn connection([one, other]: [&Socket; 2]) -> Result<(), String> {
+    let check =
+        |from: &Socket, to: &Socket| bytes(from.id, from.written, from.endpoint.written(), to.endpoint.delivered());
+    check(one, other)?;
+    check(other, one)
 }
 
 /// Every packet that was sent was delivered, dropped, or is under way.
@@ -27,13 +35,14 @@ fn packets(totals: &Totals) -> Result<(), String> {
 
 /// What the application wrote at an endpoint is what the endpoint took; of that its peer has delivered in order no more
 /// than was sent, and no less than the endpoint holds for acknowledged. What is not delivered is still out.
-fn bytes(endpoint: u32, written: u64, own: Written, delivered: u64) -> Result<(), String> {
+fn bytes(endpoint: EndpointId, written: u64, own: Written, delivered: u64) -> Result<(), String> {
     let in_order = own.acked <= delivered && delivered <= own.sent && own.sent <= own.total;
     held(own.total == written && in_order, "bytes", || {
         let Written { total, sent, acked } = own;
         format!(
-            "endpoint {endpoint}: {written} written, of which it took {total}, sent {sent} and has {acked} acknowledged; \
-             {delivered} delivered"
+            "endpoint {}: {written} written, of which it took {total}, sent {sent} and has {acked} acknowledged; \
+             {delivered} delivered",
+            endpoint.number()
         )
     })
 }
@@ -64,13 +73,13 @@ mod tests {
     fn bytes_that_were_delivered_and_never_sent_or_written_and_never_taken_are_noticed() {
         let own = Written { total: 100, sent: 70, acked: 50 };
         for delivered in [50, 60, 70] {
-            assert_eq!(bytes(4, 100, own, delivered), Ok(()));
+            assert_eq!(bytes(EndpointId::new(4), 100, own, delivered), Ok(()));
         }
         for (written, delivered) in [(100, 49), (100, 71), (101, 60), (99, 60)] {
-            let what = bytes(4, written, own, delivered).expect_err("does not add up");
+            let what = bytes(EndpointId::new(4), written, own, delivered).expect_err("does not add up");
             assert!(what.starts_with("bytes are not conserved: endpoint 4: "), "{what}");
         }
-        assert!(bytes(4, 100, Written { sent: 101, ..own }, 60).is_err());
+        assert!(bytes(EndpointId::new(4), 100, Written { sent: 101, ..own }, 60).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::acting::Acting;
 use crate::app::{self, App, Driver, Record};
 use crate::conserved;
 use crate::event::{Event, Key, Timer};
-use crate::ids::{EndpointId, Owner};
+use crate::ids::{Owner, Slot};
 use crate::link::Departures;
 use crate::packet::Caught;
 use crate::probe::Probe;
@@ -83,17 +83,18 @@ impl<P: Probe> Running<P> {
     }
 
     #[cold]
-    fn report(&mut self, at: EndpointId, progress: Progress) {
-        let owner = self.world.sockets[at.index()].owner;
+    fn report(&mut self, slot: Slot, progress: Progress) {
+        let (at, owner) = (self.world.sockets.at(slot).id, self.world.sockets.at(slot).owner);
         if progress.established {
             self.tell(owner, |app, driver| app.established(driver, at));
         }
         if progress.awake {
-            while let Some(message) = self.world.next_message(at) {
+            while let Some(message) = self.world.next_message(slot) {
                 self.tell(owner, |app, driver| app.received(driver, at, message));
             }
         }
         if progress.closed {
+            self.world.sockets.closes(at);
             self.tell(owner, |app, driver| app.closed(driver, at));
         }
     }
@@ -141,7 +142,7 @@ impl<P: Probe> Steps for Running<P> {
                 Event::Arrival(link) => self.arrive(link),
                 Event::Departure(link) => self.world.net.depart(key.time(), link),
                 Event::Change(number) => self.world.net.change(key.time(), number),
-                Event::Endpoint(endpoint) => self.world.look_at_timer(endpoint),
+                Event::Endpoint(id, slot) => self.world.look_at_timer(id, slot),
                 Event::App(timer) => self.due(timer),
             }
             if self.world.events.is_multiple_of(AT_ONCE) {
@@ -165,15 +166,16 @@ impl<P: Probe> Steps for Running<P> {
 
     fn caught(&mut self) -> Vec<Caught> {
         let net = &mut self.world.net;
-        net.probe.caught(&net.fabric, &net.host_of)
+        net.probe.caught(&net.fabric, &net.hosts)
     }
 
     fn finish(mut self: Box<Self>) -> Result<RunTables, String> {
         let net = &mut self.world.net;
         net.probe.run_ends(self.world.now);
-        let (samples, events) = net.probe.rows(&net.fabric, &net.host_of);
+        let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
         let tables = tables::tables(&self.world, self.record());
-        conserved::check(&self.world, &tables.totals)?;
+        let messages = [self.world.messages_sent, self.world.messages_told];
+        conserved::check(&tables.totals, &self.world.sockets, messages)?;
         Ok(RunTables { samples, events, ..tables })
     }
 }

@@ -2,7 +2,7 @@
 
 use fanin_fabric::LinkId;
 
-use crate::ids::{EndpointId, Owner};
+use crate::ids::{EndpointId, Owner, Slot};
 use crate::message::Meaning;
 
 /// Something that happens at a moment.
@@ -14,8 +14,8 @@ pub(crate) enum Event {
     Departure(LinkId),
     /// The head of a link arrives.
     Arrival(LinkId),
-    /// An endpoint's timer may be due.
-    Endpoint(EndpointId),
+    /// The timer of the endpoint in a slot may be due, if it lies there still.
+    Endpoint(EndpointId, Slot),
     /// An application's timer is due.
     App(Timer),
 }
@@ -45,6 +45,9 @@ const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
 const CLASS: u64 = 3 << 62;
+
+/// Beside an endpoint's number, 30 bits are left for its slot.
+const SLOT_BITS: u32 = 30;
 
 /// Busy times are told apart in steps of some four nanoseconds, up to some four seconds.
 const BUSY_STEP_BITS: u32 = 12;
@@ -91,8 +94,8 @@ impl Key {
 
     /// Endpoints' timers come after packets, by the endpoint's number.
     #[inline]
-    pub fn endpoint(at: u64, endpoint: EndpointId) -> Key {
-        Key::new(at, ENDPOINT | u64::from(endpoint.number()))
+    pub fn endpoint(at: u64, endpoint: EndpointId, slot: Slot) -> Key {
+        Key::new(at, ENDPOINT | u64::from(endpoint.number()) << SLOT_BITS | u64::from(slot.0))
     }
 
     /// Applications' timers come last: the workload's first, and each one's in the order of their meanings.
@@ -111,7 +114,10 @@ impl Key {
         let (rank, number) = (self.0 as u64, self.0 as u32);
         match rank & CLASS {
             ARRIVAL => Event::Arrival(LinkId(number)),
-            ENDPOINT => Event::Endpoint(EndpointId::new(number)),
+            ENDPOINT => {
+                let slot = Slot(number & ((1 << SLOT_BITS) - 1));
+                Event::Endpoint(EndpointId::new((rank >> SLOT_BITS) as u32), slot)
+            }
             APP => {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
                 Event::App(Timer { owner: Owner((rank >> 40) as u8), what })

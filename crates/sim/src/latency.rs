@@ -4,7 +4,7 @@ use fanin_spec::{FlowKind, LatencyRow};
 use fanin_units::Time;
 
 use crate::histogram::Histogram;
-use crate::ids::{ConnectionId, EndpointId};
+use crate::ids::Slot;
 
 /// The clock that packets carry: 32 bits of 2^14 ps, 16 ns; it wraps after 70 s.
 const TICK_BITS: u32 = 14;
@@ -18,19 +18,19 @@ pub(crate) fn stamp(now: u64) -> u32 {
 /// What is known of each class, data and pure ACKs apart.
 #[derive(Default)]
 pub(crate) struct Latencies {
-    /// By connection.
+    /// By pair of slots.
     class: Vec<FlowKind>,
     classes: Vec<(FlowKind, bool, Histogram)>,
 }
 
 impl Latencies {
-    /// A connection's flows are of this class.
-    pub fn classify(&mut self, connection: ConnectionId, kind: FlowKind) {
-        let connection = connection.number() as usize;
-        if self.class.len() <= connection {
-            self.class.resize(connection + 1, FlowKind::Answer);
+    /// The flows of a connection are of this class, at one of whose ends this slot is.
+    pub fn classify(&mut self, end: Slot, kind: FlowKind) {
+        let pair = end.of_pair() as usize;
+        if self.class.len() <= pair {
+            self.class.resize(pair + 1, FlowKind::Answer);
         }
-        self.class[connection] = kind;
+        self.class[pair] = kind;
     }
 
     /// What was so far is left out.
@@ -38,9 +38,9 @@ impl Latencies {
         self.classes.clear();
     }
 
-    /// A packet to this endpoint is there.
-    pub fn record(&mut self, now: u64, sent: u32, to: EndpointId, data: bool) {
-        let kind = self.class.get(to.connection().number() as usize).copied().unwrap_or_default();
+    /// A packet to this slot is there.
+    pub fn record(&mut self, now: u64, sent: u32, to: Slot, data: bool) {
+        let kind = self.class.get(to.of_pair() as usize).copied().unwrap_or_default();
         let place = self.classes.iter().position(|(k, d, _)| (*k, *d) == (kind, data)).unwrap_or_else(|| {
             self.classes.push((kind, data, Histogram::default()));
             self.classes.len() - 1
@@ -88,7 +88,7 @@ mod tests {
     fn a_stamp_that_wraps_still_tells_the_time_between() {
         let mut latencies = Latencies::default();
         let sent = (1u64 << (32 + TICK_BITS)) - (5 << TICK_BITS);
-        latencies.record(sent + (9 << TICK_BITS), stamp(sent), EndpointId::new(0), true);
+        latencies.record(sent + (9 << TICK_BITS), stamp(sent), Slot(0), true);
         assert_eq!(latencies.rows()[0].max_ps, 9 << TICK_BITS);
     }
 }

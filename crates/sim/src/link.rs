@@ -110,7 +110,8 @@ impl Port {
         let header = Header {
             bytes: packet.frame_bytes,
             ect: flags.any(Flags::ECT | Flags::CE),
-            flow: packet.to.number(),
+            // Another may have its number once it is over, as ports are used again.
+            flow: packet.to.0,
             opens: flags.any(Flags::SYN),
             closes: flags.any(Flags::FIN | Flags::RST),
             offer: packet.segment.mcw_offer,

@@ -8,11 +8,21 @@ use fanin_units::Time;
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
-use crate::ids::EndpointId;
+use crate::ids::{EndpointId, Slot};
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
 use crate::packet::{Packet, Sacks};
 use crate::probe::{Happening, Probe};
+
+/// What the network knows of the endpoint in a slot.
+#[derive(Clone, Copy)]
+struct End {
+    id: EndpointId,
+    /// It is of what runs beside the workload.
+    beside: bool,
+    /// Packets for it that were dropped.
+    lost: u32,
+}
 
 /// The network.
 pub(crate) struct Net<P> {
@@ -21,10 +31,12 @@ pub(crate) struct Net<P> {
     ports: Ports,
     /// The queue of all events.
     pub events: Calendar,
-    /// The host of every endpoint.
-    pub host_of: Vec<HostId>,
-    /// Whether an endpoint is of what runs beside the workload, and how many packets that lost.
-    beside: Vec<bool>,
+    /// The host of the endpoint in each slot, apart from what else is known of it: every hop asks for it.
+    host_of: Vec<HostId>,
+    ends: Vec<End>,
+    /// The host of every endpoint that there ever was, for a probe to ask.
+    pub hosts: Vec<HostId>,
+    /// Packets dropped of what runs beside the workload.
     pub beside_drops: u64,
     sacks: Sacks,
     framing: Framing,
@@ -43,16 +55,16 @@ impl<P: Probe> Net<P> {
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
         let span = 2 * links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
         let events = Calendar::new(span, 2 * links.len());
-        let (host_of, sacks) = (Vec::new(), Sacks::default());
         Net {
             fabric,
             links,
             ports,
             events,
-            host_of,
-            beside: Vec::new(),
+            host_of: Vec::new(),
+            ends: Vec::new(),
+            hosts: Vec::new(),
             beside_drops: 0,
-            sacks,
+            sacks: Sacks::default(),
             framing,
             flow_seed,
             probe,
@@ -96,21 +108,34 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A new endpoint at a host, whose packets come from another host: the ports on their way are set up. It may be of what
-    /// runs beside the workload.
-    pub fn add_endpoint(&mut self, host: HostId, from: HostId, beside: bool) {
-        let flow = self.flow_of(EndpointId::new(self.host_of.len() as u32));
-        self.host_of.push(host);
-        self.beside.push(beside);
-        for link in self.fabric.way(from, host, flow) {
+    /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up. It may be
+    /// of what runs beside the workload.
+    pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId), beside: bool) {
+        let end = End { id, beside, lost: 0 };
+        match self.ends.get_mut(slot.index()) {
+            Some(place) => (*place, self.host_of[slot.index()]) = (end, host),
+            None => {
+                self.ends.push(end);
+                self.host_of.push(host);
+            }
+        }
+        if P::ON {
+            self.hosts.push(host);
+        }
+        for link in self.fabric.way(from, host, self.flow_of(slot)) {
             self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
         }
     }
 
-    /// What the packets to an endpoint are spread over ways of equal length by.
+    /// Packets to a slot that were dropped.
+    pub fn lost(&self, slot: Slot) -> u32 {
+        self.ends[slot.index()].lost
+    }
+
+    /// What the packets to a slot are spread over ways of equal length by.
     #[inline]
-    fn flow_of(&self, endpoint: EndpointId) -> u64 {
-        self.flow_seed ^ u64::from(endpoint.number())
+    fn flow_of(&self, slot: Slot) -> u64 {
+        self.flow_seed ^ u64::from(self.ends[slot.index()].id.number())
     }
 
     /// Gives a packet to a link.
@@ -128,10 +153,12 @@ impl<P: Probe> Net<P> {
     }
 
     /// A packet is dropped.
-    fn lose(&mut self, now: u64, link: LinkId, to: EndpointId, sack: u32) {
+    fn lose(&mut self, now: u64, link: LinkId, to: Slot, sack: u32) {
         self.sacks.free(sack);
-        self.beside_drops += u64::from(self.beside[to.index()]);
-        self.probe.happening(Time(now), Happening::Drop(link, to));
+        let end = &mut self.ends[to.index()];
+        end.lost += 1;
+        self.beside_drops += u64::from(end.beside);
+        self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
 
     #[inline]
@@ -162,7 +189,7 @@ impl<P: Probe> Net<P> {
         let node = link.to;
         let (packet, next) = link.arrive(now);
         if P::ON {
-            self.probe.crossed(Time(now), id, &packet, self.sacks.of(packet.sack));
+            self.probe.crossed(Time(now), id, self.ends[packet.to.index()].id, &packet, self.sacks.of(packet.sack));
         }
         if let Some(due) = next {
             self.events.push(id.index(), Key::arrival(due, id));
@@ -171,7 +198,8 @@ impl<P: Probe> Net<P> {
             self.delivered += 1;
             return Some(packet);
         }
-        let next = self.fabric.next_hop(node, self.host_of[packet.to.index()], self.flow_of(packet.to));
+        let host = self.host_of[packet.to.index()];
+        let next = self.fabric.next_hop(node, host, || self.flow_of(packet.to));
         self.enqueue(now, next, packet);
         None
     }
@@ -197,8 +225,8 @@ pub(crate) struct Uplink<'a, P> {
     pub net: &'a mut Net<P>,
     pub now: Time,
     pub link: LinkId,
-    /// The endpoint at the other end.
-    pub peer: EndpointId,
+    /// Where the other end lies.
+    pub peer: Slot,
 }
 
 impl<P: Probe> Wire for Uplink<'_, P> {

@@ -4,13 +4,13 @@ use fanin_fabric::HostId;
 use fanin_tcp::{Block, Segment};
 use fanin_units::Time;
 
-use crate::ids::{ConnectionId, EndpointId};
+use crate::ids::{ConnectionId, Slot};
 
 /// A segment on its way to an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// The endpoint that it is for.
-    pub to: EndpointId,
+    /// Where the endpoint lies that it is for.
+    pub(crate) to: Slot,
     /// Its SACK blocks' place; zero for none.
     pub(crate) sack: u32,
     /// Its size in a buffer, framing included.
@@ -35,7 +35,7 @@ impl Default for Packet {
             header: 0,
             flags: fanin_tcp::Flags::NONE,
         };
-        Packet { to: EndpointId::new(0), sack: 0, frame_bytes: 0, sent: 0, segment }
+        Packet { to: Slot(0), sack: 0, frame_bytes: 0, sent: 0, segment }
     }
 }
 

@@ -43,8 +43,8 @@ pub(crate) trait Probe {
     fn port(&mut self, _now: Time, _id: LinkId, _port: &Link) {}
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
-    /// A packet has crossed a link.
-    fn crossed(&mut self, _now: Time, _link: LinkId, _packet: &Packet, _sack: &[Block]) {}
+    /// A packet for an endpoint has crossed a link.
+    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _sack: &[Block]) {}
     /// Something else.
     fn happening(&mut self, _now: Time, _happening: Happening) {}
     /// The measured time begins: its clock starts here.

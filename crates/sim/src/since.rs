@@ -1,11 +1,10 @@
 //! What a run had counted when its measured time began: a warm-up is left out of all figures.
 
 use fanin_fabric::LinkId;
-use fanin_tcp::Stats;
+use fanin_tcp::{Endpoint, Stats};
 use fanin_units::Time;
 
 use crate::link::{Counts, Link};
-use crate::socket::Socket;
 
 /// What endpoints count, added up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,17 +17,25 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Of these endpoints.
-    pub fn of<'a>(sockets: impl Iterator<Item = &'a Socket>) -> Sums {
-        sockets.fold(Sums::default(), |sums, socket| {
-            let Stats { timeouts, fast_retransmits, data_segments, .. } = socket.endpoint.stats();
-            Sums {
-                data_packets: sums.data_packets + data_segments,
-                timeouts: sums.timeouts + u64::from(timeouts),
-                fast_retransmits: sums.fast_retransmits + u64::from(fast_retransmits),
-                delivered: sums.delivered + socket.endpoint.delivered(),
-            }
-        })
+    /// Of an endpoint.
+    pub fn of(endpoint: &Endpoint) -> Sums {
+        let Stats { timeouts, fast_retransmits, data_segments, .. } = endpoint.stats();
+        Sums {
+            data_packets: data_segments,
+            timeouts: timeouts.into(),
+            fast_retransmits: fast_retransmits.into(),
+            delivered: endpoint.delivered(),
+        }
+    }
+
+    /// Both together.
+    pub fn and(self, other: Sums) -> Sums {
+        Sums {
+            data_packets: self.data_packets + other.data_packets,
+            timeouts: self.timeouts + other.timeouts,
+            fast_retransmits: self.fast_retransmits + other.fast_retransmits,
+            delivered: self.delivered + other.delivered,
+        }
     }
 
     /// What has come since.
@@ -78,9 +85,8 @@ pub(crate) struct Since {
     pub at: Time,
     /// Payload of the workload.
     pub payload: u64,
-    pub all: Sums,
-    /// Of what runs beside the workload.
-    pub beside: Sums,
+    /// Of the workload, and of what runs beside it.
+    pub sums: [Sums; 2],
     pub beside_drops: u64,
     pub delivered_packets: u64,
     /// By link.

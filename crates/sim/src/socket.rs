@@ -1,4 +1,4 @@
-//! An endpoint at its host.
+//! Endpoints at their hosts. A connection that is over gives its place to another.
 
 use std::collections::VecDeque;
 
@@ -6,12 +6,15 @@ use fanin_fabric::LinkId;
 use fanin_tcp::Endpoint;
 use fanin_units::Time;
 
-use crate::ids::Owner;
+use crate::conserved;
+use crate::ids::{ConnectionId, EndpointId, Owner, Slot};
 use crate::message::Meaning;
+use crate::since::Sums;
 
 /// An endpoint, and what the world keeps beside it.
 pub(crate) struct Socket {
     pub endpoint: Endpoint,
+    pub id: EndpointId,
     /// When its entry in the queue of timers is due: at its deadline or before.
     pub armed: Time,
     /// The way out of its host.
@@ -25,8 +28,8 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    pub fn new(endpoint: Endpoint, uplink: LinkId, owner: Owner) -> Socket {
-        Socket { endpoint, armed: Time::NEVER, uplink, owner, written: 0, inbox: VecDeque::new() }
+    pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId, owner: Owner) -> Socket {
+        Socket { endpoint, id, armed: Time::NEVER, uplink, owner, written: 0, inbox: VecDeque::new() }
     }
 
     /// A message that ends with this many bytes is on its way here.
@@ -51,5 +54,124 @@ impl Socket {
     /// Messages that are not there yet.
     pub fn awaited(&self) -> usize {
         self.inbox.len()
+    }
+}
+
+/// All endpoints of a run whose connections are not over.
+pub(crate) struct Sockets {
+    /// By slot; what lies in one that is free is of no account.
+    slots: Vec<Socket>,
+    /// Pairs of slots that are free.
+    free: Vec<u32>,
+    /// The pair of each connection; `OVER` where it has none any more.
+    pairs: Vec<u32>,
+    /// Connections of which an end has closed: soon they are over.
+    closing: VecDeque<ConnectionId>,
+    /// What those counted that are over: the workload's, and those beside it.
+    over: [Sums; 2],
+    /// What did not add up as a connection was over.
+    broken: Option<String>,
+}
+
+const OVER: u32 = u32::MAX;
+
+/// So many closing connections are looked at as one is opened: more than one, so that they get fewer.
+const AT_ONCE: usize = 4;
+
+impl Sockets {
+    /// With room for so many.
+    pub fn with_capacity(endpoints: usize) -> Sockets {
+        let (free, pairs, closing) = (Vec::new(), Vec::new(), VecDeque::new());
+        Sockets { slots: Vec::with_capacity(endpoints), free, pairs, closing, over: Default::default(), broken: None }
+    }
+
+    /// Adds a connection, whose two ends `socket` makes, opener first.
+    pub fn add(&mut self, mut socket: impl FnMut(EndpointId) -> Socket) -> (ConnectionId, [Slot; 2]) {
+        let connection = ConnectionId::new(self.pairs.len() as u32);
+        let ends = [connection.opener(), connection.answerer()].map(&mut socket);
+        let pair = self.free.pop().unwrap_or(self.slots.len() as u32 / 2);
+        self.pairs.push(pair);
+        let slots = Slot::pair(pair);
+        for (slot, end) in slots.into_iter().zip(ends) {
+            match self.slots.get_mut(slot.index()) {
+                Some(place) => *place = end,
+                None => self.slots.push(end),
+            }
+        }
+        (connection, slots)
+    }
+
+    /// The endpoint in a slot that is in use.
+    #[inline(always)]
+    pub fn at(&mut self, slot: Slot) -> &mut Socket {
+        &mut self.slots[slot.index()]
+    }
+
+    /// Where an endpoint lies, unless its connection is over.
+    pub fn slot(&self, id: EndpointId) -> Option<Slot> {
+        let pair = Some(self.pairs[id.connection().number() as usize]).filter(|&pair| pair != OVER)?;
+        Some(Slot::pair(pair)[usize::from(!id.is_opener())])
+    }
+
+    /// An endpoint, unless its connection is over.
+    pub fn get(&self, id: EndpointId) -> Option<&Socket> {
+        self.slot(id).map(|slot| &self.slots[slot.index()])
+    }
+
+    /// The two ends of each connection that is not over, opener first.
+    pub fn connections(&self) -> impl Iterator<Item = [&Socket; 2]> {
+        let pairs = self.pairs.iter().filter(|&&pair| pair != OVER);
+        pairs.map(|&pair| Slot::pair(pair).map(|slot| &self.slots[slot.index()]))
+    }
+
+    /// An end of a connection has heard the other one close.
+    pub fn closes(&mut self, at: EndpointId) {
+        if self.closing.back() != Some(&at.connection()) {
+            self.closing.push_back(at.connection());
+        }
+    }
+
+    /// Frees the slots of some connections that are over: both ends have closed and said so, and no packet is under way to
+    /// either. `lost` says how many of those to a slot were dropped.
+    pub fn give_back(&mut self, lost: impl Fn(Slot) -> u32) {
+        for _ in 0..self.closing.len().min(AT_ONCE) {
+            let Some(connection) = self.closing.pop_front() else { return };
+            let pair = self.pairs[connection.number() as usize];
+            if pair == OVER {
+                continue;
+            }
+            let slots = Slot::pair(pair);
+            let ends = slots.map(|slot| &self.slots[slot.index()]);
+            let [a, b] = ends.map(|end| end.endpoint.stats());
+            // Counts wrap.
+            let to_a = b.segments_sent.wrapping_sub(a.segments_received).wrapping_sub(lost(slots[0]));
+            let to_b = a.segments_sent.wrapping_sub(b.segments_received).wrapping_sub(lost(slots[1]));
+            if (to_a, to_b) != (0, 0) || ends.iter().any(|end| !end.endpoint.finished()) {
+                self.closing.push_back(connection);
+                continue;
+            }
+            if let Err(what) = conserved::connection(ends) {
+                self.broken.get_or_insert(what);
+            }
+            let sums = &mut self.over[usize::from(ends[0].owner != Owner::WORKLOAD)];
+            *sums = ends.into_iter().fold(*sums, |sums, end| sums.and(Sums::of(&end.endpoint)));
+            self.pairs[connection.number() as usize] = OVER;
+            self.free.push(pair);
+        }
+    }
+
+    /// What did not add up so far.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+
+    /// What the workload's endpoints have counted, and those beside it.
+    pub fn sums(&self) -> [Sums; 2] {
+        let mut sums = self.over;
+        for end in self.connections().flatten() {
+            let of = &mut sums[usize::from(end.owner != Owner::WORKLOAD)];
+            *of = of.and(Sums::of(&end.endpoint));
+        }
+        sums
     }
 }

@@ -7,7 +7,7 @@ use crate::app::Record;
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
-use crate::since::{PortSums, Sums};
+use crate::since::PortSums;
 use crate::world::World;
 
 /// The tables of a run as it stands, with what its application has measured.
@@ -24,8 +24,9 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
 /// The totals alone.
 pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     let since = &world.since;
-    let all = Sums::of(world.sockets.iter()).since(since.all);
-    let beside = Sums::of(world.beside()).since(since.beside);
+    let [own, beside] = world.sockets.sums();
+    let [own, beside] = [own.since(since.sums[0]), beside.since(since.sums[1])];
+    let all = own.and(beside);
     let counts =
         || world.net.links.iter().zip(world.net.fabric.link_ids()).map(|(link, id)| since.port(id, link).counts);
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();

@@ -1,9 +1,10 @@
 //! A tap on links: every packet that crosses them, with when.
 
 use fanin_fabric::{Fabric, HostId, LinkId};
-use fanin_tcp::Block;
+use fanin_tcp::{Block, Segment};
 use fanin_units::Time;
 
+use crate::ids::EndpointId;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
 
@@ -21,7 +22,7 @@ pub(crate) struct Tap {
     /// The links, and whether time is taken at their far end.
     links: Vec<(LinkId, bool)>,
     delays: Vec<Time>,
-    caught: Vec<(Time, LinkId, Packet, Vec<Block>)>,
+    caught: Vec<(Time, LinkId, EndpointId, Segment, Vec<Block>)>,
 }
 
 impl Tap {
@@ -44,23 +45,23 @@ impl Tap {
 impl Probe for Tap {
     const ON: bool = true;
 
-    fn crossed(&mut self, now: Time, link: LinkId, packet: &Packet, sack: &[Block]) {
+    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, sack: &[Block]) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
         let time = if far_end { now } else { now.since(self.delays[link.index()]) };
-        self.caught.push((time, link, *packet, sack.to_vec()));
+        self.caught.push((time, link, to, packet.segment, sack.to_vec()));
     }
 
     fn caught(&mut self, fabric: &Fabric, host_of: &[HostId]) -> Vec<Caught> {
         let mut caught = std::mem::take(&mut self.caught);
         caught.sort_by_key(|(time, link, ..)| (*time, *link));
-        let name = |(time, link, packet, sack): (Time, LinkId, Packet, Vec<Block>)| Caught {
+        let name = |(time, link, to, segment, sack): (Time, LinkId, EndpointId, Segment, Vec<Block>)| Caught {
             time,
             port: fabric.link_name(link),
-            from: host_of[packet.to.peer().index()],
-            to: host_of[packet.to.index()],
-            connection: packet.to.connection(),
-            from_opener: packet.to.peer().is_opener(),
-            segment: packet.segment,
+            from: host_of[to.peer().index()],
+            to: host_of[to.index()],
+            connection: to.connection(),
+            from_opener: to.peer().is_opener(),
+            segment,
             sack,
         };
         caught.into_iter().map(name).collect()

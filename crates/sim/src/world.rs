@@ -10,15 +10,15 @@ use fanin_units::Time;
 use crate::build;
 use crate::event::{Key, Timer};
 use crate::ideal;
-use crate::ids::{ConnectionId, EndpointId, Owner};
+use crate::ids::{ConnectionId, EndpointId, Owner, Slot};
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
 use crate::message::{Meaning, Message};
 use crate::net::{Net, Uplink};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
-use crate::since::{PortSums, Since, Sums};
-use crate::socket::Socket;
+use crate::since::{PortSums, Since};
+use crate::socket::{Socket, Sockets};
 use crate::stalls::Stalls;
 
 /// A length that no run reaches: a long flow's.
@@ -29,7 +29,7 @@ pub(crate) struct World<P> {
     pub spec: RunSpec,
     pub now: Time,
     pub net: Net<P>,
-    pub sockets: Vec<Socket>,
+    pub sockets: Sockets,
     params: Params,
     law: Law,
     /// Segments' SACK blocks pass through here.
@@ -63,7 +63,7 @@ impl<P: Probe> World<P> {
             spec: spec.clone(),
             now: Time::ZERO,
             net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
-            sockets: Vec::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
+            sockets: Sockets::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
             law: sender_law(spec),
             sack: Vec::with_capacity(4),
@@ -89,7 +89,7 @@ impl<P: Probe> World<P> {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
         self.net.take_sack(packet, &mut self.sack);
-        let socket = &mut self.sockets[packet.to.index()];
+        let socket = self.sockets.at(packet.to);
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: packet.to.peer() };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let progress = socket.endpoint.handle(&self.params, self.now, &packet.segment, &self.sack, &mut wire);
@@ -101,70 +101,73 @@ impl<P: Probe> World<P> {
     }
 
     /// Tells the probe how an endpoint stands after a segment.
-    fn tell(&mut self, endpoint: EndpointId, recoveries: u32) {
-        let socket = &self.sockets[endpoint.index()].endpoint;
-        self.net.probe.window(self.now, endpoint, socket.window());
-        if socket.stats().fast_retransmits > recoveries {
-            self.net.probe.happening(self.now, Happening::FastRetransmit(endpoint));
+    fn tell(&mut self, slot: Slot, recoveries: u32) {
+        let Socket { id, endpoint, .. } = self.sockets.at(slot);
+        self.net.probe.window(self.now, *id, endpoint.window());
+        if endpoint.stats().fast_retransmits > recoveries {
+            self.net.probe.happening(self.now, Happening::FastRetransmit(*id));
         }
     }
 
     /// Serves the timer of an endpoint, which may be due.
     #[cold]
-    pub fn look_at_timer(&mut self, id: EndpointId) {
-        let socket = &mut self.sockets[id.index()];
-        if socket.armed != self.now {
+    pub fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
+        let socket = self.sockets.at(slot);
+        if socket.armed != self.now || socket.id != id {
             return;
         }
         socket.armed = Time::NEVER;
         if socket.endpoint.deadline() <= self.now {
             let before = socket.endpoint.stats().timeouts;
-            self.with(id, |endpoint, params, now, wire| endpoint.expire(params, now, wire));
-            let after = &self.sockets[id.index()].endpoint;
+            self.with(slot, |endpoint, params, now, wire| endpoint.expire(params, now, wire));
+            let after = &self.sockets.at(slot).endpoint;
             if after.stats().timeouts > before {
                 self.timeouts += 1;
                 self.net.probe.happening(self.now, Happening::Timeout(id));
                 self.net.probe.window(self.now, id, after.window());
             }
         } else {
-            self.arm(id);
+            self.arm(slot);
         }
     }
 
     /// Keeps one entry a socket in the queue of timers, at its deadline or before.
     #[inline]
-    fn arm(&mut self, id: EndpointId) {
-        let socket = &mut self.sockets[id.index()];
+    fn arm(&mut self, slot: Slot) {
+        let socket = self.sockets.at(slot);
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
             socket.armed = deadline;
-            self.net.events.push_far(Key::endpoint(deadline.0, id));
+            self.net.events.push_far(Key::endpoint(deadline.0, socket.id, slot));
         }
     }
 
     /// Calls an endpoint with what it needs, and arms its timer.
-    fn with(&mut self, id: EndpointId, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink<P>)) {
-        let socket = &mut self.sockets[id.index()];
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: id.peer() };
+    fn with(&mut self, slot: Slot, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink<P>)) {
+        let socket = self.sockets.at(slot);
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer() };
         call(&mut socket.endpoint, &self.params, self.now, &mut wire);
-        self.arm(id);
+        self.arm(slot);
     }
 
     /// Opens a connection from one host to another, for flows of a kind.
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
-        let connection = ConnectionId::new(self.sockets.len() as u32 / 2);
-        for (host, other) in [(from, to), (to, from)] {
-            let uplink = self.net.fabric.uplink(host);
-            self.sockets.push(Socket::new(Endpoint::new(&self.params, self.law), uplink, owner));
-            self.net.add_endpoint(host, other, owner != Owner::WORKLOAD);
-        }
+        self.sockets.give_back(|slot| self.net.lost(slot));
+        let fabric = &self.net.fabric;
+        let (connection, slots) = self.sockets.add(|id| {
+            let host = if id.is_opener() { from } else { to };
+            Socket::new(Endpoint::new(&self.params, self.law), id, fabric.uplink(host), owner)
+        });
+        let beside = owner != Owner::WORKLOAD;
+        self.net.add_endpoint(slots[0], connection.opener(), (from, to), beside);
+        self.net.add_endpoint(slots[1], connection.answerer(), (to, from), beside);
         if let Some(latencies) = &mut self.latencies {
-            latencies.classify(connection, kind);
+            latencies.classify(slots[0], kind);
         }
         if owner > Owner::BACKGROUND {
             self.net.probe.beside(connection);
         }
-        self.with(connection.opener(), |endpoint, params, now, wire| endpoint.connect(params, now, wire));
+        self.with(slots[0], |endpoint, params, now, wire| endpoint.connect(params, now, wire));
         connection
     }
 
@@ -180,31 +183,37 @@ impl<P: Probe> World<P> {
     /// Sends a message to the other end; says how many bytes went before it.
     pub fn send(&mut self, from: EndpointId, Message { bytes, meaning, deadline }: Message) -> u64 {
         debug_assert!(bytes > 0, "nothing tells of a message without a last byte");
+        let slot = self.open_slot(from);
         self.messages_sent += 1;
-        let before = self.sockets[from.index()].written;
-        self.sockets[from.peer().index()].expect(before + bytes, meaning);
-        self.write(from, bytes, deadline);
+        let before = self.sockets.at(slot).written;
+        self.sockets.at(slot.peer()).expect(before + bytes, meaning);
+        self.write(slot, bytes, deadline);
         before
     }
 
     /// Sends without end.
     pub fn pour(&mut self, from: EndpointId) {
-        self.write(from, ENDLESS, Time::NEVER);
+        self.write(self.open_slot(from), ENDLESS, Time::NEVER);
     }
 
-    fn write(&mut self, endpoint: EndpointId, bytes: u64, deadline: Time) {
-        self.sockets[endpoint.index()].written += bytes;
-        self.with(endpoint, |endpoint, params, now, wire| endpoint.write(params, now, bytes, deadline, wire));
+    fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
+        self.sockets.at(slot).written += bytes;
+        self.with(slot, |endpoint, params, now, wire| endpoint.write(params, now, bytes, deadline, wire));
     }
 
     /// Closes an endpoint's sending side.
-    pub fn close(&mut self, endpoint: EndpointId) {
-        self.with(endpoint, |endpoint, params, now, wire| endpoint.close(params, now, wire));
+    pub fn close(&mut self, at: EndpointId) {
+        self.with(self.open_slot(at), |endpoint, params, now, wire| endpoint.close(params, now, wire));
+    }
+
+    /// Where an endpoint lies that has not closed yet.
+    fn open_slot(&self, id: EndpointId) -> Slot {
+        self.sockets.slot(id).unwrap_or_else(|| unreachable!("an end closes before its connection is over"))
     }
 
     /// The next message that is there at an endpoint, of which its application is told.
-    pub fn next_message(&mut self, at: EndpointId) -> Option<Meaning> {
-        let message = self.sockets[at.index()].take()?;
+    pub fn next_message(&mut self, at: Slot) -> Option<Meaning> {
+        let message = self.sockets.at(at).take()?;
         self.messages_told += 1;
         Some(message)
     }
@@ -233,18 +242,12 @@ impl<P: Probe> World<P> {
         self.stalls = Stalls::new(self.now, self.net.fabric.downlink(HostId::CLIENT), round_trip, work);
     }
 
-    /// The endpoints of what runs beside the workload.
-    pub fn beside(&self) -> impl Iterator<Item = &Socket> {
-        self.sockets.iter().filter(|socket| socket.owner != Owner::WORKLOAD)
-    }
-
     /// What was so far is left out of all figures: the workload has delivered `payload`.
     pub fn measure_from_here(&mut self, payload: u64) {
         self.since = Since {
             at: self.now,
             payload,
-            all: Sums::of(self.sockets.iter()),
-            beside: Sums::of(self.beside()),
+            sums: self.sockets.sums(),
             beside_drops: self.net.beside_drops,
             delivered_packets: self.net.delivered,
             ports: self.net.links.iter().map(PortSums::of).collect(),

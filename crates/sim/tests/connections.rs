@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use common::{but, run, spec};
 use fanin_sim::{TapPoint, tap};
 use fanin_spec::{Connections, Kind, Optional, RunSpec, RunTables};
+use fanin_tcp::Flags;
 use fanin_units::Bytes;
 
 const QUERIES: &str = r#"
@@ -100,4 +101,13 @@ fn a_jobs_fetches_follow_one_another_over_standing_connections_and_all_arrive() 
         );
     }
     assert_eq!(some.totals.payload_bytes, some.flows.iter().filter_map(|flow| flow.payload_bytes).sum::<u64>());
+}
+
+#[test]
+fn a_connection_that_lies_where_another_lay_has_a_number_of_its_own() {
+    let (_, caught) =
+        tap(&spec(QUERIES, 5, 1), &TapPoint::Host("client".into()), &AtomicBool::new(false)).unwrap().expect("a host");
+    let opened = caught.iter().filter(|one| one.from_opener && one.segment.flags.any(Flags::SYN));
+    let numbers: Vec<u32> = opened.map(|one| one.connection.number()).collect();
+    assert_eq!(numbers, (0..30).collect::<Vec<_>>());
 }

@@ -50,5 +50,5 @@ fn a_packet_allocates_nothing() {
 fn what_travels_and_what_is_touched_a_packet_is_small() {
     assert_eq!(size_of::<fanin_tcp::Segment>(), 32);
     assert_eq!(size_of::<fanin_sim::Packet>(), 48);
-    assert!(size_of::<fanin_tcp::Endpoint>() <= 488, "{}", size_of::<fanin_tcp::Endpoint>());
+    assert!(size_of::<fanin_tcp::Endpoint>() <= 496, "{}", size_of::<fanin_tcp::Endpoint>());
 }

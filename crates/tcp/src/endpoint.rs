@@ -46,6 +46,10 @@ pub struct Stats {
     pub probes: u32,
     /// Data segments sent again.
     pub retransmits: u32,
+    /// Segments sent, whatever is in them; wraps.
+    pub segments_sent: u32,
+    /// Segments received, whatever is in them; wraps.
+    pub segments_received: u32,
     /// Data segments received that brought new bytes.
     pub data_segments: u64,
 }
@@ -185,6 +189,7 @@ impl Endpoint {
         sack: &[Block],
         wire: &mut impl Wire,
     ) -> Progress {
+        self.stats.segments_received = self.stats.segments_received.wrapping_add(1);
         if self.state != State::Established || segment.flags.any(Flags::SYN | Flags::RST) {
             return self.handle_unusual(params, now, segment, sack, wire);
         }
@@ -381,6 +386,7 @@ impl Endpoint {
         let header = header_bytes(params.option_bytes() + params.syn_option_bytes(), 0);
         let segment = Segment { seq: 0, header, len: 0, ..self.blank(params, now, flags) };
         self.snd.last_sent = now;
+        self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         wire.send(segment, &[]);
     }
 

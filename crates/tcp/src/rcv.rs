@@ -255,6 +255,7 @@ impl Endpoint {
         };
         let header = header_bytes(params.option_bytes(), blocks.len());
         let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(params, now, flags) };
+        self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         wire.send(segment, blocks);
     }
 

@@ -307,6 +307,7 @@ impl Endpoint {
         self.acked_by_segment();
         let header = header_bytes(params.option_bytes(), 0);
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(params, now, flags) };
+        self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         wire.send(segment, &[]);
     }
 
