@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 
-use fanin_spec::{REGISTRY, Scheme};
+use fanin_spec::{Limit, REGISTRY, Scheme, Settings};
 
 use support::{fanin, is_current, root, text};
 
@@ -102,6 +102,32 @@ fn every_law_is_part_of_some_registered_scheme() {
         .collect();
     for file in fanin_laws::rows().flat_map(|row| row.laws) {
         assert!(used.iter().any(|name| name == file.law), "no registered scheme has the law {}", file.law);
+    }
+}
+
+#[test]
+fn every_file_of_a_law_has_a_row_and_every_word_of_a_row_is_its_own() {
+    // What laws share, and the tables.
+    let others = ["mod", "control", "manage"];
+    let named: Vec<&str> = fanin_laws::rows().flat_map(|row| row.laws).map(|file| file.law).collect();
+    for folder in ["sender", "port"] {
+        for entry in fs::read_dir(root().join("crates/laws/src").join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let law = path.file_stem().unwrap().to_str().unwrap();
+            assert!(others.contains(&law) || named.contains(&law), "{} has no row", path.display());
+        }
+    }
+    let mut words = BTreeSet::new();
+    for row in fanin_laws::rows() {
+        assert!(words.insert(row.word), "two rows say `{}`", row.word);
+        assert!(Limit::named(row.word).is_none(), "{} is said not to be modelled", row.word);
+        for word in row.brings.iter().chain(row.refuses.iter().map(|(word, _)| word)) {
+            let known = *word == "ecn" || fanin_laws::rows().any(|other| other.word == *word);
+            assert!(known, "the row of {} brings or refuses `{word}`, which is nothing", row.word);
+        }
+        for section in row.sections {
+            assert!(Settings::sections().iter().any(|(name, _)| name == section), "there is no section [{section}]");
+        }
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Row {
     pub brings: &'static [&'static str],
     /// What it cannot go together with, by its word, and why.
     pub refuses: &'static [(&'static str, &'static str)],
+    /// Of a base: whether it takes from the window outside a cut, too, as queues grow.
+    pub gives_way: bool,
     /// Keys of other sections that it alone looks at.
     pub heeds: &'static [&'static str],
     /// The schemes with it that are offered by name.
@@ -22,8 +24,16 @@ pub struct Row {
 
 impl Row {
     /// What a row has where it says nothing.
-    pub const PLAIN: Row =
-        Row { word: "", laws: &[], sections: &[], brings: &[], refuses: &[], heeds: &[], offers: &[] };
+    pub const PLAIN: Row = Row {
+        word: "",
+        laws: &[],
+        sections: &[],
+        brings: &[],
+        refuses: &[],
+        gives_way: false,
+        heeds: &[],
+        offers: &[],
+    };
 
     /// Whether it brings this.
     pub fn brings(&self, word: &str) -> bool {

@@ -57,6 +57,10 @@ pub enum Cause {
 }
 
 /// A base law: what a connection's window does, but for a slow start or a cap of other laws.
+///
+/// Outside a cut a law only adds to cwnd and leaves ssthresh alone, unless its row says that it gives way: then it may take
+/// from both, down to two segments. Lowering ssthresh to the window ends slow start, and keeps a window that was taken from
+/// out of it. What is in flight beyond a smaller window is not sent again: the endpoint waits until it has left.
 pub trait Control {
     /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
     fn begin(&mut self, _start: u64, _end: u64, _deadline: Time) {}
@@ -64,10 +68,10 @@ pub trait Control {
     /// Learns from an ACK, in recovery too.
     fn observe(&mut self, _ack: &Ack) {}
 
-    /// Grows the window below ssthresh.
+    /// Moves the window below ssthresh.
     fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window);
 
-    /// Grows the window from ssthresh on.
+    /// Moves the window from ssthresh on.
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window);
 
     /// The new ssthresh after congestion, at least two segments.

@@ -174,7 +174,7 @@ impl Law {
         }
     }
 
-    /// Grows the window on an ACK of new data outside recovery.
+    /// Moves the window on an ACK of new data outside recovery: grows it, unless the base gives way.
     #[inline]
     pub fn grow(&mut self, ack: &Ack, window: &mut Window) {
         if window.cwnd < window.ssthresh {

@@ -18,6 +18,8 @@ pub struct Flow {
     una: u64,
     nxt: u64,
     rtt_us: u64,
+    /// What fits between the sender and a bottleneck's queue, segments; none where the round trip is as the story says.
+    pipe: Option<u64>,
     table: Table,
 }
 
@@ -39,6 +41,7 @@ impl Flow {
             una: 1,
             nxt: 1,
             rtt_us: whole(&story["rtt_us"]),
+            pipe: story["pipe"].as_u64(),
             table,
         };
         flow.row("start");
@@ -130,13 +133,14 @@ impl Flow {
         self.round += 1;
         self.send();
         let end = self.nxt;
-        self.now += Time::from_micros(self.rtt_us);
+        let rtt = self.round_trip();
+        self.now += rtt;
         let (mut count, mut cut) = (0, false);
         while self.una < end {
             let acked = (end - self.una).min(MSS.into()) as u32;
             self.una += u64::from(acked);
             count += 1;
-            let (rtt, ece) = (Time::from_micros(self.rtt_us), count <= marks);
+            let ece = count <= marks;
             let ack = Ack { now: self.now, acked, una: self.una, nxt: self.nxt, ece, rtt: Some(rtt), srtt: rtt };
             self.law.observe(&ack);
             if !ece && !cut {
@@ -151,6 +155,12 @@ impl Flow {
             }
         }
         count
+    }
+
+    /// Of the window that is out: what does not fit the pipe stands in the queue, and takes as long as it does in the pipe.
+    fn round_trip(&self) -> Time {
+        let out = (self.nxt - self.una).div_ceil(MSS.into());
+        Time::from_micros(self.pipe.map_or(self.rtt_us, |pipe| self.rtt_us * out.max(pipe) / pipe))
     }
 
     fn send(&mut self) {
