@@ -29,14 +29,18 @@ fn bases() -> Vec<String> {
     let senders = Base::ALL.iter().map(|base| (base.row(), base.row().word.to_string()));
     let ports = Discipline::ALL.iter().map(|law| (law.row(), format!("newreno+{}", law.row().word)));
     let others = senders.chain(ports).filter(|(row, _)| row.sections.iter().any(|own| !looked_at.contains(own)));
-    let long = |(_, name): (_, String)| format!("schemes = [\"{name}\"]\n[workload]\nkind = \"long\"\n");
+    // With room, so that the law and not a loss ends slow start.
+    let long = |(_, name): (_, String)| {
+        format!("schemes = [\"{name}\"]\n[switch]\nbuffer = \"2 MB\"\n[workload]\nkind = \"long\"\n")
+    };
     BASES.into_iter().map(String::from).chain(others.map(long)).collect()
 }
 
 /// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
-const VALUES: [&str; 18] = [
+const VALUES: [&str; 19] = [
     "1",
     "3",
+    "40",
     "true",
     "false",
     "0.3",
