@@ -13,6 +13,7 @@ pub mod gentle_slow_start;
 pub mod l2dct;
 pub mod max_cwnd;
 pub mod newreno;
+pub mod vegas;
 
 use fanin_units::Time;
 
@@ -27,6 +28,7 @@ sections! {
     /// The settings of bases.
     dctcp: dctcp::Params,
     cubic: cubic::Params,
+    vegas: vegas::Params,
 }
 
 /// Declares the bases, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
@@ -135,6 +137,15 @@ bases! {
             name: "l2dct",
             aliases: &[],
             says: "DCTCP that gives way the less the less a flow has sent",
+        }],
+    }
+    /// Brakmo and Peterson: by delay.
+    Vegas in vegas from vegas {
+        gives_way: true,
+        offers: &[Offer {
+            name: "vegas",
+            aliases: &[],
+            says: "TCP Vegas over drop-tail queues: a few segments a flow stand in them",
         }],
     }
 }
