@@ -26,12 +26,8 @@ KNOWN = {
         "out.rs paper/page.rs report/mod.rs report/phases.rs",
         "report/findings.rs report/judgement.rs report/spread.rs report/stall.rs report/story.rs report/why.rs",
     ],
-    "laws": [
-        "port/mod.rs port/codel.rs port/drop_tail.rs port/ecn_threshold.rs port/many_to_one.rs port/red.rs",
-        "sender/mod.rs sender/cubic.rs sender/d2tcp.rs sender/dctcp.rs sender/gentle_slow_start.rs sender/max_cwnd.rs sender/newreno.rs",
-    ],
     "spec": [
-        "changes.rs check.rs effect.rs flows.rs framing.rs network.rs range.rs run.rs scenario.rs setting.rs settings.rs sizes.rs volume.rs",
+        "changes.rs check.rs declare.rs effect.rs flows.rs network.rs run.rs scenario.rs settings.rs sizes.rs volume.rs",
     ],
     "tcp": [
         "endpoint.rs rack/mod.rs rack/losses.rs rack/probe.rs rcv.rs recovery.rs",

@@ -23,7 +23,7 @@ ALLOWED = {
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
-    "fanin-spec": ("fanin-fabric fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-spec": ("fanin-fabric fanin-laws fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", ""),
     "fanin-sim": ("fanin-assemble fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
     # The lab is given a runner: it knows neither the simulator nor any other driver.
@@ -32,12 +32,12 @@ ALLOWED = {
         "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     "fanin-cli": (
-        "fanin-lab fanin-laws fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-lab fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
         "anstream anstyle clap clap_complete etcetera etherparse indicatif pcap-file serde_json signal-hook terminal_size",
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml".split())
+ALLOWED_IN_TESTS = set("fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws"]

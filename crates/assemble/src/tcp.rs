@@ -7,7 +7,7 @@ use fanin_tcp::{Echo, Params};
 pub fn tcp_params(spec: &RunSpec) -> Params {
     let t = &spec.settings.tcp;
     let mss = t.mss.0 as u32;
-    let segments = if spec.scheme.gss { spec.settings.gss.initial_window } else { t.initial_window };
+    let segments = if spec.scheme.gss { spec.settings.laws.parts.gss.initial_window } else { t.initial_window };
     Params {
         mss,
         initial_cwnd: segments * mss,
@@ -33,7 +33,7 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         idle_restart: t.idle_restart,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),
-        echo: if spec.scheme.base.is_dctcp_like() { Echo::Exact } else { Echo::Latched },
+        echo: if spec.scheme.exact_echo() { Echo::Exact } else { Echo::Latched },
         mcw_option: spec.scheme.m21,
     }
 }

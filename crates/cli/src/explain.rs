@@ -1,6 +1,6 @@
 //! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
 
-use fanin_spec::{Base, Discipline, KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings};
+use fanin_spec::{KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings};
 use serde_json::{Value, json};
 
 use crate::arguments::ExplainArguments;
@@ -41,33 +41,10 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
     say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { fold(&scheme_text(&scheme)) })
 }
 
-/// The names of the laws that a scheme is made of, as their crate calls them.
-fn laws(scheme: &Scheme) -> Vec<&'static str> {
-    let mut laws = vec![match scheme.base {
-        Base::NewReno => "newreno",
-        Base::Cubic => "cubic",
-        Base::Dctcp => "dctcp",
-        Base::D2tcp => "d2tcp",
-        Base::L2dct => "l2dct",
-    }];
-    if scheme.gss {
-        laws.push("gentle_slow_start");
-    }
-    if scheme.m21 {
-        laws.extend(["max_cwnd", "many_to_one"]);
-    }
-    laws.push(match scheme.discipline {
-        Discipline::DropTail => "drop_tail",
-        Discipline::Red => "red",
-        Discipline::EcnThreshold => "ecn_threshold",
-        Discipline::CoDel => "codel",
-    });
-    laws
-}
-
-/// A law's own header.
-fn header(law: &str) -> String {
-    fanin_laws::headers().iter().find(|(name, _)| *name == law).map_or(String::new(), |(_, file)| marked(file))
+/// The laws that a scheme is made of: their names and headers.
+fn laws(scheme: &Scheme) -> impl Iterator<Item = (&'static str, String)> {
+    let files = scheme.rows().into_iter().flat_map(|row| row.laws);
+    files.map(|file| (file.law, marked(file.text)))
 }
 
 /// The `//!` lines that a file begins with, without those marks.
@@ -130,14 +107,14 @@ fn own_keys(scheme: &Scheme) -> Vec<KeyDoc> {
 
 fn scheme_text(scheme: &Scheme) -> String {
     let mut text = format!("{BOLD}{scheme}{BOLD:#}: {}\n", says(scheme));
-    for law in laws(scheme) {
-        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", indent(&header(law)));
+    for (law, header) in laws(scheme) {
+        text += &format!("\n{BOLD}{law}{BOLD:#}\n{}\n", indent(&header));
     }
     let keys = own_keys(scheme);
     if !keys.is_empty() {
         text += &format!("\n{BOLD}settings{BOLD:#} of its own, beside those of [tcp]\n{}", key_lines(&keys));
     }
-    if scheme.base.is_dctcp_like() {
+    if scheme.exact_echo() {
         text +=
             &format!("  tcp.ect = \"all\"\n    {GREY}what the scheme brings where the scenario says nothing{GREY:#}\n");
     }
@@ -145,7 +122,7 @@ fn scheme_text(scheme: &Scheme) -> String {
 }
 
 fn scheme_object(scheme: &Scheme) -> Value {
-    let laws: Vec<Value> = laws(scheme).into_iter().map(|law| json!({"name": law, "header": header(law)})).collect();
+    let laws: Vec<Value> = laws(scheme).map(|(law, header)| json!({"name": law, "header": header})).collect();
     json!({
         "scheme": scheme.to_string(),
         "says": says(scheme),

@@ -1,6 +1,6 @@
 //! `fanin list`: what there is.
 
-use fanin_spec::{Kind, REGISTRY};
+use fanin_spec::{Kind, REGISTRY, Scheme};
 use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;
@@ -25,8 +25,12 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let schemes = REGISTRY.iter().map(|e| (e.name, e.aliases.join(", "), e.says)).collect();
     let workloads = Kind::all().into_iter().map(|(kind, says)| (kind.word(), String::new(), says)).collect();
     let fabrics = FABRICS.iter().map(|(name, says)| (*name, String::new(), *says)).collect();
-    let parts =
-        "other combinations of a base with gss, m21, red, codel, drop_tail, ecn_threshold and ecn are understood too";
+    let parts = match Scheme::parts().split_last() {
+        Some((last, others)) => {
+            format!("other combinations of a base with {} and {last} are understood too", others.join(", "))
+        }
+        None => String::new(),
+    };
     let [schemes, workloads, fabrics] =
         [section("schemes", schemes), section("workloads", workloads), section("fabrics", fabrics)];
     say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}")))

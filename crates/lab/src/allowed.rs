@@ -25,7 +25,7 @@ pub fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
         Kind::Barrier | Kind::WebSearch if !s.connections_stand() => (2.0, true),
         _ => (if asked { 1.0 } else { 0.5 }, false),
     };
-    let window = if contender.scheme.gss { s.gss.initial_window } else { s.tcp.initial_window };
+    let window = if contender.scheme.gss { s.laws.parts.gss.initial_window } else { s.tcp.initial_window };
     let bytes: u64 = (0..fan_in).map(|server| s.answer(fan_in, server).0).sum();
     let answers = Answers {
         servers: fan_in,

@@ -1,29 +1,53 @@
 //! Packet laws: what a sender's window does on every ACK, and what a port does with every packet.
 //!
 //! Each law is written once, pure and in integers, one a file: time, randomness and settings are arguments, a law
-//! returns a verdict, and its driver acts. The file's header states the law, its source, its units and its departures.
+//! returns a verdict, and its driver acts. The file's header states the law, its source, its units and its departures;
+//! its row in [`sender`]'s or [`port`]'s table says what else there is to know of it.
 #![no_std]
 
 extern crate alloc;
 
 pub mod fixed;
+pub mod parts;
 pub mod port;
+pub mod row;
 pub mod sender;
+pub mod settings;
 
-/// The laws' own file headers, by the law's name: what `fanin explain` prints.
-pub fn headers() -> &'static [(&'static str, &'static str)] {
-    &[
-        ("newreno", include_str!("sender/newreno.rs")),
-        ("cubic", include_str!("sender/cubic.rs")),
-        ("dctcp", include_str!("sender/dctcp.rs")),
-        ("d2tcp", include_str!("sender/d2tcp.rs")),
-        ("l2dct", include_str!("sender/l2dct.rs")),
-        ("gentle_slow_start", include_str!("sender/gentle_slow_start.rs")),
-        ("max_cwnd", include_str!("sender/max_cwnd.rs")),
-        ("drop_tail", include_str!("port/drop_tail.rs")),
-        ("red", include_str!("port/red.rs")),
-        ("codel", include_str!("port/codel.rs")),
-        ("ecn_threshold", include_str!("port/ecn_threshold.rs")),
-        ("many_to_one", include_str!("port/many_to_one.rs")),
-    ]
+use alloc::vec::Vec;
+
+use row::Row;
+use settings::Section;
+
+/// Every row: bases, port laws, parts.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    let bases = sender::Kind::ALL.iter().map(|kind| kind.row());
+    let disciplines = port::Kind::ALL.iter().map(|kind| kind.row());
+    bases.chain(disciplines).chain(parts::PARTS)
+}
+
+/// Every law's settings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Those of bases.
+    pub senders: sender::Settings,
+    /// Those of parts.
+    pub parts: parts::Settings,
+    /// Those of port laws.
+    pub ports: port::Settings,
+}
+
+impl Settings {
+    /// Each section.
+    pub fn sections(&self) -> Vec<&dyn Section> {
+        [self.senders.sections(), self.parts.sections(), self.ports.sections()].concat()
+    }
+
+    /// Each section, to be set.
+    pub fn sections_mut(&mut self) -> Vec<&mut dyn Section> {
+        let mut all = self.senders.sections_mut();
+        all.extend(self.parts.sections_mut());
+        all.extend(self.ports.sections_mut());
+        all
+    }
 }

@@ -8,3 +8,5 @@ mod fixed;
 mod ports;
 #[path = "properties/senders.rs"]
 mod senders;
+#[path = "properties/settings.rs"]
+mod settings;

@@ -1,47 +1,53 @@
 //! Every law answers as `vectors/*.json` says: worked out from the papers and RFCs, not from this code.
 
+#[path = "vectors/drivers.rs"]
+mod drivers;
 mod support;
 
-use std::fs;
-use std::path::PathBuf;
-
 use serde_json::Value;
-use support::number;
 
-fn read(law: &str) -> Value {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../vectors/{law}.json"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
-    serde_json::from_str(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
-}
+use drivers::{Flow, Port, number};
+use support::{files, is_of_ports};
 
 /// Replays a file: `start` makes a driver for a case, which answers each step with names and values.
-fn replay<D>(law: &str, start: impl Fn(&Value) -> D, answer: impl Fn(&mut D, &Value) -> Vec<(&'static str, Value)>) {
-    let file = read(law);
-    assert_eq!(file["law"], law);
+fn replay<D>(
+    law: &str,
+    file: &Value,
+    start: impl Fn(&str, &Value) -> D,
+    answer: impl Fn(&mut D, &Value) -> Vec<(&'static str, Value)>,
+) {
     let mut checked = 0;
     for case in file["cases"].as_array().expect("cases") {
         assert!(case["source"].is_string(), "{law}: {} has no source", case["name"]);
-        let mut driver = start(case);
-        for (index, step) in case["steps"].as_array().expect("steps").iter().enumerate() {
+        let mut driver = start(law, case);
+        for (index, step) in (1..).zip(case["steps"].as_array().expect("steps")) {
             let found = answer(&mut driver, step);
-            for (name, value) in found {
-                let wanted =
-                    if name == "expect" || name.starts_with("expect_") { &step[name] } else { &step["expect"][name] };
-                if wanted.is_null() {
-                    continue;
-                }
+            for (name, wanted) in expectations(step) {
+                let at = format!("vectors/{law}.json, {}, step {index}:\n  {step}\n", case["name"]);
+                let value = found.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+                let value = value.unwrap_or_else(|| panic!("\n{at}  {law} shows no {name}\n"));
+                let near = is_near(wanted, value, &file["tolerance"][name]);
+                assert!(near, "\n{at}  {name} is {value}, not {wanted}\n  {}\n", case["why"]);
                 checked += 1;
-                assert!(
-                    is_near(wanted, &value, &file["tolerance"][name.trim_start_matches("expect_")]),
-                    "\nvectors/{law}.json, {}, step {}:\n  {step}\n  {name} is {value}, not {wanted}\n  {}\n",
-                    case["name"],
-                    index + 1,
-                    case["why"]
-                );
             }
         }
     }
     assert!(checked >= 10, "{law}: only {checked} values were checked");
+}
+
+/// What a step expects: of a sender `expect` holds names and values; of a port it is the verdict, and `expect_NAME` the rest.
+fn expectations(step: &Value) -> Vec<(&str, &Value)> {
+    let mut expected = Vec::new();
+    for (key, wanted) in step.as_object().into_iter().flatten() {
+        match (key.as_str(), wanted) {
+            ("expect", Value::Object(values)) => {
+                expected.extend(values.iter().map(|(name, wanted)| (name.as_str(), wanted)));
+            }
+            ("expect", verdict) => expected.push(("verdict", verdict)),
+            (key, wanted) => expected.extend(key.strip_prefix("expect_").map(|name| (name, wanted))),
+        }
+    }
+    expected
 }
 
 fn is_near(wanted: &Value, found: &Value, tolerance: &Value) -> bool {
@@ -50,80 +56,12 @@ fn is_near(wanted: &Value, found: &Value, tolerance: &Value) -> bool {
     (wanted - found).abs() <= within
 }
 
-mod sender {
-    use super::replay;
-    use crate::support::Flow;
-
-    fn check(law: &str) {
-        replay(law, |case| Flow::new(law, case), Flow::step);
-    }
-
-    #[test]
-    fn newreno_answers_as_its_vectors_say() {
-        check("newreno");
-    }
-
-    #[test]
-    fn cubic_answers_as_its_vectors_say() {
-        check("cubic");
-    }
-
-    #[test]
-    fn d2tcp_answers_as_its_vectors_say() {
-        check("d2tcp");
-    }
-
-    #[test]
-    fn l2dct_answers_as_its_vectors_say() {
-        check("l2dct");
-    }
-
-    #[test]
-    fn dctcp_answers_as_its_vectors_say() {
-        check("dctcp");
-    }
-
-    #[test]
-    fn gentle_slow_start_answers_as_its_vectors_say() {
-        check("gentle_slow_start");
-    }
-
-    #[test]
-    fn max_cwnd_answers_as_its_vectors_say() {
-        check("max_cwnd");
-    }
-}
-
-mod port {
-    use super::replay;
-    use crate::support::Port;
-
-    fn check(law: &str) {
-        replay(law, |case| Port::new(law, case), Port::step);
-    }
-
-    #[test]
-    fn drop_tail_answers_as_its_vectors_say() {
-        check("drop_tail");
-    }
-
-    #[test]
-    fn ecn_threshold_answers_as_its_vectors_say() {
-        check("ecn_threshold");
-    }
-
-    #[test]
-    fn codel_answers_as_its_vectors_say() {
-        check("codel");
-    }
-
-    #[test]
-    fn red_answers_as_its_vectors_say() {
-        check("red");
-    }
-
-    #[test]
-    fn many_to_one_answers_as_its_vectors_say() {
-        check("many_to_one");
+#[test]
+fn every_law_answers_as_its_vectors_say() {
+    for (law, file) in files() {
+        match is_of_ports(law) {
+            true => replay(law, &file, Port::new, Port::step),
+            false => replay(law, &file, Flow::new, Flow::step),
+        }
     }
 }

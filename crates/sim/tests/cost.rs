@@ -5,6 +5,7 @@ mod common;
 use std::alloc::System;
 
 use common::{run, spec};
+use fanin_spec::REGISTRY;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -35,9 +36,8 @@ fn allocations(scheme: &str, tcp: &str, fragment: &str) -> (usize, u64) {
 
 #[test]
 fn a_packet_allocates_nothing() {
-    let schemes = ["newreno", "dctcp", "cubic", "newreno+red+ecn", "newreno+codel", "dctcp+gss", "newreno+m21"];
     let timed = ["newreno", "dctcp"].map(|scheme| (scheme, "rack = true\ntail_loss_probe = true"));
-    for (scheme, tcp) in schemes.map(|scheme| (scheme, "")).into_iter().chain(timed) {
+    for (scheme, tcp) in REGISTRY.iter().map(|entry| (entry.name, "")).chain(timed) {
         let (few, packets_of_few) = allocations(scheme, tcp, "1 MB");
         let (many, packets_of_many) = allocations(scheme, tcp, "9 MB");
         let packets = packets_of_many - packets_of_few;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{run, run_as, spec};
+use common::{run, run_as, schemes, spec};
 use fanin_sim::Departures;
 use proptest::prelude::*;
 
@@ -157,7 +157,7 @@ proptest! {
     #[test]
     fn any_network_conserves_its_packets_and_gives_the_same_bytes_each_way(
         network in prop_oneof![networks(), trees()],
-        scheme in prop::sample::select(vec!["newreno", "dctcp", "newreno+m21", "newreno+red+ecn"]),
+        scheme in prop::sample::select(schemes().map(|scheme| scheme.to_string()).collect::<Vec<_>>()),
         seed in 0..1000u64,
     ) {
         let scenario = format!(

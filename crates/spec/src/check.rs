@@ -1,6 +1,7 @@
 //! Settings that cannot work: those out of their range, and what no single value shows, those that do not go together.
 
 use fanin_fabric::Fabric;
+use fanin_laws::settings::Refusal;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::effect::owner;
@@ -9,7 +10,7 @@ use crate::run::ContenderParts;
 use crate::scenario::Assignment;
 use crate::settings::{FAN_IN_MAX, RATE_MIN};
 use crate::volume::what_would_fit;
-use crate::{Discipline, FabricSettings, Kind, Scheme, Settings, State, WarmUp};
+use crate::{FabricSettings, Kind, Scheme, Settings, State, WarmUp};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -58,11 +59,7 @@ pub(crate) fn settings(contender: &ContenderParts) -> Result<(), Wrong> {
     workload(s)?;
     volume(s)?;
     network(s)?;
-    match scheme.discipline {
-        Discipline::Red => red(s),
-        Discipline::CoDel => codel(s),
-        _ => Ok(()),
-    }
+    laws(scheme, s)
 }
 
 fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(), Wrong> {
@@ -158,33 +155,15 @@ fn network(s: &Settings) -> Result<(), Wrong> {
     }
 }
 
-fn red(s: &Settings) -> Result<(), Wrong> {
-    match (s.red.min_th, s.red.max_th) {
-        _ if s.red.target_delay.0.is_some() => {}
-        (QueueSize::Bytes(low), QueueSize::Bytes(high)) if low <= high && high > 0 => {}
-        (QueueSize::Packets(low), QueueSize::Packets(high)) if low <= high && high > 0 => {}
-        (low, high) => {
-            let what = format!(
-                "RED's min_th {low} and max_th {high}: both in packets or both in bytes, the first not above the second"
-            );
-            return wrong(&["red.min_th", "red.max_th"], what);
+/// What laws say of their own settings.
+fn laws(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    let own = scheme.sections();
+    for law in s.laws.sections().into_iter().filter(|law| own.contains(&law.name())) {
+        if let Some(Refusal { paths, what }) = law.refuses() {
+            return wrong(paths, what);
         }
     }
-    if s.red.weight.in_q(32) == 0 && !s.red.instantaneous {
-        return wrong(&["red.weight"], "a weight of zero never moves RED's average");
-    }
     Ok(())
-}
-
-fn codel(s: &Settings) -> Result<(), Wrong> {
-    if s.codel.target <= s.codel.interval {
-        return Ok(());
-    }
-    let what = format!(
-        "CoDel's target {} and interval {}: right would be an interval from the target up to 100 s",
-        s.codel.target, s.codel.interval
-    );
-    wrong(&["codel.target", "codel.interval"], what)
 }
 
 fn workload(s: &Settings) -> Result<(), Wrong> {

@@ -19,7 +19,7 @@ pub(crate) struct Need {
 /// What keys need; `#[needs(…)]` in [`settings`](crate::settings) names one of these.
 pub(crate) mod needs {
     use super::Need;
-    use crate::{Base, FabricKind};
+    use crate::FabricKind;
 
     pub(crate) const RACKS: Need = Need {
         met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
@@ -45,22 +45,16 @@ pub(crate) mod needs {
     };
     pub(crate) const ECN: Need =
         Need { met: |scheme, _| scheme.ecn, without: "no scheme here uses ECN; dctcp and newreno+red+ecn do" };
-    pub(crate) const D2TCP: Need =
-        Need { met: |scheme, _| scheme.base == Base::D2tcp, without: "d2tcp alone looks at it" };
+    pub(crate) const DEADLINES: Need = Need {
+        met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
+        without: "d2tcp alone looks at it",
+    };
     pub(crate) const LOAD: Need =
         Need { met: |_, s| s.workload.load.0.is_some(), without: "there are no Poisson flows without `workload.load`" };
     pub(crate) const SERVICE: Need = Need {
         met: |_, s| s.service.queries_per_s.0.is_some(),
         without: "there is no service without `service.queries_per_s`",
     };
-    pub(crate) const NO_TARGET_DELAY: Need =
-        Need { met: |_, s| s.red.target_delay.0.is_none(), without: "the thresholds follow from `red.target_delay`" };
-    pub(crate) const MEAN_PACKET: Need = Need {
-        met: |_, s| s.red.byte_mode || s.red.target_delay.0.is_some(),
-        without: "nothing is counted in it without `red.byte_mode` or `red.target_delay`",
-    };
-    pub(crate) const AVERAGE: Need =
-        Need { met: |_, s| !s.red.instantaneous, without: "`red.instantaneous` takes no average" };
 }
 
 impl Scenario {
@@ -132,7 +126,10 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     {
         return Some(format!("[{section}] is of schemes such as {owner}, and none of them takes part"));
     }
-    key.need.filter(|need| !(need.met)(scheme, settings)).map(|need| need.without.into())
+    let own = settings.laws.sections().into_iter().find(|law| law.name() == section);
+    let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
+    let unmet = key.need.filter(|need| !(need.met)(scheme, settings)).map(|need| need.without);
+    idle.or(unmet).map(str::to_string)
 }
 
 /// The first scheme that a section is of, where it is one of schemes.
@@ -146,9 +143,9 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     // Of any size, it has these links.
     let fabric = s.network(1).ok();
     let idle_law = match scheme.discipline {
-        Discipline::EcnThreshold => idle_threshold(s, "ecn_threshold.k", s.ecn_threshold.k, "marks"),
-        Discipline::Red if s.red.target_delay.0.is_none() && !s.red.byte_mode => {
-            idle_threshold(s, "red.min_th", s.red.min_th, if scheme.ecn { "marks" } else { "drops early" })
+        Discipline::EcnThreshold => idle_threshold(s, "ecn_threshold.k", s.laws.ports.ecn_threshold.k, "marks"),
+        Discipline::Red if s.laws.ports.red.target_delay.is_none() && !s.laws.ports.red.byte_mode => {
+            idle_threshold(s, "red.min_th", s.laws.ports.red.min_th, if scheme.ecn { "marks" } else { "drops early" })
         }
         Discipline::CoDel => fabric.as_ref().and_then(|fabric| idle_target(s, fabric)),
         _ => None,
@@ -177,10 +174,11 @@ fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
     let what = format!(
         "`codel.target` of {} never acts: a `switch.buffer` of {} is sent in {longest}; right would be a target well below \
          that",
-        s.codel.target, s.switch.buffer
+        s.laws.ports.codel.target, s.switch.buffer
     );
     let steady = s.fabric.changes.is_empty();
-    (steady && s.codel.target >= longest).then(|| Wrong { paths: vec!["codel.target", "switch.buffer"], what })
+    (steady && s.laws.ports.codel.target >= longest)
+        .then(|| Wrong { paths: vec!["codel.target", "switch.buffer"], what })
 }
 
 /// A run in which nothing comes back.

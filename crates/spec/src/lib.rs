@@ -6,9 +6,11 @@
 
 mod changes;
 mod check;
+mod declare;
 mod effect;
 mod flows;
 mod framing;
+mod laws;
 mod limits;
 mod network;
 mod problem;
@@ -24,7 +26,11 @@ mod trees;
 mod volume;
 
 pub use changes::{Change, State};
+pub use declare::KeyDoc;
 pub use fanin_fabric::{HostId, TIERS};
+pub use fanin_laws::port::Kind as Discipline;
+pub use fanin_laws::row::Offer;
+pub use fanin_laws::sender::Kind as Base;
 pub use fanin_tcp::{Ect, NewReno, RtoFloor};
 pub use fanin_units::Share;
 pub use flows::{Flow, Flows};
@@ -32,15 +38,15 @@ pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
 pub use network::PURE_ACK;
 pub use problem::{Origin, Problem};
-pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
+pub use registry::{REGISTRY, Scheme};
 pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
-pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, WarmUp};
+pub use setting::{FilePath, Literal, Optional, Setting, WarmUp};
 pub use settings::{
-    Codel, Connections, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link,
-    M21, MapReduce, Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
+    Connections, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, MapReduce, Measure, Placement, Run,
+    Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
 };
-pub use sizes::Sizes;
+pub use sizes::{Distribution, Sizes};
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
     RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,

@@ -54,8 +54,8 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "bbr",
-        also: &["bbr2", "bbrv2", "bbr3", "bbrv3", "pacing", "fq", "copa", "vegas"],
-        missing: "no sender models the path or paces its packets: whatever a window allows leaves back to back",
+        also: &["bbr2", "bbrv2", "bbr3", "bbrv3", "pacing", "fq", "copa"],
+        missing: "no sender models the rate of its path or paces its packets: whatever a window allows leaves back to back",
         so: "bursts are the largest that a window makes, so that buffers overflow earlier than under paced senders",
         near: "gss sends less at the start, m21 caps the window; neither paces",
     },

@@ -1,44 +1,13 @@
-//! The one list of schemes: what stands on which sender, beside which port law.
+//! The one list of schemes: what stands on which sender, beside which port law. It is made of the laws' rows.
 
 use std::fmt;
+use std::sync::LazyLock;
 
-use crate::Limit;
+use fanin_laws::parts::{GSS, M21, PARTS};
+use fanin_laws::row::Row;
+
 use crate::problem::did_you_mean;
-
-/// The sender's congestion control.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Base {
-    /// RFC 5681 and 6582.
-    NewReno,
-    /// RFC 9438.
-    Cubic,
-    /// RFC 8257.
-    Dctcp,
-    /// DCTCP with deadlines.
-    D2tcp,
-    /// DCTCP weighted by attained service.
-    L2dct,
-}
-
-impl Base {
-    /// Whether the base needs exact echoes of marks, and brings ECN and a port that marks above a threshold.
-    pub fn is_dctcp_like(self) -> bool {
-        matches!(self, Base::Dctcp | Base::D2tcp | Base::L2dct)
-    }
-}
-
-/// What a switch port does with a packet that it could queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Discipline {
-    /// Queues it.
-    DropTail,
-    /// Random early detection.
-    Red,
-    /// Marks above a threshold of the instantaneous queue.
-    EcnThreshold,
-    /// Controlled delay: drops or marks what waited too long, as it leaves.
-    CoDel,
-}
+use crate::{Base, Discipline, Limit, Offer};
 
 /// A scheme: a sender, what stands on it, and the port law that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,55 +24,25 @@ pub struct Scheme {
     pub ecn: bool,
 }
 
-/// A scheme as the registry lists it.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The canonical name.
-    pub name: &'static str,
-    /// Other names for it.
-    pub aliases: &'static [&'static str],
-    /// What it is, in a sentence.
-    pub says: &'static str,
+/// The schemes that are documented and tested by name. Other combinations of their parts are understood too.
+pub static REGISTRY: LazyLock<Vec<Offer>> =
+    LazyLock::new(|| fanin_laws::rows().flat_map(|row| row.offers).copied().collect());
+
+/// What says that both ends use ECN and the port law marks.
+const ECN: &str = "ecn";
+
+fn bases() -> impl Iterator<Item = Base> {
+    Base::ALL.iter().copied()
 }
 
-/// The schemes that are documented and tested by name. Other combinations of their parts are understood too.
-pub const REGISTRY: &[Entry] = &[
-    Entry { name: "newreno", aliases: &["reno"], says: "TCP NewReno over drop-tail queues: what collapses" },
-    Entry { name: "cubic", aliases: &[], says: "CUBIC over drop-tail queues: the common default today" },
-    Entry { name: "dctcp", aliases: &[], says: "DCTCP over ports that mark above a threshold" },
-    Entry { name: "d2tcp", aliases: &[], says: "DCTCP that gives way the less the nearer a flow's deadline is" },
-    Entry { name: "l2dct", aliases: &[], says: "DCTCP that gives way the less the less a flow has sent" },
-    Entry { name: "newreno+red", aliases: &["red"], says: "NewReno over ports that drop early at random" },
-    Entry {
-        name: "newreno+red+ecn",
-        aliases: &["ecn", "ecntcp"],
-        says: "NewReno over ports that mark early at random",
-    },
-    Entry { name: "newreno+codel", aliases: &["codel"], says: "NewReno over ports that drop what waited too long" },
-    Entry { name: "newreno+codel+ecn", aliases: &[], says: "NewReno over ports that mark what waited too long" },
-    Entry { name: "newreno+gss", aliases: &["gss"], says: "NewReno with gentle slow start" },
-    Entry { name: "cubic+gss", aliases: &[], says: "CUBIC with gentle slow start" },
-    Entry { name: "dctcp+gss", aliases: &[], says: "DCTCP with gentle slow start" },
-    Entry { name: "d2tcp+gss", aliases: &[], says: "D2TCP with gentle slow start" },
-    Entry { name: "l2dct+gss", aliases: &[], says: "L2DCT with gentle slow start" },
-    Entry { name: "newreno+m21", aliases: &["m21"], says: "NewReno under a window that the switch hands out" },
-    Entry { name: "cubic+m21", aliases: &[], says: "CUBIC under a window that the switch hands out" },
-    Entry { name: "dctcp+m21", aliases: &[], says: "DCTCP under a window that the switch hands out" },
-];
+fn disciplines() -> impl Iterator<Item = Discipline> {
+    Discipline::ALL.iter().copied()
+}
 
-const BASES: [(&str, Base); 5] = [
-    ("newreno", Base::NewReno),
-    ("cubic", Base::Cubic),
-    ("dctcp", Base::Dctcp),
-    ("d2tcp", Base::D2tcp),
-    ("l2dct", Base::L2dct),
-];
-const DISCIPLINES: [(&str, Discipline); 4] = [
-    ("drop_tail", Discipline::DropTail),
-    ("red", Discipline::Red),
-    ("ecn_threshold", Discipline::EcnThreshold),
-    ("codel", Discipline::CoDel),
-];
+/// The port law that a base brings.
+fn own_discipline(base: Base) -> Discipline {
+    disciplines().find(|discipline| base.row().brings(discipline.row().word)).unwrap_or(Discipline::DropTail)
+}
 
 impl Scheme {
     /// Reads a scheme's name: a registry name, an alias, or a base with parts, such as `cubic+red+ecn`.
@@ -116,89 +55,83 @@ impl Scheme {
             return Err(limit.told(part));
         }
         let mut parts = name.split('+');
-        let base = parts.next().unwrap_or_default();
-        let Some(&(_, base)) = BASES.iter().find(|(word, _)| *word == base) else {
+        let word = parts.next().unwrap_or_default();
+        let Some(base) = bases().find(|base| base.row().word == word) else {
             let names: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
             let near = did_you_mean(name, REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name])));
             return Err(format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", ")));
         };
-        let dctcp = base.is_dctcp_like();
-        let mut scheme = Scheme { base, gss: false, m21: false, discipline: Discipline::DropTail, ecn: dctcp };
-        if dctcp {
-            scheme.discipline = Discipline::EcnThreshold;
-        }
+        let ecn = base.row().brings(ECN);
+        let mut scheme = Scheme { base, gss: false, m21: false, discipline: own_discipline(base), ecn };
         let mut seen: Vec<&str> = Vec::new();
         for part in parts {
             if seen.contains(&part) {
                 return Err(format!("scheme `{name}` says `{part}` twice"));
             }
-            match part {
-                "gss" => scheme.gss = true,
-                "m21" => scheme.m21 = true,
-                "ecn" => scheme.ecn = true,
-                _ => match DISCIPLINES.iter().find(|(word, _)| *word == part) {
-                    Some(_) if seen.iter().any(|s| DISCIPLINES.iter().any(|(word, _)| word == s)) => {
-                        return Err(format!("scheme `{name}` names two port laws; one is right"));
-                    }
-                    Some(&(_, discipline)) => scheme.discipline = discipline,
-                    None => {
-                        let known = ["gss", "m21", "ecn", "red", "codel", "drop_tail", "ecn_threshold"];
-                        let near = did_you_mean(part, known);
-                        let known = known.join(", ");
-                        return Err(format!("unknown part `{part}` of scheme `{name}`{near}; the parts are {known}"));
-                    }
-                },
+            let discipline = |word: &str| disciplines().find(|discipline| discipline.row().word == word);
+            if discipline(part).is_some() && seen.iter().any(|word| discipline(word).is_some()) {
+                return Err(format!("scheme `{name}` names two port laws; one is right"));
+            }
+            match (part, discipline(part)) {
+                (_, Some(discipline)) => scheme.discipline = discipline,
+                (ECN, _) => scheme.ecn = true,
+                _ if part == GSS.word => scheme.gss = true,
+                _ if part == M21.word => scheme.m21 = true,
+                _ => return Err(unknown_part(name, part)),
             }
             seen.push(part);
         }
-        if scheme.ecn && scheme.discipline == Discipline::DropTail {
-            return Err(format!(
-                "scheme `{name}` cannot work: ECN needs a port law that marks; write red, codel or ecn_threshold, such as newreno+red+ecn"
-            ));
+        match scheme.refused() {
+            Some(why) => Err(format!("scheme `{name}` cannot work: {why}")),
+            None => Ok(scheme),
         }
-        Ok(scheme)
+    }
+
+    /// What a base may be joined with, by its words: parts, port laws, ECN.
+    pub fn parts() -> Vec<&'static str> {
+        let words = PARTS.iter().map(|part| part.word);
+        words.chain(disciplines().map(|discipline| discipline.row().word)).chain([ECN]).collect()
+    }
+
+    /// The rows that it is made of: its base, its parts, its port law.
+    pub fn rows(&self) -> Vec<&'static Row> {
+        let parts = [(self.gss, &GSS), (self.m21, &M21)].into_iter().filter_map(|(on, row)| on.then_some(row));
+        [self.base.row()].into_iter().chain(parts).chain([self.discipline.row()]).collect()
+    }
+
+    /// Why some of it cannot go together with the rest, as the rows have it.
+    fn refused(&self) -> Option<&'static str> {
+        let rows = self.rows();
+        let mut words: Vec<&str> = rows.iter().map(|row| row.word).collect();
+        words.extend(self.ecn.then_some(ECN));
+        let refusals = rows.iter().flat_map(|row| row.refuses);
+        refusals.into_iter().find(|(word, _)| words.contains(word)).map(|(_, why)| *why)
+    }
+
+    /// Whether its base brings ECN, as DCTCP and what is made of it do: it needs exact echoes of marks, and every packet
+    /// to be ECN-capable.
+    pub fn exact_echo(&self) -> bool {
+        self.base.row().brings(ECN)
     }
 
     /// The sections of a scenario that hold this scheme's own settings.
     pub fn sections(&self) -> Vec<&'static str> {
-        let mut sections = Vec::new();
-        match self.base {
-            Base::NewReno => {}
-            Base::Cubic => sections.push("cubic"),
-            Base::Dctcp | Base::D2tcp | Base::L2dct => sections.push("dctcp"),
-        }
-        if self.gss {
-            sections.push("gss");
-        }
-        if self.m21 {
-            sections.push("m21");
-        }
-        match self.discipline {
-            Discipline::DropTail => {}
-            Discipline::Red => sections.push("red"),
-            Discipline::EcnThreshold => sections.push("ecn_threshold"),
-            Discipline::CoDel => sections.push("codel"),
-        }
-        sections
+        self.rows().iter().flat_map(|row| row.sections).copied().collect()
     }
 }
 
+fn unknown_part(name: &str, part: &str) -> String {
+    let known = Scheme::parts();
+    let near = did_you_mean(part, known.iter().copied());
+    format!("unknown part `{part}` of scheme `{name}`{near}; the parts are {}", known.join(", "))
+}
+
 impl fmt::Display for Scheme {
-    /// The canonical name: base, gss, m21, port law where it is not the base's own, ecn.
+    /// The canonical name: base, parts, port law where it is not the base's own, ecn.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = BASES.iter().find(|(_, base)| *base == self.base).map_or("", |(word, _)| word);
-        f.write_str(word)?;
-        for (on, part) in [(self.gss, "+gss"), (self.m21, "+m21")] {
-            if on {
-                f.write_str(part)?;
-            }
-        }
-        let dctcp = self.base.is_dctcp_like();
-        let own = if dctcp { Discipline::EcnThreshold } else { Discipline::DropTail };
-        if self.discipline != own {
-            let word = DISCIPLINES.iter().find(|(_, d)| *d == self.discipline).map_or("", |(word, _)| word);
-            write!(f, "+{word}")?;
-        }
-        if self.ecn && !dctcp { f.write_str("+ecn") } else { Ok(()) }
+        let own = |row: &&Row| self.discipline != own_discipline(self.base) || row.word != self.discipline.row().word;
+        let words: Vec<&str> = self.rows().into_iter().filter(own).map(|row| row.word).collect();
+        f.write_str(&words.join("+"))?;
+        if self.ecn && !self.exact_echo() { write!(f, "+{ECN}") } else { Ok(()) }
     }
 }

@@ -174,7 +174,7 @@ impl Scenario {
 
     fn resolve(&self, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
         let mut settings = Settings::default();
-        if variant.scheme.ecn && variant.scheme.base.is_dctcp_like() {
+        if variant.scheme.exact_echo() {
             settings.tcp.ect = Ect::All;
         }
         let layers = [&self.file, &self.arguments, &variant.own];
@@ -355,7 +355,7 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
                 origin,
             }),
             None => {
-                let known = homes.iter().flat_map(|s| Settings::keys_of(s).unwrap_or_default().iter().copied());
+                let known = homes.iter().flat_map(|s| Settings::keys_of(s).unwrap_or_default());
                 let near = did_you_mean(key, known);
                 let what = format!(
                     "unknown key `{key}` of a scheme{near}; it takes label, scheme, keys of {}, and sections such as switch.buffer",

@@ -2,10 +2,6 @@
 
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
-use crate::Sizes;
-use crate::effect::Need;
-use crate::problem::did_you_mean;
-
 /// A value as it stands in a scenario or behind `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
@@ -45,51 +41,7 @@ pub trait Setting: Sized {
     fn show(&self) -> String;
 }
 
-/// A key of the scenario, as the reference lists it.
-#[derive(Clone, Debug)]
-pub struct KeyDoc {
-    /// The full path, such as `link.rate`.
-    pub path: String,
-    /// What a right value looks like.
-    pub form: &'static str,
-    /// In what range it lies, where its declaration says so.
-    pub range: Option<String>,
-    /// The default, printed as a scenario would have it.
-    pub default: String,
-    /// What it means.
-    pub doc: String,
-    /// The workloads that look at it, by their words; empty where all do.
-    pub workloads: &'static [&'static str],
-    /// What else has to be so for it to matter.
-    pub(crate) need: Option<&'static Need>,
-}
-
-impl KeyDoc {
-    /// The section that it is in.
-    pub(crate) fn section(&self) -> &str {
-        self.path.split('.').next().unwrap_or_default()
-    }
-
-    /// What a right value is: its form, and its range.
-    pub fn right(&self) -> String {
-        match &self.range {
-            Some(range) => format!("{}; {range}", self.form),
-            None => self.form.into(),
-        }
-    }
-
-    /// Which workloads alone look at it, to stand behind what it means; empty where all do.
-    pub fn scope(&self) -> String {
-        match self.workloads {
-            [] => String::new(),
-            // The section's name says it.
-            [word] if self.section() == *word => String::new(),
-            words => format!(" ({} alone)", words.join(", ")),
-        }
-    }
-}
-
-fn unexpected(literal: &Literal) -> String {
+pub(crate) fn unexpected(literal: &Literal) -> String {
     format!("{} is not of that form", literal.show())
 }
 
@@ -222,7 +174,7 @@ impl Setting for Share {
 }
 
 /// A text, quoted as TOML has it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
         c if c.is_control() => format!("\\u{:04X}", u32::from(c)),
@@ -242,32 +194,6 @@ impl Setting for FilePath {
             Literal::Text(text) if text.trim().is_empty() => Err("it is empty".into()),
             Literal::Text(text) => Ok(FilePath(text.clone())),
             other => Err(unexpected(other)),
-        }
-    }
-    fn show(&self) -> String {
-        quoted(&self.0)
-    }
-}
-
-/// A distribution of flow sizes: a published one's name, or the path of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Distribution(pub String);
-
-impl Distribution {
-    /// The file that it is read from, where it is no published one.
-    pub(crate) fn path(&self) -> Option<&str> {
-        (!Sizes::names().any(|name| name == self.0)).then_some(self.0.as_str())
-    }
-}
-
-impl Setting for Distribution {
-    const FORM: &'static str =
-        "\"web-search\", \"data-mining\", \"hadoop\", or the path of a file (with an ending) of lines `bytes percent`";
-    fn read(literal: &Literal) -> Result<Distribution, String> {
-        let Literal::Text(text) = literal else { return Err(unexpected(literal)) };
-        match Sizes::names().any(|name| name == text) || text.contains('.') {
-            true => Ok(Distribution(text.clone())),
-            false => Err(format!("\"{text}\" is not a distribution{}", did_you_mean(text, Sizes::names()))),
         }
     }
     fn show(&self) -> String {
@@ -337,129 +263,3 @@ optional!(u32, "a whole number, or \"none\"");
 optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
 optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
-
-/// Declares an enum whose values are words in a scenario; with `for`, gives such words to one of another crate, which acts
-/// by it.
-macro_rules! words {
-    (for $name:ident, $form:literal { $($variant:ident = $word:literal,)* }) => {
-        impl Setting for $name {
-            const FORM: &'static str = $form;
-            fn read(literal: &Literal) -> Result<$name, String> {
-                match literal {
-                    Literal::Text(text) => match text.as_str() {
-                        $($word => Ok($name::$variant),)*
-                        other => Err(format!("\"{other}\" is not one of these{}",
-                            crate::problem::did_you_mean(other, [$($word),*]))),
-                    },
-                    _ => Err("it is not a word".into()),
-                }
-            }
-            fn show(&self) -> String {
-                format!("\"{}\"", match self { $($name::$variant => $word,)* })
-            }
-        }
-    };
-    ($(#[$doc:meta])* $name:ident, $form:literal {
-        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
-    }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
-
-        words! { for $name, $form { $($variant = $word,)* } }
-
-        impl $name {
-            /// The word that stands for it in a scenario.
-            pub const fn word(self) -> &'static str {
-                match self { $($name::$variant => $word,)* }
-            }
-
-            /// Every value with what it means, in the order of their declaration.
-            pub fn all() -> Vec<($name, &'static str)> {
-                vec![$(($name::$variant, concat!($($vdoc),*).trim_ascii())),*]
-            }
-        }
-    };
-}
-pub(crate) use words;
-
-/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
-/// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under
-/// some condition alone names that: `#[needs(LOAD)]`, of `effect::needs`. A key whose values lie in a range says so, and
-/// why where that is not plain: `#[range(1..=64, "why")]`. Sections of laws are their schemes' own
-/// (`Scheme::sections`).
-macro_rules! section {
-    ($(#[doc = $doc:literal])* $(#[only($($all:ident),*)])? $name:ident in $section:literal {
-        $($(#[doc = $kdoc:literal])* $(#[only($($kind:ident),*)])? $(#[needs($need:ident)])?
-        $(#[range($range:expr $(, $why:literal)?)])?
-        $key:ident: $type:ty = $default:expr,)*
-    }) => {
-        $(#[doc = $doc])*
-        #[derive(Clone, Debug, PartialEq)]
-        pub struct $name { $($(#[doc = $kdoc])* pub $key: $type,)* }
-
-        impl Default for $name {
-            fn default() -> $name {
-                $name { $($key: $default,)* }
-            }
-        }
-
-        impl crate::setting::Section for $name {
-            const NAME: &'static str = $section;
-            const DOC: &'static str = concat!($($doc),*);
-            const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
-            const WORKLOADS: &'static [&'static str] = &[$($(crate::Kind::$all.word()),*)?];
-
-            fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String> {
-                match key {
-                    $(stringify!($key) => {
-                        self.$key = <$type>::read(literal)
-                            .map_err(|why| format!("{why}; right would be {}", <$type>::FORM))?;
-                    })*
-                    _ => unreachable!("keys are looked up before they are set"),
-                }
-                Ok(())
-            }
-
-            fn out_of_range(&self) -> Option<(&'static str, String)> {
-                $($({
-                    let path = concat!($section, ".", stringify!($key));
-                    let range = crate::range::Range::of($range, concat!($($why)?));
-                    if let Some(what) = range.refuses(path, crate::range::Ranged::values(&self.$key)) {
-                        return Some((path, what));
-                    }
-                })?)*
-                None
-            }
-
-            fn docs(&self) -> Vec<KeyDoc> {
-                vec![$(KeyDoc {
-                    path: format!("{}.{}", $section, stringify!($key)),
-                    form: <$type>::FORM,
-                    range: [$(crate::range::Range::of($range, "").says())?].first().cloned(),
-                    default: self.$key.show(),
-                    doc: concat!($($kdoc),*).trim().to_string(),
-                    workloads: match const { &[$($(crate::Kind::$kind.word()),*)?] as &[&str] } {
-                        [] => Self::WORKLOADS,
-                        own => own,
-                    },
-                    need: [$(&crate::effect::needs::$need)?].first().copied(),
-                }),*]
-            }
-        }
-    };
-}
-pub(crate) use section;
-
-/// A section of the scenario, as [`section!`] declares it.
-pub(crate) trait Section: Default {
-    const NAME: &'static str;
-    const DOC: &'static str;
-    const KEYS: &'static [&'static str];
-    /// The workloads that look at it; empty where all do.
-    const WORKLOADS: &'static [&'static str];
-    fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
-    /// The first key whose value lies out of its range, and what is wrong with it.
-    fn out_of_range(&self) -> Option<(&'static str, String)>;
-    fn docs(&self) -> Vec<KeyDoc>;
-}

@@ -1,13 +1,17 @@
-//! Every key of a scenario, with its default: the one place where a setting is declared.
+//! Every key of a scenario, with its default: the one place where a setting is declared, but for those of laws, which stand
+//! in their laws' own files.
 
 use std::sync::Arc;
 
+use fanin_laws::settings::Key;
 use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
+use crate::declare::{KeyDoc, Section, section, words};
 use crate::range::LEAST_SHARE;
-use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, WarmUp, section, words};
-use crate::{Flows, Framing, Sizes};
+use crate::setting::{FilePath, Literal, Optional, Setting, WarmUp};
+use crate::sizes::{Distribution, Sizes};
+use crate::{Flows, Framing, laws};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -310,7 +314,7 @@ section! {
         #[range(1.., "\"none\" asks all")]
         in_flight: Optional<u32> = Optional::NONE,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
-        #[needs(D2TCP)]
+        #[needs(DEADLINES)]
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
@@ -420,122 +424,6 @@ section! {
 }
 
 section! {
-    /// DCTCP (RFC 8257), and what d2tcp and l2dct take over from it.
-    Dctcp in "dctcp" {
-        /// Weight of a new sample in alpha.
-        #[range(Share::of(1, 1 << 17).., "it would never move alpha; the usual value is \"1/16\"")]
-        g: Share = Share::of(1, 16),
-        /// Alpha of a new connection.
-        initial_alpha: Share = Share::of(1, 1),
-    }
-}
-
-section! {
-    /// CUBIC (RFC 9438).
-    Cubic in "cubic" {
-        /// What is left of the window after a loss.
-        #[range(Share::of(1, 1 << 11).., "the usual value is 0.7")]
-        beta: Share = Share::of(7, 10),
-        /// The constant C of the cubic function, in segments a cubed second.
-        #[range(Share::of(1, 1 << 11).., "the usual value is 0.4")]
-        c: Share = Share::of(4, 10),
-        /// Give up bandwidth to newer flows sooner (RFC 9438, section 4.7).
-        fast_convergence: bool = true,
-    }
-}
-
-section! {
-    /// Gentle slow start.
-    Gss in "gss" {
-        /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
-        #[range(1..=1_000)]
-        initial_window: u32 = 2,
-    }
-}
-
-words! {
-    /// What M21's switches write into packets.
-    Offer, "\"window\" or \"count\"" {
-        /// The window that each flow may have: each switch only lowers it.
-        Window = "window",
-        /// The number of flows through the port: each switch only raises it, and the sender works out its window.
-        Count = "count",
-    }
-}
-
-section! {
-    /// A window handed out by the switch (M21).
-    M21 in "m21" {
-        /// What the switches write: each flow's window, or the number of flows.
-        offer: Offer = Offer::Window,
-    }
-}
-
-section! {
-    /// Marking above a threshold of the instantaneous queue, as DCTCP needs it.
-    EcnThreshold in "ecn_threshold" {
-        /// K: a packet that finds more than this in the queue is marked, or dropped where it is not ECN-capable.
-        k: QueueSize = QueueSize::Packets(20),
-    }
-}
-
-words! {
-    /// How CoDel begins to drop again.
-    Resume, "\"rfc8289\" or \"ns-2\"" {
-        /// Within 16 intervals it goes on from the drops that it gained the last time (RFC 8289).
-        Rfc8289 = "rfc8289",
-        /// Within 8 intervals it goes on from nearly all its drops, and waits for less than an interval (ns-2).
-        Ns2 = "ns-2",
-    }
-}
-
-section! {
-    /// Controlled delay (RFC 8289).
-    Codel in "codel" {
-        /// The delay that a standing queue may have.
-        #[range(Time(1)..)]
-        target: Time = Time::from_millis(5),
-        /// For how long it may be exceeded before packets are dropped or marked, about a long round trip.
-        #[range(..=Time::from_secs(100))]
-        interval: Time = Time::from_millis(100),
-        /// How fast it drops where it begins again soon after it ended.
-        resume: Resume = Resume::Rfc8289,
-    }
-}
-
-section! {
-    /// Random early detection.
-    Red in "red" {
-        /// Below this nothing is dropped or marked.
-        #[needs(NO_TARGET_DELAY)]
-        min_th: QueueSize = QueueSize::Packets(15),
-        /// Above this everything is, or with gentle from twice this.
-        #[needs(NO_TARGET_DELAY)]
-        max_th: QueueSize = QueueSize::Packets(25),
-        /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
-        #[range(Time(1)..=Time::from_secs(100))]
-        target_delay: Optional<Time> = Optional::NONE,
-        /// The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
-        #[needs(MEAN_PACKET)]
-        #[range(Bytes(1)..=Bytes(9_000))]
-        mean_packet: Bytes = Bytes(500),
-        /// Probability at max_th.
-        max_p: Share = Share::of(1, 50),
-        /// Weight of a new sample in the average queue.
-        #[needs(AVERAGE)]
-        weight: Share = Share::of(1, 500),
-        /// Take the instantaneous queue in place of the average.
-        instantaneous: bool = false,
-        /// Rise from max_p to 1 between max_th and twice max_th.
-        gentle: bool = true,
-        /// Let 1/p packets at least pass after each that is dropped or marked (ns-2); off: p / (1 - n p) for the n-th after it (Floyd and Jacobson).
-        wait: bool = false,
-        /// Byte mode: the queue is counted in bytes, and a packet of twice mean_packet has twice the probability (ns-2); off: packets are alike.
-        byte_mode: bool = false,
-    }
-}
-
-section! {
     /// What is swept.
     Sweep in "sweep" {
         /// Numbers of servers.
@@ -580,6 +468,8 @@ macro_rules! settings {
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct Settings {
             $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)*
+            /// Those of laws, which their own files declare.
+            pub laws: fanin_laws::Settings,
             /// What the files hold that settings name.
             pub inputs: Inputs,
         }
@@ -587,14 +477,21 @@ macro_rules! settings {
         impl Settings {
             /// The names of the sections with what they hold.
             pub fn sections() -> Vec<(&'static str, &'static str)> {
-                vec![$((<$section>::NAME, <$section>::DOC.trim_ascii())),*]
+                let mut sections = vec![$((<$section>::NAME, <$section>::DOC.trim_ascii())),*];
+                let laws = fanin_laws::Settings::default();
+                sections.extend(laws.sections().iter().map(|section| (section.name(), section.says())));
+                sections
             }
 
             /// The keys of a section, or `None` where there is no such section.
-            pub(crate) fn keys_of(section: &str) -> Option<&'static [&'static str]> {
+            pub(crate) fn keys_of(section: &str) -> Option<Vec<&'static str>> {
                 match section {
-                    $(stringify!($field) => Some(<$section>::KEYS),)*
-                    _ => None,
+                    $(stringify!($field) => Some(<$section>::KEYS.to_vec()),)*
+                    _ => {
+                        let laws = fanin_laws::Settings::default();
+                        let law = laws.sections().into_iter().find(|law| law.name() == section)?;
+                        Some(law.keys().iter().map(|key| key.name).collect())
+                    }
                 }
             }
 
@@ -602,7 +499,10 @@ macro_rules! settings {
             pub(crate) fn set(&mut self, section: &str, key: &str, literal: &Literal) -> Result<(), String> {
                 match section {
                     $(stringify!($field) => self.$field.set(key, literal),)*
-                    _ => unreachable!("sections are looked up before they are set"),
+                    _ => {
+                        let law = self.laws.sections_mut().into_iter().find(|law| law.name() == section);
+                        laws::set(law.expect("sections are looked up before they are set"), key, literal)
+                    }
                 }
             }
 
@@ -617,13 +517,17 @@ macro_rules! settings {
                 {
                     return Some(wrong);
                 })*
-                None
+                let laws = self.laws.sections().into_iter();
+                laws.filter(|law| looked_at(law.name(), &[])).find_map(laws::out_of_range)
             }
 
             /// Every key with its form, documentation and present value.
             pub fn docs(&self) -> Vec<KeyDoc> {
                 let mut docs = Vec::new();
                 $(docs.extend(self.$field.docs());)*
+                for law in self.laws.sections() {
+                    docs.extend(law.keys().iter().map(law_doc));
+                }
                 docs
             }
         }
@@ -642,13 +546,19 @@ settings! {
     measure: Measure,
     sweep: Sweep,
     run: Run,
-    dctcp: Dctcp,
-    cubic: Cubic,
-    gss: Gss,
-    m21: M21,
-    ecn_threshold: EcnThreshold,
-    red: Red,
-    codel: Codel,
+}
+
+/// A key of a law's section.
+fn law_doc(key: &Key) -> KeyDoc {
+    KeyDoc {
+        path: key.path.into(),
+        form: laws::form(key.value),
+        range: laws::range(key),
+        default: laws::show(key.value),
+        doc: key.says.to_string(),
+        workloads: &[],
+        need: None,
+    }
 }
 
 impl Settings {

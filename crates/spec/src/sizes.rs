@@ -4,7 +4,8 @@
 //! al., SIGCOMM 2009 (VL2); Hadoop, Roy et al., SIGCOMM 2015, as HPCC's `traffic_gen` has it.
 
 use crate::flows::{BYTES_MAX, decimal};
-use crate::problem::{Origin, Problem, excerpt};
+use crate::problem::{Origin, Problem, did_you_mean, excerpt};
+use crate::setting::{Literal, Setting, quoted, unexpected};
 
 /// A distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,5 +183,31 @@ impl Sizes {
 impl Point {
     fn show(self) -> String {
         format!("`{} {}`", self.bytes, self.share as f64 / (WHOLE / 100) as f64)
+    }
+}
+
+/// A distribution of flow sizes: a published one's name, or the path of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution(pub String);
+
+impl Distribution {
+    /// The file that it is read from, where it is no published one.
+    pub(crate) fn path(&self) -> Option<&str> {
+        (!Sizes::names().any(|name| name == self.0)).then_some(self.0.as_str())
+    }
+}
+
+impl Setting for Distribution {
+    const FORM: &'static str =
+        "\"web-search\", \"data-mining\", \"hadoop\", or the path of a file (with an ending) of lines `bytes percent`";
+    fn read(literal: &Literal) -> Result<Distribution, String> {
+        let Literal::Text(text) = literal else { return Err(unexpected(literal)) };
+        match Sizes::names().any(|name| name == text) || text.contains('.') {
+            true => Ok(Distribution(text.clone())),
+            false => Err(format!("\"{text}\" is not a distribution{}", did_you_mean(text, Sizes::names()))),
+        }
+    }
+    fn show(&self) -> String {
+        quoted(&self.0)
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use fanin_spec::{Problem, Scenario, Settings};
+use fanin_spec::{Base, Problem, Scenario, Scheme, Settings};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
@@ -144,7 +144,7 @@ proptest! {
 
     #[test]
     fn any_name_of_a_scheme_never_panics(name in "[a-z0-9+_, ]{0,40}", parts in prop::collection::vec(
-        select(vec!["newreno", "cubic", "dctcp", "gss", "m21", "red", "ecn", "drop_tail", "ecn_threshold", ""]), 0..5,
+        select(Base::ALL.iter().map(|base| base.row().word).chain(Scheme::parts()).chain([""]).collect::<Vec<_>>()), 0..5,
     )) {
         says_something(read("", &[], &[&name]));
         says_something(read("", &[], &[&parts.join("+")]));

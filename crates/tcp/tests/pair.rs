@@ -5,11 +5,9 @@ mod network;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fanin_laws::sender::cubic::{self, Cubic};
-use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Base, Law, Variant};
+use fanin_laws::sender::{Kind, Law};
 use fanin_tcp::{Echo, Ect, NewReno, Params, RtoFloor};
 use fanin_units::Time;
 use network::{Case, Faults, run};
@@ -17,28 +15,25 @@ use proptest::prelude::*;
 
 const MSS: u32 = 500;
 
-fn law(kind: u8, params: &Params) -> Law {
-    let base = match kind % 3 {
-        0 => Base::NewReno,
-        1 => Base::Cubic(Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true })),
-        _ => Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: 65_536 }), Variant::Plain),
-    };
+/// The law with number `n`: a base, with or without gentle slow start. Neighbours have nothing to do with one another.
+fn law(n: u32, params: &Params) -> Law {
+    let scattered = (n.wrapping_mul(2_654_435_761) >> 8) as usize;
     Law {
         mss: params.mss,
-        base,
-        slow_start: (kind >= 3).then(GentleSlowStart::default),
+        base: Kind::ALL[scattered / 2 % Kind::ALL.len()].start(&Default::default()),
+        slow_start: scattered.is_multiple_of(2).then(GentleSlowStart::default),
         cap: params.mcw_option.then(|| MaxCwnd::new(params.option_bytes() as u8)),
     }
 }
 
-/// The settings with number `n`: every combination of the switches has one.
-fn settings(mut n: u32) -> (Params, u8) {
+/// The settings with number `n`: every combination of the switches has some.
+fn settings(mut n: u32) -> Params {
     let mut pick = |choices: u32| {
         let choice = n % choices;
         n /= choices;
         choice
     };
-    let params = Params {
+    Params {
         sack: pick(2) == 1,
         rack: pick(2) == 1,
         tail_loss_probe: pick(2) == 1,
@@ -65,11 +60,10 @@ fn settings(mut n: u32) -> (Params, u8) {
         syn_timeout: Time::from_millis(50),
         delayed_ack_timeout: Time::from_millis(2),
         receive_window: 20 * MSS,
-    };
-    let law = pick(6) as u8;
-    (params, law)
+    }
 }
 
+/// Each combination of the switches comes six times, under whatever laws it falls to.
 const COMBINATIONS: u32 = 2 * 2 * 2 * 2 * 2 * 2 * 2 * 3 * 3 * 2 * 2 * 2 * 2 * 6;
 
 /// Runs a case, and says how to run it again where it fails.
@@ -87,9 +81,8 @@ fn check(case: &Case, replay: &str) -> Result<(), String> {
 }
 
 fn case(n: u32, seed: u64, faults: Faults, bytes: [u64; 2], receive_window: u32) -> Case {
-    let (params, kind) = settings(n);
-    let params = Params { receive_window, ..params };
-    Case { params, law: law(kind, &params), seed, faults, bytes, writes: 3 }
+    let params = Params { receive_window, ..settings(n) };
+    Case { params, law: law(n, &params), seed, faults, bytes, writes: 3 }
 }
 
 #[test]

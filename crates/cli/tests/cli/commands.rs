@@ -198,7 +198,7 @@ fn explain_shows_every_key_and_every_scheme() {
     for doc in Settings::default().docs() {
         assert!(text.contains(&format!("{} = {}", doc.path, doc.default)), "{}", doc.path);
     }
-    for entry in REGISTRY {
+    for entry in REGISTRY.iter() {
         let object = json(&place.says(&["explain", entry.name, "--json"]));
         assert_eq!(object["says"], entry.says);
         for law in object["laws"].as_array().unwrap() {

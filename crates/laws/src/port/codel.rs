@@ -9,39 +9,56 @@
 //!          ECN-capable packet is marked instead and leaves, as Linux has it: one mark a departure.
 //! Checked: vectors/codel.json; tests/trajectories/codel.txt.
 
+use alloc::format;
+
 use fanin_units::Time;
 
-use super::Congested;
+use super::manage::{Congested, Manage, Place};
+use crate::row::Shown;
+use crate::settings::{Refusal, params, words};
 
-/// Settings.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    /// The delay that a standing queue may have.
-    pub target: Time,
-    /// For how long it may be exceeded; about a round trip of a long way.
-    pub interval: Time,
-    /// A full packet on the wire, bytes: no more than that behind a packet is no queue.
-    pub max_packet: u64,
-    /// Mark ECN-capable packets in place of dropping them.
-    pub ecn: bool,
-    /// What it goes on from where it begins again.
-    pub resume: Resume,
+words! {
+    /// What count and waiting are where dropping begins again soon after it ended.
+    Resume, "\"rfc8289\" or \"ns-2\"" {
+        /// Within 16 intervals count is what it gained the last time (RFC 8289).
+        Rfc8289 = "rfc8289",
+        /// As ns-2 (queue/codel.cc): within 8 intervals count is two less, over 126 a 64th less, and packets have to be late for
+        /// interval / sqrt(count) alone. A drop counts once the packet behind it is late, too.
+        Ns2 = "ns-2",
+    }
 }
 
-/// What count and waiting are where dropping begins again soon after it ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resume {
-    /// Within 16 intervals count is what it gained the last time (RFC 8289).
-    Rfc8289,
-    /// As ns-2 (queue/codel.cc): within 8 intervals count is two less, over 126 a 64th less, and packets have to be late for interval / sqrt(count)
-    /// alone. A drop counts once the packet behind it is late, too.
-    Ns2,
+params! {
+    /// Controlled delay (RFC 8289).
+    codel {
+        /// The delay that a standing queue may have.
+        #[range(Time(1)..)]
+        target: Time = Time::from_millis(5),
+        /// For how long it may be exceeded before packets are dropped or marked, about a long round trip.
+        #[range(..=Time::from_secs(100))]
+        interval: Time = Time::from_millis(100),
+        /// How fast it drops where it begins again soon after it ended.
+        resume: Resume = Resume::Rfc8289,
+    }
+    refuses |params| {
+        let what = || {
+            format!(
+                "CoDel's target {} and interval {}: right would be an interval from the target up to 100 s",
+                params.target, params.interval
+            )
+        };
+        (params.target > params.interval).then(|| Refusal { paths: &["codel.target", "codel.interval"], what: what() })
+    };
 }
 
 /// One port's state.
 #[derive(Clone, Copy, Debug)]
 pub struct CoDel {
     params: Params,
+    /// A full packet on the wire, bytes: no more than that behind a packet is no queue.
+    max_packet: u64,
+    /// Mark ECN-capable packets in place of dropping them.
+    ecn: bool,
     /// When packets will have been late for an interval; `None` while they are not late.
     late_at: Option<Time>,
     dropping: bool,
@@ -53,21 +70,10 @@ pub struct CoDel {
     last_count: u32,
 }
 
-impl CoDel {
-    /// The state of an empty port.
-    pub fn new(params: Params) -> CoDel {
-        let (late_at, drop_next) = (None, Time::ZERO);
-        CoDel { params, late_at, dropping: false, rearm: false, drop_next, count: 0, last_count: 0 }
-    }
+impl Manage for CoDel {
+    const LOOKS_AT_DEPARTURES: bool = true;
 
-    /// Drops or marks since dropping began, the head start included.
-    pub fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// What becomes of a packet that would leave after `sojourn`, with `behind` bytes in the queue behind it. After a
-    /// drop, the next packet is asked about at the same instant.
-    pub fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Congested {
+    fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Congested {
         if !self.is_late(now, sojourn, behind) {
             (self.dropping, self.rearm) = (false, false);
             return Congested::No;
@@ -81,7 +87,7 @@ impl CoDel {
             if now < self.drop_next {
                 return Congested::No;
             }
-            let marks = self.params.ecn && ect;
+            let marks = self.ecn && ect;
             if marks || self.params.resume == Resume::Rfc8289 {
                 self.count = self.count.saturating_add(1);
             }
@@ -95,7 +101,29 @@ impl CoDel {
             self.drop_next = self.after(now);
             self.last_count = self.count;
         }
-        if self.params.ecn { Congested::Mark } else { Congested::Drop }
+        if self.ecn { Congested::Mark } else { Congested::Drop }
+    }
+
+    /// Drops or marks since dropping began, the head start included.
+    fn shown(&self) -> Option<Shown> {
+        Some(Shown { name: "count", value: self.count.into(), bits: 0 })
+    }
+}
+
+impl CoDel {
+    /// The state of an empty port.
+    pub fn start(params: &Params, place: &Place) -> Option<CoDel> {
+        Some(CoDel {
+            params: *params,
+            max_packet: place.full_packet,
+            ecn: place.ecn,
+            late_at: None,
+            dropping: false,
+            rearm: false,
+            drop_next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+        })
     }
 
     /// The count to begin with.
@@ -119,7 +147,7 @@ impl CoDel {
 
     /// Whether packets, this one too, have been late for an interval (RFC 8289, section 5.5: `dodequeue`).
     fn is_late(&mut self, now: Time, sojourn: Time, behind: u64) -> bool {
-        if sojourn < self.params.target || behind <= self.params.max_packet {
+        if sojourn < self.params.target || behind <= self.max_packet {
             self.late_at = None;
             return false;
         }
@@ -146,20 +174,18 @@ impl CoDel {
 
 #[cfg(test)]
 mod tests {
+    use fanin_units::{QueueSize, Rate};
+
     use super::*;
 
     #[test]
     fn ns_2_takes_two_off_up_to_126_and_a_64th_above() {
-        let params = Params {
-            target: Time::from_micros(500),
-            interval: Time::from_millis(20),
-            max_packet: 1500,
-            ecn: false,
-            resume: Resume::Ns2,
-        };
+        let place = Place { rate: Rate(1_000_000_000), buffer: QueueSize::Packets(100), full_packet: 1500, ecn: false };
+        let params = Params { resume: Resume::Ns2, ..Params::default() };
+        let start = CoDel::start(&params, &place).expect("it acts everywhere");
         // ns-2: count - 2, and where that is over 126, 0.9844 of count, rounded down.
         for (count, resumed) in [(1, 1), (2, 1), (3, 1), (4, 2), (128, 126), (129, 126), (200, 196)] {
-            let codel = CoDel { count, ..CoDel::new(params) };
+            let codel = CoDel { count, ..start };
             assert_eq!(codel.resumed(Time::ZERO), resumed, "{count}");
         }
     }

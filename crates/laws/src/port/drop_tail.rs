@@ -8,7 +8,21 @@
 
 use fanin_units::QueueSize;
 
-use super::{Header, Queue};
+use super::manage::{Header, Manage, Place, Queue};
+
+/// One port's state: none.
+#[derive(Clone, Copy, Debug)]
+pub struct DropTail;
+
+impl DropTail {
+    /// The state of an empty port.
+    pub fn start(_place: &Place) -> Option<DropTail> {
+        Some(DropTail)
+    }
+}
+
+/// Every port has this law for its room; there is nothing beyond it.
+impl Manage for DropTail {}
 
 /// Whether the packet fits.
 #[inline]

@@ -11,7 +11,8 @@
 
 use alloc::collections::BTreeSet;
 
-use super::Header;
+use super::manage::Header;
+use crate::settings::{params, words};
 
 /// The least size of the headers of a packet, which equation 1 takes off once a flow.
 const MHS: u32 = 42;
@@ -19,13 +20,22 @@ const MHS: u32 = 42;
 /// What no switch has written on yet.
 pub const NO_OFFER: u32 = u32::MAX;
 
-/// What packets carry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// The window that each flow may have.
-    Window,
-    /// The number of flows.
-    Count,
+words! {
+    /// What M21's switches write into packets.
+    Form, "\"window\" or \"count\"" {
+        /// The window that each flow may have: each switch only lowers it.
+        Window = "window",
+        /// The number of flows through the port: each switch only raises it, and the sender works out its window.
+        Count = "count",
+    }
+}
+
+params! {
+    /// A window handed out by the switch (M21).
+    m21 {
+        /// What the switches write: each flow's window, or the number of flows.
+        offer: Form = Form::Window,
+    }
 }
 
 /// Equation 1: the window of each of `flows` flows through `buffer` bytes.

@@ -6,54 +6,19 @@
 pub mod codel;
 pub mod drop_tail;
 pub mod ecn_threshold;
+mod manage;
 pub mod many_to_one;
 pub mod red;
 
 use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
 
-use codel::CoDel;
+use manage::Congested;
+pub use manage::{Drop, Header, Manage, Place, Queue};
 use many_to_one::ManyToOne;
-use red::Red;
 
-/// What is in the queue as the packet comes; the packet on the wire does not count.
-#[derive(Clone, Copy, Debug)]
-pub struct Queue {
-    /// Bytes as they are on the wire.
-    pub bytes: u64,
-    /// Packets.
-    pub packets: u32,
-    /// Since when the link has had nothing to send; `None` while it is sending.
-    pub idle_since: Option<Time>,
-}
-
-/// What a port reads of a packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Header {
-    /// Size on the wire.
-    pub bytes: u32,
-    /// ECN-capable (ECT or CE).
-    pub ect: bool,
-    /// The flow: one direction of one connection.
-    pub flow: u32,
-    /// SYN is set: the flow opens.
-    pub opens: bool,
-    /// FIN or RST is set: the flow closes.
-    pub closes: bool,
-    /// What the ports before this one hand out to the flow.
-    pub offer: u32,
-}
-
-/// Why a packet is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drop {
-    /// There was no room.
-    Full,
-    /// The law dropped it early.
-    Early,
-    /// The law would have marked it, and it was not ECN-capable.
-    NotEct,
-}
+use crate::row::{Offer, Row, Shown, file};
+use crate::settings::sections;
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,17 +46,101 @@ pub enum Departure {
     },
 }
 
-/// What a port does beyond dropping what finds no room.
-#[derive(Clone, Copy, Debug)]
-pub enum Discipline {
-    /// Nothing.
-    DropTail,
+sections! {
+    /// The settings of disciplines.
+    ecn_threshold: ecn_threshold::Params,
+    red: red::Params,
+    codel: codel::Params,
+}
+
+/// Declares the disciplines, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
+macro_rules! disciplines {
+    ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
+        /// Which discipline.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kind { $($(#[doc = $doc])* $Law,)* }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
+
+            /// What it says of itself.
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Kind::$Law => const {
+                        &Row {
+                            laws: &[file!($file)],
+                            sections: &[$(stringify!($section))?],
+                            ..Row { word: stringify!($file), $($row)* ..Row::PLAIN }
+                        }
+                    },)*
+                }
+            }
+
+            /// The state of an empty port; that of drop tail where nothing is left of the law at such a place.
+            pub fn start(self, settings: &Settings, place: &Place) -> Discipline {
+                let started = match self {
+                    $(Kind::$Law => $file::$Law::start($(&settings.$section,)? place).map(Discipline::$Law),)*
+                };
+                started.unwrap_or(Discipline::DropTail(drop_tail::DropTail))
+            }
+        }
+
+        /// What a port does beyond dropping what finds no room: its state.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(u8)]
+        pub enum Discipline { $($(#[doc = $doc])* $Law($file::$Law),)* }
+
+        impl Discipline {
+            #[inline(always)]
+            fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Congested {
+                match self { $(Discipline::$Law(law) => law.enqueue(now, queue, header, rng),)* }
+            }
+
+            fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Congested {
+                match self { $(Discipline::$Law(law) => law.dequeue(now, sojourn, behind, ect),)* }
+            }
+
+            fn looks_at_departures(&self) -> bool {
+                match self { $(Discipline::$Law(_) => $file::$Law::LOOKS_AT_DEPARTURES,)* }
+            }
+
+            fn shown(&self) -> Option<Shown> {
+                match self { $(Discipline::$Law(law) => law.shown(),)* }
+            }
+        }
+    };
+}
+
+disciplines! {
     /// Random early detection.
-    Red(Red),
-    /// Marks above this.
-    EcnThreshold(QueueSize),
-    /// Controlled delay.
-    CoDel(CoDel),
+    Red in red from red {
+        offers: &[
+            Offer { name: "newreno+red", aliases: &["red"], says: "NewReno over ports that drop early at random" },
+            Offer {
+                name: "newreno+red+ecn",
+                aliases: &["ecn", "ecntcp"],
+                says: "NewReno over ports that mark early at random",
+            },
+        ],
+    }
+    /// Controlled delay: drops or marks what waited too long, as it leaves.
+    CoDel in codel from codel {
+        offers: &[
+            Offer {
+                name: "newreno+codel",
+                aliases: &["codel"],
+                says: "NewReno over ports that drop what waited too long",
+            },
+            Offer { name: "newreno+codel+ecn", aliases: &[], says: "NewReno over ports that mark what waited too long" },
+        ],
+    }
+    /// Queues what there is room for.
+    DropTail in drop_tail {
+        refuses: &[("ecn", "ECN needs a port law that marks; write red, codel or ecn_threshold, such as newreno+red+ecn")],
+    }
+    /// Marks above a threshold of the instantaneous queue.
+    EcnThreshold in ecn_threshold from ecn_threshold {}
 }
 
 /// One port's law.
@@ -107,11 +156,12 @@ pub struct Law {
 
 impl Law {
     /// A queue that never fills.
-    pub const UNLIMITED: Law = Law { limit: None, discipline: Discipline::DropTail, many_to_one: None };
+    pub const UNLIMITED: Law =
+        Law { limit: None, discipline: Discipline::DropTail(drop_tail::DropTail), many_to_one: None };
 
     /// Whether no queue, however long, makes a difference to any packet.
     pub fn admits_everything(&self) -> bool {
-        self.limit.is_none() && matches!(self.discipline, Discipline::DropTail) && self.many_to_one.is_none()
+        self.limit.is_none() && matches!(self.discipline, Discipline::DropTail(_)) && self.many_to_one.is_none()
     }
 
     /// What becomes of a packet. Only RED draws from `rng`.
@@ -120,11 +170,7 @@ impl Law {
     /// that is both early and without room counts as early.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Verdict {
-        let congested = match &mut self.discipline {
-            Discipline::DropTail | Discipline::CoDel(_) => Congested::No,
-            Discipline::Red(red) => red.enqueue(now, queue, header, rng),
-            Discipline::EcnThreshold(k) => ecn_threshold::enqueue(*k, queue),
-        };
+        let congested = self.discipline.enqueue(now, queue, header, rng);
         let mark = match congested.fate(header.ect) {
             Ok(mark) => mark,
             Err(cause) => return Verdict::Drop(cause),
@@ -138,40 +184,20 @@ impl Law {
 
     /// Whether the law looks at packets as they leave: then departures cannot be worked out before.
     pub fn needs_dequeue(&self) -> bool {
-        matches!(self.discipline, Discipline::CoDel(_))
+        self.discipline.looks_at_departures()
     }
 
     /// What becomes of the first packet in the queue as it would leave, after `sojourn` there, with `behind` bytes
     /// behind it.
     pub fn dequeue(&mut self, now: Time, sojourn: Time, behind: u64, ect: bool) -> Departure {
-        let Discipline::CoDel(codel) = &mut self.discipline else { return Departure::Pass { mark: false } };
-        match codel.dequeue(now, sojourn, behind, ect).fate(ect) {
+        match self.discipline.dequeue(now, sojourn, behind, ect).fate(ect) {
             Ok(mark) => Departure::Pass { mark },
             Err(cause) => Departure::Drop(cause),
         }
     }
-}
 
-/// What a discipline says of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Congested {
-    /// Let it pass.
-    No,
-    /// Mark it, or drop it where it is not ECN-capable.
-    Mark,
-    /// Drop it.
-    Drop,
-}
-
-impl Congested {
-    /// Whether the packet is marked, or why it is dropped.
-    #[inline]
-    fn fate(self, ect: bool) -> Result<bool, Drop> {
-        match self {
-            Congested::No => Ok(false),
-            Congested::Mark if ect => Ok(true),
-            Congested::Mark => Err(Drop::NotEct),
-            Congested::Drop => Err(Drop::Early),
-        }
+    /// What of its state is worth a look.
+    pub fn shown(&self) -> Option<Shown> {
+        self.discipline.shown()
     }
 }

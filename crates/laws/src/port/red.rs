@@ -12,34 +12,63 @@
 //!          it. Idle time is measured in packets of the size that has just come.
 //! Checked: vectors/red.json; tests/trajectories/red.txt.
 
+use alloc::format;
 use core::num::NonZeroU32;
 
-use fanin_units::{QueueSize, Rate, Time};
+use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use rand_core::Rng;
 
-use super::{Congested, Header, Queue};
+use super::manage::{Congested, Header, Manage, Place, Queue};
+use crate::row::Shown;
+use crate::settings::{Refusal, params};
 
-/// Settings.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    /// Where it begins, and where `max_p` is reached.
-    pub thresholds: Thresholds,
-    /// The probability at `max_th`, at most 65536.
-    pub max_p_q16: u32,
-    /// The weight of a new sample.
-    pub weight_q32: u32,
-    /// Take the instantaneous queue in place of the average.
-    pub instantaneous: bool,
-    /// Rise from `max_p` to 1 between `max_th` and twice that.
-    pub gentle: bool,
-    /// After a drop or mark, 1 / p packets at least come first; else one may be followed by another.
-    pub wait: bool,
-    /// Byte mode: the size of packet that has just the probability. The thresholds are in bytes.
-    pub byte_mode: Option<NonZeroU32>,
-    /// Mark ECN-capable packets in place of dropping them.
-    pub ecn: bool,
-    /// The link's rate, for the length of an idle time in packets.
-    pub rate: Rate,
+params! {
+    /// Random early detection.
+    red {
+        /// Below this nothing is dropped or marked.
+        #[needs(|red| red.target_delay.is_none(), "the thresholds follow from `red.target_delay`")]
+        min_th: QueueSize = QueueSize::Packets(15),
+        /// Above this everything is, or with gentle from twice this.
+        #[needs(|red| red.target_delay.is_none(), "the thresholds follow from `red.target_delay`")]
+        max_th: QueueSize = QueueSize::Packets(25),
+        /// Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it sends in this time, and three times that; none where the buffer ends before.
+        #[range(Time(1)..=Time::from_secs(100))]
+        target_delay: Option<Time> = None,
+        /// The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
+        #[needs(|red| red.byte_mode || red.target_delay.is_some(), "nothing is counted in it without `red.byte_mode` or `red.target_delay`")]
+        #[range(Bytes(1)..=Bytes(9_000))]
+        mean_packet: Bytes = Bytes(500),
+        /// Probability at max_th.
+        max_p: Share = Share::of(1, 50),
+        /// Weight of a new sample in the average queue.
+        #[needs(|red| !red.instantaneous, "`red.instantaneous` takes no average")]
+        weight: Share = Share::of(1, 500),
+        /// Take the instantaneous queue in place of the average.
+        instantaneous: bool = false,
+        /// Rise from max_p to 1 between max_th and twice max_th.
+        gentle: bool = true,
+        /// Let 1/p packets at least pass after each that is dropped or marked (ns-2); off: p / (1 - n p) for the n-th after it (Floyd and Jacobson).
+        wait: bool = false,
+        /// Byte mode: the queue is counted in bytes, and a packet of twice mean_packet has twice the probability (ns-2); off: packets are alike.
+        byte_mode: bool = false,
+    }
+    refuses thresholds_and_weight;
+}
+
+fn thresholds_and_weight(red: &Params) -> Option<Refusal> {
+    match (red.min_th, red.max_th) {
+        _ if red.target_delay.is_some() => {}
+        (QueueSize::Bytes(low), QueueSize::Bytes(high)) if low <= high && high > 0 => {}
+        (QueueSize::Packets(low), QueueSize::Packets(high)) if low <= high && high > 0 => {}
+        (low, high) => {
+            let what = format!(
+                "RED's min_th {low} and max_th {high}: both in packets or both in bytes, the first not above the second"
+            );
+            return Some(Refusal { paths: &["red.min_th", "red.max_th"], what });
+        }
+    }
+    let what = || "a weight of zero never moves RED's average".into();
+    (red.weight.in_q(32) == 0 && !red.instantaneous).then(|| Refusal { paths: &["red.weight"], what: what() })
 }
 
 /// Below `min_q16` nothing is dropped or marked; `max_q16` is not under it, and above zero.
@@ -97,65 +126,100 @@ impl Thresholds {
 /// One port's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Red {
-    params: Params,
+    /// Where it begins, and where max_p is reached.
+    thresholds: Thresholds,
+    max_p_q16: u32,
+    weight_q32: u32,
+    instantaneous: bool,
+    gentle: bool,
+    wait: bool,
+    /// Byte mode: the size of packet that has just the probability. The thresholds are in bytes.
+    byte_mode: Option<NonZeroU32>,
+    /// Mark ECN-capable packets in place of dropping them.
+    ecn: bool,
+    /// The link's rate, for the length of an idle time in packets.
+    rate: Rate,
     avg_q16: u64,
     /// Packets, in byte mode bytes, since the last drop or mark while the average was above min_th; `None` below it.
     count: Option<u32>,
 }
 
-impl Red {
-    /// The state of an empty port.
-    pub fn new(params: Params) -> Red {
-        Red { params, avg_q16: 0, count: None }
-    }
-
-    /// The average queue, in 1/65536 of a byte or packet.
-    pub fn avg_q16(&self) -> u64 {
-        self.avg_q16
-    }
-
-    /// What a packet meets.
-    pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Congested {
-        let Thresholds { min_q16, max_q16, in_bytes } = self.params.thresholds;
+impl Manage for Red {
+    fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Congested {
+        let Thresholds { min_q16, max_q16, in_bytes } = self.thresholds;
         let length = if in_bytes { queue.bytes } else { queue.packets.into() };
         self.average(now, length, queue.idle_since, header.bytes);
         let Some(p_b_q16) = self.probability_q16(min_q16, max_q16) else {
             self.count = None;
             return Congested::No;
         };
-        let size = if self.params.byte_mode.is_some() { header.bytes } else { 1 };
+        let size = if self.byte_mode.is_some() { header.bytes } else { 1 };
         let count = self.count.map_or(0, |count| count.saturating_add(size));
         if p_b_q16 < 65_536 && !self.hits(p_b_q16, count, size, rng) {
             self.count = Some(count);
             return Congested::No;
         }
         self.count = Some(0);
-        if self.params.ecn { Congested::Mark } else { Congested::Drop }
+        if self.ecn { Congested::Mark } else { Congested::Drop }
+    }
+
+    /// The average queue, in bytes or packets.
+    fn shown(&self) -> Option<Shown> {
+        Some(Shown { name: "avg", value: self.avg_q16, bits: 16 })
+    }
+}
+
+impl Red {
+    /// The state of an empty port. Thresholds that follow from a delay differ by the link's rate: where the buffer ends before
+    /// the upper one, nothing of RED is left.
+    pub fn start(params: &Params, place: &Place) -> Option<Red> {
+        let mean_packet = params.mean_packet.0;
+        let thresholds = match params.target_delay {
+            None => Thresholds::new(params.min_th, params.max_th),
+            Some(target) => Thresholds::of_delay(target, place.rate, mean_packet),
+        };
+        let thresholds = if params.byte_mode { thresholds.in_bytes(mean_packet) } else { thresholds };
+        if params.target_delay.is_some() && !thresholds.lie_within(place.buffer, mean_packet) {
+            return None;
+        }
+        Some(Red {
+            thresholds,
+            max_p_q16: params.max_p.in_q(16),
+            weight_q32: params.weight.in_q(32),
+            instantaneous: params.instantaneous,
+            gentle: params.gentle,
+            wait: params.wait,
+            byte_mode: NonZeroU32::new(mean_packet as u32).filter(|_| params.byte_mode),
+            ecn: place.ecn,
+            rate: place.rate,
+            avg_q16: 0,
+            count: None,
+        })
     }
 
     /// Draws against p_a, reached for sure once count p_b >= 1 (wait: 2).
     fn hits(&self, p_b_q16: u64, count: u32, size: u32, rng: &mut impl Rng) -> bool {
-        let mean = self.params.byte_mode.map_or(1, NonZeroU32::get);
+        let mean = self.byte_mode.map_or(1, NonZeroU32::get);
         let spent = u64::from(count / mean) * p_b_q16;
-        let (from, to): (u64, u64) = if self.params.wait { (65_536, 131_072) } else { (0, 65_536) };
+        let (from, to): (u64, u64) = if self.wait { (65_536, 131_072) } else { (0, 65_536) };
         let draw = u64::from(rng.next_u32() >> 16);
         let [left, p_b] = [draw * to.saturating_sub(spent), p_b_q16 << 16].map(u128::from);
         spent >= to || (spent >= from && left * u128::from(mean) < p_b * u128::from(size))
     }
 
     fn average(&mut self, now: Time, length: u64, idle_since: Option<Time>, bytes: u32) {
-        if self.params.instantaneous {
+        if self.instantaneous {
             self.avg_q16 = length << 16;
             return;
         }
-        let keep_q32 = (1u64 << 32) - u64::from(self.params.weight_q32);
+        let keep_q32 = (1u64 << 32) - u64::from(self.weight_q32);
         match idle_since {
             Some(since) if length == 0 => {
-                let packet = self.params.rate.time_for(bytes.into()).0.max(1);
+                let packet = self.rate.time_for(bytes.into()).0.max(1);
                 self.avg_q16 = scale_q32(self.avg_q16, power_q32(keep_q32, now.since(since).0 / packet));
             }
             _ => {
-                let sample = u128::from(length << 16) * u128::from(self.params.weight_q32);
+                let sample = u128::from(length << 16) * u128::from(self.weight_q32);
                 self.avg_q16 = scale_q32(self.avg_q16, keep_q32) + (sample >> 32) as u64;
             }
         }
@@ -163,13 +227,13 @@ impl Red {
 
     /// p_b, or `None` below min_th. Thresholds in 1/65536.
     fn probability_q16(&self, min_th: u64, max_th: u64) -> Option<u64> {
-        let (avg, max_p) = (self.avg_q16, u64::from(self.params.max_p_q16));
+        let (avg, max_p) = (self.avg_q16, u64::from(self.max_p_q16));
         // p rises over a span of at most 2^56 by at most 2^16.
         let rise = |from: u64, span: u64, by: u64| (u128::from(avg - from) * u128::from(by) / u128::from(span)) as u64;
         match avg {
             _ if avg < min_th => None,
             _ if avg < max_th => Some(rise(min_th, max_th - min_th, max_p)),
-            _ if self.params.gentle && avg < 2 * max_th => Some(max_p + rise(max_th, max_th, 65_536 - max_p)),
+            _ if self.gentle && avg < 2 * max_th => Some(max_p + rise(max_th, max_th, 65_536 - max_p)),
             _ => Some(65_536),
         }
     }

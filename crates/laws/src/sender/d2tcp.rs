@@ -10,28 +10,29 @@
 
 use fanin_units::Time;
 
-use super::{Congestion, Window};
+use super::control::{Ack, Cause, Congestion, Control, Window};
+use super::dctcp::{Dctcp, Params};
+use super::newreno;
 use crate::fixed::ONE_Q16;
+use crate::row::Shown;
 
 /// The least d (section 3.2).
 const D_MIN_Q16: u64 = ONE_Q16 / 2;
 /// The largest d (section 3.2).
 const D_MAX_Q16: u64 = 2 * ONE_Q16;
 
-/// One connection's state, beside DCTCP's.
+/// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct D2tcp {
+    dctcp: Dctcp,
     end: u64,
     deadline: Time,
 }
 
 impl D2tcp {
     /// The state of a new connection, which has nothing to send yet.
-    pub const NEW: D2tcp = D2tcp { end: 0, deadline: Time::NEVER };
-
-    /// What is to be sent ends at `end`, by `deadline`; `NEVER` where there is none.
-    pub fn begin(&mut self, end: u64, deadline: Time) {
-        (self.end, self.deadline) = (end, deadline);
+    pub fn start(params: &Params) -> D2tcp {
+        D2tcp { dctcp: Dctcp::start(params), end: 0, deadline: Time::NEVER }
     }
 
     /// How imminent the deadline is (section 3.2): alpha's power in a cut (section 3.1, equation 2).
@@ -44,5 +45,32 @@ impl D2tcp {
         let need = u128::from(at.srtt.0).saturating_mul(4 * bytes) / (3 * u128::from(window.cwnd));
         let d_q16 = (need.min(u64::MAX.into()) << 16) / left;
         d_q16.clamp(D_MIN_Q16.into(), D_MAX_Q16.into()) as u64
+    }
+}
+
+impl Control for D2tcp {
+    fn begin(&mut self, _start: u64, end: u64, deadline: Time) {
+        (self.end, self.deadline) = (end, deadline);
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, ack: &Ack) {
+        self.dctcp.count(ack);
+    }
+
+    fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        newreno::slow_start(ack, mss, window);
+    }
+
+    fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        self.dctcp.grow(mss, ack, mss, window);
+    }
+
+    fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
+        self.dctcp.cut_by(|| Some(self.d_q16(at, window)), cause, at, mss, window)
+    }
+
+    fn shown(&self) -> Option<Shown> {
+        self.dctcp.shown()
     }
 }

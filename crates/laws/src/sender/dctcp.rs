@@ -9,21 +9,29 @@
 //!          segments, RFC 5681's MSS * MSS / cwnd would give a fifth less. Slow start and loss are NewReno's.
 //! Checked: vectors/dctcp.json; tests/trajectories/dctcp.txt.
 
-use super::{Ack, Window};
-use crate::fixed::share_pow_q16;
+use fanin_units::Share;
 
-/// Settings.
-#[derive(Clone, Copy, Debug)]
-pub struct Params {
-    /// The weight of a new sample, above zero and at most 65536.
-    pub g_q16: u32,
-    /// Alpha of a new connection, at most 65536.
-    pub initial_alpha_q16: u32,
+use super::control::{Ack, Cause, Congestion, Control, Window};
+use super::newreno;
+use crate::fixed::share_pow_q16;
+use crate::row::Shown;
+use crate::settings::params;
+
+params! {
+    /// DCTCP (RFC 8257), and what d2tcp and l2dct take over from it.
+    dctcp {
+        /// Weight of a new sample in alpha.
+        #[range(Share::of(1, 1 << 17).., "it would never move alpha; the usual value is \"1/16\"")]
+        g: Share = Share::of(1, 16),
+        /// Alpha of a new connection.
+        initial_alpha: Share = Share::of(1, 1),
+    }
 }
 
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
+    /// Above zero and at most 65536, as alpha is at most.
     g_q16: u32,
     alpha_q16: u32,
     acked: u32,
@@ -35,10 +43,10 @@ pub struct Dctcp {
 
 impl Dctcp {
     /// The state of a new connection.
-    pub fn new(params: &Params) -> Dctcp {
+    pub fn start(params: &Params) -> Dctcp {
         Dctcp {
-            g_q16: params.g_q16,
-            alpha_q16: params.initial_alpha_q16,
+            g_q16: params.g.in_q(16),
+            alpha_q16: params.initial_alpha.in_q(16),
             acked: 0,
             marked: 0,
             window_end: 0,
@@ -47,8 +55,8 @@ impl Dctcp {
     }
 
     /// Counts the ACK; at the end of a window, updates alpha (RFC 8257, section 3.3, steps 1 to 8).
-    #[inline]
-    pub fn observe(&mut self, ack: &Ack) {
+    #[inline(always)]
+    pub fn count(&mut self, ack: &Ack) {
         self.acked = self.acked.saturating_add(ack.acked);
         if ack.ece {
             self.marked = self.marked.saturating_add(ack.acked);
@@ -65,7 +73,7 @@ impl Dctcp {
     }
 
     /// `step` bytes for every window of whole segments acknowledged: one segment, unless a variant says otherwise.
-    pub fn congestion_avoidance(&mut self, step: u32, ack: &Ack, mss: u32, window: &mut Window) {
+    pub fn grow(&mut self, step: u32, ack: &Ack, mss: u32, window: &mut Window) {
         self.towards_step = self.towards_step.saturating_add(ack.acked);
         let whole = (window.cwnd - window.cwnd % mss).max(mss);
         if self.towards_step >= whole {
@@ -74,11 +82,21 @@ impl Dctcp {
         }
     }
 
-    /// The window after a mark (RFC 8257, section 3.5), at least two segments; a variant takes alpha to a power. The
-    /// share is at most one: at most half goes.
-    pub fn cut(&self, power_q16: Option<u64>, mss: u32, window: &Window) -> u32 {
+    /// The new ssthresh. The window after a mark (RFC 8257, section 3.5) is at least two segments; a variant takes alpha to
+    /// a power. The share is at most one: at most half goes.
+    pub fn cut_by(
+        &self,
+        power_q16: impl FnOnce() -> Option<u64>,
+        cause: Cause,
+        at: &Congestion,
+        mss: u32,
+        window: &Window,
+    ) -> u32 {
+        if cause != Cause::Ecn {
+            return newreno::ssthresh(at.flight, mss);
+        }
         let alpha_q16 = u64::from(self.alpha_q16);
-        let share_q16 = power_q16.map_or(alpha_q16, |power_q16| share_pow_q16(alpha_q16, power_q16));
+        let share_q16 = power_q16().map_or(alpha_q16, |power_q16| share_pow_q16(alpha_q16, power_q16));
         let off = (u64::from(window.cwnd) * share_q16) >> 17;
         (window.cwnd - off as u32).max(2 * mss)
     }
@@ -86,5 +104,28 @@ impl Dctcp {
     /// The running estimate of the share of marked bytes, in 1/65536.
     pub fn alpha_q16(&self) -> u32 {
         self.alpha_q16
+    }
+}
+
+impl Control for Dctcp {
+    #[inline(always)]
+    fn observe(&mut self, ack: &Ack) {
+        self.count(ack);
+    }
+
+    fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        newreno::slow_start(ack, mss, window);
+    }
+
+    fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        self.grow(mss, ack, mss, window);
+    }
+
+    fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
+        self.cut_by(|| None, cause, at, mss, window)
+    }
+
+    fn shown(&self) -> Option<Shown> {
+        Some(Shown { name: "alpha", value: self.alpha_q16.into(), bits: 16 })
     }
 }

@@ -10,8 +10,19 @@
 
 use fanin_units::Time;
 
-use super::{Ack, Window};
+use super::control::{Ack, Window};
 use crate::fixed::{ONE_Q16, pow_q16};
+use crate::row::Shown;
+use crate::settings::params;
+
+params! {
+    /// Gentle slow start.
+    gss {
+        /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
+        #[range(1..=1_000)]
+        initial_window: u32 = 2,
+    }
+}
 
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]
@@ -73,5 +84,9 @@ impl GentleSlowStart {
             return 0;
         }
         ((u128::from(self.rtt.since(self.rtt_min).0) << 16) / u128::from(range)) as u64
+    }
+    /// What of its state is worth a look.
+    pub fn shown(&self) -> Shown {
+        Shown { name: "alpha", value: self.alpha_q16(), bits: 16 }
     }
 }

@@ -8,7 +8,13 @@
 //! Departs: what is sent counts once it is acknowledged. On a standing connection every answer is a flow of its own.
 //! Checked: vectors/l2dct.json; tests/trajectories/l2dct.txt.
 
+use fanin_units::Time;
+
+use super::control::{Ack, Cause, Congestion, Control, Window};
+use super::dctcp::{Dctcp, Params};
+use super::newreno;
 use crate::fixed::ONE_Q16;
+use crate::row::Shown;
 
 /// The weight of a flow that has sent little (section III).
 const W_MAX_Q16: u64 = 5 * ONE_Q16 / 2;
@@ -19,29 +25,52 @@ const LITTLE: u64 = 200_000;
 /// From here it has sent much, bytes.
 const MUCH: u64 = 1_000_000;
 
-/// One connection's state, beside DCTCP's.
+/// One connection's state.
 #[derive(Clone, Copy, Debug)]
 pub struct L2dct {
+    dctcp: Dctcp,
+    /// Where the present flow begins in the stream.
     start: u64,
 }
 
 impl L2dct {
     /// The state of a new connection.
-    pub const NEW: L2dct = L2dct { start: 1 };
-
-    /// A flow begins at this byte of the stream.
-    pub fn begin(&mut self, start: u64) {
-        self.start = start;
-    }
-
-    /// What is added for a window acknowledged: a share of a segment.
-    pub fn step(&self, mss: u32, una: u64) -> u32 {
-        (u64::from(mss) * self.weight_q16(una) / W_MAX_Q16) as u32
+    pub fn start(params: &Params) -> L2dct {
+        L2dct { dctcp: Dctcp::start(params), start: 1 }
     }
 
     /// The weight of a flow whose bytes are acknowledged up to `una`: alpha's power in a cut.
     pub fn weight_q16(&self, una: u64) -> u64 {
         let sent = una.saturating_sub(self.start).clamp(LITTLE, MUCH);
         W_MAX_Q16 - (W_MAX_Q16 - W_MIN_Q16) * (sent - LITTLE) / (MUCH - LITTLE)
+    }
+}
+
+impl Control for L2dct {
+    fn begin(&mut self, start: u64, _end: u64, _deadline: Time) {
+        self.start = start;
+    }
+
+    #[inline(always)]
+    fn observe(&mut self, ack: &Ack) {
+        self.dctcp.count(ack);
+    }
+
+    fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        newreno::slow_start(ack, mss, window);
+    }
+
+    fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        // For a window acknowledged a share of a segment is added.
+        let step = (u64::from(mss) * self.weight_q16(ack.una) / W_MAX_Q16) as u32;
+        self.dctcp.grow(step, ack, mss, window);
+    }
+
+    fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
+        self.dctcp.cut_by(|| Some(self.weight_q16(at.una)), cause, at, mss, window)
+    }
+
+    fn shown(&self) -> Option<Shown> {
+        self.dctcp.shown()
     }
 }

@@ -10,7 +10,7 @@
 //!          (where the formula reaches zero), 64 bytes, since a sender that sends nothing would never learn a new MCW.
 //! Checked: vectors/max_cwnd.json; tests/trajectories/max_cwnd.txt.
 
-use super::Window;
+use super::control::Window;
 use crate::port::many_to_one::{Form, NO_OFFER, max_cwnd};
 
 /// The least window.

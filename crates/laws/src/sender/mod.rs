@@ -5,6 +5,7 @@
 //! asks it to [`grow`](Law::grow) the window outside recovery, asks for a new ssthresh on congestion ([`Law::cut`]), and
 //! asks how much of the window is [`usable`](Law::usable).
 
+mod control;
 pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
@@ -12,114 +13,140 @@ pub mod gentle_slow_start;
 pub mod l2dct;
 pub mod max_cwnd;
 pub mod newreno;
+pub mod vegas;
 
 use fanin_units::Time;
 
-use cubic::Cubic;
-use d2tcp::D2tcp;
-use dctcp::Dctcp;
+pub use control::{Ack, Cause, Congestion, Control, Window};
 use gentle_slow_start::GentleSlowStart;
-use l2dct::L2dct;
 use max_cwnd::MaxCwnd;
 
-/// The congestion window and the slow-start threshold, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// How much may be in flight.
-    pub cwnd: u32,
-    /// Below it the window grows by slow start.
-    pub ssthresh: u32,
+use crate::row::{Offer, Row, Shown, file};
+use crate::settings::sections;
+
+sections! {
+    /// The settings of bases.
+    dctcp: dctcp::Params,
+    cubic: cubic::Params,
+    vegas: vegas::Params,
 }
 
-/// What one ACK of new data says. Offsets count the stream's bytes from zero.
-#[derive(Clone, Copy, Debug)]
-pub struct Ack {
-    /// When it arrived.
-    pub now: Time,
-    /// Bytes that it newly acknowledges.
-    pub acked: u32,
-    /// The first byte not yet acknowledged, after this ACK.
-    pub una: u64,
-    /// The next byte to send.
-    pub nxt: u64,
-    /// Whether it echoes congestion.
-    pub ece: bool,
-    /// The round-trip time that it measured, if it did.
-    pub rtt: Option<Time>,
-    /// The smoothed round-trip time.
-    pub srtt: Time,
+/// Declares the bases, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
+macro_rules! bases {
+    ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
+        /// Which base law.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kind { $($(#[doc = $doc])* $Law,)* }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
+
+            /// What it says of itself.
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Kind::$Law => const {
+                        &Row {
+                            laws: &[file!($file)],
+                            sections: &[$(stringify!($section))?],
+                            ..Row { word: stringify!($file), $($row)* ..Row::PLAIN }
+                        }
+                    },)*
+                }
+            }
+
+            /// The state of a new connection.
+            pub fn start(self, settings: &Settings) -> Base {
+                let _ = settings;
+                match self { $(Kind::$Law => Base::$Law($file::$Law::start($(&settings.$section)?)),)* }
+            }
+        }
+
+        /// The law under everything else: one connection's state.
+        #[derive(Clone, Copy, Debug)]
+        #[repr(u8)]
+        pub enum Base { $($(#[doc = $doc])* $Law($file::$Law),)* }
+
+        impl Control for Base {
+            fn begin(&mut self, start: u64, end: u64, deadline: Time) {
+                match self { $(Base::$Law(law) => law.begin(start, end, deadline),)* }
+            }
+
+            #[inline(always)]
+            fn observe(&mut self, ack: &Ack) {
+                match self { $(Base::$Law(law) => law.observe(ack),)* }
+            }
+
+            #[inline]
+            fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+                match self { $(Base::$Law(law) => law.slow_start(ack, mss, window),)* }
+            }
+
+            #[inline]
+            fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+                match self { $(Base::$Law(law) => law.congestion_avoidance(ack, mss, window),)* }
+            }
+
+            fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
+                match self { $(Base::$Law(law) => law.cut(cause, at, mss, window),)* }
+            }
+
+            fn shown(&self) -> Option<Shown> {
+                match self { $(Base::$Law(law) => law.shown(),)* }
+            }
+        }
+    };
 }
 
-/// How a sender stands when it meets congestion.
-#[derive(Clone, Copy, Debug)]
-pub struct Congestion {
-    /// When.
-    pub now: Time,
-    /// Bytes outstanding.
-    pub flight: u32,
-    /// The first byte not yet acknowledged.
-    pub una: u64,
-    /// The smoothed round-trip time.
-    pub srtt: Time,
-}
-
-/// Why the window is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Loss, found by duplicate ACKs or by the scoreboard.
-    Loss,
-    /// Loss, found by the retransmission timer.
-    Timeout,
-    /// A congestion mark, once a window.
-    Ecn,
-}
-
-/// The law under everything else.
-#[derive(Clone, Copy, Debug)]
-pub enum Base {
-    /// RFC 5681; it has no state of its own.
-    NewReno,
+bases! {
+    /// RFC 5681 and 6582.
+    NewReno in newreno {
+        offers: &[Offer {
+            name: "newreno",
+            aliases: &["reno"],
+            says: "TCP NewReno over drop-tail queues: what collapses",
+        }],
+    }
     /// RFC 9438.
-    Cubic(Cubic),
-    /// RFC 8257, or a variant of it.
-    Dctcp(Dctcp, Variant),
-}
-
-/// How far a law that keeps DCTCP's alpha is not DCTCP.
-#[derive(Clone, Copy, Debug)]
-pub enum Variant {
-    /// It is.
-    Plain,
-    /// With deadlines.
-    D2tcp(D2tcp),
-    /// Weighted by attained service.
-    L2dct(L2dct),
-}
-
-impl Variant {
-    fn begin(&mut self, start: u64, end: u64, deadline: Time) {
-        match self {
-            Variant::Plain => {}
-            Variant::D2tcp(d2tcp) => d2tcp.begin(end, deadline),
-            Variant::L2dct(l2dct) => l2dct.begin(start),
-        }
+    Cubic in cubic from cubic {
+        offers: &[Offer {
+            name: "cubic",
+            aliases: &[],
+            says: "CUBIC over drop-tail queues: the common default today",
+        }],
     }
-
-    /// What is added for a window acknowledged.
-    fn step(&self, mss: u32, ack: &Ack) -> u32 {
-        match self {
-            Variant::Plain | Variant::D2tcp(_) => mss,
-            Variant::L2dct(l2dct) => l2dct.step(mss, ack.una),
-        }
+    /// RFC 8257.
+    Dctcp in dctcp from dctcp {
+        brings: &["ecn_threshold", "ecn"],
+        offers: &[Offer { name: "dctcp", aliases: &[], says: "DCTCP over ports that mark above a threshold" }],
     }
-
-    /// To what power a cut takes alpha.
-    fn power_q16(&self, at: &Congestion, window: &Window) -> Option<u64> {
-        match self {
-            Variant::Plain => None,
-            Variant::D2tcp(d2tcp) => Some(d2tcp.d_q16(at, window)),
-            Variant::L2dct(l2dct) => Some(l2dct.weight_q16(at.una)),
-        }
+    /// DCTCP with deadlines.
+    D2tcp in d2tcp from dctcp {
+        brings: &["ecn_threshold", "ecn"],
+        heeds: &["workload.deadline"],
+        offers: &[Offer {
+            name: "d2tcp",
+            aliases: &[],
+            says: "DCTCP that gives way the less the nearer a flow's deadline is",
+        }],
+    }
+    /// DCTCP weighted by attained service.
+    L2dct in l2dct from dctcp {
+        brings: &["ecn_threshold", "ecn"],
+        offers: &[Offer {
+            name: "l2dct",
+            aliases: &[],
+            says: "DCTCP that gives way the less the less a flow has sent",
+        }],
+    }
+    /// Brakmo and Peterson: by delay.
+    Vegas in vegas from vegas {
+        gives_way: true,
+        offers: &[Offer {
+            name: "vegas",
+            aliases: &[],
+            says: "TCP Vegas over drop-tail queues: a few segments a flow stand in them",
+        }],
     }
 }
 
@@ -146,38 +173,28 @@ impl Law {
 
     /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
     pub fn begin(&mut self, start: u64, end: u64, deadline: Time) {
-        if let Base::Dctcp(_, variant) = &mut self.base {
-            variant.begin(start, end, deadline);
-        }
+        self.base.begin(start, end, deadline);
     }
 
     /// Learns from an ACK, in recovery too.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, ack: &Ack) {
-        if let Base::Dctcp(dctcp, _) = &mut self.base {
-            dctcp.observe(ack);
-        }
+        self.base.observe(ack);
         if let Some(gss) = &mut self.slow_start {
             gss.observe(ack);
         }
     }
 
-    /// Grows the window on an ACK of new data outside recovery.
+    /// Moves the window on an ACK of new data outside recovery: grows it, unless the base gives way.
     #[inline]
     pub fn grow(&mut self, ack: &Ack, window: &mut Window) {
         if window.cwnd < window.ssthresh {
             match &mut self.slow_start {
                 Some(gss) => gss.grow(ack, self.mss, window),
-                None => newreno::slow_start(ack, self.mss, window),
+                None => self.base.slow_start(ack, self.mss, window),
             }
         } else {
-            match &mut self.base {
-                Base::NewReno => newreno::congestion_avoidance(self.mss, window),
-                Base::Cubic(cubic) => cubic.congestion_avoidance(ack, self.mss, window),
-                Base::Dctcp(dctcp, variant) => {
-                    dctcp.congestion_avoidance(variant.step(self.mss, ack), ack, self.mss, window);
-                }
-            }
+            self.base.congestion_avoidance(ack, self.mss, window);
         }
         if let Some(cap) = &self.cap {
             cap.hold(self.mss, window);
@@ -186,11 +203,7 @@ impl Law {
 
     /// The new ssthresh after congestion; the endpoint sets the window by its recovery.
     pub fn cut(&mut self, cause: Cause, at: &Congestion, window: &Window) -> u32 {
-        match (&mut self.base, cause) {
-            (Base::Cubic(cubic), _) => cubic.cut(cause, at.flight, self.mss, window),
-            (Base::Dctcp(dctcp, variant), Cause::Ecn) => dctcp.cut(variant.power_q16(at, window), self.mss, window),
-            _ => newreno::ssthresh(at.flight, self.mss),
-        }
+        self.base.cut(cause, at, self.mss, window)
     }
 
     /// Takes what the network hands out, where the law has a cap.
@@ -207,6 +220,14 @@ impl Law {
         match &self.cap {
             Some(cap) => window.cwnd.min(cap.limit(self.mss)),
             None => window.cwnd,
+        }
+    }
+
+    /// What of its state is worth a look.
+    pub fn shown(&self) -> Option<Shown> {
+        match &self.slow_start {
+            Some(gss) => Some(gss.shown()),
+            None => self.base.shown(),
         }
     }
 }

@@ -7,18 +7,40 @@
 //! Departs: nowhere.
 //! Checked: vectors/newreno.json; tests/trajectories/newreno.txt.
 
-use super::{Ack, Window};
+use super::control::{Ack, Cause, Congestion, Control, Window};
+
+/// One connection's state: none.
+#[derive(Clone, Copy, Debug)]
+pub struct NewReno;
+
+impl NewReno {
+    /// The state of a new connection.
+    pub fn start() -> NewReno {
+        NewReno
+    }
+}
+
+impl Control for NewReno {
+    #[inline]
+    fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        slow_start(ack, mss, window);
+    }
+
+    /// RFC 5681, equation 3.
+    #[inline]
+    fn congestion_avoidance(&mut self, _ack: &Ack, mss: u32, window: &mut Window) {
+        window.cwnd = window.cwnd.saturating_add((mss * mss / window.cwnd).max(1));
+    }
+
+    fn cut(&mut self, _cause: Cause, at: &Congestion, mss: u32, _window: &Window) -> u32 {
+        ssthresh(at.flight, mss)
+    }
+}
 
 /// RFC 5681, equation 2.
 #[inline]
 pub fn slow_start(ack: &Ack, mss: u32, window: &mut Window) {
     window.cwnd = window.cwnd.saturating_add(ack.acked.min(mss));
-}
-
-/// RFC 5681, equation 3.
-#[inline]
-pub fn congestion_avoidance(mss: u32, window: &mut Window) {
-    window.cwnd = window.cwnd.saturating_add((mss * mss / window.cwnd).max(1));
 }
 
 /// RFC 5681, equation 4.

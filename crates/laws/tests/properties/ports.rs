@@ -1,42 +1,36 @@
 //! What holds for ports: room, marks, counts.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
+use fanin_laws::Settings;
 use fanin_laws::port::codel::{self, CoDel, Resume};
 use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
-use fanin_laws::port::red::{self, Red, Thresholds};
-use fanin_laws::port::{Departure, Discipline, Drop, Header, Law, Queue, Verdict};
-use fanin_units::{QueueSize, Rate, Time};
+use fanin_laws::port::red::{self, Red};
+use fanin_laws::port::{Departure, Discipline, Drop, Header, Kind, Law, Manage, Place, Queue, Verdict};
+use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+
+use super::settings::settings;
 
 fn size() -> impl Strategy<Value = QueueSize> {
     prop_oneof![(1..100_000u64).prop_map(QueueSize::Bytes), (1..100u32).prop_map(QueueSize::Packets)]
 }
 
-fn discipline() -> impl Strategy<Value = Discipline> {
-    let red =
-        (any::<bool>(), 1..50_000u32, 0..50_000u32, 0..=65_536u32, any::<u32>(), any::<[bool; 4]>(), any::<u16>());
-    let red = red.prop_map(|(in_bytes, low, more, max_p_q16, weight_q32, flags, mean)| {
-        let [instantaneous, gentle, wait, ecn] = flags;
-        let size = |n: u32| if in_bytes { QueueSize::Bytes(n.into()) } else { QueueSize::Packets(n / 1000) };
-        let (min_th, max_th) = (size(low), size(low + more + 1000));
-        let rate = Rate(1_000_000_000);
-        Discipline::Red(Red::new(red::Params {
-            thresholds: Thresholds::new(min_th, max_th),
-            max_p_q16,
-            weight_q32,
-            instantaneous,
-            gentle,
-            wait,
-            byte_mode: NonZeroU32::new(mean.into()).filter(|_| in_bytes),
-            ecn,
-            rate,
-        }))
-    });
-    prop_oneof![Just(Discipline::DropTail), size().prop_map(Discipline::EcnThreshold), red]
+/// A gigabit port that marks or drops early.
+fn place(ecn: bool) -> Place {
+    let buffer = QueueSize::Bytes(1_000_000);
+    Place { rate: Rate(1_000_000_000), buffer, full_packet: 1500, ecn }
+}
+
+/// Every law with settings of its own.
+fn discipline() -> impl Strategy<Value = (Kind, Settings, Discipline)> {
+    let kind = prop::sample::select(Kind::ALL);
+    (kind, settings(), any::<bool>()).prop_map(|(kind, set, ecn)| {
+        let discipline = kind.start(&set.ports, &place(ecn));
+        (kind, set, discipline)
+    })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +84,7 @@ proptest! {
         steps in steps(),
         seed in any::<u64>(),
     ) {
+        let (kind, set, discipline) = discipline;
         let law = Law { limit, discipline, many_to_one: None };
         for (queue, header, verdict) in run(&law, &steps, seed) {
             let bytes = queue.bytes + u64::from(header.bytes);
@@ -106,10 +101,10 @@ proptest! {
                 }
                 Verdict::Drop(Drop::Full) => prop_assert!(!fits, "dropped from {queue:?}"),
                 Verdict::Drop(Drop::NotEct) => prop_assert!(!header.ect),
-                Verdict::Drop(Drop::Early) => prop_assert!(matches!(discipline, Discipline::Red(_))),
+                Verdict::Drop(Drop::Early) => prop_assert!(kind == Kind::Red),
             }
-            if let Discipline::EcnThreshold(k) = discipline {
-                let above = match k {
+            if kind == Kind::EcnThreshold {
+                let above = match set.ports.ecn_threshold.k {
                     QueueSize::Bytes(k) => queue.bytes > k,
                     QueueSize::Packets(k) => queue.packets > k,
                 };
@@ -117,7 +112,7 @@ proptest! {
                 prop_assert_eq!(marked, above && header.ect && fits);
                 prop_assert_eq!(verdict == Verdict::Drop(Drop::NotEct), above && !header.ect);
             }
-            if matches!(discipline, Discipline::DropTail) {
+            if kind == Kind::DropTail {
                 prop_assert_eq!(matches!(verdict, Verdict::Admit { .. }), fits);
             }
         }
@@ -129,6 +124,7 @@ proptest! {
         steps in steps(),
         seed in any::<u64>(),
     ) {
+        let (_, _, discipline) = discipline;
         let law = Law { limit: Some(QueueSize::Packets(50)), discipline, many_to_one: Some(ManyToOne::new(Form::Window, 65_536)) };
         let verdicts = |law| run(law, &steps, seed).into_iter().map(|(_, _, verdict)| verdict).collect::<Vec<_>>();
         prop_assert_eq!(verdicts(&law), verdicts(&law));
@@ -140,17 +136,9 @@ proptest! {
         lengths in prop::collection::vec((0..1000u32, any::<bool>()), 1..200),
     ) {
         let (min_th, max_th) = (QueueSize::Packets(2000), QueueSize::Packets(3000));
-        let mut red = Red::new(red::Params {
-            thresholds: Thresholds::new(min_th, max_th),
-            max_p_q16: 6554,
-            weight_q32,
-            instantaneous: false,
-            gentle: false,
-            wait: false,
-            byte_mode: None,
-            ecn: false,
-            rate: Rate(1_000_000_000),
-        });
+        let weight = Share::of(weight_q32, u32::MAX);
+        let params = red::Params { min_th, max_th, weight, gentle: false, ..Default::default() };
+        let mut red = Red::start(&params, &place(false)).expect("its thresholds are given");
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut most = 0;
         for (index, (packets, idle)) in (0..).zip(lengths) {
@@ -159,7 +147,7 @@ proptest! {
             let header = Header { bytes: 1500, ect: false, flow: 0, opens: false, closes: false, offer: NO_OFFER };
             red.enqueue(Time::from_micros(2 * index), &queue, &header, &mut rng);
             most = most.max(u64::from(packets) << 16);
-            prop_assert!(red.avg_q16() <= most);
+            prop_assert!(red.shown().is_some_and(|avg| avg.value <= most));
         }
     }
 
@@ -195,21 +183,21 @@ fn the_largest_queues_overflow_nothing() {
         (QueueSize::Packets(1), QueueSize::Packets(1)),
     ] {
         for weight_q32 in [0, 1, u32::MAX] {
-            let rate = Rate(u64::MAX);
             let params = red::Params {
-                thresholds: Thresholds::new(min_th, max_th),
-                max_p_q16: 65_536,
-                weight_q32,
+                min_th,
+                max_th,
+                max_p: Share::of(1, 1),
+                weight: Share::of(weight_q32, u32::MAX),
                 instantaneous: weight_q32 == 1,
-                gentle: true,
                 wait: weight_q32 == 1,
-                byte_mode: NonZeroU32::new(weight_q32),
-                ecn: true,
-                rate,
+                byte_mode: weight_q32 > 0,
+                mean_packet: Bytes(u64::from(weight_q32).clamp(1, 9_000)),
+                ..Default::default()
             };
+            let place = Place { rate: Rate(u64::MAX), buffer: QueueSize::Bytes(u64::MAX), ..place(true) };
             let mut law = Law {
                 limit: Some(QueueSize::Bytes(u64::MAX)),
-                discipline: Discipline::Red(Red::new(params)),
+                discipline: Discipline::Red(Red::start(&params, &place).expect("its thresholds are given")),
                 many_to_one: Some(ManyToOne::new(Form::Window, u64::MAX)),
             };
             for queue in [queue, idle, queue, idle] {
@@ -229,7 +217,7 @@ proptest! {
         leaves in prop::collection::vec((1..2000u64, 0..3000u64, 0..6000u64, any::<bool>()), 1..300),
     ) {
         let (target, interval) = (Time::from_micros(target_us), Time::from_micros(target_us + more_us));
-        let codel = CoDel::new(codel::Params { target, interval, max_packet: 1500, ecn, resume });
+        let codel = CoDel::start(&codel::Params { target, interval, resume }, &place(ecn)).expect("it acts anywhere");
         let mut law = Law { limit: None, discipline: Discipline::CoDel(codel), many_to_one: None };
         let (mut now, mut late_since) = (Time::ZERO, None);
         for (gap, sojourn, behind, ect) in leaves {

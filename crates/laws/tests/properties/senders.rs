@@ -1,14 +1,16 @@
 //! What holds for senders: bounds of windows and shares.
 
-use fanin_laws::sender::cubic::{self, Cubic};
+use fanin_laws::Settings;
 use fanin_laws::sender::d2tcp::D2tcp;
 use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Variant, Window};
-use fanin_units::Time;
+use fanin_laws::sender::{Ack, Cause, Congestion, Control, Kind, Law, Window};
+use fanin_units::{Share, Time};
 use proptest::prelude::*;
+
+use super::settings::settings;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
@@ -32,22 +34,14 @@ enum Step {
     },
 }
 
-fn laws() -> impl Strategy<Value = Law> {
-    let base = prop_oneof![
-        Just(Base::NewReno),
-        (512..=1024u32, 1..=1024u32, any::<bool>()).prop_map(|(beta_q10, c_q10, fast_convergence)| {
-            Base::Cubic(Cubic::new(cubic::Params { beta_q10, c_q10, fast_convergence }))
-        }),
-        (1..=65_536u32, 0..=65_536u32, 0..3usize).prop_map(|(g_q16, initial_alpha_q16, kind)| {
-            let variants = [Variant::Plain, Variant::D2tcp(D2tcp::NEW), Variant::L2dct(L2dct::NEW)];
-            Base::Dctcp(Dctcp::new(&dctcp::Params { g_q16, initial_alpha_q16 }), variants[kind])
-        }),
-    ];
-    (64..9000u32, base, any::<bool>(), prop::option::of(0..40u8)).prop_map(|(mss, base, gss, option)| Law {
-        mss,
-        base,
-        slow_start: gss.then(GentleSlowStart::default),
-        cap: option.map(MaxCwnd::new),
+/// Every base with settings of its own, under any parts.
+fn laws() -> impl Strategy<Value = (Law, Kind, Settings)> {
+    let kind = prop::sample::select(Kind::ALL);
+    let parts = (any::<bool>(), prop::option::of(0..40u8));
+    (64..9000u32, kind, settings(), parts).prop_map(|(mss, kind, set, (gss, option))| {
+        let slow_start = gss.then(GentleSlowStart::default);
+        let law = Law { mss, base: kind.start(&set.senders), slow_start, cap: option.map(MaxCwnd::new) };
+        (law, kind, set)
     })
 }
 
@@ -68,16 +62,21 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The largest window after an ACK: one MSS more, or, where gentle slow start ends a window, twice the window; CUBIC's
-/// target is half as much again for a whole window acknowledged, and Reno's one MSS.
-fn most(law: &Law, window: &Window, acked: u32) -> u64 {
+/// target is half as much again for a whole window acknowledged, and Reno's some MSS a window, by what is left of it after a
+/// loss.
+fn most((law, kind, set): &(Law, Kind, Settings), window: &Window, acked: u32) -> u64 {
     let mss = u64::from(law.mss);
     let cwnd = u64::from(window.cwnd);
     let slow_start = window.cwnd < window.ssthresh;
-    match law.base {
+    match kind {
         _ if slow_start && law.slow_start.is_some() => cwnd + cwnd.max(mss) + cwnd / 1000 + 1,
         // Under a cap, Reno's window has gone on growing.
-        Base::Cubic(_) if !slow_start && law.cap.is_some() => u64::MAX,
-        Base::Cubic(_) if !slow_start => cwnd + u64::from(acked) / 2 + mss * u64::from(acked) / cwnd + 1,
+        Kind::Cubic if !slow_start && law.cap.is_some() => u64::MAX,
+        Kind::Cubic if !slow_start => {
+            let beta_q10 = u64::from(set.senders.cubic.beta.in_q(10));
+            let alpha_q10 = (3 * 1024 * (1024 - beta_q10) / (1024 + beta_q10)).max(1024);
+            cwnd + u64::from(acked) / 2 + alpha_q10 * mss * u64::from(acked) / cwnd / 1024 + 1
+        }
         _ => cwnd + mss,
     }
 }
@@ -92,7 +91,8 @@ proptest! {
         ssthresh in sizes(),
         steps in steps(),
     ) {
-        let (mut law, mss) = (law, law.mss);
+        let (mut law, kind, set) = law;
+        let mss = law.mss;
         let mut window = Window { cwnd: cwnd.max(mss), ssthresh: ssthresh.max(2 * mss) };
         let (mut now, mut una, mut srtt, mut handed_out) = (Time::ZERO, 1, Time::ZERO, u32::MAX);
         for step in steps {
@@ -106,21 +106,28 @@ proptest! {
                     law.observe(&ack);
                     let before = window;
                     law.grow(&ack, &mut window);
-                    prop_assert!(u64::from(window.cwnd) <= most(&law, &before, acked), "{before:?} grew to {window:?}");
-                    // Only a cap takes anything away.
-                    prop_assert!(law.cap.is_some() || window.cwnd >= before.cwnd, "{before:?} shrank to {window:?}");
+                    prop_assert!(u64::from(window.cwnd) <= most(&(law, kind, set.clone()), &before, acked), "{before:?} grew to {window:?}");
+                    // Only a cap takes anything away, and a base that gives way.
+                    let least = match kind.row().gives_way {
+                        true => Window { cwnd: before.cwnd.min(2 * mss), ssthresh: before.ssthresh.min(2 * mss) },
+                        false => before,
+                    };
+                    prop_assert!(law.cap.is_some() || window.cwnd >= least.cwnd, "{before:?} shrank to {window:?}");
+                    let ssthresh = least.ssthresh..=before.ssthresh;
+                    prop_assert!(ssthresh.contains(&window.ssthresh), "{before:?} became {window:?}");
                 }
                 Step::Cut { cause, flight } => {
                     let at = Congestion { now, flight, una, srtt };
                     let cut = law.cut(cause, &at, &window);
                     prop_assert!(cut >= 2 * mss);
-                    let most = match (cause, law.base) {
-                        (Cause::Ecn, Base::Dctcp(..)) => {
+                    let by_share = kind.row().brings("ecn");
+                    let most = match cause {
+                        Cause::Ecn if by_share => {
                             prop_assert!(cut >= window.cwnd / 2, "under half of {}", window.cwnd);
                             window.cwnd
                         }
-                        (_, Base::Cubic(_)) => flight,
-                        _ => flight / 2,
+                        _ if by_share || kind == Kind::NewReno => flight / 2,
+                        _ => flight,
                     };
                     prop_assert!(cut <= most.max(2 * mss), "{cut} left of {flight} in flight, {window:?}");
                     window.ssthresh = cut;
@@ -143,11 +150,8 @@ proptest! {
                 // What the cap holds back is cut at whole segments while one fits.
                 prop_assert!(usable == window.cwnd || usable < mss || usable.is_multiple_of(mss));
             }
-            if let Base::Dctcp(dctcp, _) = &law.base {
-                prop_assert!(dctcp.alpha_q16() <= 65_536);
-            }
-            if let Some(gss) = &law.slow_start {
-                prop_assert!(gss.alpha_q16() <= 65_536);
+            if let Some(alpha) = law.shown().filter(|shown| shown.name == "alpha") {
+                prop_assert!(alpha.value <= 65_536 && alpha.bits == 16);
             }
         }
     }
@@ -161,7 +165,8 @@ proptest! {
     ) {
         // Every segment of a window is acknowledged, each ACK lets out what it may: one round trip.
         let slow_start = gentle.then(GentleSlowStart::default);
-        let mut law = Law { mss, base: Base::NewReno, slow_start, cap: None };
+        let base = Kind::NewReno.start(&Default::default());
+        let mut law = Law { mss, base, slow_start, cap: None };
         let mut window = Window { cwnd: segments * mss, ssthresh: u32::MAX };
         let (mut una, mut nxt) = (1u64, 1 + u64::from(segments * mss));
         let mut rtts = rtts.into_iter().cycle();
@@ -190,7 +195,8 @@ proptest! {
         initial in 0..=65_536u32,
         shares in prop::collection::vec(0..=10u32, 1..50),
     ) {
-        let mut dctcp = Dctcp::new(&dctcp::Params { g_q16, initial_alpha_q16: initial });
+        let share = |q16| Share::of(q16, 65_536);
+        let mut dctcp = Dctcp::start(&dctcp::Params { g: share(g_q16), initial_alpha: share(initial) });
         let (mut una, mut least, mut most) = (1, initial, initial);
         for share in shares {
             for part in 0..10 {
@@ -217,22 +223,22 @@ proptest! {
         srtt_us in 1..10_000u64,
         mut waits in prop::collection::vec(0..1_000_000u64, 2..10),
     ) {
-        let dctcp = Dctcp::new(&dctcp::Params { g_q16: 4096, initial_alpha_q16: alpha_q16 });
+        let params = dctcp::Params { initial_alpha: Share::of(alpha_q16, 65_536), ..Default::default() };
         let window = Window { cwnd: cwnd * 1000, ssthresh: u32::MAX };
         let at = Congestion { now: Time::ZERO, flight: window.cwnd, una: 1, srtt: Time::from_micros(srtt_us) };
         waits.sort_unstable();
         let cuts: Vec<u32> = waits.into_iter().map(|us| {
-            let mut d2tcp = D2tcp::NEW;
-            d2tcp.begin(1 + bytes, Time::from_micros(us));
-            dctcp.cut(Some(d2tcp.d_q16(&at, &window)), 1000, &window)
+            let mut d2tcp = D2tcp::start(&params);
+            d2tcp.begin(1, 1 + bytes, Time::from_micros(us));
+            d2tcp.cut(Cause::Ecn, &at, 1000, &window)
         }).collect();
         prop_assert!(cuts.is_sorted_by(|near, far| near >= far), "{cuts:?}");
     }
 
     #[test]
     fn a_flow_that_has_sent_more_weighs_no_more(mut sent in prop::collection::vec(0..3_000_000u64, 2..20)) {
-        let mut l2dct = L2dct::NEW;
-        l2dct.begin(1);
+        let mut l2dct = L2dct::start(&dctcp::Params::default());
+        l2dct.begin(1, u64::MAX, Time::NEVER);
         sent.sort_unstable();
         let weights: Vec<u64> = sent.into_iter().map(|bytes| l2dct.weight_q16(1 + bytes)).collect();
         prop_assert!(weights.is_sorted_by(|little, much| little >= much), "{weights:?}");
@@ -242,11 +248,9 @@ proptest! {
 
 #[test]
 fn the_largest_windows_overflow_nothing() {
-    let cubic = Cubic::new(cubic::Params { beta_q10: 717, c_q10: 410, fast_convergence: true });
-    let dctcp = Dctcp::new(&dctcp::Params { g_q16: 65_536, initial_alpha_q16: 65_536 });
-    let (plain, d2tcp, l2dct) = (Variant::Plain, Variant::D2tcp(D2tcp::NEW), Variant::L2dct(L2dct::NEW));
-    let dctcps = [plain, d2tcp, l2dct].map(|variant| Base::Dctcp(dctcp, variant));
-    for base in [Base::NewReno, Base::Cubic(cubic)].into_iter().chain(dctcps) {
+    let mut set = Settings::default();
+    set.senders.dctcp.g = Share::of(1, 1);
+    for (base, gives_way) in Kind::ALL.iter().map(|kind| (kind.start(&set.senders), kind.row().gives_way)) {
         for mss in [64, 1460, 9000] {
             for ssthresh in [2 * mss, u32::MAX] {
                 let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));
@@ -265,7 +269,7 @@ fn the_largest_windows_overflow_nothing() {
                     law.sample(Time(now));
                     law.observe(&ack);
                     law.grow(&ack, &mut window);
-                    assert_eq!(window.cwnd, u32::MAX, "{base:?}, mss {mss}");
+                    assert!(window.cwnd == u32::MAX || gives_way, "{base:?}, mss {mss}");
                     law.begin(0, u64::MAX, Time(now));
                     let at = Congestion { now: Time(now), flight: u32::MAX, una: now, srtt: Time(now) };
                     for cause in [Cause::Loss, Cause::Ecn] {

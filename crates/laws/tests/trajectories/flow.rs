@@ -1,11 +1,14 @@
 //! A sender's story, round trip by round trip: every segment of a window has its own ACK, which lets out what it may.
 
-use fanin_laws::sender::{Ack, Base, Cause, Congestion, Law, Window};
+use fanin_laws::row::Shown;
+use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
+use serde_json::Value;
 
 use super::table::Table;
+use crate::support::{sender_law, whole};
 
-pub const MSS: u32 = 576;
+const MSS: u32 = 576;
 
 pub struct Flow {
     law: Law,
@@ -14,86 +17,102 @@ pub struct Flow {
     round: u32,
     una: u64,
     nxt: u64,
-    pub rtt_us: u64,
-    pub show_alpha: bool,
-    pub show_usable: bool,
+    rtt_us: u64,
+    /// What fits between the sender and a bottleneck's queue, segments; none where the round trip is as the story says.
+    pipe: Option<u64>,
     table: Table,
-    /// The header is written with the first row, once it is known what is shown.
-    begun: bool,
 }
 
 impl Flow {
-    pub fn new(name: &'static str, says: &'static str, law: Law, segments: u32, rtt_us: u64) -> Flow {
-        Flow {
+    pub fn new(name: &'static str, story: &Value) -> Flow {
+        let law = sender_law(name, &story["settings"], MSS);
+        let mut table = Table::new(name, story["says"].as_str().expect("a story says what happens"));
+        let last = match law.shown() {
+            Some(shown) => Some(shown.name),
+            None => law.cap.map(|_| "usable B"),
+        };
+        let names = ["round", "what happened", "ms", "cwnd", "ssthresh"];
+        table.row(names.into_iter().chain(last).map(String::from).collect());
+        let mut flow = Flow {
             law,
-            window: Window { cwnd: segments * MSS, ssthresh: u32::MAX },
+            window: Window { cwnd: whole(&story["segments"]) as u32 * MSS, ssthresh: u32::MAX },
             now: Time::ZERO,
             round: 0,
             una: 1,
             nxt: 1,
-            rtt_us,
-            show_alpha: false,
-            show_usable: false,
-            table: Table::new(name, says),
-            begun: false,
+            rtt_us: whole(&story["rtt_us"]),
+            pipe: story["pipe"].as_u64(),
+            table,
+        };
+        flow.row("start");
+        flow
+    }
+
+    /// Tells what a story's steps do.
+    pub fn tell(mut self, steps: &[Value]) -> Table {
+        for step in steps {
+            let said = |name: &str| step.get(name).map(whole);
+            if let Some(count) = said("rounds") {
+                self.rounds(count, said("by").unwrap_or(1));
+            } else if let Some(marks) = said("marked") {
+                self.marked_round(marks as u32);
+            } else if let Some(cause) = step["cut"].as_str() {
+                self.cut(cause);
+            } else if let Some(bytes) = said("begin") {
+                self.begin(bytes, said("within_ms"));
+            } else if let Some(mcw) = said("allot") {
+                self.law.allot(mcw as u32);
+                self.row(&format!("MCW {mcw}"));
+            } else if let Some(rtt_us) = said("rtt_us") {
+                self.rtt_us = rtt_us;
+            } else if step["idle"] == true {
+                self.idle();
+            } else {
+                panic!("no such step: {step}");
+            }
         }
+        self.table
     }
 
-    pub fn table(&self) -> &Table {
-        &self.table
-    }
-
-    /// Clean round trips.
-    pub fn rounds(&mut self, count: u32) {
-        self.rounds_by(count, 1);
-    }
-
-    /// Clean round trips, a row for every `step`.
-    pub fn rounds_by(&mut self, count: u32, step: u32) {
-        self.begin();
+    /// Clean round trips, a row for every `by`.
+    fn rounds(&mut self, count: u64, by: u64) {
         for round in 1..=count {
             self.acks(0);
-            if round % step == 0 {
-                let what = if step == 1 { "clean".to_string() } else { format!("{step} clean") };
+            if round % by == 0 {
+                let what = if by == 1 { "clean".to_string() } else { format!("{by} clean") };
                 self.row(&what);
             }
         }
     }
 
     /// A round trip whose first ACKs echo marks: the first cuts the window, once.
-    pub fn marked_round(&mut self, marks: u32) {
-        self.begin();
+    fn marked_round(&mut self, marks: u32) {
         let segments = self.acks(marks);
         self.row(&format!("marks {} of {segments}", marks.min(segments)));
     }
 
     /// A cut by the endpoint: after a timeout the window is one segment, else the new ssthresh.
-    pub fn cut(&mut self, cause: Cause) {
-        self.begin();
+    fn cut(&mut self, word: &str) {
+        let (cause, what) = match word {
+            "loss" => (Cause::Loss, "loss"),
+            "timeout" => (Cause::Timeout, "timeout"),
+            "ecn" => (Cause::Ecn, "mark"),
+            _ => panic!("no such cause: {word}"),
+        };
         self.reduce(cause);
         self.nxt = self.una;
-        self.row(match cause {
-            Cause::Loss => "loss",
-            Cause::Timeout => "timeout",
-            Cause::Ecn => "mark",
-        });
+        self.row(what);
     }
 
     /// The application has nothing to send for a second.
-    pub fn idle(&mut self) {
+    fn idle(&mut self) {
         self.now += Time::from_secs(1);
         self.una = self.nxt;
         self.row("idle");
     }
 
-    pub fn allot(&mut self, mcw: u32) {
-        self.law.allot(mcw);
-        self.row(&format!("MCW {mcw}"));
-    }
-
     /// The application hands over `bytes`, to be there within `ms` where that is given.
-    pub fn begin_flow(&mut self, bytes: u64, ms: Option<u64>) {
-        self.begin();
+    fn begin(&mut self, bytes: u64, ms: Option<u64>) {
         let deadline = ms.map_or(Time::NEVER, |ms| self.now + Time::from_millis(ms));
         self.law.begin(self.una, self.una + bytes, deadline);
         self.row(&match ms {
@@ -114,13 +133,14 @@ impl Flow {
         self.round += 1;
         self.send();
         let end = self.nxt;
-        self.now += Time::from_micros(self.rtt_us);
+        let rtt = self.round_trip();
+        self.now += rtt;
         let (mut count, mut cut) = (0, false);
         while self.una < end {
             let acked = (end - self.una).min(MSS.into()) as u32;
             self.una += u64::from(acked);
             count += 1;
-            let (rtt, ece) = (Time::from_micros(self.rtt_us), count <= marks);
+            let ece = count <= marks;
             let ack = Ack { now: self.now, acked, una: self.una, nxt: self.nxt, ece, rtt: Some(rtt), srtt: rtt };
             self.law.observe(&ack);
             if !ece && !cut {
@@ -137,24 +157,18 @@ impl Flow {
         count
     }
 
+    /// Of the window that is out: what does not fit the pipe stands in the queue, and takes as long as it does in the pipe.
+    fn round_trip(&self) -> Time {
+        let out = (self.nxt - self.una).div_ceil(MSS.into());
+        Time::from_micros(self.pipe.map_or(self.rtt_us, |pipe| self.rtt_us * out.max(pipe) / pipe))
+    }
+
     fn send(&mut self) {
         let limit = self.una + u64::from(self.law.usable(&self.window));
         let len = u64::from(MSS.min(self.law.usable(&self.window)));
         while self.nxt + len <= limit {
             self.nxt += len;
         }
-    }
-
-    fn begin(&mut self) {
-        if self.begun {
-            return;
-        }
-        self.begun = true;
-        let extra = if self.show_alpha { "alpha" } else { "usable B" };
-        let names = ["round", "what happened", "ms", "cwnd", "ssthresh", extra];
-        let shown = if self.show_alpha || self.show_usable { 6 } else { 5 };
-        self.table.row(names[..shown].iter().map(ToString::to_string).collect());
-        self.row("start");
     }
 
     fn row(&mut self, what: &str) {
@@ -167,16 +181,11 @@ impl Flow {
             segments(cwnd),
             if ssthresh == u32::MAX { "-".to_string() } else { segments(ssthresh) },
         ];
-        let alpha_q16 = match (&self.law.base, &self.law.slow_start) {
-            (_, Some(gss)) => gss.alpha_q16(),
-            (Base::Dctcp(dctcp, _), None) => dctcp.alpha_q16().into(),
-            _ => 0,
-        };
-        if self.show_alpha {
-            cells.push(format!("{:.4}", alpha_q16 as f64 / 65_536.0));
-        }
-        if self.show_usable {
-            cells.push(self.law.usable(&self.window).to_string());
+        match self.law.shown() {
+            Some(Shown { value, bits: 0, .. }) => cells.push(value.to_string()),
+            Some(Shown { value, bits, .. }) => cells.push(format!("{:.4}", value as f64 / f64::from(1 << bits))),
+            None if self.law.cap.is_some() => cells.push(self.law.usable(&self.window).to_string()),
+            None => {}
         }
         self.table.row(cells);
     }

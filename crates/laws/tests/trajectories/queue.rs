@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
-use fanin_laws::port::many_to_one::{ManyToOne, NO_OFFER};
-use fanin_laws::port::{Departure, Discipline, Drop, Header, Law, Queue, Verdict};
-use fanin_units::{QueueSize, Time};
+use fanin_laws::port::many_to_one::NO_OFFER;
+use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
+use fanin_laws::row::Shown;
+use fanin_units::Time;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use serde_json::Value;
 
 use super::table::Table;
+use crate::support::{port_law, whole};
 
 const FRAME: u32 = 1500;
 const SLOT: Time = Time::from_micros(12);
@@ -29,44 +32,55 @@ pub struct Port {
     idle_since: Option<Time>,
     sent: u32,
     /// Every so many packets one is not ECN-capable; 0 for none.
-    pub not_ect_every: u32,
+    not_ect_every: u32,
     table: Table,
 }
 
 impl Port {
-    pub fn new(
-        name: &'static str,
-        says: &'static str,
-        discipline: Discipline,
-        limit: Option<QueueSize>,
-        many_to_one: Option<ManyToOne>,
-    ) -> Port {
-        let mut table = Table::new(name, says);
-        let names = match (&discipline, &many_to_one) {
-            (_, Some(_)) => vec!["us", "what happened", "offer B"],
-            (Discipline::CoDel(_), _) => vec!["us", "what happened", "queue", "waited us", "count"],
-            (Discipline::Red(_), _) => vec!["us", "what happened", "queue", "avg"],
-            _ => vec!["us", "what happened", "queue"],
-        };
+    pub fn new(name: &'static str, story: &Value) -> Port {
+        let law = port_law(name, &story["settings"]);
+        let mut table = Table::new(name, story["says"].as_str().expect("a story says what happens"));
+        let mut names = vec!["us", "what happened"];
+        match law.many_to_one.is_some() {
+            true => names.push("offer B"),
+            false => names.push("queue"),
+        }
+        names.extend(law.needs_dequeue().then_some("waited us"));
+        names.extend(law.shown().map(|shown| shown.name));
         table.row(names.into_iter().map(str::to_string).collect());
         Port {
-            law: Law { limit, discipline, many_to_one },
+            law,
             rng: Xoshiro256PlusPlus::seed_from_u64(1),
             now: Time::ZERO,
             waiting: VecDeque::new(),
             idle_since: Some(Time::ZERO),
             sent: 0,
-            not_ect_every: 0,
+            not_ect_every: whole(&story["not_ect_every"]) as u32,
             table,
         }
     }
 
-    pub fn table(&self) -> &Table {
-        &self.table
+    /// Tells what a story's steps do.
+    pub fn tell(mut self, steps: &[Value]) -> Table {
+        for step in steps {
+            let said = |name: &str| step.get(name).map(|value| whole(value) as u32);
+            if let Some(filling) = said("fill") {
+                self.fill_and_drain(filling, said("rate").unwrap_or(1), said("drain").unwrap_or(0));
+            } else if let Some(flow) = said("opens") {
+                self.opens(flow);
+            } else if let Some(flow) = said("closes") {
+                self.closes(flow);
+            } else if let Some(flow) = said("data") {
+                self.data(flow);
+            } else {
+                panic!("no such step: {step}");
+            }
+        }
+        self.table
     }
 
     /// For `filling` slots, `rate` packets come and one leaves; then for `draining` slots one leaves.
-    pub fn fill_and_drain(&mut self, filling: u32, rate: u32, draining: u32) {
+    fn fill_and_drain(&mut self, filling: u32, rate: u32, draining: u32) {
         for _ in 0..filling {
             for _ in 0..rate {
                 self.arrive();
@@ -79,21 +93,21 @@ impl Port {
         self.row("drained");
     }
 
-    pub fn opens(&mut self, flow: u32) {
+    fn opens(&mut self, flow: u32) {
         self.enqueue(
             Header { bytes: 48, ect: false, flow, opens: true, closes: false, offer: NO_OFFER },
             &format!("SYN of flow {flow}"),
         );
     }
 
-    pub fn closes(&mut self, flow: u32) {
+    fn closes(&mut self, flow: u32) {
         self.enqueue(
             Header { bytes: 40, ect: false, flow, opens: false, closes: true, offer: NO_OFFER },
             &format!("FIN of flow {flow}"),
         );
     }
 
-    pub fn data(&mut self, flow: u32) {
+    fn data(&mut self, flow: u32) {
         let header = Header { bytes: 618, ect: false, flow, opens: false, closes: false, offer: NO_OFFER };
         self.enqueue(header, &format!("data of flow {flow}"));
     }
@@ -154,25 +168,24 @@ impl Port {
             Departure::Drop(Drop::NotEct) => "(not ECT) is dropped in place of a mark",
             Departure::Drop(_) => "is dropped",
         };
-        let count = match &self.law.discipline {
-            Discipline::CoDel(codel) => codel.count(),
-            _ => 0,
-        };
         let waited = (sojourn.0 / 1_000_000).to_string();
         let queue = self.waiting.len().to_string();
         let what = format!("packet {} {fate}", packet.number);
-        self.table.row(vec![(self.now.0 / 1_000_000).to_string(), what, queue, waited, count.to_string()]);
+        let mut cells = vec![(self.now.0 / 1_000_000).to_string(), what, queue, waited];
+        cells.extend(self.shown());
+        self.table.row(cells);
         matches!(departure, Departure::Pass { .. })
     }
 
     fn row(&mut self, what: &str) {
         let mut cells = vec![(self.now.0 / 1_000_000).to_string(), what.to_string(), self.waiting.len().to_string()];
-        if let Discipline::CoDel(codel) = &self.law.discipline {
-            cells.extend([String::new(), codel.count().to_string()]);
-        }
-        if let Discipline::Red(red) = &self.law.discipline {
-            cells.push(format!("{:.3}", red.avg_q16() as f64 / 65_536.0));
-        }
+        cells.extend(self.law.needs_dequeue().then(String::new));
+        cells.extend(self.shown());
         self.table.row(cells);
+    }
+
+    fn shown(&self) -> Option<String> {
+        let Shown { value, bits, .. } = self.law.shown()?;
+        Some(if bits == 0 { value.to_string() } else { format!("{:.3}", value as f64 / f64::from(1 << bits)) })
     }
 }

@@ -48,8 +48,8 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         s.workload.background = if timed { background } else { 0 };
         s.workload.queries = 3;
         s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
-        s.red.min_th = QueueSize::Packets(5);
-        s.red.max_th = QueueSize::Packets(15);
+        s.laws.ports.red.min_th = QueueSize::Packets(5);
+        s.laws.ports.red.max_th = QueueSize::Packets(15);
         among_hosts(&mut s, fan_in, &flows);
         (s, fan_in)
     })

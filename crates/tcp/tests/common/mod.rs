@@ -20,7 +20,7 @@ mod segment;
 
 use std::collections::VecDeque;
 
-use fanin_laws::sender::{Base, Law};
+use fanin_laws::sender::{Kind, Law};
 use fanin_tcp::{Block, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
 use fanin_units::Time;
 
@@ -68,7 +68,7 @@ pub fn window_of(segments: u32) -> Params {
 
 /// NewReno without anything on top.
 pub fn newreno() -> Law {
-    Law { mss: MSS, base: Base::NewReno, slow_start: None, cap: None }
+    Law { mss: MSS, base: Kind::NewReno.start(&Default::default()), slow_start: None, cap: None }
 }
 
 #[derive(Default)]

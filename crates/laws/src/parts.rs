@@ -1,0 +1,46 @@
+//! The parts of a scheme that stand on any base: their rows, and their settings.
+
+use crate::port::many_to_one;
+use crate::row::{File, Offer, Row};
+use crate::sender::gentle_slow_start;
+use crate::settings::sections;
+
+/// Gentle slow start in place of the base's.
+pub const GSS: Row = Row {
+    word: "gss",
+    laws: &[File { law: "gentle_slow_start", text: include_str!("sender/gentle_slow_start.rs") }],
+    sections: &["gss"],
+    offers: &[
+        Offer { name: "newreno+gss", aliases: &["gss"], says: "NewReno with gentle slow start" },
+        Offer { name: "cubic+gss", aliases: &[], says: "CUBIC with gentle slow start" },
+        Offer { name: "dctcp+gss", aliases: &[], says: "DCTCP with gentle slow start" },
+        Offer { name: "d2tcp+gss", aliases: &[], says: "D2TCP with gentle slow start" },
+        Offer { name: "l2dct+gss", aliases: &[], says: "L2DCT with gentle slow start" },
+    ],
+    ..Row::PLAIN
+};
+
+/// A window handed out by the switch.
+pub const M21: Row = Row {
+    word: "m21",
+    laws: &[
+        File { law: "max_cwnd", text: include_str!("sender/max_cwnd.rs") },
+        File { law: "many_to_one", text: include_str!("port/many_to_one.rs") },
+    ],
+    sections: &["m21"],
+    offers: &[
+        Offer { name: "newreno+m21", aliases: &["m21"], says: "NewReno under a window that the switch hands out" },
+        Offer { name: "cubic+m21", aliases: &[], says: "CUBIC under a window that the switch hands out" },
+        Offer { name: "dctcp+m21", aliases: &[], says: "DCTCP under a window that the switch hands out" },
+    ],
+    ..Row::PLAIN
+};
+
+/// All of them.
+pub const PARTS: [&Row; 2] = [&GSS, &M21];
+
+sections! {
+    /// The parts' settings.
+    gss: gentle_slow_start::Params,
+    m21: many_to_one::Params,
+}

@@ -1,0 +1,49 @@
+//! Settings of laws at random: of every section, within the ranges that it declares.
+
+use fanin_laws::Settings;
+use fanin_laws::settings::{Key, Value};
+use fanin_units::{Bytes, QueueSize, Share, Time};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Any settings that no law refuses.
+pub fn settings() -> impl Strategy<Value = Settings> {
+    let sections = Settings::default();
+    let keys: Vec<Key> = sections.sections().iter().flat_map(|section| section.keys()).collect();
+    let values: Vec<BoxedStrategy<Value>> = keys.iter().map(value).collect();
+    let set = move |values: Vec<Value>| {
+        let mut settings = Settings::default();
+        for (key, value) in keys.iter().zip(values) {
+            let mut sections = settings.sections_mut().into_iter();
+            let section = sections.find(|section| key.path.split('.').next() == Some(section.name()));
+            section.and_then(|section| section.set(key.name, value)).expect("it has that key");
+        }
+        settings
+    };
+    let right = |settings: &Settings| settings.sections().iter().all(|section| section.refuses().is_none());
+    values.prop_map(set).prop_filter("laws refuse some settings", right)
+}
+
+fn value(key: &Key) -> BoxedStrategy<Value> {
+    let (least, most) = key.range.unwrap_or_default();
+    let size = || prop_oneof![(1..100_000u64).prop_map(QueueSize::Bytes), (1..100u32).prop_map(QueueSize::Packets)];
+    let count = |end: Option<Value>, or: u32| if let Some(Value::Count(n)) = end { n } else { or };
+    let bytes = |end: Option<Value>, or: u64| if let Some(Value::Bytes(bytes)) = end { bytes.0 } else { or };
+    let share = |end: Option<Value>, or: f64| if let Some(Value::Share(share)) = end { share.as_f64() } else { or };
+    match key.value {
+        Value::Count(_) => (count(least, 0)..=count(most, u32::MAX)).prop_map(Value::Count).boxed(),
+        Value::Flag(_) => any::<bool>().prop_map(Value::Flag).boxed(),
+        Value::Share(_) => {
+            let (least, most) = (share(least, 0.0), share(most, 1.0));
+            let units = (least * f64::from(1 << 20)).ceil() as u32..=(most * f64::from(1 << 20)) as u32;
+            units.prop_map(|units| Value::Share(Share::of(units, 1 << 20))).boxed()
+        }
+        Value::Time(_) => (1..1_000_000u64).prop_map(|us| Value::Time(Time::from_micros(us))).boxed(),
+        Value::MaybeTime(_) => {
+            prop::option::of((1..10_000u64).prop_map(Time::from_micros)).prop_map(Value::MaybeTime).boxed()
+        }
+        Value::Bytes(_) => (bytes(least, 0)..=bytes(most, u64::MAX)).prop_map(|n| Value::Bytes(Bytes(n))).boxed(),
+        Value::Size(_) => size().prop_map(Value::Size).boxed(),
+        Value::Word(_, words) => select(words.all).prop_map(move |word| Value::Word(word, words)).boxed(),
+    }
+}

@@ -1,0 +1,174 @@
+//! How sections of a scenario, their keys and their words are declared: each once, in one text.
+
+use crate::effect::Need;
+use crate::setting::Literal;
+
+/// A key of the scenario, as the reference lists it.
+#[derive(Clone, Debug)]
+pub struct KeyDoc {
+    /// The full path, such as `link.rate`.
+    pub path: String,
+    /// What a right value looks like.
+    pub form: &'static str,
+    /// In what range it lies, where its declaration says so.
+    pub range: Option<String>,
+    /// The default, printed as a scenario would have it.
+    pub default: String,
+    /// What it means.
+    pub doc: String,
+    /// The workloads that look at it, by their words; empty where all do.
+    pub workloads: &'static [&'static str],
+    /// What else has to be so for it to matter.
+    pub(crate) need: Option<&'static Need>,
+}
+
+impl KeyDoc {
+    /// The section that it is in.
+    pub(crate) fn section(&self) -> &str {
+        self.path.split('.').next().unwrap_or_default()
+    }
+
+    /// What a right value is: its form, and its range.
+    pub fn right(&self) -> String {
+        match &self.range {
+            Some(range) => format!("{}; {range}", self.form),
+            None => self.form.into(),
+        }
+    }
+
+    /// Which workloads alone look at it, to stand behind what it means; empty where all do.
+    pub fn scope(&self) -> String {
+        match self.workloads {
+            [] => String::new(),
+            // The section's name says it.
+            [word] if self.section() == *word => String::new(),
+            words => format!(" ({} alone)", words.join(", ")),
+        }
+    }
+}
+
+/// Declares an enum whose values are words in a scenario; with `for`, gives such words to one of another crate, which acts
+/// by it.
+macro_rules! words {
+    (for $name:ident, $form:literal { $($variant:ident = $word:literal,)* }) => {
+        impl Setting for $name {
+            const FORM: &'static str = $form;
+            fn read(literal: &Literal) -> Result<$name, String> {
+                match literal {
+                    Literal::Text(text) => match text.as_str() {
+                        $($word => Ok($name::$variant),)*
+                        other => Err(format!("\"{other}\" is not one of these{}",
+                            crate::problem::did_you_mean(other, [$($word),*]))),
+                    },
+                    _ => Err("it is not a word".into()),
+                }
+            }
+            fn show(&self) -> String {
+                format!("\"{}\"", match self { $($name::$variant => $word,)* })
+            }
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, $form:literal {
+        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
+
+        words! { for $name, $form { $($variant = $word,)* } }
+
+        impl $name {
+            /// The word that stands for it in a scenario.
+            pub const fn word(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+
+            /// Every value with what it means, in the order of their declaration.
+            pub fn all() -> Vec<($name, &'static str)> {
+                vec![$(($name::$variant, concat!($($vdoc),*).trim_ascii())),*]
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
+/// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under
+/// some condition alone names that: `#[needs(LOAD)]`, of `effect::needs`. A key whose values lie in a range says so, and
+/// why where that is not plain: `#[range(1..=64, "why")]`. Sections of laws are their schemes' own
+/// (`Scheme::sections`).
+macro_rules! section {
+    ($(#[doc = $doc:literal])* $(#[only($($all:ident),*)])? $name:ident in $section:literal {
+        $($(#[doc = $kdoc:literal])* $(#[only($($kind:ident),*)])? $(#[needs($need:ident)])?
+        $(#[range($range:expr $(, $why:literal)?)])?
+        $key:ident: $type:ty = $default:expr,)*
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[doc = $kdoc])* pub $key: $type,)* }
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name { $($key: $default,)* }
+            }
+        }
+
+        impl crate::declare::Section for $name {
+            const NAME: &'static str = $section;
+            const DOC: &'static str = concat!($($doc),*);
+            const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
+            const WORKLOADS: &'static [&'static str] = &[$($(crate::Kind::$all.word()),*)?];
+
+            fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String> {
+                match key {
+                    $(stringify!($key) => {
+                        self.$key = <$type>::read(literal)
+                            .map_err(|why| format!("{why}; right would be {}", <$type>::FORM))?;
+                    })*
+                    _ => unreachable!("keys are looked up before they are set"),
+                }
+                Ok(())
+            }
+
+            fn out_of_range(&self) -> Option<(&'static str, String)> {
+                $($({
+                    let path = concat!($section, ".", stringify!($key));
+                    let range = crate::range::Range::of($range, concat!($($why)?));
+                    if let Some(what) = range.refuses(path, crate::range::Ranged::values(&self.$key)) {
+                        return Some((path, what));
+                    }
+                })?)*
+                None
+            }
+
+            fn docs(&self) -> Vec<KeyDoc> {
+                vec![$(KeyDoc {
+                    path: format!("{}.{}", $section, stringify!($key)),
+                    form: <$type>::FORM,
+                    range: [$(crate::range::Range::of($range, "").says())?].first().cloned(),
+                    default: self.$key.show(),
+                    doc: concat!($($kdoc),*).trim().to_string(),
+                    workloads: match const { &[$($(crate::Kind::$kind.word()),*)?] as &[&str] } {
+                        [] => Self::WORKLOADS,
+                        own => own,
+                    },
+                    need: [$(&crate::effect::needs::$need)?].first().copied(),
+                }),*]
+            }
+        }
+    };
+}
+pub(crate) use section;
+
+/// A section of the scenario, as [`section!`] declares it.
+pub(crate) trait Section: Default {
+    const NAME: &'static str;
+    const DOC: &'static str;
+    const KEYS: &'static [&'static str];
+    /// The workloads that look at it; empty where all do.
+    const WORKLOADS: &'static [&'static str];
+    fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
+    /// The first key whose value lies out of its range, and what is wrong with it.
+    fn out_of_range(&self) -> Option<(&'static str, String)>;
+    fn docs(&self) -> Vec<KeyDoc>;
+}
