@@ -14,11 +14,13 @@ mod network;
 mod problem;
 mod range;
 mod registry;
+mod resolve;
 mod run;
 mod scenario;
 mod setting;
 mod settings;
 mod sizes;
+mod sweep;
 mod tables;
 mod trees;
 mod volume;
@@ -33,14 +35,15 @@ pub use limits::{LIMITS, Limit};
 pub use network::PURE_ACK;
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
-pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
+pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, WarmUp};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21, MapReduce,
-    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
+    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Switch, Tcp, Tell, Workload,
 };
 pub use sizes::Sizes;
+pub use sweep::{Coordinate, FAN_IN, Point, Sweep};
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
     RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,

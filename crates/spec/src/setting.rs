@@ -22,7 +22,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    fn show(&self) -> String {
+    pub(crate) fn show(&self) -> String {
         match self {
             Literal::Text(text) => format!("\"{text}\""),
             Literal::Integer(n) => n.to_string(),
@@ -43,6 +43,11 @@ pub trait Setting: Sized {
 
     /// Prints the value as a scenario would have it.
     fn show(&self) -> String;
+
+    /// Its place among other values of its kind, to draw it at; `None` of what is no number.
+    fn number(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// A key of the scenario, as the reference lists it.
@@ -94,7 +99,7 @@ fn unexpected(literal: &Literal) -> String {
 }
 
 macro_rules! quantity {
-    ($type:ty, $form:literal) => {
+    ($type:ty, $form:literal, $number:expr) => {
         impl Setting for $type {
             const FORM: &'static str = $form;
             fn read(literal: &Literal) -> Result<Self, String> {
@@ -107,13 +112,21 @@ macro_rules! quantity {
             fn show(&self) -> String {
                 format!("\"{self}\"")
             }
+            fn number(&self) -> Option<f64> {
+                let number: fn(&$type) -> Option<u64> = $number;
+                number(self).map(|number| number as f64)
+            }
         }
     };
 }
 
-quantity!(Time, "a time with its unit, such as \"25 us\"");
-quantity!(Bytes, "bytes with their unit, such as \"64 KiB\" or \"1460 B\"");
-quantity!(QueueSize, "a size with its unit, such as \"64 KiB\" or \"250 packets\"");
+quantity!(Time, "a time with its unit, such as \"25 us\"", |time| Some(time.0));
+quantity!(Bytes, "bytes with their unit, such as \"64 KiB\" or \"1460 B\"", |bytes| Some(bytes.0));
+quantity!(QueueSize, "a size with its unit, such as \"64 KiB\" or \"250 packets\"", |size| match size {
+    QueueSize::Bytes(bytes) => Some(*bytes),
+    // They have no place among bytes.
+    QueueSize::Packets(_) => None,
+});
 
 impl Setting for Rate {
     const FORM: &'static str = "a rate above zero with its unit, such as \"10 Gbit/s\"";
@@ -130,6 +143,9 @@ impl Setting for Rate {
     }
     fn show(&self) -> String {
         format!("\"{self}\"")
+    }
+    fn number(&self) -> Option<f64> {
+        Some(self.0 as f64)
     }
 }
 
@@ -157,6 +173,9 @@ impl Setting for u32 {
     fn show(&self) -> String {
         self.to_string()
     }
+    fn number(&self) -> Option<f64> {
+        Some((*self).into())
+    }
 }
 
 impl Setting for u64 {
@@ -169,6 +188,9 @@ impl Setting for u64 {
     }
     fn show(&self) -> String {
         self.to_string()
+    }
+    fn number(&self) -> Option<f64> {
+        Some(*self as f64)
     }
 }
 
@@ -189,21 +211,8 @@ impl Setting for Vec<String> {
     }
 }
 
-impl Setting for Vec<u32> {
-    const FORM: &'static str = "a list of whole numbers, such as [2, 4, 8]";
-    fn read(literal: &Literal) -> Result<Vec<u32>, String> {
-        match literal {
-            Literal::List(items) => items.iter().map(u32::read).collect(),
-            other => Err(unexpected(other)),
-        }
-    }
-    fn show(&self) -> String {
-        format!("[{}]", self.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
-    }
-}
-
 impl Setting for Share {
-    const FORM: &'static str = "a share from 0 to 1, such as 0.0625 or \"1/16\"";
+    const FORM: &'static str = "a share from 0 to 1, such as 0.0625, \"1/16\" or \"6.25 %\"";
     fn read(literal: &Literal) -> Result<Share, String> {
         let text = match literal {
             Literal::Text(text) => text.clone(),
@@ -218,6 +227,9 @@ impl Setting for Share {
             fraction if fraction.contains('/') => format!("\"{fraction}\""),
             whole => whole,
         }
+    }
+    fn number(&self) -> Option<f64> {
+        Some(self.as_f64())
     }
 }
 
@@ -325,6 +337,9 @@ macro_rules! optional {
             fn show(&self) -> String {
                 self.0.as_ref().map_or("\"none\"".into(), Setting::show)
             }
+            fn number(&self) -> Option<f64> {
+                self.0.as_ref().and_then(Setting::number)
+            }
         }
     };
 }
@@ -334,7 +349,7 @@ optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
 optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");
 optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
 optional!(u32, "a whole number, or \"none\"");
-optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
+optional!(Share, "a share above 0 and at most 1, such as 0.5 or \"50 %\", or \"none\"");
 optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");
 
@@ -421,6 +436,13 @@ macro_rules! section {
                 Ok(())
             }
 
+            fn value(&self, key: &str) -> (String, Option<f64>) {
+                match key {
+                    $(stringify!($key) => (self.$key.show(), self.$key.number()),)*
+                    _ => unreachable!("keys are looked up before they are asked for"),
+                }
+            }
+
             fn out_of_range(&self) -> Option<(&'static str, String)> {
                 $($({
                     let path = concat!($section, ".", stringify!($key));
@@ -459,6 +481,8 @@ pub(crate) trait Section: Default {
     /// The workloads that look at it; empty where all do.
     const WORKLOADS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
+    /// A key's value, printed, and its place among others.
+    fn value(&self, key: &str) -> (String, Option<f64>);
     /// The first key whose value lies out of its range, and what is wrong with it.
     fn out_of_range(&self) -> Option<(&'static str, String)>;
     fn docs(&self) -> Vec<KeyDoc>;

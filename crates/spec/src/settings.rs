@@ -7,7 +7,7 @@ use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::range::LEAST_SHARE;
 use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, WarmUp, section, words};
-use crate::{Flows, Framing, Sizes};
+use crate::{Flows, Framing, Sizes, Sweep};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -80,6 +80,10 @@ section! {
         oversubscription: Optional<u32> = Optional::NONE,
         /// Links that fail, heal or change their rate, both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". What waits at a link that fails is lost; flows take the ways of equal length that are left, at once.
         changes: Vec<String> = Vec::new(),
+        /// Hosts, the client among them: of a workload between any hosts those that take part, of others those that Poisson flows and a service are between; "none": as many as the workload asks for.
+        #[needs(ANY_HOSTS)]
+        #[range(2..=FAN_IN_MAX + 1)]
+        hosts: Optional<u32> = Optional::NONE,
         /// Which rack of a leaf-spine or fat-tree fabric the next host is in.
         #[needs(RACKS)]
         placement: Placement = Placement::ByRack,
@@ -251,6 +255,9 @@ section! {
     Workload in "workload" {
         /// The pattern of requests and answers.
         kind: Kind = Kind::Barrier,
+        /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
+        #[range(1..=FAN_IN_MAX)]
+        fan_in: u32 = 16,
         /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle)]
         #[range(..=Bytes(1 << 40))]
@@ -288,7 +295,7 @@ section! {
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
-        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless sweep.fan_in says how many besides the client.
+        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless fabric.hosts says how many.
         #[only(Flows)]
         file: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
@@ -507,15 +514,6 @@ section! {
 }
 
 section! {
-    /// What is swept.
-    Sweep in "sweep" {
-        /// Numbers of servers.
-        #[range(1..=FAN_IN_MAX)]
-        fan_in: Vec<u32> = vec![2, 4, 8, 16, 32, 64, 128],
-    }
-}
-
-section! {
     /// What is measured beyond what every run does.
     Measure in "measure" {
         /// How long each packet takes from end to end: the table `latency`.
@@ -574,6 +572,14 @@ macro_rules! settings {
                 match section {
                     $(stringify!($field) => self.$field.set(key, literal),)*
                     _ => unreachable!("sections are looked up before they are set"),
+                }
+            }
+
+            /// A key's value, printed, and its place among others.
+            pub(crate) fn value(&self, section: &str, key: &str) -> (String, Option<f64>) {
+                match section {
+                    $(stringify!($field) => self.$field.value(key),)*
+                    _ => unreachable!("sections are looked up before they are asked for"),
                 }
             }
 
@@ -657,13 +663,23 @@ impl Settings {
         }
     }
 
-    /// The rate, in bits a second, at which a workload on `fan_in` servers and a client can move bytes at most: that of
-    /// the client's link, or of all hosts' together.
-    pub fn line_rate(&self, fan_in: u32) -> u64 {
+    /// The hosts of the network but for those of background flows: the client and whoever takes part.
+    pub fn hosts(&self) -> u32 {
+        self.fabric.hosts.0.unwrap_or(self.workload.fan_in.saturating_add(1))
+    }
+
+    /// The servers that answer the client; of a workload between any hosts, all of them but the client.
+    pub fn servers(&self) -> u32 {
+        if self.workload.kind.many_to_one() { self.workload.fan_in } else { self.hosts() - 1 }
+    }
+
+    /// The rate, in bits a second, at which a workload can move bytes at most: that of the client's link, or of all hosts'
+    /// together.
+    pub fn line_rate(&self) -> u64 {
         let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
         match self.workload.kind.many_to_one() {
             true => client,
-            false => client.saturating_add(self.link.rate.0.saturating_mul(fan_in.into())),
+            false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
     }
 
