@@ -129,13 +129,15 @@ fn workload(contender: &Contender) -> String {
     if w.kind != Kind::Poisson && w.load.0.is_some() {
         text += &format!(", Poisson flows beside: {}", poisson());
     }
-    // Hosts and loads stand there with all their values.
+    text + &also_swept(contender)
+}
+
+/// What of the workload is swept besides hosts and loads, which stand there with all their values.
+fn also_swept(contender: &Contender) -> String {
     let said = ["workload.fan_in", "workload.load"];
     let moving = contender.moving().into_iter().map(|axis| contender.points[0].point.0[axis].key.as_str());
-    for key in moving.filter(|key| key.starts_with("workload.") && !said.contains(key)) {
-        text += &format!(", {key} swept");
-    }
-    text
+    let more = moving.filter(|key| key.starts_with("workload.") && !said.contains(key));
+    more.map(|key| format!(", {key} swept")).collect()
 }
 
 /// The last part of a path.

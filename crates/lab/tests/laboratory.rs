@@ -160,7 +160,7 @@ fn a_broken_run_says_what_replays_it() {
     let broken =
         execute(&Lab { runner: &Faulty, cache: None, jobs: two, stop: &AtomicBool::new(false) }, &specs, &mut |_| {})
             .unwrap_err();
-    assert!(broken.to_string().contains("with 4 senders under seed 2: lost a packet"), "{broken}");
+    assert!(broken.to_string().contains("at fan_in 4 under seed 2: lost a packet"), "{broken}");
 }
 
 fn manifest() -> Manifest {

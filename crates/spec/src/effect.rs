@@ -82,7 +82,8 @@ impl Scenario {
         let stands =
             |a: &&Assignment| !swept(&a.path()) && !self.arguments.iter().any(|other| other.path() == a.path());
         let mut warnings = without_effect(self.file.iter().filter(stands), &docs, &of_file);
-        let axes: Vec<Assignment> = self.file_axes.iter().chain(&self.argument_axes).map(Assignment::first).collect();
+        let axes: Vec<Assignment> =
+            self.file_axes.iter().chain(&self.argument_axes).filter_map(Assignment::first).collect();
         for argument in self.arguments.iter().chain(&axes) {
             warnings.extend(without_effect(std::iter::once(argument), &docs, &all));
         }

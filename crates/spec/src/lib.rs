@@ -10,7 +10,9 @@ mod effect;
 mod flows;
 mod framing;
 mod limits;
+mod literal;
 mod network;
+mod point;
 mod problem;
 mod range;
 mod registry;
@@ -32,18 +34,19 @@ pub use fanin_units::Share;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
+pub use literal::Literal;
 pub use network::PURE_ACK;
+pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
 pub use registry::{Base, Discipline, Entry, REGISTRY, Scheme};
 pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
-pub use setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Setting, WarmUp};
+pub use setting::{Distribution, FilePath, KeyDoc, Optional, Setting, WarmUp};
 pub use settings::{
     Codel, Cubic, Dctcp, EcnThreshold, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, M21, MapReduce,
-    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Switch, Tcp, Tell, Workload,
+    Measure, Offer, Placement, Red, Resume, Run, Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
 };
 pub use sizes::Sizes;
-pub use sweep::{Coordinate, FAN_IN, Point, Sweep};
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
     RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,

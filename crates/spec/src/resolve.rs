@@ -2,27 +2,54 @@
 
 use std::sync::Arc;
 
+use crate::point::Written;
 use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
 use crate::setting::FilePath;
-use crate::sweep::{Axis, Coordinate, combinations, joined};
-use crate::{At, Contender, Ect, Flows, Kind, Point, Scenario, Settings, Sizes, check};
+use crate::sweep::{Axis, combinations, joined};
+use crate::{At, Contender, Coordinate, Ect, Flows, Kind, Point, Scenario, Settings, Sizes, check};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
 const HOSTS: &str = "fabric.hosts";
 
+impl Scenario {
+    /// Resolves and checks every scheme's settings, of a scenario that names no file.
+    ///
+    /// # Errors
+    /// The first value that is wrong, or the first two that do not go together.
+    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
+        self.contenders_with(&|_| Err("no files are read here".into()))
+    }
+
+    /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
+    /// for messages, and its text.
+    ///
+    /// # Errors
+    /// As [`Scenario::contenders`]; and what is wrong with a file.
+    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
+        if self.variants.is_empty() {
+            let what =
+                format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
+            return Err(Problem::new(&Origin::Default, what));
+        }
+        self.variants.iter().map(|variant| resolve(self, variant, read)).collect()
+    }
+}
+
 /// Resolves and checks a scheme's settings at every point.
-pub(crate) fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
+fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
     let mut file = scenario.file_axes.clone();
     for axis in &mut file {
         let path = axis.path();
         // An argument stands over the file, which leaves one value.
         if let Some(set) = scenario.arguments.iter().rev().find(|a| a.path() == path) {
-            *axis = Axis::new(&axis.key, vec![(set.value.clone(), set.origin.clone())], set.origin.clone())?;
+            axis.values = vec![(set.value.clone(), set.origin.clone())];
+            axis.origin = set.origin.clone();
         }
     }
-    let axes = joined(&file, &scenario.argument_axes)?;
+    let checked = |axes: &[Written]| axes.iter().map(Axis::new).collect::<Result<Vec<Axis>, Problem>>();
+    let axes = joined(&checked(&file)?, &checked(&scenario.argument_axes)?)?;
     for axis in &axes {
         set_besides(axis, scenario, variant)?;
     }

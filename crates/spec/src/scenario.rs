@@ -3,10 +3,9 @@
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
 
+use crate::literal::Literal;
+use crate::point::Written;
 use crate::problem::{Origin, Problem, did_you_mean};
-use crate::resolve::resolve;
-use crate::setting::Literal;
-use crate::sweep::Axis;
 use crate::{Contender, Scheme, Settings, check};
 
 /// One key set to one value, and where.
@@ -36,8 +35,8 @@ pub struct Scenario {
     pub title: Option<String>,
     pub(crate) file: Vec<Assignment>,
     pub(crate) arguments: Vec<Assignment>,
-    pub(crate) file_axes: Vec<Axis>,
-    pub(crate) argument_axes: Vec<Axis>,
+    pub(crate) file_axes: Vec<Written>,
+    pub(crate) argument_axes: Vec<Written>,
     pub(crate) variants: Vec<Variant>,
     /// Those of the file that were not selected.
     pub(crate) left_out: Vec<Variant>,
@@ -108,7 +107,9 @@ impl Scenario {
         };
         let (section, key, value) = (section.trim(), key.trim(), loose_literal(value.trim()));
         if section == "sweep" {
-            let axis = axis(key, value, &origin)?;
+            let Literal::List(values) = value else { return Err(Problem::new(&origin, not_a_list(key))) };
+            let values = values.into_iter().map(|value| (value, origin.clone())).collect();
+            let axis = Written { key: key.into(), values, origin };
             // As of any key, the last argument counts.
             self.argument_axes.retain(|known| known.path() != axis.path());
             self.argument_axes.push(axis);
@@ -137,7 +138,7 @@ impl Scenario {
             true => Vec::new(),
             false => values.map(|value| (loose_literal(value), origin.clone())).collect(),
         };
-        let axis = Axis::new(key.trim(), written, origin)?;
+        let axis = Written { key: key.trim().into(), values: written, origin };
         if self.argument_axes.iter().any(|known| known.path() == axis.path()) {
             let what = format!("`{}` is swept twice: give all of its values at once", axis.key);
             return Err(Problem::new(&axis.origin, what));
@@ -182,28 +183,6 @@ impl Scenario {
         self.variants.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Resolves and checks every scheme's settings, of a scenario that names no file.
-    ///
-    /// # Errors
-    /// The first value that is wrong, or the first two that do not go together.
-    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.contenders_with(&|_| Err("no files are read here".into()))
-    }
-
-    /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
-    /// for messages, and its text.
-    ///
-    /// # Errors
-    /// As [`Scenario::contenders`]; and what is wrong with a file.
-    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
-        if self.variants.is_empty() {
-            let what =
-                format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
-            return Err(Problem::new(&Origin::Default, what));
-        }
-        self.variants.iter().map(|variant| resolve(self, variant, read)).collect()
-    }
-
     /// A name for what is run: the first sixteen hexadecimal digits of SHA-256 over every resolved setting.
     pub fn hash(contenders: &[Contender]) -> String {
         let mut hasher = Sha256::new();
@@ -227,9 +206,10 @@ impl Assignment {
     }
 
     /// What an axis sets at its first value.
-    pub(crate) fn first(axis: &Axis) -> Assignment {
-        let value = axis.values[0].0.value.clone();
-        Assignment { section: axis.section.clone(), key: axis.name.clone(), value, origin: axis.origin.clone() }
+    pub(crate) fn first(axis: &Written) -> Option<Assignment> {
+        let ((value, _), path) = (axis.values.first()?, axis.path());
+        let (section, key) = path.split_once('.')?;
+        Some(Assignment { section: section.into(), key: key.into(), value: value.clone(), origin: axis.origin.clone() })
     }
 }
 
@@ -248,8 +228,8 @@ impl Place<'_> {
 }
 
 /// The axes under `[sweep]`, in the order as written: a key in quotes, or with its section in front of a dot as elsewhere.
-fn axes(place: &Place, sweep: &Item) -> Result<Vec<Axis>, Problem> {
-    let mut found: Vec<(usize, Axis)> = Vec::new();
+fn axes(place: &Place, sweep: &Item) -> Result<Vec<Written>, Problem> {
+    let mut found: Vec<(usize, Written)> = Vec::new();
     let mut add = |table: &dyn TableLike, key: &str, path: &str, item: &Item| {
         let start = key_span(table, key).map_or(0, |span| span.start);
         let origin = place.at(Some(start..start));
@@ -266,7 +246,7 @@ fn axes(place: &Place, sweep: &Item) -> Result<Vec<Axis>, Problem> {
             }
             _ => return Err(Problem::new(&origin, not_a_list(path))),
         };
-        let axis = Axis::new(path, values, origin)?;
+        let axis = Written { key: path.into(), values, origin };
         if found.iter().any(|(_, known)| known.path() == axis.path()) {
             return Err(Problem::new(&axis.origin, format!("`{path}` is swept twice: keep one")));
         }
@@ -286,12 +266,6 @@ fn axes(place: &Place, sweep: &Item) -> Result<Vec<Axis>, Problem> {
     }
     found.sort_by_key(|(start, _)| *start);
     Ok(found.into_iter().map(|(_, axis)| axis).collect())
-}
-
-/// An axis of an argument's value.
-fn axis(key: &str, value: Literal, origin: &Origin) -> Result<Axis, Problem> {
-    let Literal::List(values) = value else { return Err(Problem::new(origin, not_a_list(key))) };
-    Axis::new(key, values.into_iter().map(|value| (value, origin.clone())).collect(), origin.clone())
 }
 
 fn not_a_list(key: &str) -> String {

@@ -4,34 +4,8 @@ use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::Sizes;
 use crate::effect::Need;
+use crate::literal::Literal;
 use crate::problem::did_you_mean;
-
-/// A value as it stands in a scenario or behind `--set`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Literal {
-    /// A quoted text; behind `--set` the quotes may be left out.
-    Text(String),
-    /// A whole number.
-    Integer(i64),
-    /// A number with a point.
-    Float(f64),
-    /// `true` or `false`.
-    Bool(bool),
-    /// Values in brackets.
-    List(Vec<Literal>),
-}
-
-impl Literal {
-    pub(crate) fn show(&self) -> String {
-        match self {
-            Literal::Text(text) => format!("\"{text}\""),
-            Literal::Integer(n) => n.to_string(),
-            Literal::Float(x) => x.to_string(),
-            Literal::Bool(b) => b.to_string(),
-            Literal::List(items) => format!("[{}]", items.iter().map(Literal::show).collect::<Vec<_>>().join(", ")),
-        }
-    }
-}
 
 /// What can be a setting's value.
 pub trait Setting: Sized {

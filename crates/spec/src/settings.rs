@@ -6,8 +6,8 @@ use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::range::LEAST_SHARE;
-use crate::setting::{Distribution, FilePath, KeyDoc, Literal, Optional, Section, Setting, WarmUp, section, words};
-use crate::{Flows, Framing, Sizes, Sweep};
+use crate::setting::{Distribution, FilePath, KeyDoc, Optional, Section, Setting, WarmUp, section, words};
+use crate::{FAN_IN, Flows, Framing, Literal, Sizes};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -510,6 +510,43 @@ section! {
         wait: bool = false,
         /// Byte mode: the queue is counted in bytes, and a packet of twice mean_packet has twice the probability (ns-2); off: packets are alike.
         byte_mode: bool = false,
+    }
+}
+
+/// What is swept where nothing else is said.
+pub(crate) const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
+/// The section `[sweep]`: its keys are those of other sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sweep;
+
+impl Section for Sweep {
+    const NAME: &'static str = "sweep";
+    const DOC: &'static str = "What is swept: one key or more, each with its values. `fan_in`, or any key of one run with its section, such as \"workload.load\" = [\"20 %\", \"60 %\"]; points are all combinations. An onset is looked for along the first key of more than one value.";
+    const KEYS: &'static [&'static str] = &[FAN_IN];
+    const WORKLOADS: &'static [&'static str] = &[];
+
+    fn set(&mut self, _: &str, _: &Literal) -> Result<(), String> {
+        unreachable!("an axis is no setting")
+    }
+
+    fn value(&self, _: &str) -> (String, Option<f64>) {
+        unreachable!("an axis is no setting")
+    }
+
+    fn out_of_range(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    fn docs(&self) -> Vec<KeyDoc> {
+        vec![KeyDoc {
+            path: "sweep.fan_in".into(),
+            form: "a list of whole numbers, such as [2, 4, 8]",
+            range: None,
+            default: Literal::List(FAN_INS.map(|n| Literal::Integer(n.into())).to_vec()).show(),
+            doc: "Numbers of servers that answer, `workload.fan_in`, rising; of a workload between any hosts, the hosts besides the client. The default is for where nothing is swept and nothing says how many.".into(),
+            workloads: &[],
+            need: None,
+        }]
     }
 }
 

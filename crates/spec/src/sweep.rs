@@ -1,137 +1,13 @@
-//! What is swept: axes, each a key with its values, and the points that they span.
+//! What is swept: axes, each a key with its values, checked.
 
-use std::fmt;
-
-use serde::ser::{Serialize, SerializeMap, Serializer};
-
+use crate::literal::Literal;
+use crate::point::{Coordinate, FAN_IN, Point, Written, path_of};
 use crate::problem::{Origin, Problem, did_you_mean};
-use crate::setting::{KeyDoc, Literal, Section};
+use crate::settings::FAN_INS;
 use crate::{Kind, Settings};
 
-/// The key of the servers, as a sweep has it for short.
-pub const FAN_IN: &str = "fan_in";
-/// What is swept where nothing else is said.
-const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
 /// No sweep has more points.
 const POINTS_MAX: usize = 10_000;
-
-/// The section `[sweep]`: its keys are those of other sections.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sweep;
-
-impl Section for Sweep {
-    const NAME: &'static str = "sweep";
-    const DOC: &'static str = "What is swept: one key or more, each with its values. `fan_in`, or any key of one run with its section, such as \"workload.load\" = [\"20 %\", \"60 %\"]; points are all combinations. An onset is looked for along the first key of more than one value.";
-    const KEYS: &'static [&'static str] = &[FAN_IN];
-    const WORKLOADS: &'static [&'static str] = &[];
-
-    fn set(&mut self, _: &str, _: &Literal) -> Result<(), String> {
-        unreachable!("an axis is no setting")
-    }
-
-    fn value(&self, _: &str) -> (String, Option<f64>) {
-        unreachable!("an axis is no setting")
-    }
-
-    fn out_of_range(&self) -> Option<(&'static str, String)> {
-        None
-    }
-
-    fn docs(&self) -> Vec<KeyDoc> {
-        vec![KeyDoc {
-            path: "sweep.fan_in".into(),
-            form: "a list of whole numbers, such as [2, 4, 8]",
-            range: None,
-            default: Literal::List(FAN_INS.map(|n| Literal::Integer(n.into())).to_vec()).show(),
-            doc: "Numbers of servers that answer, `workload.fan_in`, rising; of a workload between any hosts, the hosts besides the client. The default is for where nothing is swept and nothing says how many.".into(),
-            workloads: &[],
-            need: None,
-        }]
-    }
-}
-
-/// One value of a swept key, as it was written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Coordinate {
-    /// The key: `fan_in`, `workload.load`.
-    pub key: String,
-    /// The value.
-    pub value: Literal,
-    /// Its place among others of the key; `None` of what is no number.
-    pub number: Option<f64>,
-}
-
-impl Coordinate {
-    /// Whether it is the number of servers.
-    pub fn is_fan_in(&self) -> bool {
-        path_of(&self.key) == path_of(FAN_IN)
-    }
-
-    /// The value for people, without quotes.
-    pub fn shown(&self) -> String {
-        match &self.value {
-            Literal::Text(text) => text.clone(),
-            other => other.show(),
-        }
-    }
-}
-
-/// A point of a sweep: a value of every axis, in their order.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Point(pub Vec<Coordinate>);
-
-impl Point {
-    /// The point at a number of servers, where nothing else is swept.
-    pub fn of_fan_in(fan_in: u32) -> Point {
-        Point(vec![Coordinate {
-            key: FAN_IN.into(),
-            value: Literal::Integer(fan_in.into()),
-            number: Some(fan_in.into()),
-        }])
-    }
-
-    /// The point without one of its axes.
-    pub fn without(&self, axis: usize) -> Point {
-        let others = self.0.iter().enumerate().filter(|(i, _)| *i != axis);
-        Point(others.map(|(_, coordinate)| coordinate.clone()).collect())
-    }
-
-    /// The value of a key.
-    pub fn get(&self, key: &str) -> Option<&Coordinate> {
-        self.0.iter().find(|coordinate| coordinate.key == key)
-    }
-}
-
-/// `fan_in 8`, `workload.load 60 %, switch.buffer 64 KiB`.
-impl fmt::Display for Point {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown: Vec<String> = self.0.iter().map(|c| format!("{} {}", c.key, c.shown())).collect();
-        f.write_str(&shown.join(", "))
-    }
-}
-
-/// An object with keys and values as they were written.
-impl Serialize for Point {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for Coordinate { key, value, .. } in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Literal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Literal::Text(text) => serializer.serialize_str(text),
-            Literal::Integer(n) => serializer.serialize_i64(*n),
-            Literal::Float(x) => serializer.serialize_f64(*x),
-            Literal::Bool(b) => serializer.serialize_bool(*b),
-            Literal::List(items) => serializer.collect_seq(items),
-        }
-    }
-}
 
 /// A swept key with its values, each with the place where it was written.
 #[derive(Clone, Debug)]
@@ -144,17 +20,14 @@ pub(crate) struct Axis {
     pub origin: Origin,
 }
 
-/// Section and name of a key of `[sweep]`.
-fn path_of(key: &str) -> Option<(&str, &str)> {
-    if key == FAN_IN { Some(("workload", FAN_IN)) } else { key.split_once('.') }
-}
-
 impl Axis {
     /// An axis as it is written.
     ///
     /// # Errors
     /// A key that is unknown or belongs to no single run, a list that is empty, and what is wrong with a value.
-    pub fn new(key: &str, written: Vec<(Literal, Origin)>, origin: Origin) -> Result<Axis, Problem> {
+    pub fn new(written: &Written) -> Result<Axis, Problem> {
+        let Written { key, values: written, origin } = written.clone();
+        let key = key.as_str();
         let (section, name) = swept(key).map_err(|what| Problem::new(&origin, what))?;
         let mut axis = Axis { key: key.into(), section: section.into(), name: name.into(), values: Vec::new(), origin };
         if written.is_empty() {
@@ -237,7 +110,7 @@ fn swept(key: &str) -> Result<(&str, &str), String> {
         format!("unknown key `{key}` to sweep{near}{hint}")
     };
     let (section, name) = path_of(key).ok_or_else(unknown)?;
-    if section == Sweep::NAME || !Settings::keys_of(section).is_some_and(|keys| keys.contains(&name)) {
+    if section == "sweep" || !Settings::keys_of(section).is_some_and(|keys| keys.contains(&name)) {
         return Err(unknown());
     }
     if section == "run" {

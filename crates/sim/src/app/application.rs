@@ -52,7 +52,7 @@ pub(crate) const ENDLESS: u64 = 1 << 50;
 pub(crate) fn start_background<P: Probe>(world: &mut World<P>) {
     world.begun = Some(world.now);
     for i in 0..world.spec.settings.workload.background {
-        let connection = world.connect(host_of(world.spec.fan_in + i), CLIENT);
+        let connection = world.connect(world.spec.settings.hosts() + i, CLIENT);
         world.put_beside(connection);
         world.write(connection.opener, ENDLESS);
     }
