@@ -18,12 +18,8 @@ pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
         return Some(rate / 1e6 * segment / (segment + header));
     }
     let asked = s.workload.request.0 > 0 || s.workload.kind == Kind::WebSearch;
-    // A handshake takes one, a request and its answer's first byte another; who sends unasked needs half of that.
-    let (setup_rtts, new) = match s.workload.kind {
-        Kind::OneShot => (1.5, true),
-        Kind::WebSearch => (2.0, true),
-        _ => (if asked { 1.0 } else { 0.5 }, false),
-    };
+    let new = s.workload.kind.facts().setup_rtts;
+    let setup_rtts = new.unwrap_or(if asked { 1.0 } else { 0.5 });
     let window = if scheme.gss { s.gss.initial_window } else { s.tcp.initial_window };
     let bytes: u64 = (0..fan_in).map(|server| s.answer(fan_in, server).0).sum();
     let answers = Answers {
@@ -38,7 +34,7 @@ pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
         setup_rtts,
         work_s: if asked { s.host.service_time.as_secs_f64() } else { 0.0 },
         spread_s: s.workload.start_jitter.as_secs_f64() + if asked { s.host.service_jitter.as_secs_f64() } else { 0.0 },
-        new_window: new.then_some(window.into()),
+        new_window: new.map(|_| window.into()),
         receive_window: s.tcp.receive_window.0 as f64,
     };
     Some(answers.most_goodput_mbps())

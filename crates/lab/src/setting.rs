@@ -126,7 +126,7 @@ fn workload(contender: &Contender) -> String {
     if w.background > 0 {
         text += &format!(", {} long flows beside", w.background);
     }
-    if w.kind != Kind::Poisson && w.load.0.is_some() {
+    if !w.kind.facts().poisson && w.load.0.is_some() {
         text += &format!(", Poisson flows beside: {}", poisson());
     }
     text + &also_swept(contender)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use fanin_spec::{
-    At, Contender, Coordinate, FAN_IN, FlowKind, FlowRow, Kind, Point, RunSpec, RunTables, Scenario, Settings, Totals,
+    At, Contender, Coordinate, FAN_IN, FlowKind, FlowRow, Point, RunSpec, RunTables, Scenario, Settings, Totals,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -402,7 +402,7 @@ fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
 
 /// What runs beside the workload, where anything does.
 fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background> {
-    let poisson = s.workload.load.0.is_some() && s.workload.kind != Kind::Poisson;
+    let poisson = s.workload.load.0.is_some() && !s.workload.kind.facts().poisson;
     let any = s.workload.background > 0 || poisson || s.service.queries_per_s.0.is_some();
     let mean = |of: &dyn Fn(&Totals) -> f64| {
         six_digits(stats::mean(&runs.iter().map(|run| of(&run.totals)).collect::<Vec<_>>()).unwrap_or(0.0))

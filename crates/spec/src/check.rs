@@ -4,6 +4,7 @@ use fanin_fabric::Fabric;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::effect::owner;
+use crate::facts::{Leaves, Payload};
 use crate::problem::{Problem, Wrong};
 use crate::scenario::Assignment;
 use crate::settings::{FAN_IN_MAX, RATE_MIN};
@@ -201,7 +202,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
             "a web search has at least one query, and its request at least 1 B",
         );
     }
-    if w.in_flight.0.is_some() && !matches!(w.kind, Kind::Barrier | Kind::WebSearch) {
+    if w.in_flight.0.is_some() && !w.kind.facts().asks {
         return wrong(
             &["workload.in_flight"],
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
@@ -217,8 +218,8 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
 fn answers(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     let sizes = ["workload.fragment", "workload.block"];
-    match (w.kind, w.fragment.0, w.block.0) {
-        (Kind::Long | Kind::Flows | Kind::Poisson | Kind::MapReduce, _, _) => Ok(()),
+    match (w.kind.facts().payload, w.fragment.0, w.block.0) {
+        (Payload::Own, _, _) => Ok(()),
         (_, None, None) => wrong(
             &["workload.kind"],
             format!(
@@ -226,7 +227,7 @@ fn answers(s: &Settings) -> Result<(), Wrong> {
                 w.kind.word()
             ),
         ),
-        (Kind::Shuffle, _, Some(_)) => wrong(
+        (Payload::Fragments, _, Some(_)) => wrong(
             &["workload.block"],
             "a shuffle sends `workload.fragment` from each host to each other one: `workload.block` has no part in it",
         ),
@@ -243,19 +244,19 @@ fn answers(s: &Settings) -> Result<(), Wrong> {
 /// What is left out at the beginning leaves something to measure.
 fn warm_up(s: &Settings) -> Result<(), Wrong> {
     let word = s.workload.kind.word();
-    match (s.workload.kind, s.workload.warm_up.0) {
-        (_, None) | (Kind::Barrier | Kind::WebSearch, Some(WarmUp::Rounds(_))) => Ok(()),
-        (Kind::Barrier | Kind::WebSearch | Kind::Long | Kind::Poisson, Some(WarmUp::For(time))) => {
-            match time > Time::from_secs(100_000) {
-                true => wrong(&["workload.warm_up"], format!("a warm-up of {time}: right would be at most 100000 s")),
-                false => Ok(()),
-            }
-        }
-        (Kind::Long | Kind::Poisson, Some(WarmUp::Rounds(_))) => wrong(
+    match (s.workload.kind.facts().leaves, s.workload.warm_up.0) {
+        (_, None) | (Leaves::TimeOrRounds, Some(WarmUp::Rounds(_))) => Ok(()),
+        (Leaves::TimeOrRounds | Leaves::Time, Some(WarmUp::For(time))) => match time > Time::from_secs(100_000) {
+            true => wrong(&["workload.warm_up"], format!("a warm-up of {time}: right would be at most 100000 s")),
+            false => Ok(()),
+        },
+        (Leaves::Time, Some(WarmUp::Rounds(_))) => wrong(
             &["workload.warm_up"],
             format!("a {word} workload has no rounds: right would be a time, such as \"100 ms\""),
         ),
-        (_, Some(_)) => wrong(&["workload.warm_up"], format!("a {word} workload is measured whole: it has no warm-up")),
+        (Leaves::Nothing, Some(_)) => {
+            wrong(&["workload.warm_up"], format!("a {word} workload is measured whole: it has no warm-up"))
+        }
     }
 }
 
@@ -315,7 +316,7 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         );
     }
     match w.load.0 {
-        None if w.kind == Kind::Poisson => wrong(
+        None if w.kind.facts().poisson => wrong(
             &["workload.kind"],
             "the poisson workload needs `workload.load`, a share of the hosts' links such as 0.5",
         ),
@@ -327,7 +328,7 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
 fn service(s: &Settings) -> Result<(), Wrong> {
     let v = &s.service;
     let Some(rate) = v.queries_per_s.0 else { return Ok(()) };
-    if s.workload.kind == Kind::Poisson {
+    if s.workload.kind.facts().poisson {
         let what = "a poisson workload has no service beside it: set `workload.load` beside another workload";
         return wrong(&["service.queries_per_s"], what);
     }

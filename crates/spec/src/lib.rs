@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod effect;
+mod facts;
 mod flows;
 mod framing;
 mod limits;
@@ -28,6 +29,7 @@ mod trees;
 mod volume;
 
 pub use changes::{Change, State};
+pub use facts::{Facts, Payload};
 pub use fanin_fabric::TIERS;
 pub use fanin_tcp::{Ect, NewReno, RtoFloor};
 pub use fanin_units::Share;

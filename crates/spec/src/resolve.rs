@@ -230,7 +230,7 @@ impl Way<'_> {
 fn follows(settings: &Settings) -> Option<u32> {
     match settings.workload.kind {
         Kind::Flows => settings.inputs.flows.as_ref().map(|flows| flows.hosts()),
-        Kind::Shuffle | Kind::Poisson => settings.fixed_hosts().filter(|&hosts| hosts > 1),
+        kind if kind.facts().all_hosts => settings.fixed_hosts().filter(|&hosts| hosts > 1),
         _ => None,
     }
 }

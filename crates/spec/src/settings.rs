@@ -5,6 +5,7 @@ use std::sync::Arc;
 use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
+use crate::facts::{Facts, Leaves, Payload};
 use crate::range::LEAST_SHARE;
 use crate::setting::{Distribution, FilePath, KeyDoc, Optional, Section, Setting, WarmUp, section, words};
 use crate::{FAN_IN, Flows, Framing, Literal, Sizes};
@@ -244,9 +245,27 @@ words! {
 }
 
 impl Kind {
-    /// Whether many send to one client; otherwise flows go between any two hosts, and there are no rounds.
-    pub fn many_to_one(self) -> bool {
-        !matches!(self, Kind::Flows | Kind::Shuffle | Kind::Poisson | Kind::MapReduce)
+    /// What there is to know of it besides what it does.
+    pub const fn facts(self) -> Facts {
+        match self {
+            Kind::Barrier => Facts::READS,
+            // A handshake takes one, a request and its answer's first byte another; who sends unasked needs half of that.
+            Kind::OneShot => {
+                Facts { asks: false, lasts: false, leaves: Leaves::Nothing, setup_rtts: Some(1.5), ..Facts::READS }
+            }
+            Kind::WebSearch => Facts { lasts: false, setup_rtts: Some(2.0), ..Facts::READS },
+            Kind::Long => Facts { asks: false, payload: Payload::Own, leaves: Leaves::Time, ..Facts::READS },
+            Kind::Flows | Kind::MapReduce => Facts::BETWEEN,
+            Kind::Shuffle => Facts { all_hosts: true, payload: Payload::Fragments, ..Facts::BETWEEN },
+            Kind::Poisson => {
+                Facts { all_hosts: true, poisson: true, lasts: true, leaves: Leaves::Time, ..Facts::BETWEEN }
+            }
+        }
+    }
+
+    /// Whether many send to one client; otherwise flows go between any two hosts.
+    pub const fn many_to_one(self) -> bool {
+        self.facts().many_to_one
     }
 }
 

@@ -98,7 +98,7 @@ impl Settings {
             volume.connections += f64::from(w.background);
             volume.packets = volume.packets.max(line);
         }
-        if w.kind != Kind::Poisson && w.load.0.is_some() {
+        if !w.kind.facts().poisson && w.load.0.is_some() {
             let (flows, bytes) = self.poisson(hosts, lasts);
             volume.connections += flows;
             (volume.rows, volume.least_rows) = (volume.rows + flows, volume.least_rows + flows);
@@ -124,9 +124,9 @@ impl Settings {
 
     /// Seconds that a run lasts at the least.
     fn lasts(&self, bytes: f64) -> f64 {
-        match self.workload.kind {
-            Kind::Barrier | Kind::Long | Kind::Poisson => self.given_s(),
-            _ => self.given_s().min(8.0 * bytes / self.line_rate() as f64),
+        match self.workload.kind.facts().lasts {
+            true => self.given_s(),
+            false => self.given_s().min(8.0 * bytes / self.line_rate() as f64),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What was found, in plain words, from the numbers alone.
 
-use fanin_spec::{Contender, Kind};
+use fanin_spec::Contender;
 
 use super::judgement::{Judged, State, judged, over_the_sweep, state};
 use super::spread;
@@ -160,7 +160,7 @@ impl Subject<'_> {
     fn between_hosts(&self, last: &SummaryRow) -> (String, String) {
         let of = |row: &SummaryRow| {
             let workload = &self.contender.points[row.place].settings.workload;
-            let offered = workload.load.0.filter(|_| workload.kind == Kind::Poisson);
+            let offered = workload.load.0.filter(|_| workload.kind.facts().poisson);
             let line_mbps = self.contender.points[row.place].settings.line_rate() as f64 / 1e6;
             let offered = offered.map(|load| self.rate(load.as_f64() * line_mbps));
             spread::words(row, &self.rate(row.goodput_mbps.mean), offered.as_deref())
