@@ -26,4 +26,8 @@ wide=$PWD/target/web-wide
 rm -rf "$wide"
 cargo run --quiet --locked --package fanin-cli -- compare scenarios/two-racks.toml --schemes newreno,dctcp --fan-in 64 --seeds 1 \
   --set "switch.buffer=1023 KiB" --set "workload.duration=300 ms" --no-cache --out "$wide" >/dev/null
-FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+loads=$PWD/target/web-loads
+rm -rf "$loads"
+cargo run --quiet --locked --package fanin-cli -- compare scenarios/poisson-web-search.toml --seeds 1 \
+  --sweep "switch.buffer=128 KiB,256 KiB" --set "workload.duration=20 ms" --no-cache --out "$loads" >/dev/null
+FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

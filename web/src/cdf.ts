@@ -1,24 +1,24 @@
-// Distributions of query and flow times at one fan-in.
+// Distributions of query and flow times at one point.
 
 import uPlot from "uplot";
 import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./chart";
-import { type Curve, fanIns, type Report } from "./data";
+import { type Curve, named, points, type Report } from "./data";
 import { choice, el, section } from "./dom";
 import { three, tick, time } from "./format";
 import type { Schemes } from "./schemes";
 
 export function distributions(report: Report, schemes: Schemes): HTMLElement {
-  const all = fanIns(report);
-  const onsets = report.schemes.map((s) => s.onset).filter((n) => n !== null);
-  let fanIn = onsets.length > 0 ? Math.min(...onsets) : (all[all.length - 1] ?? 0);
+  const all = points(report);
+  const onsets = report.schemes.flatMap((s) => s.onsets);
+  let place = onsets.length > 0 ? Math.min(...onsets) : (all[all.length - 1]?.place ?? 0);
   let which: "qct" | "fct" = report.many_to_one ? "qct" : "fct";
   const says = "Cumulative distributions of completion times, a curve a scheme; percentiles are in the table below.";
-  const chart = new Chart(says, 300, () => curves(report, schemes, fanIn, which));
+  const chart = new Chart(says, 300, () => curves(report, schemes, place, which));
   schemes.onChange(() => chart.draw());
-  const select = el("select", { id: "fan-in" }, ...all.map((n) => el("option", { value: String(n) }, String(n))));
-  select.value = String(fanIn);
+  const select = el("select", { id: "point" }, ...all.map((row) => el("option", { value: String(row.place) }, named(row))));
+  select.value = String(place);
   select.addEventListener("change", () => {
-    fanIn = Number(select.value);
+    place = Number(select.value);
     chart.draw();
   });
   const options = [
@@ -29,7 +29,7 @@ export function distributions(report: Report, schemes: Schemes): HTMLElement {
     which = value;
     chart.draw();
   });
-  const label = el("label", { for: "fan-in" }, report.many_to_one ? "Senders " : "Hosts beside the first ", select);
+  const label = el("label", { for: "point" }, `${report.axis.title.charAt(0).toUpperCase()}${report.axis.title.slice(1)} `, select);
   const controls = el("div", { class: "title" }, label, ...(report.many_to_one ? [switcher] : []));
   const caption = report.many_to_one
     ? "Share of all queries, or of all single answers, that took no longer; all seeds together."
@@ -37,9 +37,9 @@ export function distributions(report: Report, schemes: Schemes): HTMLElement {
   return section("cdf", "Completion times", el("figure", {}, controls, chart.frame, el("figcaption", {}, caption)));
 }
 
-function curves(report: Report, schemes: Schemes, fanIn: number, which: "qct" | "fct") {
+function curves(report: Report, schemes: Schemes, place: number, which: "qct" | "fct") {
   const empty: Curve = { ms: [], share: [] };
-  const found = schemes.labels.map((label) => report.cdfs.find((c) => c.scheme === label && c.fan_in === fanIn)?.[which] ?? empty);
+  const found = schemes.labels.map((label) => report.cdfs.find((c) => c.scheme === label && c.place === place)?.[which] ?? empty);
   // Every curve begins at zero, just before its first time.
   const tables = found.map(({ ms, share }): uPlot.AlignedData => {
     const first = ms[0];

@@ -58,7 +58,16 @@ export interface Tier {
 
 export interface Row {
   scheme: string;
-  point: { fan_in: number };
+  /** The point's place in the sweep, and its hosts. */
+  place: number;
+  hosts: number;
+  /** Where it lies on the axis, and what stands there. */
+  x: number;
+  tick: string;
+  /** Which of the curves it is on; empty where there is one. */
+  curve: string;
+  /** Swept keys but the number of servers, with their values. */
+  keys: [string, string][];
   seeds: number;
   goodput_mbps: { mean: number; lo: number; hi: number };
   qct_ms: Spread;
@@ -91,7 +100,7 @@ export interface Curve {
 
 export interface Cdf {
   scheme: string;
-  fan_in: number;
+  place: number;
   qct: Curve;
   fct: Curve;
 }
@@ -116,7 +125,8 @@ export interface Stall {
 
 export interface Story {
   scheme: string;
-  fan_in: number;
+  /** Where in the sweep, in words. */
+  at: string;
   seed: number;
   start_ms: number;
   length_us: number;
@@ -146,7 +156,7 @@ export interface HeatRow {
 
 export interface Heat {
   scheme: string;
-  fan_in: number;
+  at: string;
   seed: number;
   buffer: string;
   buffer_bytes: number;
@@ -157,7 +167,7 @@ export interface Heat {
 
 export interface Phases {
   scheme: string;
-  fan_in: number;
+  at: string;
   seed: number;
   chart: PaperChart;
 }
@@ -167,7 +177,10 @@ export interface Report {
   /** Whether many send to one client; otherwise there are no rounds. */
   many_to_one: boolean;
   line_mbps: number;
-  schemes: { label: string; onset: number | null }[];
+  /** What the sweep is drawn along. */
+  axis: { title: string; log: boolean };
+  /** Schemes with the places of their onsets, one a curve. */
+  schemes: { label: string; onsets: number[] }[];
   rows: Row[];
   cdfs: Cdf[];
   stories: Story[];
@@ -218,7 +231,18 @@ export function read(): Report | Scorecard {
   return data;
 }
 
-/** The numbers of senders that were tried, rising. */
-export function fanIns(report: Report): number[] {
-  return [...new Set(report.rows.map((row) => row.point.fan_in))].sort((a, b) => a - b);
+/** The points that were tried, one a place, in the order of the sweep. */
+export function points(report: Report): Row[] {
+  const found = new Map(report.rows.map((row) => [row.place, row]));
+  return [...found.values()].sort((a, b) => a.place - b.place);
+}
+
+/** The curves of a scheme, in the order of the sweep. */
+export function curvesOf(report: Report): string[] {
+  return [...new Set(points(report).map((row) => row.curve))];
+}
+
+/** A point in words: `8`, `60 %, with 15 senders`. */
+export function named({ tick, curve }: Row): string {
+  return curve === "" ? tick : `${tick}, ${curve}`;
 }

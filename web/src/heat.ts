@@ -6,7 +6,7 @@ import type { Heat, HeatRow, Report, Row, Tier } from "./data";
 import { choice, el, section } from "./dom";
 import { bytes, count, sizesAs, three, tick, time } from "./format";
 import { type Schemes, swatch } from "./schemes";
-import { type Column, figures, sortable } from "./sortable";
+import { type Column, figures, type Swept, sortable, swept } from "./sortable";
 import { colours } from "./theme";
 
 type Queue = "mean_bytes" | "max_bytes";
@@ -34,8 +34,7 @@ export function heats(report: Report, schemes: Schemes): HTMLElement[] {
     for (const { chart } of maps) chart.draw();
   });
   const articles = maps.map(({ heat, chart }) => {
-    const who = report.many_to_one ? `${heat.fan_in} senders` : `${heat.fan_in + 1} hosts`;
-    const title = el("h3", {}, swatch(schemes, heat.scheme), `${heat.scheme}, ${who}`);
+    const title = el("h3", {}, swatch(schemes, heat.scheme), `${heat.scheme}, ${heat.at}`);
     const article = el("article", {}, title, el("figure", {}, chart.frame, el("figcaption", {}, caption(heat))));
     schemes.onChange(() => (article.hidden = !schemes.shows(heat.scheme)));
     return article;
@@ -146,16 +145,17 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
   return { options, data };
 }
 
-type TierRow = Tier & { scheme: string; hosts: number };
+type TierRow = Tier & Swept & { scheme: string; hosts: number };
 
 /** Tiers as a table: what the maps show in figures, over all ports and seeds. */
 function tiers(rows: Row[], schemes: Schemes): HTMLElement {
-  const all = rows.flatMap((row) => row.tiers.map((tier): TierRow => ({ ...tier, scheme: row.scheme, hosts: row.point.fan_in + 1 })));
+  const all = rows.flatMap((row) => row.tiers.map((tier): TierRow => ({ ...tier, scheme: row.scheme, hosts: row.hosts, keys: row.keys })));
   const percent = (share: number) => `${three(share * 100)} %`;
   const size = (value: number) => bytes(Math.round(value));
   const columns: Column<TierRow>[] = [
     { head: "tier", key: (row) => row.tier, show: (row) => row.tier },
     figures("hosts", (row) => row.hosts, String),
+    ...swept(all),
     figures("ports", (row) => row.ports, count),
     figures("mean queue", (row) => row.queue_mean_bytes, size),
     figures("p99", (row) => row.queue_p99_bytes, size),

@@ -4,16 +4,17 @@ import type { Latency, Report } from "./data";
 import { section } from "./dom";
 import { count, time } from "./format";
 import type { Schemes } from "./schemes";
-import { type Column, figures, sortable } from "./sortable";
+import { type Column, figures, type Swept, sortable, swept } from "./sortable";
 
-type Timed = Latency & { scheme: string; hosts: number };
+type Timed = Latency & Swept & { scheme: string; hosts: number };
 
 export function latency(report: Report, schemes: Schemes): HTMLElement[] {
-  const rows = report.rows.flatMap((row) => row.latency.map((of): Timed => ({ ...of, scheme: row.scheme, hosts: row.point.fan_in + 1 })));
+  const rows = report.rows.flatMap((row) => row.latency.map((of): Timed => ({ ...of, scheme: row.scheme, hosts: row.hosts, keys: row.keys })));
   if (rows.length === 0) return [];
   const columns: Column<Timed>[] = [
     { head: "class", key: (row) => row.class, show: (row) => row.class },
     figures("hosts", (row) => row.hosts, String),
+    ...swept(rows),
     figures("packets", (row) => row.packets, count),
     figures("mean", (row) => row.ms.mean, time),
     figures("median", (row) => row.ms.p50, time),

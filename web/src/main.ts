@@ -1,7 +1,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { distributions } from "./cdf";
-import { type Report, read } from "./data";
+import { points, type Report, read } from "./data";
 import { el } from "./dom";
 import { figures } from "./figure";
 import { heats } from "./heat";
@@ -23,7 +23,7 @@ function comparison(report: Report): void {
   // Long flows have no times that could be distributed.
   const timed = report.cdfs.some((cdf) => cdf.qct.ms.length + cdf.fct.ms.length > 0);
   const parts = [...(timed ? [distributions(report, schemes)] : []), ...slowdown(report, schemes), ...service(report, schemes), ...latency(report, schemes), ...inside, table(report, schemes)];
-  if (report.many_to_one) parts.unshift(sweep(report, schemes));
+  if (report.many_to_one || points(report).length > 1) parts.unshift(sweep(report, schemes));
   charts?.replaceChildren(...parts);
   charts?.before(bar);
 }

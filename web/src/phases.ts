@@ -8,8 +8,8 @@ import { Schemes, swatch } from "./schemes";
 /** A chart a scheme; nothing where the workload is no such job. */
 export function phases(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.phases.length === 0) return [];
-  const articles = report.phases.map(({ scheme, fan_in, seed, chart }) => {
-    const title = el("h3", {}, swatch(schemes, scheme), `${scheme}, ${fan_in + 1} hosts`);
+  const articles = report.phases.map(({ scheme, at, seed, chart }) => {
+    const title = el("h3", {}, swatch(schemes, scheme), `${scheme}, ${at}`);
     const kinds = new Schemes(chart.curves.map((curve) => curve.name));
     const caption = `Of one run, seed ${seed}. Drag to zoom, double-click to see all.`;
     const drawn = curves(`the job under ${scheme}`, chart, false, kinds);

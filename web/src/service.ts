@@ -4,18 +4,19 @@ import type { Report, Service } from "./data";
 import { section } from "./dom";
 import { time } from "./format";
 import type { Schemes } from "./schemes";
-import { type Column, figures, sortable } from "./sortable";
+import { type Column, figures, type Swept, sortable, swept } from "./sortable";
 
-type Served = Service & { scheme: string; hosts: number };
+type Served = Service & Swept & { scheme: string; hosts: number };
 
 export function service(report: Report, schemes: Schemes): HTMLElement[] {
   const rows = report.rows.flatMap((row): Served[] =>
-    row.service === null ? [] : [{ ...row.service, scheme: row.scheme, hosts: row.point.fan_in + 1 }],
+    row.service === null ? [] : [{ ...row.service, scheme: row.scheme, hosts: row.hosts, keys: row.keys }],
   );
   if (rows.length === 0) return [];
   const whole = (value: number) => String(Math.round(value));
   const columns: Column<Served>[] = [
     figures("hosts", (row) => row.hosts, whole),
+    ...swept(rows),
     figures("queries", (row) => row.queries, whole),
     figures("cut off", (row) => row.unfinished, whole),
     figures("mean", (row) => row.qct_ms.mean, time),

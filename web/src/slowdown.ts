@@ -4,18 +4,19 @@ import type { Report, Row, Slowdown } from "./data";
 import { section } from "./dom";
 import { three } from "./format";
 import type { Schemes } from "./schemes";
-import { type Column, figures, sortable } from "./sortable";
+import { type Column, figures, type Swept, sortable, swept } from "./sortable";
 
-type Bucket = Slowdown & { scheme: string; hosts: number };
+type Bucket = Slowdown & Swept & { scheme: string; hosts: number };
 
 export function slowdown(report: Report, schemes: Schemes): HTMLElement[] {
-  const of = (row: Row) => row.slowdown.map((s): Bucket => ({ ...s, scheme: row.scheme, hosts: row.point.fan_in + 1 }));
+  const of = (row: Row) => row.slowdown.map((s): Bucket => ({ ...s, scheme: row.scheme, hosts: row.hosts, keys: row.keys }));
   const rows = report.rows.flatMap(of).filter((bucket) => bucket.flows + bucket.unfinished > 0);
   if (rows.length === 0) return [];
   // All sizes before any of them, then from small to large.
   const place = (b: Bucket) => (b.up_to_bytes === null ? (b.over_bytes === 0 ? -1 : Number.MAX_VALUE) : b.up_to_bytes);
   const columns: Column<Bucket>[] = [
     figures("hosts", (b) => b.hosts, String),
+    ...swept(rows),
     { head: "sizes", key: place, show: (b) => b.sizes },
     figures("flows", (b) => b.flows, String),
     figures("unfinished", (b) => b.unfinished, String),

@@ -15,6 +15,20 @@ export function figures<R>(head: string, key: (row: R) => number | null, show: (
   return { head, key, show: (row) => text(key(row)) };
 }
 
+/** What says where in a sweep a row is, besides its hosts. */
+export interface Swept {
+  keys: [string, string][];
+}
+
+/** A column a swept key, sorted in the order of the sweep. */
+export function swept<R extends Swept>(rows: R[]): Column<R>[] {
+  return (rows[0]?.keys ?? []).map(([head], i) => {
+    const show = (row: R) => row.keys[i]?.[1] ?? "";
+    const order = [...new Set(rows.map(show))];
+    return { head, key: (row) => order.indexOf(show(row)), show };
+  });
+}
+
 /** The table in a frame that scrolls; `heading` is the id of its heading. Rows that `marked` picks are red. */
 export function sortable<R extends { scheme: string }>(
   heading: string,

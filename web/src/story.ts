@@ -19,7 +19,7 @@ export function stories(report: Report, schemes: Schemes): HTMLElement[] {
 
 function article(story: Story, schemes: Schemes): HTMLElement {
   const panels = new Panels(story);
-  const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.fan_in} senders`);
+  const title = el("h3", {}, swatch(schemes, story.scheme), `${story.scheme}, ${story.at}`);
   const into = story.start_ms > 0 ? `, ${time(story.start_ms)} into the run` : "";
   const figure = el(
     "figure",
@@ -51,7 +51,7 @@ class Panels {
   private left = LEFT;
 
   constructor(private readonly story: Story) {
-    const where = `${story.scheme} with ${story.fan_in} senders`;
+    const where = `${story.scheme} with ${story.at}`;
     this.cursor = uPlot.sync(where);
     this.view = [ms(story.opens_us[0]), ms(story.opens_us[1])];
     this.queue = new Chart(`Queue at the client's port, ${where}. ${story.says}`, 170, () => this.queueChart());

@@ -1,8 +1,8 @@
-// Goodput and query time against fan-in.
+// Goodput, and query time or slowdown, along the sweep.
 
 import uPlot from "uplot";
 import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip, wide } from "./chart";
-import { bound, fanIns, type Report, type Row } from "./data";
+import { bound, curvesOf, points, type Report, type Row } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
@@ -10,15 +10,55 @@ import type { Schemes } from "./schemes";
 
 type Pick = (row: Row) => Point;
 
-/** Both charts. */
-export function sweep(report: Report, schemes: Schemes): HTMLElement {
-  // Long flows have no queries.
-  const rounds = report.rows.some((row) => row.rounds + row.rounds_open > 0);
-  const charts = rounds ? [goodput(report, schemes), queryTime(report, schemes)] : [goodput(report, schemes)];
-  return section("sweep", "Over the sweep", el("div", { class: "pair" }, ...charts));
+/** Which curve of each scheme is drawn; who draws one hears when that changes. */
+class View {
+  private readonly listeners: (() => void)[] = [];
+
+  constructor(public curve: string) {}
+
+  onChange(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+
+  choose(curve: string): void {
+    this.curve = curve;
+    for (const listener of this.listeners) listener();
+  }
 }
 
-function goodput(report: Report, schemes: Schemes): HTMLElement {
+/** Both charts, with a choice of the curve where a scheme has several. */
+export function sweep(report: Report, schemes: Schemes): HTMLElement {
+  const all = curvesOf(report);
+  const view = new View(all[0] ?? "");
+  // Long flows have no queries.
+  const rounds = report.rows.some((row) => row.rounds + row.rounds_open > 0);
+  const slowed = report.rows.some((row) => row.slowdown.length > 0);
+  const charts = [goodput(report, schemes, view)];
+  if (rounds) charts.push(queryTime(report, schemes, view));
+  else if (slowed) charts.push(slowdowns(report, schemes, view));
+  const pair = el("div", { class: "pair" }, ...charts);
+  return section("sweep", "Over the sweep", ...(all.length > 1 ? [chooser(all, view)] : []), pair);
+}
+
+/** The other keys that move, a choice a combination. */
+function chooser(all: string[], view: View): HTMLElement {
+  const select = el("select", { id: "curve" }, ...all.map((curve) => el("option", { value: curve }, curve)));
+  select.addEventListener("change", () => view.choose(select.value));
+  return el("div", { class: "title" }, el("label", { for: "curve" }, "Shown ", select));
+}
+
+/** The onsets of a scheme, by what stands at them. */
+function onsetsOf(report: Report, label: string): Row[] {
+  const places = report.schemes.find((scheme) => scheme.label === label)?.onsets ?? [];
+  return report.rows.filter((row) => row.scheme === label && places.includes(row.place));
+}
+
+/** What a chart is drawn against: `the number of senders`, `load`. */
+function against({ axis: { title } }: Report): string {
+  return title === "senders" || title === "hosts" ? `the number of ${title}` : title;
+}
+
+function goodput(report: Report, schemes: Schemes, view: View): HTMLElement {
   const unit = rateUnit(report.line_mbps);
   const line = report.line_mbps / unit.mbps;
   const pick: Pick = ({ goodput_mbps: g }) => ({
@@ -27,21 +67,30 @@ function goodput(report: Report, schemes: Schemes): HTMLElement {
     hi: Math.min(line, g.hi / unit.mbps),
   });
   const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} ${unit.name}`);
-  const ends = report.schemes.map(({ label, onset }) => `${label} ${onset === null ? "has no onset" : `has its onset at ${onset}`}`);
-  const says = `Goodput against the number of senders, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
+  const ends = report.schemes.map(({ label }) => {
+    const at = onsetsOf(report, label).map((row) => (row.curve === "" ? row.tick : `${row.tick} ${row.curve}`));
+    return `${label} ${at.length === 0 ? "has no onset" : `has its onset at ${at.join(" and at ")}`}`;
+  });
+  const says = `Goodput against ${against(report)}, line rate ${three(line)} ${unit.name}: ${ends.join("; ")}.`;
   const chart = new Chart(says, 300, () =>
-    curves(report, schemes, pick, show, {
+    curves(report, schemes, view, pick, show, {
       scale: { range: () => [-0.04 * line, line * 1.12] },
       axis: { label: `goodput, ${unit.name}`, values: (_, splits) => splits.map(String) },
-      plugins: [reference(line, `line rate, ${three(line)} ${unit.name}`), rings(report, schemes, unit.mbps)],
+      plugins: [reference(line, `line rate, ${three(line)} ${unit.name}`), rings(report, schemes, view, unit.mbps)],
     }),
   );
-  schemes.onChange(() => chart.draw());
+  redrawn(chart, schemes, view);
   const caption = "Mean over seeds, with its 95 % interval as a band. A ring marks an onset: under half of the scheme’s own best before, there and at the next point.";
   return el("figure", {}, el("h3", {}, "Goodput"), chart.frame, el("figcaption", {}, caption));
 }
 
-function queryTime(report: Report, schemes: Schemes): HTMLElement {
+/** What follows the choices above it. */
+function redrawn(chart: Chart, schemes: Schemes, view: View): void {
+  schemes.onChange(() => chart.draw());
+  view.onChange(() => chart.draw());
+}
+
+function queryTime(report: Report, schemes: Schemes, view: View): HTMLElement {
   let which: "p99" | "p50" = "p99";
   const pick: Pick = (row) => {
     const [lo, hi] = row.qct_ms_over_seeds[which] ?? [null, null];
@@ -53,21 +102,17 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
   const says =
     all.length === 0
       ? "No query time: no round ended."
-      : `Query time against the number of senders, from ${time(Math.min(...all))} to ${time(Math.max(...all))}; the table below has every value.`;
+      : `Query time against ${against(report)}, from ${time(Math.min(...all))} to ${time(Math.max(...all))}; the table below has every value.`;
   const show = (p: Point) => (p.value === null ? "none" : `${p.least ? "≥ " : ""}${time(p.value)}`);
   const chart = new Chart(says, 300, () =>
-    curves(report, schemes, pick, show, {
+    curves(report, schemes, view, pick, show, {
       scale: { distr: 3, log: 10, range: () => (all.length === 0 ? [1, 10] : [low, high]) },
       axis: { size: wide(LEFT), splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(tick) },
       plugins: [],
     }),
   );
-  schemes.onChange(() => chart.draw());
-  const options = [
-    { value: "p99", label: "99th percentile" },
-    { value: "p50", label: "median" },
-  ] as const;
-  const switcher = choice("Percentile of query time", options, (value) => {
+  redrawn(chart, schemes, view);
+  const switcher = choice("Percentile of query time", PERCENTILES, (value) => {
     which = value;
     chart.draw();
   });
@@ -75,18 +120,54 @@ function queryTime(report: Report, schemes: Schemes): HTMLElement {
   return el("figure", {}, el("div", { class: "title" }, el("h3", {}, "Query time"), switcher), chart.frame, el("figcaption", {}, caption));
 }
 
+/** Slowdown of flows of all sizes. */
+function slowdowns(report: Report, schemes: Schemes, view: View): HTMLElement {
+  let which: "p99" | "p50" = "p99";
+  const pick: Pick = (row) => ({ value: row.slowdown[0]?.[which] ?? null, lo: null, hi: null });
+  const all = report.rows.flatMap((row) => [row.slowdown[0]?.p50 ?? null, row.slowdown[0]?.p99 ?? null]).filter((v) => v !== null);
+  const [low, high] = all.length === 0 ? [1, 10] : [Math.min(...all) / 1.4, Math.max(...all) * 1.4];
+  const says =
+    all.length === 0
+      ? "No slowdown: no flow ended."
+      : `Slowdown of flows against ${against(report)}, from ${three(Math.min(...all))} to ${three(Math.max(...all))} times; the table below has every value.`;
+  const show = (p: Point) => (p.value === null ? "none" : `${three(p.value)} times`);
+  const chart = new Chart(says, 300, () =>
+    curves(report, schemes, view, pick, show, {
+      scale: { distr: 3, log: 10, range: () => [low, high] },
+      axis: { label: "slowdown", splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(String) },
+      plugins: [],
+    }),
+  );
+  redrawn(chart, schemes, view);
+  const switcher = choice("Percentile of slowdown", PERCENTILES, (value) => {
+    which = value;
+    chart.draw();
+  });
+  const caption = "How many times longer a flow takes than its bytes would alone in the network; flows of all sizes and seeds together.";
+  return el("figure", {}, el("div", { class: "title" }, el("h3", {}, "Slowdown"), switcher), chart.frame, el("figcaption", {}, caption));
+}
+
+const PERCENTILES = [
+  { value: "p99", label: "99th percentile" },
+  { value: "p50", label: "median" },
+] as const;
+
 interface Vertical {
   scale: uPlot.Scale;
   axis: uPlot.Axis;
   plugins: uPlot.Plugin[];
 }
 
-/** A curve and a band a scheme over a doubling axis. */
-function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) => string, y: Vertical) {
-  const x = fanIns(report);
+/** A curve and a band a scheme. */
+function curves(report: Report, schemes: Schemes, view: View, pick: Pick, show: (p: Point) => string, y: Vertical) {
+  const { title, log } = report.axis;
+  const along = points(report).filter((row) => row.curve === view.curve);
+  along.sort((a, b) => a.x - b.x);
+  const x = along.map((row) => row.x);
+  const ticks = new Map(along.map((row) => [row.x, row.tick]));
   const columns = schemes.labels.map((label) =>
-    x.map((n) => {
-      const row = report.rows.find((r) => r.scheme === label && r.point.fan_in === n);
+    along.map(({ place }) => {
+      const row = report.rows.find((r) => r.scheme === label && r.place === place);
       return row ? pick(row) : NONE;
     }),
   );
@@ -98,17 +179,18 @@ function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) =
       .map((label, s) => ({ label, point: columns[s]?.[i] ?? NONE }))
       .filter(({ label }) => schemes.shows(label))
       .map(({ label, point }) => ({ name: label, value: show(point), colour: schemes.colour(label) }));
-    return { title: `${x[i]} senders`, lines: shown };
+    const tick = along[i]?.tick ?? "";
+    return { title: title === "senders" || title === "hosts" ? `${tick} ${title}` : `${title} ${tick}`, lines: shown };
   };
   const options: Omit<uPlot.Options, "width" | "height"> = {
     legend: { show: false },
     padding: [8, 14, 0, 0],
     scales: {
-      x: { time: false, distr: 3, log: 2, range: () => [(x[0] ?? 1) / 1.2, (x[x.length - 1] ?? 2) * 1.2] },
+      x: { time: false, ...(log ? { distr: 3 as const, log: 2 as const } : {}), range: () => spread(x, log) },
       y: y.scale,
     },
     axes: [
-      axis({ label: "senders", size: 34, splits: (u) => apart(u, x), filter: (_, splits) => splits, values: (_, splits) => splits.map(String) }),
+      axis({ label: title, size: 34, splits: (u) => apart(u, x), filter: (_, splits) => splits, values: (_, splits) => splits.map((n) => ticks.get(n) ?? "") }),
       axis({ size: wide(LEFT - 10), ...y.axis }),
     ],
     series,
@@ -119,13 +201,20 @@ function curves(report: Report, schemes: Schemes, pick: Pick, show: (p: Point) =
   return { options, data: [x, ...values] as uPlot.AlignedData };
 }
 
-/** A ring around each onset, with its number. */
-function rings(report: Report, schemes: Schemes, mbps: number): uPlot.Plugin {
+/** From the first to the last of rising values, with a margin. */
+function spread(x: number[], log: boolean): [number, number] {
+  const [first, last] = [x[0] ?? 1, x[x.length - 1] ?? 2];
+  const margin = last > first ? (last - first) / 12 : Math.abs(first) / 2 || 1;
+  return log ? [first / 1.2, last * 1.2] : [first - margin, last + margin];
+}
+
+/** A ring around each onset of the curves that are shown. */
+function rings(report: Report, schemes: Schemes, view: View, mbps: number): uPlot.Plugin {
   return drawing(false, (u, c, ratio) => {
-    for (const { label, onset } of report.schemes) {
-      const row = report.rows.find((r) => r.scheme === label && r.point.fan_in === onset);
+    for (const { label } of report.schemes) {
+      const row = onsetsOf(report, label).find((r) => r.curve === view.curve);
       if (!row || !schemes.shows(label)) continue;
-      const x = u.valToPos(row.point.fan_in, "x", true);
+      const x = u.valToPos(row.x, "x", true);
       const y = u.valToPos(row.goodput_mbps.mean / mbps, "y", true);
       c.strokeStyle = schemes.colour(label);
       c.lineWidth = 2 * ratio;

@@ -4,11 +4,11 @@ import { bound, type Report, type Row } from "./data";
 import { section } from "./dom";
 import { bytes, count, rateUnit, three, time } from "./format";
 import type { Schemes } from "./schemes";
-import { type Column, figures, sortable } from "./sortable";
+import { type Column, figures, sortable, swept } from "./sortable";
 
 export function table(report: Report, schemes: Schemes): HTMLElement {
   const unit = rateUnit(report.line_mbps);
-  const onset = new Map(report.schemes.map((s) => [s.label, s.onset]));
+  const onsets = new Map(report.schemes.map((s) => [s.label, s.onsets]));
   const begun = (row: Row) => row.rounds + row.rounds_open;
   const round = (row: Row) => begun(row) || 1;
   const ms = (head: string, key: (row: Row) => number | null) => figures(head, key, time);
@@ -26,13 +26,14 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     key: (row) => row.qct_ms[name],
     show: (row) => (row.qct_ms[name] === null ? "none" : `${bound(row.qct_ms, name) ? "≥ " : ""}${time(row.qct_ms[name])}`),
   });
-  const hosts = (row: Row) => row.point.fan_in + (report.many_to_one ? 0 : 1);
+  const hosts = (row: Row) => row.hosts - (report.many_to_one ? 1 : 0);
   const queries = [query("p50", "query p50"), query("p99", "query p99"), query("p999", "query p99.9")];
   const flows = report.rows.some((row) => row.fct_ms.p50 !== null)
     ? [ms("flow p50", (row) => row.fct_ms.p50), ms("flow p99", (row) => row.fct_ms.p99)]
     : [];
   const columns: Column<Row>[] = [
     figures(report.many_to_one ? "senders" : "hosts", hosts, String),
+    ...swept(report.rows),
     { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
     ...(rounds ? queries : []),
     ...flows,
@@ -59,6 +60,6 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
   const caption = rounds
     ? `Goodput has its 95 % interval behind it. Timeouts, fast retransmits, drops, marks and stalls are those of a round on average, rounds those of a run; ≥ is a lower bound, since rounds were cut off. ${click} A row with a scheme’s onset is red.`
     : `Goodput is that of all hosts together; timeouts, fast retransmits, drops and marks are those of a run on average. ${click}`;
-  const collapsed = (row: Row) => row.point.fan_in === onset.get(row.scheme);
+  const collapsed = (row: Row) => onsets.get(row.scheme)?.includes(row.place) ?? false;
   return section("rows", "Every point", sortable("rows", caption, report.rows, columns, schemes, collapsed));
 }

@@ -16,7 +16,7 @@ use fanin_spec::{Change, RunSpec};
 
 /// The network: the client, its servers, then the background's hosts.
 pub fn fabric(spec: &RunSpec) -> Fabric {
-    spec.settings.network(spec.fan_in).expect("a spec's network has been built once")
+    spec.settings.network().expect("a spec's network has been built once")
 }
 
 /// What becomes of the network's links.

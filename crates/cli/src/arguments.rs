@@ -20,10 +20,10 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Compare schemes over a sweep of fan-ins: goodput, query times, what is behind them, and the onset of collapse
+    /// Compare schemes over a sweep: goodput, query times, what is behind them, and the onset of collapse
     #[command(after_help = "Example:\n  fanin compare scenarios/fixed-fragment.toml\n  \
         fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB\n  \
-        fanin compare my.toml --onset\n  fanin compare my.toml --precision 2% --out results")]
+        fanin compare my.toml --fan-in 32 --sweep switch.buffer=\"64 KiB,128 KiB,256 KiB\"\n  fanin compare my.toml --onset\n  fanin compare my.toml --precision 2% --out results")]
     Compare(CompareArguments),
     /// Run one scheme once: totals, queries and ports
     #[command(
@@ -72,13 +72,16 @@ pub struct CompareArguments {
     /// Numbers of servers, in place of sweep.fan_in
     #[arg(long, value_name = "2,4,8", allow_negative_numbers = true)]
     pub fan_in: Option<String>,
+    /// Values of any key that one run has, in place of those of [sweep]; may be given again, for all combinations
+    #[arg(long, value_name = "KEY=A,B,...")]
+    pub sweep: Vec<String>,
     /// Runs of every point, in place of run.seeds
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seeds: Option<String>,
     /// The first seed, in place of run.first_seed
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
     pub first_seed: Option<String>,
-    /// Look for the onset with few points, by bisection of the sweep, in place of all of it
+    /// Look for the onset with few points, by bisection along the first key of the sweep that has several values
     #[arg(long)]
     pub onset: bool,
     /// Add seeds at every point until its goodput is known within so much: half of the 95 % interval over the mean
@@ -99,7 +102,7 @@ pub struct RunArguments {
     /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
     #[arg(long, value_name = "S")]
     pub scheme: String,
-    /// The number of servers; may be left out where the scenario has one alone
+    /// The number of servers; may be left out where the scenario has one alone. --set sweep.KEY=[VALUE] names any point
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub fan_in: Option<String>,
     /// The seed; run.first_seed unless told
@@ -125,7 +128,7 @@ pub struct TraceArguments {
     /// The scheme: a name of `fanin list`, or a label of the file's [[schemes]]
     #[arg(long, value_name = "S")]
     pub scheme: String,
-    /// The number of servers; may be left out where the scenario has one alone
+    /// The number of servers; may be left out where the scenario has one alone. --set sweep.KEY=[VALUE] names any point
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub fan_in: Option<String>,
     /// The seed; run.first_seed unless told

@@ -1,12 +1,14 @@
-//! The table of a comparison: goodput against fan-in, query times, and what is behind them.
+//! The table of a comparison: goodput along the sweep, query times, and what is behind them.
+
+use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use fanin_lab::{State, Summary, SummaryRow, setting, state_at};
+use fanin_lab::{Axis, State, Summary, SummaryRow, line_mbps, setting, state_at};
 use fanin_spec::Contender;
 
 use crate::figures::{BOLD, GREY, bar, clean, count, range, three, time, two, wrap};
 
-/// The first column: fan-in.
+/// The first column: fan-ins, or what is swept; wider where that is.
 const LEFT: usize = 7;
 /// A scheme's column without the line before it; four stand beside the first in 100 characters.
 const COLUMN: usize = 22;
@@ -20,12 +22,24 @@ const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default();
 const NONE: Style = Style::new();
 
-/// Draws the table in `width` characters: as many schemes side by side as fit, the others below.
+/// Draws the table in `width` characters: as many schemes side by side as fit, the others below; of several curves a scheme
+/// one after another.
 pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> String {
-    let scale = Scale::of(contenders);
+    let (scale, axis) = (Scale::of(contenders), Axis::of(contenders));
+    let ticks = summary.rows.iter().map(|row| clean(&axis.tick(row)).chars().count());
+    let left = ticks.chain([axis.title().chars().count(), LEFT]).max().unwrap_or(LEFT);
     let labels_fit = contenders.iter().all(|c| c.label.chars().count() < COLUMN);
-    let at_once = if labels_fit { (width.saturating_sub(LEFT) / (COLUMN + 1)).max(1) } else { 1 };
-    let parts = contenders.chunks(at_once).map(|some| Panels { summary, scale: &scale, width }.of(some));
+    let at_once = if labels_fit { (width.saturating_sub(left) / (COLUMN + 1)).max(1) } else { 1 };
+    let mut curves: Vec<String> = Vec::new();
+    for curve in summary.rows.iter().map(|row| axis.curve(row)) {
+        if !curves.contains(&curve) {
+            curves.push(curve);
+        }
+    }
+    let parts = curves.iter().flat_map(|curve| {
+        let panels = Panels { summary, scale: &scale, axis: &axis, curve, left, width };
+        contenders.chunks(at_once).map(move |some| panels.of(some))
+    });
     parts.collect::<Vec<_>>().join("\n")
 }
 
@@ -51,8 +65,7 @@ pub struct Scale {
 impl Scale {
     /// The scale that suits these clients' links.
     pub fn of(contenders: &[Contender]) -> Scale {
-        let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(1);
-        let line_mbps = contenders.iter().map(most).max().unwrap_or(1) as f64 / 1e6;
+        let line_mbps = line_mbps(contenders);
         let (unit_mbps, unit) = if line_mbps >= 100_000.0 { (1e3, "Gbit/s") } else { (1.0, "Mbit/s") };
         Scale { line_mbps, unit_mbps, unit }
     }
@@ -87,45 +100,53 @@ impl Scale {
 struct Panels<'a> {
     summary: &'a Summary,
     scale: &'a Scale,
+    axis: &'a Axis,
+    /// Which curve of each scheme; empty where there is one.
+    curve: &'a str,
+    left: usize,
     width: usize,
 }
 
 impl Panels<'_> {
     fn of(&self, contenders: &[Contender]) -> String {
-        let schemes: Vec<Vec<&SummaryRow>> =
-            contenders.iter().map(|c| self.summary.rows.iter().filter(|row| row.scheme == c.label).collect()).collect();
+        let left = self.left;
+        let own = |row: &&SummaryRow, label: &str| row.scheme == label && self.axis.curve(row) == self.curve;
+        let rows = |label: &str| self.summary.rows.iter().filter(|row| own(row, label)).collect();
+        let schemes: Vec<Vec<&SummaryRow>> = contenders.iter().map(|c| rows(&c.label)).collect();
+        let title = clean(&self.axis.title());
         let names: String = contenders.iter().map(|c| format!("{LINE} {:<1$}", clean(&c.label), COLUMN - 1)).collect();
-        let names = format!("{:LEFT$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
+        let names = format!("{:left$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
         let heads = |words: [&str; 4]| {
             let [a, b, c, d] = words;
             let heads = format!("{LINE}{a:>7}{b:>5}{c:>5}{d:>5}").repeat(contenders.len());
-            format!("{GREY}{:>LEFT$}{heads}{GREY:#}\n", "senders")
+            format!("{GREY}{title:>left$}{heads}{GREY:#}\n")
         };
         let rounds = schemes.iter().flatten().any(|row| row.rounds + row.rounds_open > 0.0);
-        let mut text = self.goodput_title() + &names + &panel(&schemes, &|row| format!(" {}", self.goodput(row)));
+        let mut text = self.goodput_title() + &names + &self.panel(&schemes, &|row| format!(" {}", self.goodput(row)));
         text += "\n";
         if rounds {
             text += &self.title(
                 "query time",
                 ", 99th percentile (>: at least), and why: timeouts (rto), drops and marks a round",
             );
-            text += &(names.clone() + &heads(["p99", "rto", "drop", "mark"]) + &panel(&schemes, &why));
+            text += &(names.clone() + &heads(["p99", "rto", "drop", "mark"]) + &self.panel(&schemes, &why));
             text += "\n";
             let says = ", begun a run; of these cut off by its end; stalls a round, in which nothing comes, and the time they take";
             text += &self.title("rounds", says);
             let head = format!("{LINE}{:>5}{:>5}{:>6}{:>6}", "begun", "open", "still", "for").repeat(contenders.len());
-            text += &format!("{names}{GREY}{:>LEFT$}{head}{GREY:#}\n", "senders");
-            text += &panel(&schemes, &stalls);
+            text += &format!("{names}{GREY}{title:>left$}{head}{GREY:#}\n");
+            text += &self.panel(&schemes, &stalls);
         } else {
             text += &self.title("fairness", " (Jain's index), and a run's timeouts (rto), drops and marks");
-            text += &(names + &heads(["jain", "rto", "drop", "mark"]) + &panel(&schemes, &of_a_run));
+            text += &(names + &heads(["jain", "rto", "drop", "mark"]) + &self.panel(&schemes, &of_a_run));
         }
         text
     }
 
     fn goodput_title(&self) -> String {
         let line = self.scale.show(self.scale.line_mbps);
-        let mut says = format!(", {}; a full bar is line rate, {line}", self.scale.unit);
+        let curve = if self.curve.is_empty() { String::new() } else { format!(" {}", clean(self.curve)) };
+        let mut says = format!("{curve}, {}; a full bar is line rate, {line}", self.scale.unit);
         let any = |of: &dyn Fn(&SummaryRow) -> bool| self.summary.rows.iter().any(of);
         if any(&|row| row.seeds_differ == Some(true)) {
             says += "; ± half of the 95 % interval, which stands there itself where it is wide";
@@ -143,6 +164,24 @@ impl Panels<'_> {
         format!("{BOLD}{word}{BOLD:#}{GREY}{rest}{GREY:#}\n")
     }
 
+    /// A line a point, a cell a scheme.
+    fn panel(&self, schemes: &[Vec<&SummaryRow>], cell: &dyn Fn(&SummaryRow) -> String) -> String {
+        let mut points: BTreeMap<usize, String> = BTreeMap::new();
+        for row in schemes.iter().flatten() {
+            points.insert(row.place, clean(&self.axis.tick(row)));
+        }
+        let mut text = String::new();
+        for (place, tick) in points {
+            text += &format!("{tick:>0$}", self.left);
+            for rows in schemes {
+                let row = rows.iter().find(|row| row.place == place);
+                text += &format!("{GREY}{LINE}{GREY:#}{}", row.map_or(" ".repeat(COLUMN), |row| cell(row)));
+            }
+            text.push('\n');
+        }
+        text
+    }
+
     /// Bar, mean, and how far it is known: one character short of [`COLUMN`].
     fn goodput(&self, row: &SummaryRow) -> String {
         let colour = match state_at(row) {
@@ -154,23 +193,6 @@ impl Panels<'_> {
         let (mean, known) = (self.scale.show(row.goodput_mbps.mean), self.scale.known(row));
         format!("{colour}{bar} {mean:>5}{colour:#} {GREY}{known:<9}{GREY:#}")
     }
-}
-
-/// A line a fan-in, a cell a scheme.
-fn panel(schemes: &[Vec<&SummaryRow>], cell: &dyn Fn(&SummaryRow) -> String) -> String {
-    let mut fan_ins: Vec<u32> = schemes.iter().flatten().map(|row| row.point.fan_in).collect();
-    fan_ins.sort_unstable();
-    fan_ins.dedup();
-    let mut text = String::new();
-    for fan_in in fan_ins {
-        text += &format!("{fan_in:>LEFT$}");
-        for rows in schemes {
-            let row = rows.iter().find(|row| row.point.fan_in == fan_in);
-            text += &format!("{GREY}{LINE}{GREY:#}{}", row.map_or(" ".repeat(COLUMN), |row| cell(row)));
-        }
-        text.push('\n');
-    }
-    text
 }
 
 /// The 99th percentile of query times, then timeouts, drops and marks a round: [`COLUMN`] characters.

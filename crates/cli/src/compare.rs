@@ -1,10 +1,10 @@
-//! `fanin compare`: schemes over a sweep of fan-ins.
+//! `fanin compare`: schemes over a sweep.
 
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::{Beside, Summary, summarise};
+use fanin_lab::{Axis, Beside, Summary, summarise};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
@@ -37,18 +37,18 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         let text = serde_json::to_string(&summary).map_err(|error| Failure::Check(error.to_string()))?;
         say(&(text + "\n"))?;
     } else {
-        let width = width();
+        let (width, axis) = (width(), Axis::of(&loaded.contenders));
         let head = header(&loaded.name, loaded.title.as_deref(), &loaded.contenders, width);
         let mut parts = vec![head + &notes(&summary, width)];
         match loaded.contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
             true => parts.push(chart(&loaded.contenders, &summary, width)),
-            false => parts.push(overview(&loaded.contenders, &summary, width)),
+            false => parts.push(overview(&loaded.contenders, &axis, &summary, width)),
         }
-        parts.push(slowdown(&summary, width));
+        parts.push(slowdown(&axis, &summary, width));
         parts.push(background(&loaded.contenders, &summary, width));
-        parts.push(service(&summary, width));
-        parts.push(latency(&summary, width));
-        parts.push(tiers(&summary, width));
+        parts.push(service(&axis, &summary, width));
+        parts.push(latency(&axis, &summary, width));
+        parts.push(tiers(&axis, &summary, width));
         parts.push(verdicts(&loaded.contenders, &summary, width));
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;
@@ -70,5 +70,5 @@ fn wishes(arguments: &CompareArguments) -> Result<Wishes<'_>, Failure> {
         keys.push((format!("--first-seed {text}"), "run.first_seed", text.clone()));
     }
     let schemes = arguments.schemes.as_ref().map(|names| names.split(',').map(str::trim).collect());
-    Ok(Wishes { schemes, keys })
+    Ok(Wishes { schemes, keys, sweeps: arguments.sweep.clone() })
 }

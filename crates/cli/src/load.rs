@@ -32,6 +32,8 @@ pub struct Wishes<'a> {
     pub schemes: Option<Vec<&'a str>>,
     /// A flag as the user wrote it, the key that it sets, and the value.
     pub keys: Vec<(String, &'static str, String)>,
+    /// Axes, each as `KEY=A,B`.
+    pub sweeps: Vec<String>,
 }
 
 /// Reads the file, applies `--set` and then the command's own flags, resolves, and claims the output folder.
@@ -43,6 +45,9 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     }
     for (flag, key, value) in &wishes.keys {
         scenario.assign(flag, &format!("{key}={value}"))?;
+    }
+    for axis in &wishes.sweeps {
+        scenario.sweep(&format!("--sweep {axis}"), axis)?;
     }
     if let Some(names) = &wishes.schemes {
         scenario.select(names)?;

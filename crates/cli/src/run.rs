@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use fanin_lab::{Beside, plan, summarise};
-use fanin_spec::{Cell, Contender, PortRow, Row, RunSpec, RunTables, Watch};
+use fanin_lab::{Axis, Beside, place_of, summarise};
+use fanin_spec::{Cell, Contender, Coordinate, PortRow, Row, RunSpec, RunTables, Watch};
 use fanin_units::Time;
 use serde_json::{Map, Value, json};
 
@@ -50,7 +50,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             object["engine"] = json!(summary.engine);
             say(&format!("{object}\n"))?;
         } else {
-            say(&text(&loaded, spec, &done.tables, &slowdown(&summary, width())))?;
+            say(&text(&loaded, spec, &done.tables, &slowdown(&Axis::of(&loaded.contenders), &summary, width())))?;
             // The cost is beside the point: where it cannot be told, it is not.
             let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&outcome)));
         }
@@ -71,33 +71,48 @@ pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) ->
     if let Some(seed) = seed {
         keys.push((format!("--seed {seed}"), "run.first_seed", seed.into()));
     }
-    Ok(Wishes { schemes: Some(vec![scheme]), keys })
+    Ok(Wishes { schemes: Some(vec![scheme]), keys, sweeps: Vec::new() })
 }
 
 /// Refuses a sweep where one run is wanted.
 pub fn one_point(loaded: &Loaded) -> Result<(), Failure> {
-    let fan_ins: Vec<u32> = loaded.contenders.iter().flat_map(|c| c.settings.sweep.fan_in.clone()).collect();
-    if fan_ins.len() == 1 {
+    let Some(contender) = loaded.contenders.first().filter(|contender| contender.points.len() > 1) else {
         return Ok(());
+    };
+    let coordinates = |axis: usize| contender.points.iter().map(move |at| &at.point.0[axis]);
+    let (mut swept, mut such_as) = (Vec::new(), Vec::new());
+    for axis in contender.moving() {
+        let mut values: Vec<String> = Vec::new();
+        for shown in coordinates(axis).map(Coordinate::shown) {
+            if !values.contains(&shown) {
+                values.push(shown);
+            }
+        }
+        let first = &contender.points[0].point.0[axis];
+        swept.push(format!("{} has {}", clean(&first.key), clean(&values.join(", "))));
+        such_as.push(match first.is_fan_in() {
+            true => format!("--fan-in {}", first.shown()),
+            false => format!("--set {}=\"{}\"", first.key, first.shown()),
+        });
     }
-    let listed = fan_ins.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let what = format!("one run has one number of servers, and {} has {listed}: give one with --fan-in", loaded.name);
+    let (swept, such_as) = (swept.join(" and "), clean(&such_as.join(" ")));
+    let what = format!("one run is at one point, and in {} {swept}: give one with {such_as}", clean(&loaded.name));
     Err(Failure::Input(what))
 }
 
 /// The whole run, with the windows of the servers that are named, or of all.
 fn watch(step: Time, names: &[String], contenders: &[Contender]) -> Result<Watch, Failure> {
-    let fan_in = plan(contenders).first().map_or(0, |spec| spec.fan_in);
+    let servers = contenders.first().map_or(0, |contender| contender.settings.servers());
     let number = |name: &String| {
         let number = name.strip_prefix("server").and_then(|n| n.parse::<u32>().ok());
-        number.filter(|n| (1..=fan_in).contains(n)).map(|n| n - 1).ok_or_else(|| {
+        number.filter(|n| (1..=servers).contains(n)).map(|n| n - 1).ok_or_else(|| {
             Failure::Input(format!(
-                "--server {name}: there is no such server; right would be server1 to server{fan_in}"
+                "--server {name}: there is no such server; right would be server1 to server{servers}"
             ))
         })
     };
     let servers = match names {
-        [] => (0..fan_in).collect(),
+        [] => (0..servers).collect(),
         names => names.iter().map(number).collect::<Result<_, _>>()?,
     };
     Ok(Watch { step, from: Time::ZERO, to: Time::NEVER, servers })
@@ -106,7 +121,8 @@ fn watch(step: Time, names: &[String], contenders: &[Contender]) -> Result<Watch
 fn object(spec: &RunSpec, tables: &RunTables) -> Value {
     json!({
         "scheme": spec.label,
-        "fan_in": spec.fan_in,
+        "point": spec.point,
+        "fan_in": spec.settings.servers(),
         "seed": spec.seed,
         "goodput_mbps": fanin_lab::stats::six_digits(tables.goodput_mbps()),
         "totals": row(&tables.totals),
@@ -126,10 +142,7 @@ fn row<R: Row>(row: &R) -> Value {
 
 fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> String {
     let title = |text: &str| format!("\n{BOLD}{text}{BOLD:#}\n");
-    let who = match spec.settings.workload.kind.many_to_one() {
-        true => format!("{} senders", spec.fan_in),
-        false => format!("{} hosts", spec.fan_in + 1),
-    };
+    let who = clean(&place_of(spec));
     let rounds = match tables.queries.is_empty() {
         true => String::new(),
         false => title("queries") + &queries(tables),

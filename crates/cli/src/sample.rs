@@ -1,8 +1,8 @@
 //! A comparison made up for the tests of what is drawn.
 
 use fanin_lab::stats::Interval;
-use fanin_lab::{Cost, Onsets, Point, Spread, Summary, SummaryRow};
-use fanin_spec::{Contender, Scenario};
+use fanin_lab::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
+use fanin_spec::{Contender, Point, Scenario};
 
 /// A scheme's curve: fan-in, goodput in Mbit/s, 99th percentile in ms, timeouts, drops and marks a round.
 pub type Curve<'a> = &'a [(u32, f64, f64, f64, f64, f64)];
@@ -10,7 +10,9 @@ pub type Curve<'a> = &'a [(u32, f64, f64, f64, f64, f64)];
 /// The contenders of a scenario with these schemes, and their summary over three seeds of ten rounds each.
 pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Summary) {
     let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
-    let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n");
+    // Every fan-in, so that a point's place follows from it.
+    let fan_ins: Vec<u32> = (1..=256).collect();
+    let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
     let contenders = Scenario::parse("sample.toml", &text).and_then(|s| s.contenders()).unwrap();
     let rows = schemes.iter().flat_map(|(name, _, curve)| curve.iter().map(|point| row(name, *point)));
     let summary = Summary {
@@ -19,7 +21,8 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         hash: Scenario::hash(&contenders),
         warnings: Vec::new(),
         rows: rows.collect(),
-        onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
+        along: "fan_in".into(),
+        onset: Onsets(schemes.iter().map(|(name, at, _)| (name.to_string(), vec![onset(*at)])).collect()),
         searched: false,
         precision: None,
         engine: Cost::default(),
@@ -27,11 +30,19 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
     (contenders, summary)
 }
 
+fn onset(fan_in: Option<u32>) -> Onset {
+    let at = fan_in.map(|n| (n as usize - 1, Point::of_fan_in(n).0.remove(0)));
+    Onset { curve: Point::default(), at }
+}
+
 fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f64, f64, f64)) -> SummaryRow {
     let spread = Spread { mean: Some(p99 / 2.0), p50: Some(p99 / 2.0), p99: Some(p99), ..Spread::default() };
     SummaryRow {
         scheme: scheme.into(),
-        point: Point { fan_in },
+        point: Point::of_fan_in(fan_in),
+        place: fan_in as usize - 1,
+        servers: fan_in,
+        hosts: fan_in + 1,
         seeds: 3,
         goodput_mbps: Interval { mean: goodput, lo: goodput * 0.98, hi: goodput * 1.02 },
         seeds_differ: Some(true),

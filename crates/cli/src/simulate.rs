@@ -28,8 +28,8 @@ impl Runner for Simulator {
         fanin_sim::watch(spec, watch, stop).map_err(no_tables)
     }
 
-    fn need(&self, settings: &Settings, fan_in: u32) -> Need {
-        fanin_sim::need(settings, fan_in)
+    fn need(&self, settings: &Settings) -> Need {
+        fanin_sim::need(settings)
     }
 }
 

@@ -1,21 +1,22 @@
 //! Flows between any two hosts: what they were given, and their slowdown by size.
 
-use fanin_lab::{Latency, Slowdown, Summary, SummaryRow, Tier};
+use fanin_lab::{Axis, Latency, Slowdown, Summary, SummaryRow, Tier};
 use fanin_spec::{Contender, TIERS};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, three, time, wrap};
 
-/// A line a scheme: in place of the chart, where there is no fan-in to draw over.
-pub fn overview(contenders: &[Contender], summary: &Summary, width: usize) -> String {
+/// A line a scheme and point: in place of the chart, where there is no client whose link is a measure.
+pub fn overview<'a>(contenders: &[Contender], axis: &'a Axis, summary: &'a Summary, width: usize) -> String {
     let scale = Scale::of(contenders);
     let goodput = format!("goodput of all, {}", scale.unit());
     // A shuffle and a job are one round each, which takes its time.
     let timed = summary.rows.iter().any(|row| row.rounds + row.rounds_open > 0.0);
     let least = |bound: bool| if bound { ">" } else { "" };
-    let line = |row: &SummaryRow| {
+    let line = |row: &'a SummaryRow| {
         let took = row.qct_ms.mean.map(|mean| format!("{}{}", least(row.qct_ms.at_least.is_some()), time(mean)));
-        let mut cells = vec![("scheme", clean(&row.scheme)), ("hosts", (row.point.fan_in + 1).to_string())];
+        let mut cells = vec![("scheme", clean(&row.scheme)), ("hosts", row.hosts.to_string())];
+        cells.extend(axis.columns(row).map(|(key, value)| (key, clean(&value))));
         cells.extend(timed.then(|| ("takes", took.unwrap_or("none".into()))));
         cells.extend([
             (goodput.as_str(), scale.show(row.goodput_mbps.mean)),
@@ -34,29 +35,39 @@ pub fn overview(contenders: &[Contender], summary: &Summary, width: usize) -> St
     let head: Vec<&str> = lines.first().map_or(Vec::new(), |line| line.iter().map(|(name, _)| *name).collect());
     let rows: Vec<Vec<String>> =
         lines.into_iter().map(|line| line.into_iter().map(|(_, cell)| cell).collect()).collect();
-    if rows.is_empty() { String::new() } else { columns(&head, &rows, 2, width) }
+    let keys = 2 + summary.rows.first().map_or(0, |row| axis.columns(row).count());
+    if rows.is_empty() { String::new() } else { columns(&head, &rows, keys, width) }
 }
 
 /// What runs beside the workload, where anything does: a line a scheme.
 pub fn background(contenders: &[Contender], summary: &Summary, width: usize) -> String {
-    let scale = Scale::of(contenders);
+    let (scale, axis) = (Scale::of(contenders), Axis::of(contenders));
     let line = |row: &SummaryRow| {
         let background = row.background?;
-        Some(vec![
-            row.point.fan_in.to_string(),
-            clean(&row.scheme),
-            scale.show(background.goodput_mbps),
-            count(background.timeouts),
-            count(background.drops),
-        ])
+        let mut cells = place(row, row.servers, &axis);
+        let counts = [background.timeouts, background.drops].map(count);
+        cells.extend([clean(&row.scheme), scale.show(background.goodput_mbps)].into_iter().chain(counts));
+        Some(cells)
     };
     let lines: Vec<_> = summary.rows.iter().filter_map(line).collect();
     if lines.is_empty() {
         return String::new();
     }
     let goodput = format!("goodput, {}", scale.unit());
-    let table = columns(&["servers", "scheme", &goodput, "timeouts", "drops"], &lines, 2, width);
+    let head = heads(&["servers"], summary, &axis, &["scheme", &goodput, "timeouts", "drops"]);
+    let table = columns(&head, &lines, head.len() - 3, width);
     title("background", " beside the workload, which is not counted above; a run", width) + &table
+}
+
+/// What stands before the scheme in a line of a table: how many take part, and what is swept besides.
+fn place(row: &SummaryRow, many: u32, axis: &Axis) -> Vec<String> {
+    std::iter::once(many.to_string()).chain(axis.columns(row).map(|(_, value)| clean(&value))).collect()
+}
+
+/// The heads of such lines: those `before` the swept keys, these, and those `behind`.
+fn heads<'a>(before: &[&'a str], summary: &'a Summary, axis: &'a Axis, behind: &[&'a str]) -> Vec<&'a str> {
+    let swept = summary.rows.first().into_iter().flat_map(|row| axis.columns(row)).map(|(key, _)| key);
+    before.iter().copied().chain(swept).chain(behind.iter().copied()).collect()
 }
 
 /// A table's bold word and what it is of, wrapped.
@@ -68,13 +79,15 @@ fn title(word: &str, says: &str, width: usize) -> String {
 
 /// Latency of data packets by class, where it was measured: a line a class and scheme, so that schemes stand under each
 /// other.
-pub fn latency(summary: &Summary, width: usize) -> String {
+pub fn latency(axis: &Axis, summary: &Summary, width: usize) -> String {
     let mut found: Vec<(&SummaryRow, &Latency)> =
         summary.rows.iter().flat_map(|row| row.latency.iter().map(move |latency| (row, latency))).collect();
     // Under one class, schemes keep their order.
-    found.sort_by(|(row, one), (under, other)| (&one.class, row.point.fan_in).cmp(&(&other.class, under.point.fan_in)));
+    found.sort_by(|(row, one), (under, other)| (&one.class, row.place).cmp(&(&other.class, under.place)));
     let line = |&(row, Latency { class, packets, ms }): &(&SummaryRow, &Latency)| {
-        let mut cells = vec![class.clone(), (row.point.fan_in + 1).to_string(), clean(&row.scheme), count(*packets)];
+        let mut cells = vec![class.clone()];
+        cells.extend(place(row, row.hosts, axis));
+        cells.extend([clean(&row.scheme), count(*packets)]);
         cells.extend([ms.mean, ms.p50, ms.p99].map(|ms| ms.map_or("none".into(), time)));
         cells
     };
@@ -82,22 +95,19 @@ pub fn latency(summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let table = columns(&["class", "hosts", "scheme", "packets", "mean", "p50", "p99"], &lines, 3, width);
+    let head = heads(&["class", "hosts"], summary, axis, &["scheme", "packets", "mean", "p50", "p99"]);
+    let table = columns(&head, &lines, head.len() - 4, width);
     title("latency", " of data packets, from host to host", width) + &table
 }
 
 /// The service beside the workload, where there is one: a line a scheme.
-pub fn service(summary: &Summary, width: usize) -> String {
+pub fn service(axis: &Axis, summary: &Summary, width: usize) -> String {
     let line = |row: &SummaryRow| {
         let service = row.service?;
         let qct = service.qct_ms;
         let times = [(qct.mean, "max"), (qct.p50, "p50"), (qct.p99, "p99"), (qct.max, "max")];
-        let mut cells = vec![
-            (row.point.fan_in + 1).to_string(),
-            clean(&row.scheme),
-            count(service.queries),
-            count(service.unfinished),
-        ];
+        let mut cells = place(row, row.hosts, axis);
+        cells.extend([clean(&row.scheme), count(service.queries), count(service.unfinished)]);
         let least = |name| if qct.is_bound(name) { ">" } else { "" };
         cells.extend(times.map(|(ms, name)| ms.map_or("none".into(), |ms| format!("{}{}", least(name), time(ms)))));
         Some(cells)
@@ -106,28 +116,28 @@ pub fn service(summary: &Summary, width: usize) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let head = ["hosts", "scheme", "queries", "cut off", "mean", "p50", "p99", "longest"];
+    let head = heads(&["hosts"], summary, axis, &["scheme", "queries", "cut off", "mean", "p50", "p99", "longest"]);
     title("service", " beside the workload: times of its queries (>: at least)", width)
-        + &columns(&head, &lines, 2, width)
+        + &columns(&head, &lines, head.len() - 6, width)
 }
 
 /// Ports by tier, where they were measured: a line a tier and scheme, so that schemes stand under each other.
-pub fn tiers(summary: &Summary, width: usize) -> String {
+pub fn tiers(axis: &Axis, summary: &Summary, width: usize) -> String {
     let mut found: Vec<(&SummaryRow, &Tier)> =
         summary.rows.iter().flat_map(|row| row.tiers.iter().map(move |tier| (row, tier))).collect();
     // Under one tier, schemes keep their order.
-    found.sort_by_key(|(row, tier)| (TIERS.iter().position(|known| *known == tier.tier), row.point.fan_in));
+    found.sort_by_key(|(row, tier)| (TIERS.iter().position(|known| *known == tier.tier), row.place));
     let line = |&(row, tier): &(&SummaryRow, &Tier)| {
         let kilobytes = |bytes: f64| three(bytes / 1e3);
-        let mut cells = vec![
-            tier.tier.to_string(),
-            (row.point.fan_in + 1).to_string(),
+        let mut cells = vec![tier.tier.to_string()];
+        cells.extend(place(row, row.hosts, axis));
+        cells.extend([
             clean(&row.scheme),
             kilobytes(tier.queue_mean_bytes),
             kilobytes(tier.queue_p99_bytes as f64),
             kilobytes(tier.queue_max_bytes as f64),
             three(tier.busy_share * 100.0),
-        ];
+        ]);
         cells.extend([tier.drops_full, tier.drops_early, tier.drops_not_ect, tier.drops_down, tier.marks].map(count));
         cells
     };
@@ -137,21 +147,9 @@ pub fn tiers(summary: &Summary, width: usize) -> String {
     }
     let says =
         " by tier: queue in KB, its mean over ports and time; p99 over time and longest of the port with the largest";
-    let names = [
-        "tier",
-        "hosts",
-        "scheme",
-        "queue",
-        "p99",
-        "longest",
-        "busy, %",
-        "drops: full",
-        "early",
-        "not ECT",
-        "down",
-        "marks",
-    ];
-    title("ports", says, width) + &columns(&names, &lines, 3, width)
+    let names = ["scheme", "queue", "p99", "longest", "busy, %", "drops: full", "early", "not ECT", "down", "marks"];
+    let head = heads(&["tier", "hosts"], summary, axis, &names);
+    title("ports", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
 }
 
 /// The first column: sizes.
@@ -159,18 +157,24 @@ const LEFT: usize = 16;
 /// A scheme's column, the line before it included.
 const COLUMN: usize = 20;
 
-/// Slowdowns by fan-in and size, schemes side by side in `width` characters; nothing where no flow has any.
-pub fn slowdown(summary: &Summary, width: usize) -> String {
+/// Slowdowns by point and size, schemes side by side in `width` characters; nothing where no flow has any.
+pub fn slowdown(axis: &Axis, summary: &Summary, width: usize) -> String {
     let slowed: Vec<&SummaryRow> = summary.rows.iter().filter(|row| !row.slowdown.is_empty()).collect();
-    let mut fan_ins: Vec<u32> = slowed.iter().map(|row| row.point.fan_in).collect();
-    fan_ins.sort_unstable();
-    fan_ins.dedup();
-    if fan_ins.is_empty() {
+    let mut places: Vec<usize> = slowed.iter().map(|row| row.place).collect();
+    places.sort_unstable();
+    places.dedup();
+    if places.is_empty() {
         return String::new();
     }
     let mut text = title("slowdown", " by size: a flow's time over the least time alone in the network", width);
-    for fan_in in fan_ins {
-        let rows: Vec<&SummaryRow> = slowed.iter().filter(|row| row.point.fan_in == fan_in).copied().collect();
+    for place in places {
+        let rows: Vec<&SummaryRow> = slowed.iter().filter(|row| row.place == place).copied().collect();
+        let swept =
+            rows.first().into_iter().flat_map(|row| axis.columns(row)).map(|(key, value)| format!("{key} {value}"));
+        let swept = clean(&swept.collect::<Vec<_>>().join(", "));
+        if !swept.is_empty() {
+            text += &format!("{BOLD}{swept}{BOLD:#}\n");
+        }
         for rows in rows.chunks((width.saturating_sub(LEFT) / COLUMN).max(1)) {
             text += &block(rows);
         }
@@ -178,9 +182,9 @@ pub fn slowdown(summary: &Summary, width: usize) -> String {
     text
 }
 
-/// Some schemes at one fan-in.
+/// Some schemes at one point.
 fn block(rows: &[&SummaryRow]) -> String {
-    let hosts = rows.first().map_or(0, |row| row.point.fan_in + 1);
+    let hosts = rows.first().map_or(0, |row| row.hosts);
     let cut = |label: &str| clean(label).chars().take(COLUMN - 2).collect::<String>();
     let names: String = rows.iter().map(|row| format!("│ {:<1$}", cut(&row.scheme), COLUMN - 2)).collect();
     let heads = format!("│{:>7}{:>6}{:>6}", "mean", "p50", "p99").repeat(rows.len());
@@ -232,7 +236,9 @@ mod tests {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 2_310.0, 0.0, 0.0, 0.0)];
         let (contenders, mut summary) = comparison(&[("newreno", None, curve)]);
         summary.rows[0].qct_ms.mean = Some(2_310.0);
-        let plain = |summary: &Summary| anstream::adapter::strip_str(&overview(&contenders, summary, 120)).to_string();
+        let axis = Axis::of(&contenders);
+        let plain =
+            |summary: &Summary| anstream::adapter::strip_str(&overview(&contenders, &axis, summary, 120)).to_string();
         assert!(plain(&summary).contains("takes") && plain(&summary).contains("2.31 s"), "{}", plain(&summary));
         summary.rows[0].qct_ms.at_least = Some("p50");
         assert!(plain(&summary).contains(">2.31 s"));
@@ -244,7 +250,7 @@ mod tests {
     fn latencies_stand_by_class_with_schemes_under_each_other() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(3, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
-        assert_eq!(latency(&summary, 100), "");
+        assert_eq!(latency(&Axis::of(&[]), &summary, 100), "");
         let of = |class: &str, packets, mean| {
             let ms = Spread { mean: Some(mean), p50: Some(mean), p99: Some(2.0 * mean), ..Spread::default() };
             Latency { class: class.into(), packets, ms }
@@ -252,7 +258,7 @@ mod tests {
         for (row, mean) in summary.rows.iter_mut().zip([0.0015, 0.003]) {
             row.latency = vec![of("beside", 5.0, mean), of("fetch", 10.0, mean)];
         }
-        let plain = anstream::adapter::strip_str(&latency(&summary, 100)).to_string();
+        let plain = anstream::adapter::strip_str(&latency(&Axis::of(&[]), &summary, 100)).to_string();
         let cells: Vec<Vec<&str>> = plain.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(cells[0][..4], ["beside", "4", "newreno", "5.0"]);
         assert_eq!(cells[1][..4], ["beside", "4", "dctcp", "5.0"]);
@@ -263,7 +269,7 @@ mod tests {
     fn tiers_stand_in_their_order_with_schemes_under_each_other() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
-        assert_eq!(tiers(&summary, 200), "");
+        assert_eq!(tiers(&Axis::of(&[]), &summary, 200), "");
         let tier = |tier, bytes: u64| Tier {
             tier,
             ports: 16.0,
@@ -282,7 +288,7 @@ mod tests {
         for (row, bytes) in summary.rows.iter_mut().zip([30_000, 2_000]) {
             row.tiers = vec![tier("host up", 0), tier("switch down", bytes)];
         }
-        let plain = anstream::adapter::strip_str(&tiers(&summary, 200)).to_string();
+        let plain = anstream::adapter::strip_str(&tiers(&Axis::of(&[]), &summary, 200)).to_string();
         let cells: Vec<String> =
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(cells[0], "host up 16 newreno 0 0 0 25.0 7.0 0 0 0 12k");
@@ -293,7 +299,7 @@ mod tests {
     fn schemes_stand_side_by_side_and_sizes_that_nobody_has_are_left_out() {
         let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
         let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
-        assert_eq!(slowdown(&summary, 100), "");
+        assert_eq!(slowdown(&Axis::of(&[]), &summary, 100), "");
         let bucket = |sizes, flows, unfinished, mean: Option<f64>| {
             let (over_bytes, up_to_bytes) = (0, None);
             Slowdown { sizes, over_bytes, up_to_bytes, flows, unfinished, mean, p50: mean, p99: mean.map(|m| 10.0 * m) }
@@ -306,7 +312,7 @@ mod tests {
                 bucket("over 1 MB", 0, 0, None),
             ];
         }
-        let plain = |width| anstream::adapter::strip_str(&slowdown(&summary, width)).to_string();
+        let plain = |width| anstream::adapter::strip_str(&slowdown(&Axis::of(&[]), &summary, width)).to_string();
         let expected = "\
 slowdown by size: a flow's time over the least time alone in the network
                 │ newreno           │ dctcp

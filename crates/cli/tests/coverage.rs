@@ -52,7 +52,7 @@ fn goodputs(specs: &[RunSpec]) -> Vec<f64> {
 fn nine_intervals_in_ten_hold_the_mean_and_none_leaves_what_is_possible() {
     for (scenario, scheme, fan_in) in POINTS {
         let specs = specs(scenario, scheme, fan_in);
-        let line_mbps = specs[0].settings.line_rate(fan_in) as f64 / 1e6;
+        let line_mbps = specs[0].settings.line_rate() as f64 / 1e6;
         let all = goodputs(&specs);
         let truth = mean(&all).unwrap();
         let intervals: Vec<_> = all.chunks(3).map(|three| bounded_interval(three, line_mbps).unwrap()).collect();
@@ -74,7 +74,7 @@ fn no_run_beats_what_the_closed_form_allows() {
         for contender in scenario.contenders().unwrap() {
             for spec in plan(std::slice::from_ref(&contender)) {
                 let goodput = goodputs(std::slice::from_ref(&spec))[0];
-                let allowed = allowed_mbps(&contender, spec.fan_in).unwrap();
+                let allowed = allowed_mbps(&contender.scheme, &spec.settings).unwrap();
                 assert!(goodput <= allowed, "{} at {}: {goodput} of {allowed}", spec.label, spec.fan_in);
                 closest = closest.max(goodput / allowed);
             }

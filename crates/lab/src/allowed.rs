@@ -1,31 +1,27 @@
 //! What a closed form allows a workload on its network: `model` with a scenario's settings.
 
 use fanin_model::Answers;
-use fanin_spec::{Contender, HostId, Kind, PURE_ACK, Settings};
+use fanin_spec::{HostId, Kind, PURE_ACK, Scheme, Settings};
 
 /// However much others send, TCP leaves a workload at least so much of a link.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The goodput in Mbit/s that is allowed with `fan_in` servers; `None` where flows go between any hosts.
-pub fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
-    let s = &contender.settings;
-    let fabric = s.workload.kind.many_to_one().then(|| s.network(fan_in).ok()).flatten()?;
+/// The goodput in Mbit/s that is allowed to a scheme; `None` where flows go between any hosts.
+pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
+    let fabric = s.workload.kind.many_to_one().then(|| s.network().ok()).flatten()?;
+    let fan_in = s.servers();
     let segment = s.tcp.mss.0 as f64;
     let options = if s.tcp.timestamps { 12 } else { 0 };
     let header = f64::from(s.link.framing.on_wire(s.full_packet().0 as u32 + options)) - segment;
-    let rate = fabric.gather_rate((1..=fan_in).map(HostId), HostId::CLIENT)
-        * share_of_link(s, fan_in, (segment + header) / segment);
+    let rate =
+        fabric.gather_rate((1..=fan_in).map(HostId), HostId::CLIENT) * share_of_link(s, (segment + header) / segment);
     if s.workload.kind == Kind::Long {
         return Some(rate / 1e6 * segment / (segment + header));
     }
     let asked = s.workload.request.0 > 0 || s.workload.kind == Kind::WebSearch;
-    // A handshake takes one, a request and its answer's first byte another; who sends unasked needs half of that.
-    let (setup_rtts, new) = match s.workload.kind {
-        Kind::OneShot => (1.5, true),
-        Kind::Barrier | Kind::WebSearch if !s.connections_stand() => (2.0, true),
-        _ => (if asked { 1.0 } else { 0.5 }, false),
-    };
-    let window = if contender.scheme.gss { s.laws.parts.gss.initial_window } else { s.tcp.initial_window };
+    let new = s.setup_rtts();
+    let setup_rtts = new.unwrap_or(if asked { 1.0 } else { 0.5 });
+    let window = if scheme.gss { s.laws.parts.gss.initial_window } else { s.tcp.initial_window };
     let bytes: u64 = (0..fan_in).map(|server| s.answer(fan_in, server).0).sum();
     let answers = Answers {
         servers: fan_in,
@@ -39,20 +35,20 @@ pub fn allowed_mbps(contender: &Contender, fan_in: u32) -> Option<f64> {
         setup_rtts,
         work_s: if asked { s.host.service_time.as_secs_f64() } else { 0.0 },
         spread_s: s.workload.start_jitter.as_secs_f64() + if asked { s.host.service_jitter.as_secs_f64() } else { 0.0 },
-        new_window: new.then_some(window.into()),
+        new_window: new.map(|_| window.into()),
         receive_window: s.tcp.receive_window.0 as f64,
     };
     Some(answers.most_goodput_mbps())
 }
 
 /// What others leave of the client's link: long flows share it evenly, Poisson flows and a service take what they offer.
-fn share_of_link(s: &Settings, fan_in: u32, wire: f64) -> f64 {
+fn share_of_link(s: &Settings, wire: f64) -> f64 {
     let poisson = s.workload.load.0.map_or(0.0, |load| load.as_f64() * wire);
     let service = s.service.queries_per_s.0.map_or(0.0, |rate| {
         let bits = f64::from(rate) * f64::from(s.service.fan_out) * s.service.answer.0 as f64 * 8.0 * wire;
-        bits / f64::from(fan_in + 1) / s.line_rate(fan_in) as f64
+        bits / f64::from(s.hosts()) / s.line_rate() as f64
     });
-    let servers = f64::from(fan_in);
+    let servers = f64::from(s.servers());
     let even = servers / (servers + f64::from(s.workload.background));
     even * (1.0 - poisson - service).max(LEAST_SHARE)
 }
@@ -67,7 +63,8 @@ mod tests {
         let text = format!("schemes = [\"newreno\"]\n[link]\nframing = \"2 B\"\n[tcp]\nmss = \"1460 B\"\n{workload}\n");
         let mut scenario = Scenario::parse("x.toml", &text).unwrap();
         scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap();
-        allowed_mbps(&scenario.contenders().unwrap()[0], fan_in)
+        let contender = scenario.contenders().unwrap().remove(0);
+        allowed_mbps(&contender.scheme, &contender.settings)
     }
 
     #[test]

@@ -5,10 +5,12 @@ use fanin_spec::{Column, ColumnType};
 
 use crate::{Slowdown, SummaryRow};
 
+const FAN_IN_DOC: &str = "The number of servers; of a workload between any hosts, of those besides the client.";
+
 /// What leads every row of a run's tables: the run.
 pub const OF_A_RUN: [Column; 3] = [
     Column { name: "scheme", kind: ColumnType::Text, doc: "The scheme's label, else its name." },
-    Column { name: "fan_in", kind: ColumnType::U64, doc: "The number of servers." },
+    Column { name: "fan_in", kind: ColumnType::U64, doc: FAN_IN_DOC },
     Column { name: "seed", kind: ColumnType::U64, doc: "The run's seed." },
 ];
 
@@ -64,7 +66,7 @@ macro_rules! spread {
 
 const WHERE: [SummaryColumn; 3] = [
     column("scheme", "scheme", "The scheme's label, else its name.", Take::Text(|r| &r.scheme)),
-    column("fan_in", "point.fan_in", "The number of servers.", Take::Whole(|r| r.point.fan_in as u64)),
+    column("fan_in", "point.fan_in", FAN_IN_DOC, Take::Whole(|r| r.servers.into())),
     column("seeds", "seeds", "Runs that finished, each with a seed of its own.", Take::Whole(|r| r.seeds as u64)),
 ];
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use fanin_spec::RunSpec;
 
-/// What finished runs took, by scheme and fan-in.
+/// What finished runs took, by scheme and point.
 #[derive(Default)]
 pub(crate) struct Costs {
-    points: BTreeMap<(String, u32), Mean>,
-    fan_ins: BTreeMap<u32, Mean>,
+    points: BTreeMap<(String, usize), Mean>,
+    places: BTreeMap<usize, Mean>,
     all: Mean,
 }
 
@@ -33,16 +33,16 @@ impl Mean {
 impl Costs {
     /// Learns from a finished run.
     pub(crate) fn learn(&mut self, spec: &RunSpec, took: Duration) {
-        self.points.entry((spec.label.clone(), spec.fan_in)).or_default().add(took);
-        self.fan_ins.entry(spec.fan_in).or_default().add(took);
+        self.points.entry((spec.label.clone(), spec.place)).or_default().add(took);
+        self.places.entry(spec.place).or_default().add(took);
         self.all.add(took);
     }
 
-    /// What a run is expected to take: as the same point, else as the same fan-in, else as all; `None` before
+    /// What a run is expected to take: as the same point, else as the same point of another scheme, else as all; `None` before
     /// anything is known.
     pub(crate) fn expect(&self, spec: &RunSpec) -> Option<Duration> {
-        let point = self.points.get(&(spec.label.clone(), spec.fan_in));
-        let known = point.or_else(|| self.fan_ins.get(&spec.fan_in)).copied().unwrap_or(self.all);
+        let point = self.points.get(&(spec.label.clone(), spec.place));
+        let known = point.or_else(|| self.places.get(&spec.place)).copied().unwrap_or(self.all);
         known.get()
     }
 }
@@ -55,14 +55,16 @@ pub(crate) fn spread(left: impl Iterator<Item = Duration>, jobs: u32) -> Duratio
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::Contender;
+    use fanin_spec::Scenario;
 
     use super::*;
-    use crate::report::sample::run;
 
     fn spec(label: &str, fan_in: u32) -> RunSpec {
-        let run = run("newreno", fan_in, 1);
-        Contender::new(label, run.scheme, run.settings.clone()).unwrap().run(fan_in, 1).unwrap()
+        let text = format!(
+            "[[schemes]]\nlabel = \"{label}\"\nscheme = \"newreno\"\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [2, 4, 8]\n"
+        );
+        let contenders = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap();
+        contenders[0].run(fan_in, 1).unwrap()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin_spec::{Contender, RunSpec, RunTables};
+use fanin_spec::{Contender, Point, RunSpec, RunTables};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
@@ -52,12 +52,12 @@ pub struct Lab<'a> {
 
 /// A run that broke an invariant.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{label} with {fan_in} senders under seed {seed}: {what}")]
+#[error("{label} at {point} under seed {seed}: {what}")]
 pub struct Broken {
     /// The scheme's label.
     pub label: String,
-    /// The number of servers.
-    pub fan_in: u32,
+    /// Where in the sweep.
+    pub point: Point,
     /// The seed.
     pub seed: u64,
     /// What the runner says.
@@ -89,7 +89,7 @@ enum News {
     Notice(String),
 }
 
-/// Carries a plan out to its end, batch after batch: everything that was planned, by scheme, fan-in, seed, and what became
+/// Carries a plan out to its end, batch after batch: everything that was planned, by scheme, point, seed, and what became
 /// of it.
 ///
 /// # Errors
@@ -122,7 +122,7 @@ pub fn conduct(
     let place = |spec: &RunSpec| contenders.iter().position(|c| c.label == spec.label);
     let mut runs: Vec<(RunSpec, Option<Done>)> = done.into_iter().map(|(spec, run)| (spec, Some(run))).collect();
     runs.extend(unfinished.into_iter().map(|spec| (spec, None)));
-    runs.sort_by_cached_key(|(spec, _)| (place(spec), spec.fan_in, spec.seed));
+    runs.sort_by_cached_key(|(spec, _)| (place(spec), spec.place, spec.seed));
     let (specs, runs) = runs.into_iter().unzip();
     Ok((specs, Outcome { runs, ..all }))
 }
@@ -172,7 +172,7 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
     match broken {
         Some((index, what)) => {
             let spec = &specs[index];
-            Err(Broken { label: spec.label.clone(), fan_in: spec.fan_in, seed: spec.seed, what })
+            Err(Broken { label: spec.label.clone(), point: spec.point.clone(), seed: spec.seed, what })
         }
         None => {
             let Watch { start, runs, cached, mut notices, .. } = watch;

@@ -27,14 +27,16 @@ pub struct Forecast {
 /// # Errors
 /// They cannot fit into `memory`; what would.
 pub fn forecast(lab: &Lab, contenders: &[Contender], memory: Option<u64>) -> Result<Forecast, String> {
-    let all: Vec<&Settings> = contenders.iter().map(|contender| &contender.settings).collect();
-    let forecast = of(lab.runner, lab.jobs, &all);
+    let of_all = |points: &mut dyn Iterator<Item = &Settings>| of(lab.runner, lab.jobs, points);
+    let forecast = of_all(&mut contenders.iter().flat_map(|c| &c.points).map(|at| &at.settings));
     let Some(memory) = memory.filter(|&memory| forecast.least_bytes > memory as f64) else { return Ok(forecast) };
-    let fits = |first: &Settings| {
+    let fits = |first: &[Settings]| {
         // All schemes have the first one's size: they rarely differ in it.
-        of(lab.runner, lab.jobs, &vec![first; all.len()]).least_bytes <= memory as f64
+        of_all(&mut contenders.iter().flat_map(|_| first)).least_bytes <= memory as f64
     };
-    let advice = match all.first().and_then(|first| what_would_fit(first, &fits)) {
+    let first: Vec<Settings> =
+        contenders.iter().take(1).flat_map(|c| &c.points).map(|at| at.settings.clone()).collect();
+    let advice = match what_would_fit(&first, &fits) {
         Some((key, value)) => format!("`{key}` of {value} would fit, where all else stays as it is"),
         None => "lower what is compared".into(),
     };
@@ -46,19 +48,17 @@ pub fn forecast(lab: &Lab, contenders: &[Contender], memory: Option<u64>) -> Res
     ))
 }
 
-fn of(runner: &dyn Runner, jobs: NonZeroUsize, all: &[&Settings]) -> Forecast {
+fn of(runner: &dyn Runner, jobs: NonZeroUsize, points: &mut dyn Iterator<Item = &Settings>) -> Forecast {
     let mut forecast = Forecast::default();
     let (mut cpu_s, mut working, mut least_working) = (0.0, 0.0f64, 0.0f64);
-    for settings in all {
+    for settings in points {
         let seeds = settings.run.seeds;
-        for &fan_in in &settings.sweep.fan_in {
-            let Need { memory, least, cpu_s: run_s } = runner.need(settings, fan_in);
-            forecast.runs += u64::from(seeds);
-            cpu_s += f64::from(seeds) * run_s;
-            forecast.bytes += f64::from(seeds) * memory.kept;
-            forecast.least_bytes += f64::from(seeds) * least.kept;
-            (working, least_working) = (working.max(memory.working), least_working.max(least.working));
-        }
+        let Need { memory, least, cpu_s: run_s } = runner.need(settings);
+        forecast.runs += u64::from(seeds);
+        cpu_s += f64::from(seeds) * run_s;
+        forecast.bytes += f64::from(seeds) * memory.kept;
+        forecast.least_bytes += f64::from(seeds) * least.kept;
+        (working, least_working) = (working.max(memory.working), least_working.max(least.working));
     }
     let at_once = (jobs.get() as f64).min(forecast.runs as f64);
     forecast.time = Duration::try_from_secs_f64(cpu_s / at_once.max(1.0)).unwrap_or(Duration::MAX);

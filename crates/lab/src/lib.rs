@@ -4,6 +4,7 @@
 //! What runs a spec is a [`Runner`]; which one, the caller decides.
 
 mod allowed;
+mod axis;
 mod cache;
 mod cleanup;
 pub mod columns;
@@ -28,6 +29,7 @@ mod tables;
 mod tiers;
 
 pub use allowed::allowed_mbps;
+pub use axis::{Axis, place_of};
 pub use cache::{Cache, Found, Pruning, Usage};
 pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};
@@ -37,9 +39,9 @@ pub use latency::Latency;
 pub use load::{Loaded, Unloaded, load};
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
-pub use report::{Finding, Report, State, Verdict, findings, report, state_at};
+pub use report::{Finding, Report, State, Verdict, findings, line_mbps, report, state_at};
 pub use runner::{RunError, Runner, Watching};
 pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
-pub use summary::{Background, Cost, Onsets, Point, Precision, Slowest, Spread, Summary, SummaryRow, summarise};
+pub use summary::{Background, Cost, Onset, Onsets, Precision, Slowest, Spread, Summary, SummaryRow, summarise};
 pub use tiers::Tier;

@@ -36,35 +36,35 @@ impl<'a> Planner<'a> {
         Planner { contenders, wishes }
     }
 
-    /// The next batch, by scheme, fan-in, seed; empty where nothing is left to find out. `done` is all that was planned
+    /// The next batch, by scheme, point, seed; empty where nothing is left to find out. `done` is all that was planned
     /// so far, in any order, with its results.
     pub fn next(&self, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
         self.contenders.iter().flat_map(|contender| self.next_of(contender, done)).collect()
     }
 
     fn next_of(&self, contender: &Contender, done: &[(RunSpec, Done)]) -> Vec<RunSpec> {
-        let fan_ins = &contender.settings.sweep.fan_in;
         let points = goodputs(contender, done);
         let mut batch: Vec<RunSpec> = Vec::new();
         for (&point, goodputs) in &points {
-            let more = self.more_seeds(contender, fan_ins[point], goodputs);
-            batch.extend(runs(contender, fan_ins[point], goodputs.len() as u32, more));
+            let more = self.more_seeds(contender, point, goodputs);
+            batch.extend(runs(contender, point, goodputs.len() as u32, more));
         }
         if !batch.is_empty() {
             // The search goes on from means that are good enough.
             return batch;
         }
         let first = contender.settings.run.seeds;
-        let wanted: Vec<usize> = match self.wishes.onset {
-            true => search(&points, contender),
-            false => (0..fan_ins.len()).filter(|point| !points.contains_key(point)).collect(),
+        let mut wanted: Vec<usize> = match self.wishes.onset {
+            true => contender.curves().iter().flat_map(|curve| search(&points, contender, curve)).collect(),
+            false => (0..contender.points.len()).filter(|point| !points.contains_key(point)).collect(),
         };
-        wanted.into_iter().flat_map(|point| runs(contender, fan_ins[point], 0, first)).collect()
+        wanted.sort_unstable();
+        wanted.into_iter().flat_map(|point| runs(contender, point, 0, first)).collect()
     }
 
     /// How many seeds a point has to get beyond those that it has.
-    fn more_seeds(&self, contender: &Contender, fan_in: u32, goodputs: &[f64]) -> u32 {
-        let most = contender.settings.line_rate(fan_in) as f64 / 1e6;
+    fn more_seeds(&self, contender: &Contender, point: usize, goodputs: &[f64]) -> u32 {
+        let most = contender.points[point].settings.line_rate() as f64 / 1e6;
         let (Some(precision), Some(interval)) = (self.wishes.precision, bounded_interval(goodputs, most)) else {
             return 0;
         };
@@ -76,55 +76,56 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Every scheme at every fan-in under every seed, in this order: scheme, fan-in, seed. All have the same seeds.
+/// Every scheme at every point under every seed, in this order: scheme, point, seed. All have the same seeds.
 pub fn plan(contenders: &[Contender]) -> Vec<RunSpec> {
     Planner::new(contenders, Wishes::default()).next(&[])
 }
 
-fn runs(contender: &Contender, fan_in: u32, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
+fn runs(contender: &Contender, point: usize, from: u32, seeds: u32) -> impl Iterator<Item = RunSpec> {
     let first = contender.settings.run.first_seed;
-    let of = move |i| contender.run(fan_in, first + u64::from(i)).expect("points are of the contender's own sweep");
+    let of = move |i| contender.at(point, first + u64::from(i)).expect("points are of the contender's own sweep");
     (from..from + seeds).map(of)
 }
 
 /// A scheme's goodputs by the point of the sweep, seeds in their order.
-fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> BTreeMap<usize, Vec<f64>> {
+fn goodputs(contender: &Contender, done: &[(RunSpec, Done)]) -> Goodputs {
     let mut seeds: BTreeMap<usize, BTreeMap<u64, f64>> = BTreeMap::new();
     for (spec, done) in done.iter().filter(|(spec, _)| spec.label == contender.label) {
-        if let Ok(point) = contender.settings.sweep.fan_in.binary_search(&spec.fan_in) {
-            seeds.entry(point).or_default().insert(spec.seed, done.tables.goodput_mbps());
-        }
+        seeds.entry(spec.place).or_default().insert(spec.seed, done.tables.goodput_mbps());
     }
     seeds.into_iter().map(|(point, by_seed)| (point, by_seed.into_values().collect())).collect()
 }
 
+/// Of each point that has any.
+type Goodputs = BTreeMap<usize, Vec<f64>>;
+
 /// A point under this share of what the closed form allows is no sign that those before it hold.
 const SURE: f64 = 0.8;
 
-/// The next points to look at for the onset. A search by halves is right of a curve that holds and then collapses; one
-/// that is low before its onset may have collapsed and recovered there, so that all of it is looked at.
-fn search(points: &BTreeMap<usize, Vec<f64>>, contender: &Contender) -> Vec<usize> {
-    let fan_ins = &contender.settings.sweep.fan_in;
-    if let Some(next) = bisect(points, fan_ins.len()) {
-        return vec![next];
+/// The next points of a curve to look at for the onset. A search by halves is right of a curve that holds and then
+/// collapses; one that is low before its onset may have collapsed and recovered there, so that all of it is looked at.
+fn search(points: &Goodputs, contender: &Contender, curve: &[usize]) -> Vec<usize> {
+    let mean = |point: &usize| points.get(point).map(|g| g.iter().sum::<f64>() / g.len().max(1) as f64);
+    let known: BTreeMap<usize, f64> = curve.iter().map(mean).enumerate().filter_map(|(i, m)| Some((i, m?))).collect();
+    if let Some(next) = bisect(&known, curve.len()) {
+        return vec![curve[next]];
     }
-    let curve: Vec<(usize, f64)> =
-        points.iter().map(|(&point, g)| (point, g.iter().sum::<f64>() / g.len().max(1) as f64)).collect();
-    let means: Vec<f64> = curve.iter().map(|(_, mean)| *mean).collect();
-    let end = onset(&means).map_or(fan_ins.len(), |i| curve[i].0);
-    let low = |&(point, mean): &(usize, f64)| {
-        allowed_mbps(contender, fan_ins[point]).is_some_and(|allowed| mean < SURE * allowed)
+    let means: Vec<f64> = known.values().copied().collect();
+    let end = onset(&means).and_then(|i| known.keys().nth(i).copied()).unwrap_or(curve.len());
+    let low = |(i, mean): (&usize, &f64)| {
+        allowed_mbps(&contender.scheme, &contender.points[curve[*i]].settings)
+            .is_some_and(|allowed| *mean < SURE * allowed)
     };
-    match curve.iter().filter(|(point, _)| *point < end).any(low) {
-        true => (0..end).filter(|point| !points.contains_key(point)).collect(),
+    match known.range(..end).any(low) {
+        true => (0..end).filter(|i| !known.contains_key(i)).map(|i| curve[i]).collect(),
         false => Vec::new(),
     }
 }
 
 /// The next point to look at for the onset among `count`: the first, then the middle of what is left between the
 /// largest that holds and the least that has collapsed, at last the one behind the onset, which must have collapsed too.
-fn bisect(points: &BTreeMap<usize, Vec<f64>>, count: usize) -> Option<usize> {
-    let mean = |point: usize| points.get(&point).map(|g| g.iter().sum::<f64>() / g.len().max(1) as f64);
+fn bisect(means: &BTreeMap<usize, f64>, count: usize) -> Option<usize> {
+    let mean = |point: usize| means.get(&point).copied();
     let collapsed = |point: usize, mean_there: f64| {
         let best = (0..point).filter_map(mean).fold(0.0, f64::max);
         mean_there < best / 2.0
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn an_onset_is_found_with_few_points_wherever_it_lies() {
         let contenders = contenders("[2, 4, 8, 16, 32, 48, 64, 96, 128]", 1);
-        let fan_ins = &contenders[0].settings.sweep.fan_in;
+        let fan_ins: Vec<u32> = contenders[0].points.iter().map(|at| at.settings.servers()).collect();
         let onset = Wishes { onset: true, precision: None };
         // One past the end stands for none.
         for fallen in 1..=fan_ins.len() {

@@ -30,8 +30,8 @@ pub trait Runner: Sync {
         self.run(spec, stop)
     }
 
-    /// What one run of these settings with so many servers asks of the machine; nothing where that is not known.
-    fn need(&self, _settings: &Settings, _fan_in: u32) -> Need {
+    /// What one run of these settings asks of the machine; nothing where that is not known.
+    fn need(&self, _settings: &Settings) -> Need {
         Need::default()
     }
 }
@@ -49,7 +49,7 @@ impl Runner for Watching<'_> {
         self.runner.watch(spec, self.watch.clone(), stop)
     }
 
-    fn need(&self, settings: &Settings, fan_in: u32) -> Need {
-        self.runner.need(settings, fan_in)
+    fn need(&self, settings: &Settings) -> Need {
+        self.runner.need(settings)
     }
 }

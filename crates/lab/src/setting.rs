@@ -8,9 +8,18 @@ use crate::figures::{clean, three};
 /// The cluster; the workload and its seeds. What differs between schemes is said to.
 pub fn setting(contenders: &[Contender]) -> [String; 2] {
     let same = |show: &dyn Fn(&Settings) -> String, what: &str| {
-        let mut shown = contenders.iter().map(|c| show(&c.settings));
-        match shown.next() {
-            Some(first) if shown.all(|other| other == first) => first,
+        let mut schemes = contenders.iter().map(|c| show(&c.settings));
+        let swept = contenders.iter().any(|c| c.points.iter().any(|at| show(&at.settings) != show(&c.settings)));
+        match schemes.next() {
+            _ if swept => format!("{what} swept"),
+            Some(first) if schemes.all(|other| other == first) => first,
+            _ => format!("{what} by scheme"),
+        }
+    };
+    let of_all = |show: &dyn Fn(&Contender) -> String, what: &str| {
+        let mut schemes = contenders.iter().map(show);
+        match schemes.next() {
+            Some(first) if schemes.all(|other| other == first) => first,
             _ => format!("{what} by scheme"),
         }
     };
@@ -21,7 +30,7 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         same(&|s| format!("RTOmin {}", s.tcp.rto_min), "RTOmin"),
         same(&|s| format!("initial window {}", s.tcp.initial_window), "initial window"),
     ];
-    let workload = same(&workload, "workload");
+    let workload = of_all(&workload, "workload");
     let seeds = same(
         &|s| match (s.run.seeds, s.run.first_seed) {
             (1, first) => format!("seed {first}"),
@@ -56,18 +65,30 @@ fn fabric(s: &Settings) -> String {
     s.oversubscription().map_or(kind.into(), |times| format!("{kind}, {}:1 over-subscribed", three(times)))
 }
 
-fn workload(s: &Settings) -> String {
+fn workload(contender: &Contender) -> String {
+    let s = &contender.settings;
     let w = &s.workload;
+    let swept = |show: &dyn Fn(&Settings) -> String| {
+        let mut values: Vec<String> = contender.points.iter().map(|at| show(&at.settings)).collect();
+        let mut seen = Vec::new();
+        values.retain(|value| {
+            !seen.contains(value) && {
+                seen.push(value.clone());
+                true
+            }
+        });
+        values.join(", ")
+    };
     let size = match (w.fragment.0, w.block.0) {
         (Some(fragment), _) => format!("{fragment} from each server"),
         (None, Some(block)) => format!("{block} from all servers together"),
         (None, None) => "no end".into(),
     };
-    let hosts = || s.sweep.fan_in.iter().map(|n| (n + 1).to_string()).collect::<Vec<_>>().join(", ");
+    let hosts = || swept(&|s| s.hosts().to_string());
     let poisson = || {
         let sizes = s.inputs.sizes.as_ref().map_or(String::new(), |sizes| file_of(sizes.name()));
-        let load = w.load.0.map_or(0.0, |load| load.as_f64()) * 100.0;
-        format!("{sizes} sizes at {} % load", three(load))
+        let load = swept(&|s| three(s.workload.load.0.map_or(0.0, |load| load.as_f64()) * 100.0));
+        format!("{sizes} sizes at {load} % load")
     };
     let mut text = match w.kind {
         Kind::Barrier => format!("barrier reads for {}: {size}", w.duration),
@@ -81,7 +102,7 @@ fn workload(s: &Settings) -> String {
         }
         Kind::MapReduce => {
             let m = &s.mapreduce;
-            format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.sweep.fan_in[0]))
+            format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.servers()))
         }
         Kind::Shuffle => {
             let of = match w.pairs.as_f64() {
@@ -105,10 +126,18 @@ fn workload(s: &Settings) -> String {
     if w.background > 0 {
         text += &format!(", {} long flows beside", w.background);
     }
-    if w.kind != Kind::Poisson && w.load.0.is_some() {
+    if !w.kind.facts().poisson && w.load.0.is_some() {
         text += &format!(", Poisson flows beside: {}", poisson());
     }
-    text
+    text + &also_swept(contender)
+}
+
+/// What of the workload is swept besides hosts and loads, which stand there with all their values.
+fn also_swept(contender: &Contender) -> String {
+    let said = ["workload.fan_in", "workload.load"];
+    let moving = contender.moving().into_iter().map(|axis| contender.points[0].point.0[axis].key.as_str());
+    let more = moving.filter(|key| key.starts_with("workload.") && !said.contains(key));
+    more.map(|key| format!(", {key} swept")).collect()
 }
 
 /// The last part of a path.

@@ -1,10 +1,12 @@
-//! What a comparison says: one row a scheme and fan-in, with figures to six digits, and each scheme's onset.
+//! What a comparison says: one row a scheme and point, with figures to six digits, and each scheme's onset.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use fanin_spec::{Contender, FlowKind, FlowRow, Kind, RunSpec, RunTables, Scenario, Totals};
+use fanin_spec::{
+    At, Contender, Coordinate, FAN_IN, FlowKind, FlowRow, Point, RunSpec, RunTables, Scenario, Settings, Totals,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::allowed::allowed_mbps;
@@ -25,10 +27,12 @@ pub struct Summary {
     pub hash: String,
     /// What was set and has no effect, or not the one that was meant, with its place; [`summarise`] knows of none.
     pub warnings: Vec<String>,
-    /// By scheme, then fan-in; points without a finished run are left out.
+    /// By scheme, then point; points without a finished run are left out.
     pub rows: Vec<SummaryRow>,
-    /// Each scheme's onset: the least fan-in at which mean goodput is under half of the best at a smaller one, there and
-    /// at the next.
+    /// The key along which onsets are looked for: the first of more than one value.
+    pub along: String,
+    /// Each scheme's onset: the first value along that key at which mean goodput is under half of the best at one before,
+    /// there and at the next.
     pub onset: Onsets,
     /// Whether the onset was searched for, so that points between those of `rows` were not tried.
     pub searched: bool,
@@ -45,6 +49,15 @@ pub struct SummaryRow {
     pub scheme: String,
     /// Where in the sweep.
     pub point: Point,
+    /// The point's place in the sweep.
+    #[serde(skip)]
+    pub place: usize,
+    /// Servers, or of a workload between any hosts all of them but the client.
+    #[serde(skip)]
+    pub servers: u32,
+    /// Hosts that take part.
+    #[serde(skip)]
+    pub hosts: u32,
     /// Runs that finished.
     pub seeds: usize,
     /// Goodput in Mbit/s with its 95 % interval over seeds, which lies between nothing and line rate.
@@ -164,13 +177,6 @@ impl SummaryRow {
     }
 }
 
-/// A point of the sweep.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
-pub struct Point {
-    /// The number of servers.
-    pub fan_in: u32,
-}
-
 /// Times in ms to six digits; all `None` where nothing was begun.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 pub struct Spread {
@@ -200,15 +206,39 @@ impl Spread {
     }
 }
 
-/// Labels with the fan-in at which they collapse, in the order of the schemes.
-#[derive(Clone, Debug, Default)]
-pub struct Onsets(pub Vec<(String, Option<u32>)>);
+/// Where a scheme collapses on one curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Onset {
+    /// The other keys' values, which are those of all points of the curve; of none where there is one curve.
+    pub curve: Point,
+    /// Where, by its place in the sweep and its value along the curve; `None` where it does not.
+    pub at: Option<(usize, Coordinate)>,
+}
 
+/// An object with the curve's point, where there are several, and the value.
+impl Serialize for Onset {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = self.at.as_ref().map(|(_, coordinate)| &coordinate.value);
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("point", &self.curve)?;
+        map.serialize_entry("onset", &value)?;
+        map.end()
+    }
+}
+
+/// Labels with the onset of each curve, in the order of the schemes.
+#[derive(Clone, Debug, Default)]
+pub struct Onsets(pub Vec<(String, Vec<Onset>)>);
+
+/// The value itself of a scheme with one curve, else a list.
 impl Serialize for Onsets {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (label, fan_in) in &self.0 {
-            map.serialize_entry(label, fan_in)?;
+        for (label, onsets) in &self.0 {
+            match onsets.as_slice() {
+                [only] => map.serialize_entry(label, &only.at.as_ref().map(|(_, coordinate)| &coordinate.value))?,
+                several => map.serialize_entry(label, several)?,
+            }
         }
         map.end()
     }
@@ -232,24 +262,22 @@ pub fn summarise(
     wishes: Wishes,
     (specs, outcome): (&[RunSpec], &Outcome),
 ) -> Summary {
-    let mut points: BTreeMap<(&str, u32), Vec<(u64, &RunTables)>> = BTreeMap::new();
+    let mut points: BTreeMap<(&str, usize), Vec<(u64, &RunTables)>> = BTreeMap::new();
     for (spec, done) in specs.iter().zip(&outcome.runs) {
         if let Some(done) = done {
-            points.entry((&spec.label, spec.fan_in)).or_default().push((spec.seed, &done.tables));
+            points.entry((&spec.label, spec.place)).or_default().push((spec.seed, &done.tables));
         }
     }
-    let mut rows = Vec::new();
-    let mut onsets = Vec::new();
+    let mut rows: Vec<SummaryRow> = Vec::new();
+    let mut all_onsets = Vec::new();
     for contender in contenders {
         let first = rows.len();
-        for &fan_in in &contender.settings.sweep.fan_in {
-            if let Some(runs) = points.get(&(contender.label.as_str(), fan_in)) {
-                rows.extend(row(contender, fan_in, runs));
+        for place in 0..contender.points.len() {
+            if let Some(runs) = points.get(&(contender.label.as_str(), place)) {
+                rows.extend(row(contender, place, runs));
             }
         }
-        let curve: Vec<f64> = rows[first..].iter().map(|r: &SummaryRow| r.goodput_mbps.mean).collect();
-        let onset = stats::onset(&curve).map(|i| rows[first + i].point.fan_in);
-        onsets.push((contender.label.clone(), onset));
+        all_onsets.push((contender.label.clone(), onsets(contender, &rows[first..])));
     }
     let precision = wishes.precision.map(|wanted| {
         let reached = rows.iter().map(SummaryRow::half_width).fold(0.0, f64::max);
@@ -261,31 +289,54 @@ pub fn summarise(
         hash: Scenario::hash(contenders),
         warnings: Vec::new(),
         rows,
-        onset: Onsets(onsets),
+        along: along(contenders),
+        onset: Onsets(all_onsets),
         searched: wishes.onset,
         precision,
         engine: cost(outcome),
     }
 }
 
+/// The key along which curves are drawn.
+fn along(contenders: &[Contender]) -> String {
+    let coordinate = contenders.first().and_then(|c| c.points[0].point.0.get(c.along()));
+    coordinate.map_or(FAN_IN, |coordinate| &coordinate.key).into()
+}
+
+/// The onset of each curve of a scheme, whose rows are these.
+fn onsets(contender: &Contender, rows: &[SummaryRow]) -> Vec<Onset> {
+    let along = contender.along();
+    let onset = |curve: Vec<usize>| {
+        let rows: Vec<&SummaryRow> = rows.iter().filter(|row| curve.contains(&row.place)).collect();
+        let goodputs: Vec<f64> = rows.iter().map(|row| row.goodput_mbps.mean).collect();
+        let at = stats::onset(&goodputs).map(|i| (rows[i].place, rows[i].point.0[along].clone()));
+        Onset { curve: contender.points[curve[0]].point.without(along), at }
+    };
+    contender.curves().into_iter().map(onset).collect()
+}
+
 /// The row of one point, or `None` where no run of it finished.
-fn row(contender: &Contender, fan_in: u32, seeded: &[(u64, &RunTables)]) -> Option<SummaryRow> {
+fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Option<SummaryRow> {
     let runs: Vec<&RunTables> = seeded.iter().map(|(_, tables)| *tables).collect();
     let goodputs: Vec<f64> = runs.iter().map(|r| r.goodput_mbps()).collect();
-    let line_mbps = contender.settings.line_rate(fan_in) as f64 / 1e6;
-    let goodput = stats::bounded_interval(&goodputs, line_mbps)?;
-    let jains: Vec<f64> = runs.iter().filter_map(|r| fairness(r, fan_in)).collect();
+    let At { point, settings } = &contender.points[place];
+    let servers = settings.servers();
+    let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
+    let jains: Vec<f64> = runs.iter().filter_map(|r| fairness(r, servers)).collect();
     let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();
         stats::mean(&values).map_or(0.0, six_digits)
     };
     Some(SummaryRow {
         scheme: contender.label.clone(),
-        point: Point { fan_in },
+        point: point.clone(),
+        place,
+        servers,
+        hosts: settings.hosts(),
         seeds: runs.len(),
         goodput_mbps: goodput.six_digits(),
         seeds_differ: (runs.len() > 1).then(|| runs.iter().any(|run| !same_results(run, runs[0]))),
-        allowed_mbps: allowed_mbps(contender, fan_in).map(six_digits),
+        allowed_mbps: allowed_mbps(&contender.scheme, settings).map(six_digits),
         qct_ms: spread_with_open(
             runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.qct_ps)).collect(),
             runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.waited_ps)).collect(),
@@ -307,7 +358,7 @@ fn row(contender: &Contender, fan_in: u32, seeded: &[(u64, &RunTables)]) -> Opti
         tiers: tiers(&runs),
         service: service(&runs),
         latency: latencies(&runs),
-        background: background(contender, &runs),
+        background: background(settings, &runs),
     })
 }
 
@@ -350,9 +401,8 @@ fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
 }
 
 /// What runs beside the workload, where anything does.
-fn background(contender: &Contender, runs: &[&RunTables]) -> Option<Background> {
-    let s = &contender.settings;
-    let poisson = s.workload.load.0.is_some() && s.workload.kind != Kind::Poisson;
+fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background> {
+    let poisson = s.workload.load.0.is_some() && !s.workload.kind.facts().poisson;
     let any = s.workload.background > 0 || poisson || s.service.queries_per_s.0.is_some();
     let mean = |of: &dyn Fn(&Totals) -> f64| {
         six_digits(stats::mean(&runs.iter().map(|run| of(&run.totals)).collect::<Vec<_>>()).unwrap_or(0.0))
@@ -383,24 +433,24 @@ pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
 }
 
 /// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
-fn fairness(run: &RunTables, fan_in: u32) -> Option<f64> {
+fn fairness(run: &RunTables, servers: u32) -> Option<f64> {
     let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
     let own = |flow: &FlowRow| matches!(flow.class, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson);
     match run.flows.iter().map(|flow| flow.class).next()? {
         FlowKind::Long => {
-            let mut moved = vec![0.0; fan_in as usize];
+            let mut moved = vec![0.0; servers as usize];
             of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
             stats::jain(&moved)
         }
-        FlowKind::Answer => stats::jain(&server_goodputs(run, fan_in)),
+        FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
         _ => stats::jain(&run.flows.iter().filter(|flow| own(flow)).filter_map(speed).collect::<Vec<_>>()),
     }
 }
 
 /// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
-fn server_goodputs(run: &RunTables, fan_in: u32) -> Vec<f64> {
-    let mut sums = vec![(0u64, 0u64); fan_in as usize];
+fn server_goodputs(run: &RunTables, servers: u32) -> Vec<f64> {
+    let mut sums = vec![(0u64, 0u64); servers as usize];
     for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
         if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
             *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use fanin_spec::{Cell, ColumnType, Row, RunSpec, RunTables};
+use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -47,11 +47,14 @@ impl Table {
         let led = || runs.iter().flat_map(|(spec, tables)| rows(tables).iter().map(move |row| (*spec, row)));
         let run = [
             Values::Text(led().map(|(s, _)| s.label.clone()).collect()),
-            whole(led().map(|(s, _)| s.fan_in.into())),
+            whole(led().map(|(s, _)| s.settings.servers().into())),
             whole(led().map(|(s, _)| s.seed)),
         ];
         let run = OF_A_RUN.iter().zip(run).map(|(column, values)| Column { name: column.name.into(), values });
         let mut columns: Vec<Column> = run.collect();
+        let seed = columns.pop();
+        columns.extend(swept(|| runs.iter().map(|(spec, _)| &spec.point), || led().map(|(spec, _)| &spec.point)));
+        columns.extend(seed);
         let own = columns.len();
         columns.extend(R::COLUMNS.iter().map(|column| Column {
             name: column.name.into(),
@@ -79,7 +82,11 @@ impl Table {
             Take::Whole(pick) => whole(rows.iter().map(pick)),
             Take::Real(pick) => Values::Real(rows.iter().map(pick).collect()),
         };
-        let columns = of_the_summary().map(|c| Column { name: c.name.into(), values: values(c.take) }).collect();
+        let mut columns: Vec<Column> =
+            of_the_summary().map(|c| Column { name: c.name.into(), values: values(c.take) }).collect();
+        let points = || rows.iter().map(|row| &row.point);
+        // Behind the scheme and the number of servers.
+        columns.splice(2..2, swept(points, points));
         Table { name: "summary", columns }
     }
 
@@ -89,8 +96,9 @@ impl Table {
         let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
         let mut columns = vec![
             Column { name: scheme, values: Values::Text(led().map(|(row, _)| row.scheme.clone()).collect()) },
-            Column { name: fan_in, values: whole(led().map(|(row, _)| row.point.fan_in.into())) },
+            Column { name: fan_in, values: whole(led().map(|(row, _)| row.servers.into())) },
         ];
+        columns.extend(swept(|| rows.iter().map(|row| &row.point), || led().map(|(row, _)| &row.point)));
         columns.extend(OF_SLOWDOWNS.iter().map(|column| Column {
             name: column.name.into(),
             values: match column.take {
@@ -154,6 +162,41 @@ impl Table {
         group.close()?;
         writer.close().map(drop)
     }
+}
+
+/// A column a swept key but the number of servers, as the scenario has it, with the values of `led`: `all` are the points of
+/// the comparison.
+fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
+    all: impl Fn() -> A,
+    led: impl Fn() -> L,
+) -> Vec<Column> {
+    let mut keys: Vec<&str> = Vec::new();
+    for coordinate in all().flat_map(|point| &point.0).filter(|coordinate| !coordinate.is_fan_in()) {
+        if !keys.contains(&coordinate.key.as_str()) {
+            keys.push(&coordinate.key);
+        }
+    }
+    let values = |key: &str| {
+        let written = || led().map(|point| point.get(key).map(|coordinate| &coordinate.value));
+        let real = |value: &Literal| match value {
+            Literal::Integer(n) => Some(*n as f64),
+            Literal::Float(x) => Some(*x),
+            _ => None,
+        };
+        let every = |is: fn(&Literal) -> bool| all().filter_map(|point| point.get(key)).all(|c| is(&c.value));
+        if every(|value| matches!(value, Literal::Integer(_))) {
+            let number = |value: Option<&Literal>| match value {
+                Some(Literal::Integer(n)) => u64::try_from(*n).ok(),
+                _ => None,
+            };
+            Values::Whole(written().map(number).collect())
+        } else if every(|value| matches!(value, Literal::Integer(_) | Literal::Float(_))) {
+            Values::Real(written().map(|value| value.and_then(real)).collect())
+        } else {
+            Values::Text(led().map(|point| point.get(key).map_or(String::new(), Coordinate::shown)).collect())
+        }
+    };
+    keys.iter().map(|key| Column { name: (*key).into(), values: values(key) }).collect()
 }
 
 fn whole(values: impl Iterator<Item = u64>) -> Values {

@@ -100,7 +100,7 @@ fn without_cost(mut summary: Summary) -> String {
 fn rows_hold_means_pooled_times_and_the_onset() {
     let (_, _, summary) = run(&Toy, 3, 1);
     let row = &summary.rows[0];
-    assert_eq!((row.scheme.as_str(), row.point.fan_in, row.seeds), ("newreno", 2, 3));
+    assert_eq!((row.scheme.as_str(), row.servers, row.seeds), ("newreno", 2, 3));
     assert_eq!(row.goodput_mbps.mean, 902.0);
     // Standard deviation 1 over three seeds: 4.30265 / sqrt(3) on either side, as a logit of 1000 Mbit/s.
     assert_eq!(row.goodput_mbps.hi, 904.456);
@@ -110,7 +110,8 @@ fn rows_hold_means_pooled_times_and_the_onset() {
     assert_eq!((row.qct_ms.mean, row.qct_ms.max), (Some(1e-9), Some(1e-9)));
     assert_eq!((row.fct_ms.mean, row.fct_ms.p50, row.fct_ms.max), (Some(2.0), Some(2.0), Some(3.0)));
     assert_eq!((summary.rows[0].jain, summary.rows[1].jain), (Some(1.0), Some(0.75)));
-    assert_eq!(summary.onset.0, [("newreno".to_string(), Some(8)), ("dctcp".to_string(), Some(8))]);
+    let onsets = serde_json::to_string(&summary.onset).unwrap();
+    assert_eq!(onsets, r#"{"newreno":8,"dctcp":8}"#);
     assert_eq!((summary.engine.events, summary.engine.packet_hops), (180, 72));
 }
 
@@ -149,7 +150,7 @@ fn a_point_without_a_finished_run_has_no_row() {
         execute(&Lab { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop }, &specs, &mut |_| {}).unwrap();
     let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     assert!(summary.rows.is_empty());
-    assert_eq!(summary.onset.0[0].1, None);
+    assert_eq!(summary.onset.0[0].1[0].at, None);
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn a_broken_run_says_what_replays_it() {
     let broken =
         execute(&Lab { runner: &Faulty, cache: None, jobs: two, stop: &AtomicBool::new(false) }, &specs, &mut |_| {})
             .unwrap_err();
-    assert!(broken.to_string().contains("with 4 senders under seed 2: lost a packet"), "{broken}");
+    assert!(broken.to_string().contains("at fan_in 4 under seed 2: lost a packet"), "{broken}");
 }
 
 fn manifest() -> Manifest {

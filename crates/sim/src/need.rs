@@ -14,9 +14,9 @@ const HOST_S: f64 = 100e-9;
 const CONNECTION_S: f64 = 2e-6;
 const PACKET_S: f64 = 0.2e-6;
 
-/// What a run of these settings with so many servers asks of the machine.
-pub fn need(settings: &Settings, fan_in: u32) -> Need {
-    let volume = settings.volume(fan_in);
+/// What a run of these settings asks of the machine.
+pub fn need(settings: &Settings) -> Need {
+    let volume = settings.volume();
     // Every run has its own settings.
     let lists: usize = [&settings.fabric.edges, &settings.fabric.changes]
         .iter()

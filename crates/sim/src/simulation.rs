@@ -63,7 +63,8 @@ impl Simulation {
     }
 
     fn of(spec: &RunSpec, steps: Box<dyn Steps>) -> Simulation {
-        let replay = format!("--schemes {} --fan-in {} --seeds 1 --first-seed {}", spec.label, spec.fan_in, spec.seed);
+        let at: String = spec.point.0.iter().map(|c| format!(" --sweep {}=\"{}\"", c.key, c.shown())).collect();
+        let replay = format!("--schemes \"{}\"{at} --seeds 1 --first-seed {}", spec.label, spec.seed);
         Simulation { steps, replay }
     }
 

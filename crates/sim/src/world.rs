@@ -222,7 +222,7 @@ impl<P: Probe> World<P> {
     pub fn begin(&mut self) {
         self.begun = Some(self.now);
         for i in 0..self.spec.settings.workload.background {
-            let host = HostId(1 + self.spec.fan_in + i);
+            let host = HostId(self.spec.settings.hosts() + i);
             let connection = self.connect(Owner::BACKGROUND, host, HostId::CLIENT, FlowKind::Long);
             self.pour(connection.opener());
         }

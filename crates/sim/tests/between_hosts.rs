@@ -178,3 +178,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn poisson_flows_beside_a_workload_go_between_all_hosts_and_servers_are_as_many_as_answer() {
+    let text = "schemes = [\"newreno\"]\n[fabric]\nhosts = 12\n[workload]\nfragment = \"4 KiB\"\nduration = \"20 ms\"\n\
+                load = 0.5\nsizes = \"hadoop\"\nbackground = 1\n";
+    let tables = run(&specs(text, 4, 7).remove(0));
+    let hosts = |class| {
+        let own = tables.flows.iter().filter(move |flow| flow.class == class);
+        own.flat_map(|flow| [flow.from_host, flow.to_host]).collect::<std::collections::BTreeSet<u32>>()
+    };
+    assert_eq!(hosts(FlowKind::Answer).into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+    assert_eq!(hosts(FlowKind::Beside).into_iter().collect::<Vec<_>>(), (0..12).collect::<Vec<_>>());
+    let background = tables.ports.iter().find(|port| port.port == "server12>switch").expect("the host behind them");
+    assert!(background.packets > 10, "{}", background.packets);
+}

@@ -34,7 +34,7 @@ fn large(fan_in: u32) -> (stats_alloc::Stats, u64) {
     let tables = run(&spec);
     let change = region.change();
     // What is foreseen is what it takes at the least.
-    let foreseen = fanin_sim::need(&spec.settings, fan_in).least.working;
+    let foreseen = fanin_sim::need(&spec.settings).least.working;
     assert!(foreseen <= change.bytes_allocated as f64, "{foreseen} bytes foreseen, {change:?}");
     (change, tables.totals.data_packets)
 }

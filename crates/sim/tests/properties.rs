@@ -20,7 +20,7 @@ proptest! {
             let (t, s) = (&tables.totals, &spec.settings);
             let scheme = &spec.label;
             prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);
-            let most = s.line_rate(fan_in) as f64 / 1e6;
+            let most = s.line_rate() as f64 / 1e6;
             prop_assert!(tables.goodput_mbps() <= most, "{}: {} Mbit/s", scheme, tables.goodput_mbps());
             if let QueueSize::Bytes(limit) = s.switch.buffer {
                 prop_assert!(t.queue_max_bytes <= limit, "{}: a queue of {}", scheme, t.queue_max_bytes);

@@ -5,8 +5,8 @@ use fanin_laws::settings::Refusal;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::effect::owner;
+use crate::facts::{Leaves, Payload};
 use crate::problem::{Problem, Wrong};
-use crate::run::ContenderParts;
 use crate::scenario::Assignment;
 use crate::settings::{FAN_IN_MAX, RATE_MIN};
 use crate::volume::what_would_fit;
@@ -49,10 +49,10 @@ pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
 }
 
 /// Refuses what cannot work.
-pub(crate) fn settings(contender: &ContenderParts) -> Result<(), Wrong> {
-    let ContenderParts { scheme, settings: s, .. } = contender;
+pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     ranges(scheme, s)?;
-    plan(s)?;
+    seeds(s)?;
+    hosts(s)?;
     timeouts(s)?;
     segments(s)?;
     buffers(s)?;
@@ -79,18 +79,25 @@ fn ranges(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
 }
 
-/// The points and seeds.
-fn plan(s: &Settings) -> Result<(), Wrong> {
-    if s.sweep.fan_in.is_empty() {
-        return wrong(&["sweep.fan_in"], "`sweep.fan_in` is empty: write at least one number, such as [8]");
-    }
-    if !s.sweep.fan_in.is_sorted_by(|a, b| a < b) {
-        return wrong(&["sweep.fan_in"], "the fan-ins must rise, each once, such as [2, 4, 8]");
-    }
+/// Every run has its seed.
+fn seeds(s: &Settings) -> Result<(), Wrong> {
     if s.run.first_seed.checked_add(s.run.seeds.into()).is_none() {
         return wrong(&["run.first_seed"], "`run.first_seed` leaves no room for the other seeds");
     }
     Ok(())
+}
+
+/// There is room for the client and its servers.
+fn hosts(s: &Settings) -> Result<(), Wrong> {
+    let (hosts, servers) = (s.hosts(), s.servers());
+    if hosts > servers {
+        return Ok(());
+    }
+    let least = servers + 1;
+    let what = format!(
+        "`fabric.hosts` of {hosts} has no room for {servers} servers and the client: right would be at least {least}"
+    );
+    wrong(&["fabric.hosts", "workload.fan_in"], what)
 }
 
 /// No timeout is shorter than the least one or longer than the largest.
@@ -142,15 +149,14 @@ fn buffers(s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// There is such a network, and its links are fast enough for the clock. A plain star always is. What fits the largest fan-in
-/// fits the others.
+/// There is such a network, and its links are fast enough for the clock. A plain star always is.
 fn network(s: &Settings) -> Result<(), Wrong> {
-    if s.fabric == FabricSettings::default() {
+    if s.fabric == (FabricSettings { hosts: s.fabric.hosts, ..FabricSettings::default() }) {
         return Ok(());
     }
-    match s.network(s.sweep.fan_in.last().copied().unwrap_or(1)) {
-        // What does not fit one server does not fit any number of them.
-        Err(what) => wrong(if s.network(1).is_err() { &FABRIC } else { &["sweep.fan_in"] }, what),
+    match s.network() {
+        // What does not fit two hosts does not fit any number of them.
+        Err(what) => wrong(if s.network_of(2).is_err() { &FABRIC } else { &["fabric.hosts", "workload.fan_in"] }, what),
         Ok(fabric) => rates_of(s, &fabric),
     }
 }
@@ -175,7 +181,7 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
             "a web search has at least one query, and its request at least 1 B",
         );
     }
-    if w.in_flight.0.is_some() && !matches!(w.kind, Kind::Barrier | Kind::WebSearch) {
+    if w.in_flight.0.is_some() && !w.kind.facts().asks {
         return wrong(
             &["workload.in_flight"],
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
@@ -191,8 +197,8 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
 fn answers(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     let sizes = ["workload.fragment", "workload.block"];
-    match (w.kind, w.fragment.0, w.block.0) {
-        (Kind::Long | Kind::Flows | Kind::Poisson | Kind::MapReduce, _, _) => Ok(()),
+    match (w.kind.facts().payload, w.fragment.0, w.block.0) {
+        (Payload::Own, _, _) => Ok(()),
         (_, None, None) => wrong(
             &["workload.kind"],
             format!(
@@ -200,17 +206,16 @@ fn answers(s: &Settings) -> Result<(), Wrong> {
                 w.kind.word()
             ),
         ),
-        (Kind::Shuffle, _, Some(_)) => wrong(
+        (Payload::Fragments, _, Some(_)) => wrong(
             &["workload.block"],
             "a shuffle sends `workload.fragment` from each host to each other one: `workload.block` has no part in it",
         ),
         (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => {
             wrong(&sizes, "an answer of 0 B: right would be at least 1 B")
         }
-        (_, _, Some(block)) => match s.sweep.fan_in.iter().find(|&&n| u64::from(n) > block.0) {
-            Some(n) => wrong(&sizes, format!("a block of {block} leaves less than a byte for each of {n} servers")),
-            None => Ok(()),
-        },
+        (_, _, Some(block)) if u64::from(s.servers()) > block.0 => {
+            wrong(&sizes, format!("a block of {block} leaves less than a byte for each of {} servers", s.servers()))
+        }
         _ => Ok(()),
     }
 }
@@ -218,19 +223,19 @@ fn answers(s: &Settings) -> Result<(), Wrong> {
 /// What is left out at the beginning leaves something to measure.
 fn warm_up(s: &Settings) -> Result<(), Wrong> {
     let word = s.workload.kind.word();
-    match (s.workload.kind, s.workload.warm_up.0) {
-        (_, None) | (Kind::Barrier | Kind::WebSearch, Some(WarmUp::Rounds(_))) => Ok(()),
-        (Kind::Barrier | Kind::WebSearch | Kind::Long | Kind::Poisson, Some(WarmUp::For(time))) => {
-            match time > Time::from_secs(100_000) {
-                true => wrong(&["workload.warm_up"], format!("a warm-up of {time}: right would be at most 100000 s")),
-                false => Ok(()),
-            }
-        }
-        (Kind::Long | Kind::Poisson, Some(WarmUp::Rounds(_))) => wrong(
+    match (s.workload.kind.facts().leaves, s.workload.warm_up.0) {
+        (_, None) | (Leaves::TimeOrRounds, Some(WarmUp::Rounds(_))) => Ok(()),
+        (Leaves::TimeOrRounds | Leaves::Time, Some(WarmUp::For(time))) => match time > Time::from_secs(100_000) {
+            true => wrong(&["workload.warm_up"], format!("a warm-up of {time}: right would be at most 100000 s")),
+            false => Ok(()),
+        },
+        (Leaves::Time, Some(WarmUp::Rounds(_))) => wrong(
             &["workload.warm_up"],
             format!("a {word} workload has no rounds: right would be a time, such as \"100 ms\""),
         ),
-        (_, Some(_)) => wrong(&["workload.warm_up"], format!("a {word} workload is measured whole: it has no warm-up")),
+        (Leaves::Nothing, Some(_)) => {
+            wrong(&["workload.warm_up"], format!("a {word} workload is measured whole: it has no warm-up"))
+        }
     }
 }
 
@@ -250,20 +255,21 @@ fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
 
 /// Refuses what no machine could hold, with what would fit.
 fn volume(s: &Settings) -> Result<(), Wrong> {
-    let largest = s.sweep.fan_in.last().copied().unwrap_or(0);
-    if s.workload.background > FAN_IN_MAX - largest {
+    let others = s.hosts() - 1;
+    if s.workload.background > FAN_IN_MAX - others {
         let what = format!(
-            "{} long flows beside {largest} servers: a network has at most {FAN_IN_MAX} hosts besides the client, so that up to {} would fit",
+            "{} long flows beside {others} servers: a network has at most {FAN_IN_MAX} hosts besides the client, so that up to {} would fit",
             s.workload.background,
-            FAN_IN_MAX - largest
+            FAN_IN_MAX - others
         );
         return wrong(&["workload.background"], what);
     }
     if s.can_be_held() {
         return Ok(());
     }
-    let (path, fits) = what_would_fit(s, &Settings::can_be_held).unwrap_or(("sweep.fan_in", "less".into()));
-    let connections = s.volume(largest).connections;
+    let held = |points: &[Settings]| points.iter().all(Settings::can_be_held);
+    let (path, fits) = what_would_fit(std::slice::from_ref(s), &held).unwrap_or(("workload.fan_in", "less".into()));
+    let connections = s.volume().connections;
     let what = format!(
         "a run of {connections:.0} connections cannot be held: `{path}` of {fits} would fit, where all else stays as it is"
     );
@@ -277,11 +283,6 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         (Kind::Flows, None) => {
             return wrong(&["workload.kind"], "the flows workload needs `workload.file`, such as \"flows.csv\"");
         }
-        (Kind::Flows, Some(_)) if s.sweep.fan_in.len() > 1 => {
-            let what =
-                "a list of flows runs on one cluster: `sweep.fan_in` has one number, the hosts besides the client";
-            return wrong(&["sweep.fan_in"], what);
-        }
         (Kind::Flows, Some(_)) | (_, None) => {}
         (_, Some(_)) => {
             return wrong(&["workload.file"], "`workload.file` goes with `workload.kind = \"flows\"` alone");
@@ -294,7 +295,7 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
         );
     }
     match w.load.0 {
-        None if w.kind == Kind::Poisson => wrong(
+        None if w.kind.facts().poisson => wrong(
             &["workload.kind"],
             "the poisson workload needs `workload.load`, a share of the hosts' links such as 0.5",
         ),
@@ -306,22 +307,22 @@ fn flows(s: &Settings) -> Result<(), Wrong> {
 fn service(s: &Settings) -> Result<(), Wrong> {
     let v = &s.service;
     let Some(rate) = v.queries_per_s.0 else { return Ok(()) };
-    if s.workload.kind == Kind::Poisson {
+    if s.workload.kind.facts().poisson {
         let what = "a poisson workload has no service beside it: set `workload.load` beside another workload";
         return wrong(&["service.queries_per_s"], what);
     }
-    let least = s.sweep.fan_in[0];
+    let others = s.hosts() - 1;
     let most = s.most_queries_per_s();
     if v.fan_out != 0 && f64::from(rate) > most {
         let what = format!(
             "{rate} queries a second are more than the links of {} hosts carry: up to {:.0} would fit",
-            least + 1,
+            s.hosts(),
             most.floor()
         );
         return wrong(&["service.queries_per_s"], what);
     }
-    if v.fan_out == 0 || v.fan_out > least {
-        let what = format!("a query cannot ask {} of {least} other hosts: right would be 1 to {least}", v.fan_out);
+    if v.fan_out == 0 || v.fan_out > others {
+        let what = format!("a query cannot ask {} of {others} other hosts: right would be 1 to {others}", v.fan_out);
         return wrong(&["service.fan_out"], what);
     }
     Ok(())

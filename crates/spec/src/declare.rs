@@ -1,7 +1,7 @@
 //! How sections of a scenario, their keys and their words are declared: each once, in one text.
 
 use crate::effect::Need;
-use crate::setting::Literal;
+use crate::literal::Literal;
 
 /// A key of the scenario, as the reference lists it.
 #[derive(Clone, Debug)]
@@ -130,6 +130,13 @@ macro_rules! section {
                 Ok(())
             }
 
+            fn value(&self, key: &str) -> (String, Option<f64>) {
+                match key {
+                    $(stringify!($key) => (self.$key.show(), self.$key.number()),)*
+                    _ => unreachable!("keys are looked up before they are asked for"),
+                }
+            }
+
             fn out_of_range(&self) -> Option<(&'static str, String)> {
                 $($({
                     let path = concat!($section, ".", stringify!($key));
@@ -168,6 +175,8 @@ pub(crate) trait Section: Default {
     /// The workloads that look at it; empty where all do.
     const WORKLOADS: &'static [&'static str];
     fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String>;
+    /// A key's value, printed, and its place among others.
+    fn value(&self, key: &str) -> (String, Option<f64>);
     /// The first key whose value lies out of its range, and what is wrong with it.
     fn out_of_range(&self) -> Option<(&'static str, String)>;
     fn docs(&self) -> Vec<KeyDoc>;

@@ -55,6 +55,13 @@ pub(crate) mod needs {
         met: |_, s| s.service.queries_per_s.0.is_some(),
         without: "there is no service without `service.queries_per_s`",
     };
+    pub(crate) const ANY_HOSTS: Need = Need {
+        met: |_, s| {
+            let w = &s.workload;
+            !w.kind.many_to_one() || w.load.0.is_some() || s.service.queries_per_s.0.is_some()
+        },
+        without: "nothing here goes between any hosts: `workload.load` and a service would, beside the servers that answer",
+    };
 }
 
 impl Scenario {
@@ -62,22 +69,26 @@ impl Scenario {
     /// one that was meant. A section in the file that belongs to a scheme of the file which was not selected is none.
     pub fn warnings(&self, contenders: &[Contender]) -> Vec<Problem> {
         let docs = Settings::default().docs();
-        let all: Vec<(&Scheme, &Settings)> = contenders.iter().map(|c| (&c.scheme, &c.settings)).collect();
+        let all: Vec<User> = contenders.iter().flat_map(users).collect();
         let left_out = self.left_out.iter().filter_map(|variant| Some((&variant.scheme, all.first()?.1)));
-        let of_file: Vec<_> = all.iter().copied().chain(left_out).collect();
-        let overridden = |a: &&Assignment| !self.arguments.iter().any(|other| other.path() == a.path());
-        let file = self.file.iter().filter(overridden);
-        let mut warnings = without_effect(file, &docs, &of_file);
-        for argument in &self.arguments {
+        let of_file: Vec<User> = all.iter().copied().chain(left_out).collect();
+        let swept = |path: &str| self.file_axes.iter().chain(&self.argument_axes).any(|axis| axis.path() == path);
+        let stands =
+            |a: &&Assignment| !swept(&a.path()) && !self.arguments.iter().any(|other| other.path() == a.path());
+        let mut warnings = without_effect(self.file.iter().filter(stands), &docs, &of_file);
+        let axes: Vec<Assignment> =
+            self.file_axes.iter().chain(&self.argument_axes).filter_map(Assignment::first).collect();
+        for argument in self.arguments.iter().chain(&axes) {
             warnings.extend(without_effect(std::iter::once(argument), &docs, &all));
         }
-        for (variant, user) in self.variants.iter().zip(&all) {
-            let own = without_effect(variant.own.iter(), &docs, std::slice::from_ref(user));
-            let set = || self.file.iter().chain(&self.arguments).chain(&variant.own).rev();
-            let doubts = doubts(user.0, user.1).into_iter().filter_map(|Wrong { paths, what }| {
+        for (variant, contender) in self.variants.iter().zip(contenders) {
+            let own = without_effect(variant.own.iter(), &docs, &users(contender).collect::<Vec<_>>());
+            let set = || self.file.iter().chain(&self.arguments).chain(&variant.own).chain(&axes).rev();
+            let place = |Wrong { paths, what }: Wrong| {
                 let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
                 Some(Problem::new(&assigned.origin, what))
-            });
+            };
+            let doubts = unlike(contender).into_iter().flat_map(|s| doubts(&contender.scheme, &s)).filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -88,13 +99,24 @@ impl Scenario {
     }
 }
 
+/// Who might look at a key: a scheme with its settings at a point.
+type User<'a> = (&'a Scheme, &'a Settings);
+
+fn users(contender: &Contender) -> impl Iterator<Item = User<'_>> {
+    contender.points.iter().map(|at| (&contender.scheme, &at.settings))
+}
+
+/// The settings of a contender's points that differ in more than the number of servers, of which no doubt is.
+fn unlike(contender: &Contender) -> Vec<Settings> {
+    let mut settings: Vec<Settings> = contender.points.iter().map(|at| at.settings.clone()).collect();
+    settings.iter_mut().for_each(|s| s.workload.fan_in = 1);
+    settings.dedup();
+    settings
+}
+
 /// The warnings of keys that matter to none of those who might look at them: one of a section's keys that follow one
 /// another and have the same reason.
-fn without_effect<'a>(
-    set: impl Iterator<Item = &'a Assignment>,
-    docs: &[KeyDoc],
-    users: &[(&Scheme, &Settings)],
-) -> Vec<Problem> {
+fn without_effect<'a>(set: impl Iterator<Item = &'a Assignment>, docs: &[KeyDoc], users: &[User]) -> Vec<Problem> {
     let reasons = set.filter_map(|a| Some((a, idle(docs.iter().find(|key| key.path == a.path())?, users)?)));
     let reasons: Vec<(&Assignment, String)> = reasons.collect();
     let of_a_kind = reasons.chunk_by(|(a, reason), (b, other)| a.section == b.section && reason == other);
@@ -108,7 +130,7 @@ fn without_effect<'a>(
 }
 
 /// Why a key matters to nobody: the first one's reason stands for all.
-fn idle(key: &KeyDoc, users: &[(&Scheme, &Settings)]) -> Option<String> {
+fn idle(key: &KeyDoc, users: &[User]) -> Option<String> {
     let mut reasons = users.iter().map(|(scheme, settings)| reason(key, scheme, settings));
     let first = reasons.next()??;
     reasons.all(|reason| reason.is_some()).then_some(first)
@@ -141,7 +163,7 @@ pub(crate) fn owner(section: &str) -> Option<&'static str> {
 /// Values that work, though hardly as meant, with the keys that they lie in.
 fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     // Of any size, it has these links.
-    let fabric = s.network(1).ok();
+    let fabric = s.network_of(2).ok();
     let idle_law = match scheme.discipline {
         Discipline::EcnThreshold => idle_threshold(s, "ecn_threshold.k", s.laws.ports.ecn_threshold.k, "marks"),
         Discipline::Red if s.laws.ports.red.target_delay.is_none() && !s.laws.ports.red.byte_mode => {

@@ -6,9 +6,10 @@ use std::ops::Bound;
 use fanin_laws::settings::{Key, Section, Value, Words};
 use fanin_units::{Bytes, QueueSize, Share, Time};
 
+use crate::literal::Literal;
 use crate::problem::did_you_mean;
 use crate::range::{Ordered, Range};
-use crate::setting::{Literal, Optional, Setting};
+use crate::setting::{Optional, Setting};
 
 /// Sets one key, which exists.
 pub(crate) fn set(section: &mut dyn Section, name: &str, literal: &Literal) -> Result<(), String> {
@@ -17,6 +18,13 @@ pub(crate) fn set(section: &mut dyn Section, name: &str, literal: &Literal) -> R
     let value = read(key.value, literal).map_err(|why| format!("{why}; right would be {}", form(key.value)))?;
     section.set(name, value).expect("it is of the key's own kind");
     Ok(())
+}
+
+/// A key's value, printed, and its place among others.
+pub(crate) fn value(section: &dyn Section, name: &str) -> (String, Option<f64>) {
+    let key =
+        section.keys().into_iter().find(|key| key.name == name).expect("keys are looked up before they are asked for");
+    (show(key.value), number(key.value))
 }
 
 /// The first key whose value lies out of its range, by its path, and what is wrong with it.
@@ -75,6 +83,20 @@ pub(crate) fn show(value: Value) -> String {
         Value::Bytes(bytes) => bytes.show(),
         Value::Size(size) => size.show(),
         Value::Word(word, _) => format!("\"{word}\""),
+    }
+}
+
+/// A value's place among others of its kind; `None` of what is no number.
+fn number(value: Value) -> Option<f64> {
+    match value {
+        Value::Count(count) => count.number(),
+        Value::Flag(flag) => flag.number(),
+        Value::Share(share) => share.number(),
+        Value::Time(time) => time.number(),
+        Value::MaybeTime(time) => Optional(time).number(),
+        Value::Bytes(bytes) => bytes.number(),
+        Value::Size(size) => size.number(),
+        Value::Word(..) => None,
     }
 }
 

@@ -8,25 +8,31 @@ mod changes;
 mod check;
 mod declare;
 mod effect;
+mod facts;
 mod flows;
 mod framing;
 mod laws;
 mod limits;
+mod literal;
 mod network;
+mod point;
 mod problem;
 mod range;
 mod registry;
+mod resolve;
 mod run;
 mod scenario;
 mod setting;
 mod settings;
 mod sizes;
+mod sweep;
 mod tables;
 mod trees;
 mod volume;
 
 pub use changes::{Change, State};
 pub use declare::KeyDoc;
+pub use facts::{Facts, Payload};
 pub use fanin_fabric::{HostId, TIERS};
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
@@ -36,12 +42,14 @@ pub use fanin_units::Share;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use limits::{LIMITS, Limit};
+pub use literal::Literal;
 pub use network::PURE_ACK;
+pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
 pub use registry::{REGISTRY, Scheme};
-pub use run::{Contender, ContenderParts, RunParts, RunSpec, Watch};
+pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
-pub use setting::{FilePath, Literal, Optional, Setting, WarmUp};
+pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
     Connections, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, MapReduce, Measure, Placement, Run,
     Service, Settings, Sweep, Switch, Tcp, Tell, Workload,

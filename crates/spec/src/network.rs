@@ -14,12 +14,17 @@ const EDGES_MAX: usize = 1_000_000;
 pub const PURE_ACK: Bytes = Bytes(40);
 
 impl Settings {
-    /// The network for `fan_in` servers: the client is host 0, servers follow, then the hosts of background flows.
+    /// The network: the client is host 0, others that take part follow, then the hosts of background flows.
     ///
     /// # Errors
     /// What does not fit, and what would.
-    pub fn network(&self, fan_in: u32) -> Result<Fabric, String> {
-        let servers = fan_in + self.workload.background;
+    pub fn network(&self) -> Result<Fabric, String> {
+        self.network_of(self.hosts())
+    }
+
+    /// The network of so many hosts, and those of background flows.
+    pub(crate) fn network_of(&self, hosts: u32) -> Result<Fabric, String> {
+        let servers = hosts - 1 + self.workload.background;
         self.only_its_own_keys()?;
         match self.fabric.kind {
             FabricKind::Star => Ok(star(&Star {

@@ -64,13 +64,6 @@ impl<T: Ordered> Ranged for Optional<T> {
     }
 }
 
-impl<T: Ordered> Ranged for Vec<T> {
-    type Of = T;
-    fn values(&self) -> &[T] {
-        self
-    }
-}
-
 /// From which value to which, both among the right ones, and why.
 pub(crate) struct Range<T> {
     least: Option<T>,

@@ -6,10 +6,10 @@ use fanin_units::Time;
 
 use crate::check;
 use crate::problem::Wrong;
-use crate::{Scheme, Settings, Sweep};
+use crate::{Point, Scheme, Settings};
 
-/// A scheme that takes part, with every setting resolved and checked: it reads as its [`ContenderParts`], and cannot be
-/// changed.
+/// A scheme that takes part, with every setting resolved and checked at every point of the sweep: it reads as its
+/// [`ContenderParts`], and cannot be changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender(ContenderParts);
 
@@ -20,7 +20,18 @@ pub struct ContenderParts {
     pub label: String,
     /// The scheme.
     pub scheme: Scheme,
-    /// Its settings.
+    /// Its settings at the first point: what is not swept is so at all of them.
+    pub settings: Settings,
+    /// The points of the sweep, the last key changing first; at least one.
+    pub points: Vec<At>,
+}
+
+/// A point with what is set there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct At {
+    /// Where in the sweep.
+    pub point: Point,
+    /// Every setting.
     pub settings: Settings,
 }
 
@@ -33,48 +44,98 @@ impl Deref for Contender {
 }
 
 impl Contender {
-    /// Checks the parts, of which a scenario has another way to say what is wrong ([`crate::Scenario::contenders`]).
+    /// Checks a scheme's settings at one point, its own fan-in; a scenario has another way to say what is wrong
+    /// ([`crate::Scenario::contenders`]).
     ///
     /// # Errors
     /// What cannot work, and what would.
     pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Contender, String> {
-        let parts = ContenderParts { label: label.into(), scheme, settings };
-        let contender = Contender::checked(parts).map_err(|wrong| wrong.what)?;
-        contender.list_fits().map_err(|problem| problem.to_string())?;
-        Ok(contender)
+        let at = At { point: Point::of_fan_in(settings.servers()), settings };
+        at.checked(&scheme).map_err(|wrong| wrong.what)?;
+        at.list_fits().map_err(|problem| problem.to_string())?;
+        Ok(Contender::of(label.into(), scheme, vec![at]))
     }
 
-    pub(crate) fn checked(parts: ContenderParts) -> Result<Contender, Wrong> {
-        check::settings(&parts)?;
-        Ok(Contender(parts))
+    /// Of points that were checked, one at least.
+    pub(crate) fn of(label: String, scheme: Scheme, points: Vec<At>) -> Contender {
+        let settings = points[0].settings.clone();
+        Contender(ContenderParts { label, scheme, settings, points })
+    }
+
+    /// The run at a place among the points under a seed; `None` where there is no such place.
+    pub fn at(&self, place: usize, seed: u64) -> Option<RunSpec> {
+        let At { point, settings } = self.points.get(place)?.clone();
+        let (label, scheme, fan_in) = (self.label.clone(), self.scheme, settings.servers());
+        Some(RunSpec(RunParts { label, scheme, settings, fan_in, point, place, seed }))
+    }
+
+    /// The run with so many servers under a seed; `None` where the sweep does not have that fan-in, for which nothing was
+    /// checked.
+    pub fn run(&self, fan_in: u32, seed: u64) -> Option<RunSpec> {
+        self.at(self.points.iter().position(|at| at.settings.servers() == fan_in)?, seed)
+    }
+
+    /// The numbers of servers that are swept over, in their order.
+    pub fn fan_ins(&self) -> Vec<u32> {
+        self.points.iter().map(|at| at.settings.servers()).collect()
+    }
+
+    /// The first key that moves besides the number of servers.
+    pub fn beside_fan_in(&self) -> Option<&str> {
+        let moving = self.moving().into_iter().map(|axis| &self.points[0].point.0[axis]);
+        moving.filter(|coordinate| !coordinate.is_fan_in()).map(|coordinate| coordinate.key.as_str()).next()
+    }
+
+    /// The axes that have more than one value, by their places in a point.
+    pub fn moving(&self) -> Vec<usize> {
+        let first = &self.points[0].point;
+        let moves = |axis: &usize| self.points.iter().any(|at| at.point.0[*axis] != first.0[*axis]);
+        (0..first.0.len()).filter(moves).collect()
+    }
+
+    /// The axis along which curves are drawn: the first of more than one value, else the first.
+    pub fn along(&self) -> usize {
+        self.moving().first().copied().unwrap_or(0)
+    }
+
+    /// The places of the points of each curve: those that differ along that axis alone, for each combination of the others.
+    pub fn curves(&self) -> Vec<Vec<usize>> {
+        let along = self.along();
+        let mut curves: Vec<(Point, Vec<usize>)> = Vec::new();
+        for (place, At { point, .. }) in self.points.iter().enumerate() {
+            let others = point.without(along);
+            match curves.iter_mut().find(|(known, _)| *known == others) {
+                Some((_, places)) => places.push(place),
+                None => curves.push((others, vec![place])),
+            }
+        }
+        curves.into_iter().map(|(_, places)| places).collect()
+    }
+}
+
+impl At {
+    pub(crate) fn checked(&self, scheme: &Scheme) -> Result<(), Wrong> {
+        check::settings(scheme, &self.settings)
     }
 
     /// Refuses a list of flows that does not fit the network or the run's time.
     pub(crate) fn list_fits(&self) -> Result<(), crate::Problem> {
-        let Settings { inputs, sweep, workload, .. } = &self.settings;
-        match &inputs.flows {
-            Some(flows) => flows.fit(sweep.fan_in.first().map_or(0, |servers| servers + 1), workload.duration),
+        match &self.settings.inputs.flows {
+            Some(flows) => flows.fit(self.settings.hosts(), self.settings.workload.duration),
             None => Ok(()),
         }
-    }
-
-    /// The run at a fan-in under a seed; `None` where the sweep does not have that fan-in, for which nothing was checked.
-    pub fn run(&self, fan_in: u32, seed: u64) -> Option<RunSpec> {
-        self.settings.sweep.fan_in.binary_search(&fan_in).ok()?;
-        let ContenderParts { label, scheme, settings } = self.0.clone();
-        // A run has one point, and no use for a list of them.
-        let settings = Settings { sweep: Sweep { fan_in: vec![fan_in] }, ..settings };
-        Some(RunSpec(RunParts { label, scheme, settings, fan_in, seed }))
     }
 }
 
 /// One run: a scheme at one point of the sweep under one seed. The same spec gives the same tables everywhere. It reads
-/// as its [`RunParts`], and [`Contender::run`] alone makes one:
+/// as its [`RunParts`], and [`Contender::at`] alone makes one:
 ///
 /// ```compile_fail
 /// let settings = fanin_spec::Settings::default();
 /// let scheme = fanin_spec::Scheme::parse("newreno").unwrap();
-/// let parts = fanin_spec::RunParts { label: "any".into(), scheme, settings, fan_in: 8, seed: 1 };
+/// let point = fanin_spec::Point::of_fan_in(8);
+/// let parts =
+///     fanin_spec::RunParts { label: "any".into(), scheme, settings, fan_in: 8, point, place: 0, seed: 1 };
 /// let unchecked = fanin_spec::RunSpec(parts);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +152,10 @@ pub struct RunParts {
     pub settings: Settings,
     /// The number of servers.
     pub fan_in: u32,
+    /// Where in the sweep.
+    pub point: Point,
+    /// The point's place among those of its contender.
+    pub place: usize,
     /// The seed of every random stream.
     pub seed: u64,
 }
@@ -107,8 +172,8 @@ impl RunSpec {
     /// All that the run's tables follow from, as a text: equal texts, equal tables. The label is not among it, nor is
     /// the rest of the sweep.
     pub fn canonical(&self) -> String {
-        let head = format!("scheme = {}\nfan_in = {}\nseed = {}\n", self.scheme, self.fan_in, self.seed);
-        head + &self.settings.canonical(|path| !path.starts_with("sweep.") && !path.starts_with("run."))
+        let head = format!("scheme = {}\nseed = {}\n", self.scheme, self.seed);
+        head + &self.settings.canonical(|path| !path.starts_with("run."))
     }
 }
 

@@ -1,29 +1,28 @@
 //! The scenario file: read, widened by arguments, resolved into one [`Settings`] a scheme.
 
-use std::sync::Arc;
-
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::problem::{Origin, Problem, Wrong, did_you_mean};
-use crate::setting::{FilePath, Literal};
-use crate::{Contender, ContenderParts, Ect, Flows, Kind, Scheme, Settings, Sizes, check};
+use crate::literal::Literal;
+use crate::point::Written;
+use crate::problem::{Origin, Problem, did_you_mean};
+use crate::{Contender, Scheme, Settings, check};
 
 /// One key set to one value, and where.
 #[derive(Clone, Debug)]
 pub(crate) struct Assignment {
     pub section: String,
-    key: String,
-    value: Literal,
+    pub key: String,
+    pub value: Literal,
     pub origin: Origin,
 }
 
 /// A scheme as the scenario or the user names it, with settings of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
-    label: String,
+    pub label: String,
     pub scheme: Scheme,
-    origin: Origin,
+    pub origin: Origin,
     pub own: Vec<Assignment>,
 }
 
@@ -36,6 +35,8 @@ pub struct Scenario {
     pub title: Option<String>,
     pub(crate) file: Vec<Assignment>,
     pub(crate) arguments: Vec<Assignment>,
+    pub(crate) file_axes: Vec<Written>,
+    pub(crate) argument_axes: Vec<Written>,
     pub(crate) variants: Vec<Variant>,
     /// Those of the file that were not selected.
     pub(crate) left_out: Vec<Variant>,
@@ -63,6 +64,8 @@ impl Scenario {
             title: None,
             file: Vec::new(),
             arguments: Vec::new(),
+            file_axes: Vec::new(),
+            argument_axes: Vec::new(),
             variants: Vec::new(),
             left_out: Vec::new(),
         };
@@ -72,6 +75,7 @@ impl Scenario {
                 ("title", Item::Value(Value::String(title))) => scenario.title = Some(title.value().clone()),
                 ("title", _) => return Err(Problem::new(&origin, "`title` is a text in quotes")),
                 ("schemes", item) => scenario.variants = variants(&place, item, &origin)?,
+                ("sweep", item) if item.is_table_like() => scenario.file_axes = axes(&place, item)?,
                 (section, item) => match (item.as_table_like(), Settings::keys_of(section)) {
                     (Some(table), Some(_)) => scenario.file.extend(assignments(&place, section, table)?),
                     (None, Some(keys)) => {
@@ -101,16 +105,45 @@ impl Scenario {
         let Some((section, key)) = path.split_once('.') else {
             return Err(Problem::new(&origin, unknown_path(path)));
         };
-        let assignment = Assignment {
-            section: section.trim().into(),
-            key: key.trim().into(),
-            value: loose_literal(value.trim()),
-            origin: origin.clone(),
-        };
-        if !Settings::keys_of(&assignment.section).is_some_and(|keys| keys.contains(&assignment.key.as_str())) {
+        let (section, key, value) = (section.trim(), key.trim(), loose_literal(value.trim()));
+        if section == "sweep" {
+            let Literal::List(values) = value else { return Err(Problem::new(&origin, not_a_list(key))) };
+            let values = values.into_iter().map(|value| (value, origin.clone())).collect();
+            let axis = Written { key: key.into(), values, origin };
+            // As of any key, the last argument counts.
+            self.argument_axes.retain(|known| known.path() != axis.path());
+            self.argument_axes.push(axis);
+            return Ok(());
+        }
+        if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key)) {
             return Err(Problem::new(&origin, unknown_path(path)));
         }
-        self.arguments.push(assignment);
+        self.arguments.push(Assignment { section: section.into(), key: key.into(), value, origin });
+        Ok(())
+    }
+
+    /// Sweeps over a key by an argument, in place of the file's values of it: `axis` is `KEY=A,B,C`, `argument` what the
+    /// user wrote.
+    ///
+    /// # Errors
+    /// What is not of that form, an unknown key, a key that an argument sweeps over already, and what is wrong with a
+    /// value.
+    pub fn sweep(&mut self, argument: &str, axis: &str) -> Result<(), Problem> {
+        let origin = Origin::Argument(argument.into());
+        let Some((key, values)) = axis.split_once('=') else {
+            return Err(Problem::new(&origin, "write it as KEY=A,B,C, such as workload.load=\"20 %,60 %\""));
+        };
+        let values = values.split(',').map(str::trim);
+        let written: Vec<(Literal, Origin)> = match values.clone().all(str::is_empty) {
+            true => Vec::new(),
+            false => values.map(|value| (loose_literal(value), origin.clone())).collect(),
+        };
+        let axis = Written { key: key.trim().into(), values: written, origin };
+        if self.argument_axes.iter().any(|known| known.path() == axis.path()) {
+            let what = format!("`{}` is swept twice: give all of its values at once", axis.key);
+            return Err(Problem::new(&axis.origin, what));
+        }
+        self.argument_axes.push(axis);
         Ok(())
     }
 
@@ -150,87 +183,14 @@ impl Scenario {
         self.variants.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Resolves and checks every scheme's settings, of a scenario that names no file.
-    ///
-    /// # Errors
-    /// The first value that is wrong, or the first two that do not go together.
-    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.contenders_with(&|_| Err("no files are read here".into()))
-    }
-
-    /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
-    /// for messages, and its text.
-    ///
-    /// # Errors
-    /// As [`Scenario::contenders`]; and what is wrong with a file.
-    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
-        if self.variants.is_empty() {
-            let what =
-                format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
-            return Err(Problem::new(&Origin::Default, what));
-        }
-        self.variants.iter().map(|variant| self.resolve(variant, read)).collect()
-    }
-
-    fn resolve(&self, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
-        let mut settings = Settings::default();
-        if variant.scheme.exact_echo() {
-            settings.tcp.ect = Ect::All;
-        }
-        let layers = [&self.file, &self.arguments, &variant.own];
-        for layer in layers {
-            check::exclusive(layer)?;
-            for a in layer {
-                check::make_room(&mut settings, &a.section, &a.key);
-                settings
-                    .set(&a.section, &a.key, &a.value)
-                    .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
-            }
-        }
-        let assigned = |paths: &[&str]| {
-            let mut set = layers.iter().rev().flat_map(|layer| layer.iter().rev());
-            set.find(|a| paths.contains(&a.path().as_str())).map(|a| &a.origin)
-        };
-        let refuse = |wrong: Wrong| Problem::new(assigned(&wrong.paths).unwrap_or(&variant.origin), wrong.what);
-        let take = |key: &'static str, path: &str| {
-            read(path).map_err(|why| refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }))
-        };
-        let (kind, load) = (settings.workload.kind, settings.workload.load.0);
-        if let (Kind::Flows, Some(FilePath(path))) = (kind, &settings.workload.file.0) {
-            let (name, text) = take("workload.file", path)?;
-            let flows = Flows::parse(&name, &text)?;
-            if assigned(&["sweep.fan_in"]).is_none() {
-                settings.sweep.fan_in = vec![flows.hosts() - 1];
-            }
-            settings.inputs.flows = Some(Arc::new(flows));
-        }
-        if matches!(kind, Kind::Shuffle | Kind::Poisson)
-            && assigned(&["sweep.fan_in"]).is_none()
-            && let Some(hosts) = settings.fixed_hosts().filter(|&hosts| hosts > 1)
-        {
-            settings.sweep.fan_in = vec![hosts - 1];
-        }
-        if load.is_some() {
-            let sizes = match settings.workload.sizes.path() {
-                None => Sizes::named(&settings.workload.sizes.0),
-                Some(path) => {
-                    take("workload.sizes", path).and_then(|(name, text)| Sizes::parse(&name, &text)).map(Some)?
-                }
-            };
-            settings.inputs.sizes = sizes.map(Arc::new);
-        }
-        let parts = ContenderParts { label: variant.label.clone(), scheme: variant.scheme, settings };
-        let contender = Contender::checked(parts).map_err(refuse)?;
-        contender.list_fits()?;
-        Ok(contender)
-    }
-
     /// A name for what is run: the first sixteen hexadecimal digits of SHA-256 over every resolved setting.
     pub fn hash(contenders: &[Contender]) -> String {
         let mut hasher = Sha256::new();
         for contender in contenders {
             hasher.update(format!("{} = {}\n", contender.label, contender.scheme));
-            hasher.update(contender.settings.canonical(|_| true));
+            for at in &contender.points {
+                hasher.update(at.settings.canonical(|_| true));
+            }
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -243,6 +203,13 @@ impl Assignment {
 
     pub(crate) fn path(&self) -> String {
         format!("{}.{}", self.section, self.key)
+    }
+
+    /// What an axis sets at its first value.
+    pub(crate) fn first(axis: &Written) -> Option<Assignment> {
+        let ((value, _), path) = (axis.values.first()?, axis.path());
+        let (section, key) = path.split_once('.')?;
+        Some(Assignment { section: section.into(), key: key.into(), value: value.clone(), origin: axis.origin.clone() })
     }
 }
 
@@ -258,6 +225,51 @@ impl Place<'_> {
         let line = 1 + self.text.as_bytes()[..before].iter().filter(|&&b| b == b'\n').count();
         Origin::File { name: self.name.into(), line }
     }
+}
+
+/// The axes under `[sweep]`, in the order as written: a key in quotes, or with its section in front of a dot as elsewhere.
+fn axes(place: &Place, sweep: &Item) -> Result<Vec<Written>, Problem> {
+    let mut found: Vec<(usize, Written)> = Vec::new();
+    let mut add = |table: &dyn TableLike, key: &str, path: &str, item: &Item| {
+        let start = key_span(table, key).map_or(0, |span| span.start);
+        let origin = place.at(Some(start..start));
+        let values = match item {
+            Item::Value(Value::Array(items)) => {
+                let value = |value: &Value| {
+                    let origin = place.at(value.span());
+                    let literal = from_value(value).ok_or_else(|| {
+                        Problem::new(&origin, "a swept value is a text in quotes, a number, true or false")
+                    })?;
+                    Ok((literal, origin))
+                };
+                items.iter().map(value).collect::<Result<_, Problem>>()?
+            }
+            _ => return Err(Problem::new(&origin, not_a_list(path))),
+        };
+        let axis = Written { key: path.into(), values, origin };
+        if found.iter().any(|(_, known)| known.path() == axis.path()) {
+            return Err(Problem::new(&axis.origin, format!("`{path}` is swept twice: keep one")));
+        }
+        found.push((start, axis));
+        Ok(())
+    };
+    let Some(table) = sweep.as_table_like() else { return Ok(Vec::new()) };
+    for (key, item) in table.iter() {
+        match item.as_table_like() {
+            Some(section) => {
+                for (name, item) in section.iter() {
+                    add(section, name, &format!("{key}.{name}"), item)?;
+                }
+            }
+            None => add(table, key, key, item)?,
+        }
+    }
+    found.sort_by_key(|(start, _)| *start);
+    Ok(found.into_iter().map(|(_, axis)| axis).collect())
+}
+
+fn not_a_list(key: &str) -> String {
+    format!("`sweep.{key}` is a list of values, such as [8, 16] or [\"20 %\", \"60 %\"]")
 }
 
 fn key_span(table: &dyn TableLike, key: &str) -> Option<std::ops::Range<usize>> {

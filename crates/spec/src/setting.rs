@@ -2,32 +2,7 @@
 
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
-/// A value as it stands in a scenario or behind `--set`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Literal {
-    /// A quoted text; behind `--set` the quotes may be left out.
-    Text(String),
-    /// A whole number.
-    Integer(i64),
-    /// A number with a point.
-    Float(f64),
-    /// `true` or `false`.
-    Bool(bool),
-    /// Values in brackets.
-    List(Vec<Literal>),
-}
-
-impl Literal {
-    fn show(&self) -> String {
-        match self {
-            Literal::Text(text) => format!("\"{text}\""),
-            Literal::Integer(n) => n.to_string(),
-            Literal::Float(x) => x.to_string(),
-            Literal::Bool(b) => b.to_string(),
-            Literal::List(items) => format!("[{}]", items.iter().map(Literal::show).collect::<Vec<_>>().join(", ")),
-        }
-    }
-}
+use crate::literal::Literal;
 
 /// What can be a setting's value.
 pub trait Setting: Sized {
@@ -39,6 +14,11 @@ pub trait Setting: Sized {
 
     /// Prints the value as a scenario would have it.
     fn show(&self) -> String;
+
+    /// Its place among other values of its kind, to draw it at; `None` of what is no number.
+    fn number(&self) -> Option<f64> {
+        None
+    }
 }
 
 pub(crate) fn unexpected(literal: &Literal) -> String {
@@ -46,7 +26,7 @@ pub(crate) fn unexpected(literal: &Literal) -> String {
 }
 
 macro_rules! quantity {
-    ($type:ty, $form:literal) => {
+    ($type:ty, $form:literal, $number:expr) => {
         impl Setting for $type {
             const FORM: &'static str = $form;
             fn read(literal: &Literal) -> Result<Self, String> {
@@ -59,13 +39,21 @@ macro_rules! quantity {
             fn show(&self) -> String {
                 format!("\"{self}\"")
             }
+            fn number(&self) -> Option<f64> {
+                let number: fn(&$type) -> Option<u64> = $number;
+                number(self).map(|number| number as f64)
+            }
         }
     };
 }
 
-quantity!(Time, "a time with its unit, such as \"25 us\"");
-quantity!(Bytes, "bytes with their unit, such as \"64 KiB\" or \"1460 B\"");
-quantity!(QueueSize, "a size with its unit, such as \"64 KiB\" or \"250 packets\"");
+quantity!(Time, "a time with its unit, such as \"25 us\"", |time| Some(time.0));
+quantity!(Bytes, "bytes with their unit, such as \"64 KiB\" or \"1460 B\"", |bytes| Some(bytes.0));
+quantity!(QueueSize, "a size with its unit, such as \"64 KiB\" or \"250 packets\"", |size| match size {
+    QueueSize::Bytes(bytes) => Some(*bytes),
+    // They have no place among bytes.
+    QueueSize::Packets(_) => None,
+});
 
 impl Setting for Rate {
     const FORM: &'static str = "a rate above zero with its unit, such as \"10 Gbit/s\"";
@@ -82,6 +70,9 @@ impl Setting for Rate {
     }
     fn show(&self) -> String {
         format!("\"{self}\"")
+    }
+    fn number(&self) -> Option<f64> {
+        Some(self.0 as f64)
     }
 }
 
@@ -109,6 +100,9 @@ impl Setting for u32 {
     fn show(&self) -> String {
         self.to_string()
     }
+    fn number(&self) -> Option<f64> {
+        Some((*self).into())
+    }
 }
 
 impl Setting for u64 {
@@ -121,6 +115,9 @@ impl Setting for u64 {
     }
     fn show(&self) -> String {
         self.to_string()
+    }
+    fn number(&self) -> Option<f64> {
+        Some(*self as f64)
     }
 }
 
@@ -141,21 +138,8 @@ impl Setting for Vec<String> {
     }
 }
 
-impl Setting for Vec<u32> {
-    const FORM: &'static str = "a list of whole numbers, such as [2, 4, 8]";
-    fn read(literal: &Literal) -> Result<Vec<u32>, String> {
-        match literal {
-            Literal::List(items) => items.iter().map(u32::read).collect(),
-            other => Err(unexpected(other)),
-        }
-    }
-    fn show(&self) -> String {
-        format!("[{}]", self.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
-    }
-}
-
 impl Setting for Share {
-    const FORM: &'static str = "a share from 0 to 1, such as 0.0625 or \"1/16\"";
+    const FORM: &'static str = "a share from 0 to 1, such as 0.0625, \"1/16\" or \"6.25 %\"";
     fn read(literal: &Literal) -> Result<Share, String> {
         let text = match literal {
             Literal::Text(text) => text.clone(),
@@ -170,6 +154,9 @@ impl Setting for Share {
             fraction if fraction.contains('/') => format!("\"{fraction}\""),
             whole => whole,
         }
+    }
+    fn number(&self) -> Option<f64> {
+        Some(self.as_f64())
     }
 }
 
@@ -251,6 +238,9 @@ macro_rules! optional {
             fn show(&self) -> String {
                 self.0.as_ref().map_or("\"none\"".into(), Setting::show)
             }
+            fn number(&self) -> Option<f64> {
+                self.0.as_ref().and_then(Setting::number)
+            }
         }
     };
 }
@@ -260,6 +250,6 @@ optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
 optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");
 optional!(Time, "a time with its unit, such as \"40 ms\", or \"none\"");
 optional!(u32, "a whole number, or \"none\"");
-optional!(Share, "a share above 0 and at most 1, such as 0.5, or \"none\"");
+optional!(Share, "a share above 0 and at most 1, such as 0.5 or \"50 %\", or \"none\"");
 optional!(WarmUp, "rounds or a time with its unit, such as \"2 rounds\" or \"100 ms\", or \"none\"");
 optional!(FilePath, "the path of a file, relative to the scenario's, or \"none\"");

@@ -8,10 +8,11 @@ use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::declare::{KeyDoc, Section, section, words};
+use crate::facts::{Facts, Leaves, Payload};
 use crate::range::LEAST_SHARE;
-use crate::setting::{FilePath, Literal, Optional, Setting, WarmUp};
+use crate::setting::{FilePath, Optional, Setting, WarmUp};
 use crate::sizes::{Distribution, Sizes};
-use crate::{Flows, Framing, laws};
+use crate::{FAN_IN, Flows, Framing, Literal, laws};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -84,6 +85,10 @@ section! {
         oversubscription: Optional<u32> = Optional::NONE,
         /// Links that fail, heal or change their rate, both directions: a time, two nodes, then down, up or a rate, such as "10 ms leaf1 spine1 down". What waits at a link that fails is lost; flows take the ways of equal length that are left, at once.
         changes: Vec<String> = Vec::new(),
+        /// Hosts, the client among them: of a workload between any hosts those that take part, of others those that Poisson flows and a service are between; "none": as many as the workload asks for.
+        #[needs(ANY_HOSTS)]
+        #[range(2..=FAN_IN_MAX + 1)]
+        hosts: Optional<u32> = Optional::NONE,
         /// Which rack of a leaf-spine or fat-tree fabric the next host is in.
         #[needs(RACKS)]
         placement: Placement = Placement::ByRack,
@@ -244,9 +249,27 @@ words! {
 }
 
 impl Kind {
-    /// Whether many send to one client; otherwise flows go between any two hosts, and there are no rounds.
-    pub fn many_to_one(self) -> bool {
-        !matches!(self, Kind::Flows | Kind::Shuffle | Kind::Poisson | Kind::MapReduce)
+    /// What there is to know of it besides what it does.
+    pub const fn facts(self) -> Facts {
+        match self {
+            Kind::Barrier => Facts::READS,
+            // A handshake takes one; who sends unasked needs half of what a request and its answer do.
+            Kind::OneShot => {
+                Facts { asks: false, lasts: false, leaves: Leaves::Nothing, setup_rtts: Some(1.5), ..Facts::READS }
+            }
+            Kind::WebSearch => Facts { lasts: false, stands: false, ..Facts::READS },
+            Kind::Long => Facts { asks: false, payload: Payload::Own, leaves: Leaves::Time, ..Facts::READS },
+            Kind::Flows | Kind::MapReduce => Facts::BETWEEN,
+            Kind::Shuffle => Facts { all_hosts: true, payload: Payload::Fragments, ..Facts::BETWEEN },
+            Kind::Poisson => {
+                Facts { all_hosts: true, poisson: true, lasts: true, leaves: Leaves::Time, ..Facts::BETWEEN }
+            }
+        }
+    }
+
+    /// Whether many send to one client; otherwise flows go between any two hosts.
+    pub const fn many_to_one(self) -> bool {
+        self.facts().many_to_one
     }
 }
 
@@ -278,6 +301,9 @@ section! {
     Workload in "workload" {
         /// The pattern of requests and answers.
         kind: Kind = Kind::Barrier,
+        /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
+        #[range(1..=FAN_IN_MAX)]
+        fan_in: u32 = 16,
         /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle)]
         #[range(..=Bytes(1 << 40))]
@@ -318,7 +344,7 @@ section! {
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
-        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless sweep.fan_in says how many besides the client.
+        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless fabric.hosts says how many.
         #[only(Flows)]
         file: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
@@ -423,12 +449,40 @@ section! {
     }
 }
 
-section! {
-    /// What is swept.
-    Sweep in "sweep" {
-        /// Numbers of servers.
-        #[range(1..=FAN_IN_MAX)]
-        fan_in: Vec<u32> = vec![2, 4, 8, 16, 32, 64, 128],
+/// What is swept where nothing else is said.
+pub(crate) const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
+/// The section `[sweep]`: its keys are those of other sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sweep;
+
+impl Section for Sweep {
+    const NAME: &'static str = "sweep";
+    const DOC: &'static str = "What is swept: one key or more, each with its values. `fan_in`, or any key of one run with its section, such as \"workload.load\" = [\"20 %\", \"60 %\"]; points are all combinations. An onset is looked for along the first key of more than one value.";
+    const KEYS: &'static [&'static str] = &[FAN_IN];
+    const WORKLOADS: &'static [&'static str] = &[];
+
+    fn set(&mut self, _: &str, _: &Literal) -> Result<(), String> {
+        unreachable!("an axis is no setting")
+    }
+
+    fn value(&self, _: &str) -> (String, Option<f64>) {
+        unreachable!("an axis is no setting")
+    }
+
+    fn out_of_range(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    fn docs(&self) -> Vec<KeyDoc> {
+        vec![KeyDoc {
+            path: "sweep.fan_in".into(),
+            form: "a list of whole numbers, such as [2, 4, 8]",
+            range: None,
+            default: Literal::List(FAN_INS.map(|n| Literal::Integer(n.into())).to_vec()).show(),
+            doc: "Numbers of servers that answer, `workload.fan_in`, rising; of a workload between any hosts, the hosts besides the client. The default is for where nothing is swept and nothing says how many.".into(),
+            workloads: &[],
+            need: None,
+        }]
     }
 }
 
@@ -502,6 +556,17 @@ macro_rules! settings {
                     _ => {
                         let law = self.laws.sections_mut().into_iter().find(|law| law.name() == section);
                         laws::set(law.expect("sections are looked up before they are set"), key, literal)
+                    }
+                }
+            }
+
+            /// A key's value, printed, and its place among others.
+            pub(crate) fn value(&self, section: &str, key: &str) -> (String, Option<f64>) {
+                match section {
+                    $(stringify!($field) => self.$field.value(key),)*
+                    _ => {
+                        let law = self.laws.sections().into_iter().find(|law| law.name() == section);
+                        laws::value(law.expect("sections are looked up before they are asked for"), key)
                     }
                 }
             }
@@ -596,19 +661,39 @@ impl Settings {
         }
     }
 
-    /// The rate, in bits a second, at which a workload on `fan_in` servers and a client can move bytes at most: that of
-    /// the client's link, or of all hosts' together.
-    pub fn line_rate(&self, fan_in: u32) -> u64 {
+    /// The hosts of the network but for those of background flows: the client and whoever takes part.
+    pub fn hosts(&self) -> u32 {
+        self.fabric.hosts.0.unwrap_or(self.workload.fan_in.saturating_add(1))
+    }
+
+    /// The servers that answer the client; of a workload between any hosts, all of them but the client.
+    pub fn servers(&self) -> u32 {
+        if self.workload.kind.many_to_one() { self.workload.fan_in } else { self.hosts() - 1 }
+    }
+
+    /// The rate, in bits a second, at which a workload can move bytes at most: that of the client's link, or of all hosts'
+    /// together.
+    pub fn line_rate(&self) -> u64 {
         let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
         match self.workload.kind.many_to_one() {
             true => client,
-            false => client.saturating_add(self.link.rate.0.saturating_mul(fan_in.into())),
+            false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
     }
 
     /// Whether the workload's connections stay and carry answer after answer.
     pub fn connections_stand(&self) -> bool {
-        self.workload.connections.stand(self.workload.kind == Kind::Barrier)
+        self.workload.connections.stand(self.workload.kind.facts().stands)
+    }
+
+    /// Round trips before an answer's first byte, where each comes over a new connection.
+    pub fn setup_rtts(&self) -> Option<f64> {
+        let facts = self.workload.kind.facts();
+        match facts.asks {
+            // A handshake takes one, a request and its answer's first byte another.
+            true => (!self.connections_stand()).then_some(2.0),
+            false => facts.setup_rtts,
+        }
     }
 
     /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.

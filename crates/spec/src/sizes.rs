@@ -4,8 +4,9 @@
 //! al., SIGCOMM 2009 (VL2); Hadoop, Roy et al., SIGCOMM 2015, as HPCC's `traffic_gen` has it.
 
 use crate::flows::{BYTES_MAX, decimal};
+use crate::literal::Literal;
 use crate::problem::{Origin, Problem, did_you_mean, excerpt};
-use crate::setting::{Literal, Setting, quoted, unexpected};
+use crate::setting::{Setting, quoted, unexpected};
 
 /// A distribution of flow sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]

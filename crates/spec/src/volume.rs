@@ -50,10 +50,11 @@ const HEADERS: u32 = 40;
 const PACKETS_OF_A_QUERY: f64 = 9.0;
 
 impl Settings {
-    /// What a run with so many servers takes.
-    pub fn volume(&self, fan_in: u32) -> Volume {
+    /// What a run takes.
+    pub fn volume(&self) -> Volume {
         let w = &self.workload;
-        let (n, hosts) = (f64::from(fan_in), f64::from(fan_in) + 1.0);
+        let fan_in = self.servers();
+        let (n, hosts) = (f64::from(fan_in), f64::from(self.hosts()));
         let answer = self.answer(fan_in, 0).0 as f64;
         let (flows, bytes) = match w.kind {
             Kind::Barrier | Kind::OneShot => (n, n * answer),
@@ -75,16 +76,16 @@ impl Settings {
                 (fetches * (n - 1.0) / n, m.input.0 as f64)
             }
         };
-        let lasts = self.lasts(fan_in, bytes);
+        let lasts = self.lasts(bytes);
         let packets_of = |flows: f64, bytes: f64| flows.max(bytes / self.tcp.mss.0 as f64);
-        let line = self.line_rate(fan_in) as f64 * lasts / (8.0 * self.frame());
+        let line = self.line_rate() as f64 * lasts / (8.0 * self.frame());
         let mut volume =
             Volume { hosts, connections: flows, rows: flows, least_rows: flows, packets: packets_of(flows, bytes) };
         match w.kind {
             Kind::Barrier => {
                 // A round crosses the network twice, and its answers follow one another at the client's link.
                 let round = (bytes + packets_of(n, bytes) * (self.frame() - self.tcp.mss.0 as f64)) * 8.0;
-                let rounds = lasts / (round / self.line_rate(fan_in) as f64).max(4.0 * self.link.delay.as_secs_f64());
+                let rounds = lasts / (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
                 (volume.rows, volume.packets) = (rounds.ceil() * n, (rounds * packets_of(n, bytes)).min(line));
                 // A collapse may leave next to no rounds.
                 volume.least_rows = 0.0;
@@ -97,7 +98,7 @@ impl Settings {
             volume.connections += f64::from(w.background);
             volume.packets = volume.packets.max(line);
         }
-        if w.kind != Kind::Poisson && w.load.0.is_some() {
+        if !w.kind.facts().poisson && w.load.0.is_some() {
             let (flows, bytes) = self.poisson(hosts, lasts);
             volume.connections += flows;
             (volume.rows, volume.least_rows) = (volume.rows + flows, volume.least_rows + flows);
@@ -122,10 +123,10 @@ impl Settings {
     }
 
     /// Seconds that a run lasts at the least.
-    fn lasts(&self, fan_in: u32, bytes: f64) -> f64 {
-        match self.workload.kind {
-            Kind::Barrier | Kind::Long | Kind::Poisson => self.given_s(),
-            _ => self.given_s().min(8.0 * bytes / self.line_rate(fan_in) as f64),
+    fn lasts(&self, bytes: f64) -> f64 {
+        match self.workload.kind.facts().lasts {
+            true => self.given_s(),
+            false => self.given_s().min(8.0 * bytes / self.line_rate() as f64),
         }
     }
 
@@ -140,21 +141,19 @@ impl Settings {
         f64::from(self.link.framing.on_wire(self.full_packet().0 as u32))
     }
 
-    /// Whether a run at the largest fan-in is one that any machine could hold.
+    /// Whether a run is one that any machine could hold.
     pub(crate) fn can_be_held(&self) -> bool {
-        let largest = self.sweep.fan_in.last().copied().unwrap_or(0);
-        let volume = self.volume(largest);
+        let volume = self.volume();
         let pairs = if self.workload.kind == Kind::Shuffle { volume.hosts * volume.hosts } else { 0.0 };
         volume.connections <= CONNECTIONS_MAX && pairs <= PAIRS_MAX
     }
 
     /// The queries a second whose packets fill the links of all hosts, with the fewest of them.
     pub(crate) fn most_queries_per_s(&self) -> f64 {
-        let least = self.sweep.fan_in.first().copied().unwrap_or(1);
         let v = &self.service;
         let headers = PACKETS_OF_A_QUERY * f64::from(self.link.framing.on_wire(HEADERS));
         let bytes = f64::from(v.fan_out) * ((v.answer.0 + v.request.0) as f64 + headers);
-        (f64::from(least) + 1.0) * self.link.rate.0 as f64 / (8.0 * bytes)
+        f64::from(self.hosts()) * self.link.rate.0 as f64 / (8.0 * bytes)
     }
 }
 
@@ -165,7 +164,7 @@ struct Knob {
     set: fn(&mut Settings, u64),
 }
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 10] = [
     Knob {
         path: "workload.background",
         get: |s| s.workload.background.into(),
@@ -184,13 +183,12 @@ const KNOBS: [Knob; 9] = [
         set: |s, to| s.mapreduce.reduces.0 = Some(to as u32),
     },
     Knob { path: "mapreduce.maps", get: |s| s.mapreduce.maps.into(), set: |s, to| s.mapreduce.maps = to as u32 },
+    Knob { path: "workload.fan_in", get: |s| s.workload.fan_in.into(), set: |s, to| s.workload.fan_in = to as u32 },
+    // Two at least.
     Knob {
-        path: "sweep.fan_in",
-        get: |s| s.sweep.fan_in.last().map_or(0, |&n| n.into()),
-        set: |s, to| {
-            s.sweep.fan_in.retain(|&n| u64::from(n) < to);
-            s.sweep.fan_in.push(to as u32);
-        },
+        path: "fabric.hosts",
+        get: |s| s.fabric.hosts.0.map_or(0, u64::from),
+        set: |s, to| s.fabric.hosts.0 = Some(to.max(2) as u32),
     },
     Knob { path: "service.fan_out", get: |s| s.service.fan_out.into(), set: |s, to| s.service.fan_out = to as u32 },
     // In milliseconds, which are fine enough for what is too long.
@@ -201,22 +199,26 @@ const KNOBS: [Knob; 9] = [
     },
 ];
 
-/// The first setting that alone can be lowered so far that `fits`, with the largest value that does: as a scenario has it.
-pub fn what_would_fit(settings: &Settings, fits: &dyn Fn(&Settings) -> bool) -> Option<(&'static str, String)> {
-    let with = |knob: &Knob, value: u64| {
-        let mut settings = settings.clone();
-        (knob.set)(&mut settings, value);
-        settings
+/// The first setting that alone can be lowered so far at all points that they fit, with the largest value that does: as a
+/// scenario has it. Points that become the same are one.
+pub fn what_would_fit(points: &[Settings], fits: &dyn Fn(&[Settings]) -> bool) -> Option<(&'static str, String)> {
+    let with = |knob: &Knob, most: u64| {
+        let mut points = points.to_vec();
+        for settings in points.iter_mut().filter(|settings| (knob.get)(settings) > most) {
+            (knob.set)(settings, most);
+        }
+        points.dedup();
+        points
     };
-    let knob = KNOBS.iter().find(|knob| (knob.get)(settings) > 1 && fits(&with(knob, 1)))?;
-    let (mut fit, mut too_large) = (1, (knob.get)(settings));
+    let largest = |knob: &Knob| points.iter().map(knob.get).max().unwrap_or(0);
+    let knob = KNOBS.iter().find(|knob| largest(knob) > 1 && fits(&with(knob, 1)))?;
+    let (mut fit, mut too_large) = (1, largest(knob));
     while too_large - fit > 1 {
         let middle = fit + (too_large - fit) / 2;
         if fits(&with(knob, middle)) { fit = middle } else { too_large = middle }
     }
-    let docs = with(knob, fit).docs();
-    let shown = docs.into_iter().find(|doc| doc.path == knob.path).map_or(String::new(), |doc| doc.default);
-    // Of a sweep, its largest point.
-    let shown = if knob.path == "sweep.fan_in" { fit.to_string() } else { shown };
-    Some((knob.path, shown))
+    let points = with(knob, fit);
+    let most = points.iter().max_by_key(|settings| (knob.get)(settings))?;
+    let (section, key) = knob.path.split_once('.')?;
+    Some((knob.path, most.value(section, key).0))
 }

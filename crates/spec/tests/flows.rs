@@ -153,7 +153,7 @@ const LISTED: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"flows\"\nfil
 
 #[test]
 fn the_hosts_follow_from_the_list_unless_the_scenario_declares_them() {
-    let fan_in = |scenario: &str| resolve(scenario, CSV).map(|c| c[0].settings.sweep.fan_in.clone());
+    let fan_in = |scenario: &str| resolve(scenario, CSV).map(|c| c[0].fan_ins());
     assert_eq!(fan_in(LISTED).unwrap(), [3]);
     assert_eq!(fan_in(&format!("{LISTED}[sweep]\nfan_in = [7]\n")).unwrap(), [7]);
     let problem = fan_in(&format!("{LISTED}[sweep]\nfan_in = [2]\n")).unwrap_err();

@@ -1,6 +1,6 @@
 //! Nothing runs that was not checked.
 
-use fanin_spec::{Contender, Optional, Scheme, Settings};
+use fanin_spec::{Contender, Optional, Point, Scenario, Scheme, Settings};
 use fanin_units::{Bytes, Time};
 
 fn settings() -> Settings {
@@ -25,11 +25,13 @@ fn settings_that_cannot_work_make_no_contender() {
 
 #[test]
 fn a_fan_in_that_is_not_swept_over_makes_no_run() {
-    let contender = contender(settings()).unwrap();
-    let swept = contender.settings.sweep.fan_in.clone();
-    assert!(!swept.contains(&9) && contender.run(9, 1).is_none());
-    for fan_in in swept {
+    let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KB\"\n";
+    let contender = Scenario::parse("my.toml", text).and_then(|s| s.contenders()).unwrap().remove(0);
+    assert_eq!(contender.fan_ins(), [2, 4, 8, 16, 32, 64, 128]);
+    assert!(contender.run(9, 1).is_none() && contender.at(7, 1).is_none());
+    for (place, fan_in) in contender.fan_ins().into_iter().enumerate() {
         let run = contender.run(fan_in, 3).unwrap();
-        assert_eq!((run.fan_in, run.seed, run.settings.sweep.fan_in.as_slice()), (fan_in, 3, &[fan_in][..]));
+        assert_eq!((run.settings.servers(), run.place, run.seed), (fan_in, place, 3));
+        assert_eq!(run.point, Point::of_fan_in(fan_in));
     }
 }

@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use crate::parse::ParseError;
 
-/// A share between 0 and 1, kept as it was written: as a number with a point, or as a fraction.
+/// A share between 0 and 1, kept as it was written: as a number with a point, per cent, or as a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     written: (u32, u32),
@@ -31,6 +31,10 @@ impl Share {
 
     /// Numerator and denominator.
     fn fraction(text: &str) -> Option<(u32, u32)> {
+        if let Some(percent) = text.trim().strip_suffix('%') {
+            let (n, d) = if percent.contains('/') { None } else { Share::fraction(percent) }?;
+            return Some((n, d.checked_mul(100)?));
+        }
         match text.split_once('/') {
             Some((n, d)) => Some((n.trim().parse().ok()?, d.trim().parse().ok()?)),
             None => {
@@ -72,6 +76,17 @@ mod tests {
         assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
         assert_eq!(Share::of(1, 1).in_q(16), 65_536);
         assert_eq!(Share::of(0, 1).in_q(32), 0);
+    }
+
+    #[test]
+    fn a_share_may_be_said_in_per_cent() {
+        assert_eq!("60 %".parse::<Share>().map(Share::as_f64), Ok(0.6));
+        assert_eq!("12.5%".parse::<Share>().map(Share::as_f64), Ok(0.125));
+        assert_eq!("100 %".parse::<Share>().map(|share| share.in_q(16)), Ok(65_536));
+        assert_eq!("101 %".parse::<Share>(), Err(ParseError::TooLarge));
+        for wrong in ["%", "1/2 %", "5 % %", "50 %%"] {
+            assert_eq!(wrong.parse::<Share>(), Err(ParseError::NoNumber), "{wrong}");
+        }
     }
 
     #[test]

@@ -44,7 +44,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; right would be \"plain\" or \"switch\"",
         ),
         ("[host]\nqueue = true\n", "my.toml:2: `host.queue`: it is not a word; right would be \"plain\""),
-        ("[sweep]\nfan_in = [0]\n", "my.toml:2: `sweep.fan_in` of 0: right would be 1 to 1000000"),
+        ("[sweep]\nfan_in = [0]\n", "my.toml:2: `workload.fan_in` of 0: right would be 1 to 1000000"),
         ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),
         ("[run]\nseeds = 0\n", "my.toml:2: `run.seeds` of 0: right would be 1 to 1000000"),
         ("[tcp]\nmss = \"63 B\"\n", "my.toml:2: `tcp.mss` of 63 B: right would be 64 B to 9 KB"),
@@ -56,7 +56,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "[host]\nservice_time = \"1001 s\"\n",
             "my.toml:2: `host.service_time` of 1001 s: right would be at most 1000 s",
         ),
-        ("[sweep]\nfan_in = [4, 1000001]\n", "my.toml:2: `sweep.fan_in` of 1000001: right would be 1 to 1000000"),
+        ("[sweep]\nfan_in = [4, 1000001]\n", "my.toml:2: `workload.fan_in` of 1000001: right would be 1 to 1000000"),
         ("[workload]\nload = 0\n", "my.toml:2: `workload.load` of 0: right would be above 0 and at most 1"),
         ("[link\n", "my.toml:1: not TOML"),
         (
@@ -159,7 +159,7 @@ fn a_wrong_argument_is_told_as_it_was_written() {
     let cases: &[(&[&str], &str)] = &[
         (&["--schemes", "nonsense"], "--schemes nonsense: unknown scheme `nonsense`"),
         (&["--schemes", "dctcp,dctcp"], "`dctcp` stands there twice"),
-        (&["--fan-in", "0"], "--fan-in 0: `sweep.fan_in` of 0: right would be 1 to 1000000"),
+        (&["--fan-in", "0"], "--fan-in 0: `workload.fan_in` of 0: right would be 1 to 1000000"),
         (&["--fan-in", "-1"], "--fan-in -1: `sweep.fan_in`: -1 is out of range"),
         (&["--fan-in", "2,x"], "--fan-in 2,x: `x` is not a number of servers; right would be rising numbers"),
         (&["--fan-in", ""], "is not a number of servers"),

@@ -194,7 +194,7 @@ fn a_sweep_is_no_single_run() {
     let place = Place::with(&POISSON.replace("[3]", "[3, 5]"));
     let message = place.refuses(&["run", "my.toml", "--scheme", "dctcp"]);
     assert!(
-        message.contains("one run has one number of servers, and my.toml has 3, 5: give one with --fan-in"),
+        message.contains("one run is at one point, and in my.toml fan_in has 3, 5: give one with --fan-in 3"),
         "{message}"
     );
 }

@@ -9,6 +9,7 @@ mod keeping;
 mod outputs;
 mod reproducing;
 mod series;
+mod sweeping;
 mod too_large;
 mod tracing;
 mod verdicts;

@@ -41,8 +41,8 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             "`link.client_rate` of 1 bit/s: right would be at least 1 kbit/s",
         ),
         (SMALL, &["--set", "tcp.rto_min=2 s"], "rto_initial 1 s is below rto_min 2 s"),
-        (SHUFFLE, &["--fan-in", "100000"], "`sweep.fan_in` of 9999 would fit"),
-        (SHUFFLE, &["--fan-in", "100000", "--set", "workload.pairs=0.0001"], "`sweep.fan_in` of 31621 would fit"),
+        (SHUFFLE, &["--fan-in", "100000"], "`workload.fan_in` of 9999 would fit"),
+        (SHUFFLE, &["--fan-in", "100000", "--set", "workload.pairs=0.0001"], "`workload.fan_in` of 31621 would fit"),
         (
             MAPREDUCE,
             &["--set", "mapreduce.maps=100000", "--set", "mapreduce.reduces=100000"],
@@ -68,7 +68,7 @@ fn the_number_that_would_fit_fits_and_the_next_one_does_not() {
     let place = Place::with(SHUFFLE);
     // What is wrong with the out folder is told after what is wrong with the scenario.
     let refused = |fan_in| place.refuses(&["compare", "my.toml", "--fan-in", fan_in, "--out", "."]);
-    assert!(refused("10000").contains("`sweep.fan_in` of 9999 would fit"));
+    assert!(refused("10000").contains("`workload.fan_in` of 9999 would fit"));
     assert!(refused("9999").contains("--out .: holds `my.toml` already"));
 }
 

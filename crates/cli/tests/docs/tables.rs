@@ -35,12 +35,15 @@ is one; times count from the first request.
 | `figures` | `fanin reproduce --out DIR` |
 | `report.html`, `scorecard.json` | the same: [how to read them](reproducing.md); the scorecard comes last |
 
-## `summary`: one row a scheme and fan-in
+Where another key than `fan_in` is swept, each table that has `fan_in` has a column of that key behind it, called as in the
+scenario (`workload.load`): whole or real where all of its values are numbers without a unit, else text as it was written.
+
+## `summary`: one row a scheme and point
 
 ";
 
 const SLOWDOWN: &str = "
-## `slowdown`: one row a scheme, fan-in and bucket of sizes, where flows have a slowdown
+## `slowdown`: one row a scheme, point and bucket of sizes, where flows have a slowdown
 
 ";
 
@@ -66,7 +69,7 @@ const COMPARE: Fields = &[
     (
         "rows[]",
         "list",
-        "One object a scheme and fan-in, as in the table below; points without a finished run are left out.",
+        "One object a scheme and point, as in the table below; points without a finished run are left out. Its `point` has every swept key with its value, called and written as in the scenario: numbers as numbers, all else as text.",
     ),
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
@@ -80,10 +83,11 @@ const COMPARE: Fields = &[
     ("rows[].fct_ms.at_least", "null", "Flows that did not end are counted in `slowdown`."),
     ("rows[].slowest", "object", "The rounds that take longest, as below; null where under 1 % of them is none."),
     ("rows[].background", "object", "What runs beside the workload, as below; null where nothing does."),
+    ("along", "text", "The key along which onsets are looked for: the first swept one of more than one value."),
     (
         "onset.LABEL",
-        "servers",
-        "The least fan-in at which mean goodput is under half of the best at a smaller one, there and at the next; or null.",
+        "a value",
+        "The first value of that key at which mean goodput is under half of the best at one before, there and at the next; or null. Where other keys move too, a list: the `point` of the others, and the `onset` there.",
     ),
     ("searched", "true, false", "Whether the onset was searched for: points between those of the rows were not tried."),
     (
@@ -164,7 +168,8 @@ const RUN: Fields = &[
     ("scenario", "text", "The scenario file's own name."),
     ("hash", "text", "The name of the resolved scenario: equal for equal settings."),
     ("scheme", "text", "The scheme's label, else its name."),
-    ("fan_in", "servers", "The number of servers."),
+    ("point.fan_in", "servers", "Every swept key with its value, as in the rows of `fanin compare`."),
+    ("fan_in", "servers", "The number of servers; of a workload between any hosts, of those besides the client."),
     ("seed", "number", "The run's seed."),
     ("goodput_mbps", "Mbit/s", "Payload delivered in order over the measured time."),
     ("warnings[]", "text", "As in `fanin compare`."),

@@ -426,7 +426,11 @@ fn runs(
     if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
         return Err(reader.problem(at, format!("scheme `{twice}` stands there twice")));
     }
-    let swept = contenders.first().map(|c| c.settings.sweep.fan_in.clone()).unwrap_or_default();
+    if let Some(key) = contenders.iter().find_map(|c| c.beside_fan_in()) {
+        let what = format!("{scenario} sweeps `{key}`: claims name points by their fan-ins alone");
+        return Err(reader.problem(at, what));
+    }
+    let swept = contenders.first().map(Contender::fan_ins).unwrap_or_default();
     let fan_in = fan_in.unwrap_or_else(|| swept.clone());
     if let Some(unknown) = fan_in.iter().find(|n| !swept.contains(n)) {
         return Err(reader.problem(at, format!("{scenario} does not sweep over {unknown} senders: {swept:?}")));

@@ -267,7 +267,7 @@ fn specs<'a>(
     let first = conditions.first_seed.unwrap_or(run.first_seed);
     let of = |fan_in: u32| (first..first + u64::from(seeds)).map(move |seed| (fan_in, seed));
     let run = |(fan_in, seed)| {
-        let swept = &contender.settings.sweep.fan_in;
+        let swept = contender.fan_ins();
         let what = || format!("{scenario} as it is set here does not sweep over {fan_in} senders: {swept:?}");
         contender.run(fan_in, seed).ok_or_else(|| PaperProblem(what()))
     };

@@ -5,11 +5,12 @@ use fanin_spec::{RunSpec, RunTables};
 use crate::stats::{six_digits, survival};
 use crate::summary::workload_fcts;
 
-/// Times of one scheme at one fan-in, pooled over seeds.
+/// Times of one scheme at one point, pooled over seeds.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Cdf {
     scheme: String,
-    fan_in: u32,
+    /// The point's place in the sweep.
+    place: usize,
     /// Of queries.
     qct: Curve,
     /// Of flows.
@@ -28,14 +29,14 @@ const STEPS: usize = 180;
 const NAMED_PER_MILLE: [usize; 5] = [500, 950, 990, 999, 1000];
 
 impl Cdf {
-    pub(super) fn new(scheme: &str, fan_in: u32, runs: &[(&RunSpec, &RunTables)]) -> Cdf {
+    pub(super) fn new(scheme: &str, place: usize, runs: &[(&RunSpec, &RunTables)]) -> Cdf {
         let tables = || {
-            let of_point = runs.iter().filter(|(spec, _)| spec.label == scheme && spec.fan_in == fan_in);
+            let of_point = runs.iter().filter(|(spec, _)| spec.label == scheme && spec.place == place);
             of_point.map(|(_, tables)| tables)
         };
         Cdf {
             scheme: scheme.into(),
-            fan_in,
+            place,
             qct: Curve::of(
                 tables().flat_map(|t| t.queries.iter().filter_map(|q| q.qct_ps)).collect(),
                 tables().flat_map(|t| t.queries.iter().filter_map(|q| q.waited_ps)).collect(),

@@ -1,6 +1,6 @@
 //! What was found, in plain words, from the numbers alone.
 
-use fanin_spec::{Contender, Kind};
+use fanin_spec::Contender;
 
 use super::judgement::{Judged, State, judged, over_the_sweep, state};
 use super::spread;
@@ -8,7 +8,7 @@ use super::story::Story;
 use super::why::why;
 use crate::figures::{three, time};
 use crate::stats::Interval;
-use crate::{Summary, SummaryRow};
+use crate::{Axis, Summary, SummaryRow};
 
 /// A sentence or two.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -51,22 +51,47 @@ fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {
     fallen.goodput_mbps.hi >= best.goodput_mbps.lo
 }
 
-/// A scheme's onset, unless it lies within the intervals.
-pub(super) fn sure_onset(rows: &[&SummaryRow], onset: Option<u32>) -> Option<u32> {
-    let row = rows.iter().find(|row| Some(row.point.fan_in) == onset)?;
-    (!within_intervals(best_before(rows, row)?, row)).then_some(row.point.fan_in)
+/// The places of a scheme's onsets, but for those that lie within the intervals.
+pub(super) fn sure_onsets(contender: &Contender, summary: &Summary) -> Vec<usize> {
+    let sure = |Curve { rows, onset, .. }: Curve| {
+        let row = rows.iter().find(|row| Some(row.place) == onset)?;
+        (!within_intervals(best_before(&rows, row)?, row)).then_some(row.place)
+    };
+    Curve::all(contender, summary).into_iter().filter_map(sure).collect()
 }
 
 fn best_before<'a>(rows: &[&'a SummaryRow], row: &SummaryRow) -> Option<&'a SummaryRow> {
-    let before = rows.iter().filter(|r| r.point.fan_in < row.point.fan_in).copied();
+    let before = rows.iter().filter(|r| r.place < row.place).copied();
     before.reduce(|a, b| if b.goodput_mbps.mean > a.goodput_mbps.mean { b } else { a })
 }
 
+/// A scheme's points along the axis, the other keys' values being the same.
+struct Curve<'a> {
+    rows: Vec<&'a SummaryRow>,
+    /// How many points it has, with those that were not tried.
+    points: usize,
+    /// The place of its onset.
+    onset: Option<usize>,
+}
+
+impl<'a> Curve<'a> {
+    fn all(contender: &Contender, summary: &'a Summary) -> Vec<Curve<'a>> {
+        let onsets = summary.onset.0.iter().find(|(label, _)| *label == contender.label);
+        let onsets = onsets.map_or(&[][..], |(_, onsets)| onsets).iter().map(|onset| onset.at.as_ref().map(|at| at.0));
+        let own = |row: &&SummaryRow| row.scheme == contender.label;
+        let curve = |(places, onset): (Vec<usize>, Option<usize>)| {
+            let rows = summary.rows.iter().filter(own).filter(|row| places.contains(&row.place)).collect();
+            Curve { rows, points: places.len(), onset }
+        };
+        contender.curves().into_iter().zip(onsets.chain(std::iter::repeat(None))).map(curve).collect()
+    }
+}
+
 /// The rate of the client's link, or of all hosts' links where flows go between any two, in Mbit/s; the fastest where
-/// it differs by scheme.
-pub(super) fn line_mbps(contenders: &[Contender]) -> f64 {
-    let most = |c: &Contender| c.settings.sweep.fan_in.iter().map(|&n| c.settings.line_rate(n)).max().unwrap_or(0);
-    contenders.iter().map(most).max().unwrap_or(0) as f64 / 1e6
+/// it differs by scheme or point.
+pub fn line_mbps(contenders: &[Contender]) -> f64 {
+    let rates = contenders.iter().flat_map(|c| &c.points).map(|at| at.settings.line_rate());
+    rates.max().unwrap_or(0) as f64 / 1e6
 }
 
 /// Every finding: of all schemes, if there are several, then one a scheme.
@@ -77,18 +102,17 @@ pub fn findings(contenders: &[Contender], summary: &Summary) -> Vec<Finding> {
 /// Every finding, with what stories show.
 pub(super) fn told(contenders: &[Contender], summary: &Summary, stories: &[Story]) -> Vec<Finding> {
     let line_mbps = line_mbps(contenders);
-    let schemes: Vec<Finding> = contenders
-        .iter()
-        .map(|contender| {
-            let label = &contender.label;
-            let rows: Vec<&SummaryRow> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
-            let onset = summary.onset.0.iter().find(|(l, _)| l == label).and_then(|(_, onset)| *onset);
-            let story = stories.iter().find(|story| story.scheme == *label);
-            Subject { contender, rows, onset, story, line_mbps, searched: summary.searched }.finding()
-        })
-        .collect();
+    let axis = Axis::of(contenders);
+    let mut schemes = Vec::new();
+    for contender in contenders {
+        let story = stories.iter().find(|story| story.scheme == contender.label);
+        for curve in Curve::all(contender, summary) {
+            let subject = Subject { contender, curve, axis: &axis, story, line_mbps, searched: summary.searched };
+            schemes.push(subject.finding());
+        }
+    }
     let overall = match contenders.iter().any(|c| c.settings.workload.kind.many_to_one()) {
-        true => comparison(summary, &schemes, line_mbps),
+        true => comparison(summary, &schemes, line_mbps, &axis),
         false => spread::comparison(summary),
     };
     overall.into_iter().chain(schemes).collect()
@@ -96,8 +120,8 @@ pub(super) fn told(contenders: &[Contender], summary: &Summary, stories: &[Story
 
 struct Subject<'a> {
     contender: &'a Contender,
-    rows: Vec<&'a SummaryRow>,
-    onset: Option<u32>,
+    curve: Curve<'a>,
+    axis: &'a Axis,
     story: Option<&'a Story>,
     line_mbps: f64,
     searched: bool,
@@ -106,34 +130,55 @@ struct Subject<'a> {
 impl Subject<'_> {
     fn finding(&self) -> Finding {
         let (verdict, head, says) = self.words();
+        // Of several curves each is told from the others.
+        let which = self.curve.rows.first().map_or(String::new(), |row| self.axis.curve(row));
+        let head = if which.is_empty() { head } else { format!("{which} {head}") };
         Finding { scheme: Some(self.contender.label.clone()), verdict, head, says }
     }
 
     fn words(&self) -> (Verdict, String, String) {
-        let Some(last) = self.rows.last() else {
+        let rows = &self.curve.rows;
+        let Some(last) = rows.last() else {
             return (Verdict::Open, "has no finished run".into(), String::new());
         };
-        let workload = &self.contender.settings.workload;
-        if !workload.kind.many_to_one() {
-            let offered = workload.load.0.map(|load| self.rate(load.as_f64() * self.line_mbps));
-            let offered = offered.filter(|_| workload.kind == Kind::Poisson);
-            let (head, says) = spread::words(last, &self.rate(last.goodput_mbps.mean), offered.as_deref());
+        if !self.contender.settings.workload.kind.many_to_one() {
+            let (head, says) = self.between_hosts(last);
             return (Verdict::Open, head, says);
         }
-        let points: Vec<(u32, Judged)> = self.rows.iter().map(|row| (row.point.fan_in, judged(row))).collect();
-        let (verdict, head) = over_the_sweep(&points);
-        let row = focus(&self.rows).unwrap_or(last);
+        let points: Vec<(String, Judged)> = rows.iter().map(|row| (self.axis.tick(row), judged(row))).collect();
+        let (verdict, head) = over_the_sweep(&points, self.axis);
+        let row = focus(rows).unwrap_or(last);
         let says = self.level(row)
             + &self.doubt(row)
             + &why(row, self.contender, self.story)
             + &self.hangs_on(row)
-            + &self.onset(&points);
+            + &self.onset();
         (verdict, head, says + &self.searched())
+    }
+
+    /// The last point of a workload between any hosts, and the first one beside it.
+    fn between_hosts(&self, last: &SummaryRow) -> (String, String) {
+        let of = |row: &SummaryRow| {
+            let workload = &self.contender.points[row.place].settings.workload;
+            let offered = workload.load.0.filter(|_| workload.kind.facts().poisson);
+            let line_mbps = self.contender.points[row.place].settings.line_rate() as f64 / 1e6;
+            let offered = offered.map(|load| self.rate(load.as_f64() * line_mbps));
+            spread::words(row, &self.rate(row.goodput_mbps.mean), offered.as_deref())
+        };
+        let (head, says) = of(last);
+        match self.curve.rows.as_slice() {
+            [first, .., _] => {
+                let [tick, before] = [last, *first].map(|row| self.axis.tick(row));
+                let head = format!("{head} {}", self.axis.at(&tick));
+                (head, format!("{says} {} it {}.", capital(&self.axis.at(&before)), of(first).0))
+            }
+            _ => (head, says),
+        }
     }
 
     /// How much it moves at a point, from where it fell, and what is allowed.
     fn level(&self, row: &SummaryRow) -> String {
-        let (fan_in, goodput) = (row.point.fan_in, row.goodput_mbps.mean);
+        let (tick, goodput) = (self.axis.tick(row), row.goodput_mbps.mean);
         let level = self.rate(goodput);
         let allowed = row.allowed_mbps.map_or(String::new(), |allowed| {
             let share = three(goodput / allowed * 100.0);
@@ -141,17 +186,15 @@ impl Subject<'_> {
             let by = if row.background.is_some() { "its neighbours leave it" } else { "the network allows" };
             format!(", {share} % of the {} that {by}", rate_alone(allowed, self.line_mbps))
         });
-        match best_before(&self.rows, row)
+        match best_before(&self.curve.rows, row)
             .filter(|best| goodput < best.goodput_mbps.mean && judged(row).state > judged(best).state)
         {
             Some(best) => {
                 let from = self.rate(best.goodput_mbps.mean);
-                format!(
-                    "Goodput falls from {from} with {} senders to {level} with {fan_in}{allowed}.",
-                    best.point.fan_in
-                )
+                let (before, there) = (self.axis.at(&self.axis.tick(best)), self.axis.again(&tick));
+                format!("Goodput falls from {from} {before} to {level} {there}{allowed}.")
             }
-            None => format!("{level} with {fan_in} senders{allowed}."),
+            None => format!("{level} {}{allowed}.", self.axis.at(&tick)),
         }
     }
 
@@ -192,28 +235,29 @@ impl Subject<'_> {
     }
 
     /// The onset as `--json` has it, where the words above name another point, or where it lies within the seeds' scatter.
-    fn onset(&self, points: &[(u32, Judged)]) -> String {
-        let named = points.iter().find(|(_, judged)| judged.state == State::Collapsed).map(|(fan_in, _)| *fan_in);
-        let Some(row) = self.onset.and_then(|n| self.rows.iter().find(|row| row.point.fan_in == n)) else {
+    fn onset(&self) -> String {
+        let rows = &self.curve.rows;
+        let named = rows.iter().find(|row| judged(row).state == State::Collapsed).map(|row| row.place);
+        let Some(row) = self.curve.onset.and_then(|place| rows.iter().find(|row| row.place == place)) else {
             return String::new();
         };
-        let Some(best) = best_before(&self.rows, row) else { return String::new() };
+        let Some(best) = best_before(rows, row) else { return String::new() };
         let span = |row: &SummaryRow| {
             let Interval { mean, lo, hi } = row.goodput_mbps;
             let [mean, lo, hi] = [mean, lo, hi].map(|end| rate_alone(end, self.line_mbps));
             format!("{mean} ({lo} to {hi})")
         };
-        let fan_in = row.point.fan_in;
+        let tick = self.axis.tick(row);
         if within_intervals(best, row) {
             return format!(
-                " The fall from {} to {} at {fan_in} lies within the intervals: no onset is told from it.",
+                " The fall from {} to {} at {tick} lies within the intervals: no onset is told from it.",
                 span(best),
                 span(row)
             );
         }
         match named {
-            Some(named) if named != fan_in => {
-                format!(" Its onset, under half of its own best before, is at {fan_in}.")
+            Some(named) if named != row.place => {
+                format!(" Its onset, under half of its own best before, is at {tick}.")
             }
             _ => String::new(),
         }
@@ -221,11 +265,11 @@ impl Subject<'_> {
 
     /// Where points were left out.
     fn searched(&self) -> String {
-        let all = self.contender.settings.sweep.fan_in.len();
-        match self.searched && self.rows.len() < all {
+        let (all, tried) = (self.curve.points, self.curve.rows.len());
+        match self.searched && tried < all {
             true => format!(
-                " Searched: {} of {all} fan-ins were tried, and of the others nothing is known.",
-                self.rows.len()
+                " Searched: {tried} of {all} {}s were tried, and of the others nothing is known.",
+                self.axis.noun()
             ),
             false => String::new(),
         }
@@ -236,24 +280,33 @@ impl Subject<'_> {
     }
 }
 
-/// Best against worst, at the largest fan-in that all schemes have finished.
-fn comparison(summary: &Summary, schemes: &[Finding], line_mbps: f64) -> Option<Finding> {
-    let of = |row: &SummaryRow| row.point.fan_in;
-    let complete = |n: u32| summary.rows.iter().filter(|row| of(row) == n).count() == schemes.len();
-    let fan_in = summary.rows.iter().map(of).filter(|&n| complete(n)).max().filter(|_| schemes.len() > 1)?;
-    let there = || summary.rows.iter().filter(|row| of(row) == fan_in);
+/// Best against worst, at the last point that all schemes have finished; `found` of each curve.
+fn comparison(summary: &Summary, found: &[Finding], line_mbps: f64, axis: &Axis) -> Option<Finding> {
+    let schemes = summary.onset.0.len();
+    let of = |row: &SummaryRow| row.place;
+    let complete = |n: usize| summary.rows.iter().filter(|row| of(row) == n).count() == schemes;
+    let place = summary.rows.iter().map(of).filter(|&n| complete(n)).max().filter(|_| schemes > 1)?;
+    let there = || summary.rows.iter().filter(|row| of(row) == place);
     let better = |a: &SummaryRow, b: &SummaryRow| a.goodput_mbps.mean > b.goodput_mbps.mean;
     let best = there().reduce(|a, b| if better(b, a) { b } else { a })?;
     let worst = there().reduce(|a, b| if better(a, b) { b } else { a })?;
-    let held = schemes.iter().filter(|f| f.verdict == Verdict::Holds).count();
-    let head = match (held, schemes.len()) {
-        _ if summary.rows.iter().all(|row| of(row) == fan_in) => "one fan-in was tried".into(),
+    let holds = |label: &String| {
+        let mut own = found.iter().filter(|finding| finding.scheme.as_ref() == Some(label));
+        own.all(|finding| finding.verdict == Verdict::Holds)
+    };
+    let held = summary.onset.0.iter().filter(|(label, _)| holds(label)).count();
+    let head = match (held, schemes) {
+        _ if summary.rows.iter().all(|row| of(row) == place) => format!("one {} was tried", axis.noun()),
         (0, _) => "no scheme holds over the whole sweep".into(),
         (held, all) if held == all => "every scheme holds over the whole sweep".into(),
         (1, all) => format!("one scheme of {all} holds over the whole sweep"),
         (held, all) => format!("{held} schemes of {all} hold over the whole sweep"),
     };
-    let mut says = format!("With {fan_in} senders {} moves {}", best.scheme, rate(best.goodput_mbps.mean, line_mbps));
+    let mut point = capital(&axis.at(&axis.tick(best)));
+    if !axis.curve(best).is_empty() {
+        point += &format!(" and {}", axis.curve(best));
+    }
+    let mut says = format!("{point} {} moves {}", best.scheme, rate(best.goodput_mbps.mean, line_mbps));
     let factor = best.goodput_mbps.mean / worst.goodput_mbps.mean;
     says += &match factor {
         f if f < 1.05 || best.goodput_mbps.lo <= worst.goodput_mbps.hi => {
@@ -274,6 +327,12 @@ fn comparison(summary: &Summary, schemes: &[Finding], line_mbps: f64) -> Option<
     Some(Finding { scheme: None, verdict: Verdict::Overall, head, says: says + "." })
 }
 
+/// As a sentence begins.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A goodput with its unit; the unit follows from line rate, so that figures can be compared.
 fn rate(mbps: f64, line_mbps: f64) -> String {
     let unit = if line_mbps >= LARGE_MBPS { "Gbit/s" } else { "Mbit/s" };
@@ -290,16 +349,9 @@ const LARGE_MBPS: f64 = 100_000.0;
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::Scenario;
-
-    use super::super::sample::{Point, rows, stalled};
+    use super::super::sample::{Point, contenders, onset_of, rows, stalled};
     use super::*;
     use crate::{Cost, Onsets, Slowest, Spread};
-
-    fn contenders(names: &[&str]) -> Vec<Contender> {
-        let text = format!("schemes = {names:?}\n[workload]\nfragment = \"256 KiB\"\n");
-        Scenario::parse("sample.toml", &text).and_then(|s| s.contenders()).unwrap()
-    }
 
     fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
         Summary {
@@ -308,7 +360,8 @@ mod tests {
             hash: String::new(),
             warnings: Vec::new(),
             rows: schemes.iter().flat_map(|(name, _, points)| rows(name, points)).collect(),
-            onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), *onset)).collect()),
+            along: "fan_in".into(),
+            onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), vec![onset_of(*onset)])).collect()),
             searched: false,
             precision: None,
             engine: Cost::default(),
@@ -504,7 +557,10 @@ mod tests {
         let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
         summary.searched = true;
         let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
-        assert!(says.ends_with(" Searched: 3 of 7 fan-ins were tried, and of the others nothing is known."), "{says}");
+        assert!(
+            says.ends_with(" Searched: 3 of 256 fan-ins were tried, and of the others nothing is known."),
+            "{says}"
+        );
     }
 
     #[test]

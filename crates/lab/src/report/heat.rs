@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use fanin_spec::{PortPartRow, PortRow, RunSpec, RunTables, TIERS};
 
 use super::story::round_to;
+use crate::axis::place_of;
 
 /// A row a port, a column a part of the run.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct Heat {
     scheme: String,
-    fan_in: u32,
+    /// Where in the sweep, in words.
+    at: String,
     seed: u64,
     /// What a switch port holds, as the scenario says it and in bytes.
     buffer: String,
@@ -67,7 +69,7 @@ impl Heat {
         };
         Some(Heat {
             scheme: spec.label.clone(),
-            fan_in: spec.fan_in,
+            at: place_of(spec),
             seed: spec.seed,
             buffer: spec.settings.switch.buffer.to_string(),
             buffer_bytes: spec.settings.in_bytes(spec.settings.switch.buffer),

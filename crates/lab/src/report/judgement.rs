@@ -2,7 +2,7 @@
 //! alone, and no surer than its interval.
 
 use super::findings::Verdict;
-use crate::SummaryRow;
+use crate::{Axis, SummaryRow};
 
 /// From this share of what is allowed on, goodput holds.
 const HOLDS: f64 = 0.8;
@@ -69,23 +69,23 @@ pub(super) fn judged(row: &SummaryRow) -> Judged {
 /// Points that follow one another and fare alike.
 struct Stretch {
     judged: Judged,
-    from: u32,
-    to: u32,
+    from: String,
+    to: String,
 }
 
 /// How a scheme fares over its sweep: for a badge, and in words that say of each point what it is.
-pub(super) fn over_the_sweep(points: &[(u32, Judged)]) -> (Verdict, String) {
+pub(super) fn over_the_sweep(points: &[(String, Judged)], axis: &Axis) -> (Verdict, String) {
     let mut stretches: Vec<Stretch> = Vec::new();
-    for &(fan_in, judged) in points {
-        match stretches.last_mut().filter(|last| last.judged == judged) {
-            Some(last) => last.to = fan_in,
-            None => stretches.push(Stretch { judged, from: fan_in, to: fan_in }),
+    for (tick, judged) in points {
+        match stretches.last_mut().filter(|last| last.judged == *judged) {
+            Some(last) => last.to = tick.clone(),
+            None => stretches.push(Stretch { judged: *judged, from: tick.clone(), to: tick.clone() }),
         }
     }
-    (verdict(points), words(points, &stretches))
+    (verdict(points), words(points, &stretches, axis))
 }
 
-fn verdict(points: &[(u32, Judged)]) -> Verdict {
+fn verdict(points: &[(String, Judged)]) -> Verdict {
     let any = |state, sure| points.iter().any(|(_, judged)| *judged == Judged { state, sure });
     if any(State::Collapsed, true) {
         Verdict::Collapses
@@ -98,15 +98,16 @@ fn verdict(points: &[(u32, Judged)]) -> Verdict {
     }
 }
 
-fn words(points: &[(u32, Judged)], stretches: &[Stretch]) -> String {
+fn words(points: &[(String, Judged)], stretches: &[Stretch], axis: &Axis) -> String {
+    let noun = axis.noun();
     match stretches {
         [only] if points.len() == 1 => {
-            format!("{} with {} senders, the only fan-in tried", verb(only.judged, true), only.from)
+            format!("{} {}, the only {noun} tried", verb(only.judged, true), axis.at(&only.from))
         }
         [only] if only.judged.state == State::Holds => {
-            format!("{} to {}, the largest fan-in tried", verb(only.judged, true), only.to)
+            format!("{} to {}, the {} {noun} tried", verb(only.judged, true), only.to, axis.last())
         }
-        [only] => format!("{} at every fan-in tried", verb(only.judged, true)),
+        [only] => format!("{} at every {noun} tried", verb(only.judged, true)),
         several if several.len() > MOST_STRETCHES => wavers(several),
         several => {
             let last = several.len() - 1;
@@ -125,8 +126,7 @@ fn wavers(stretches: &[Stretch]) -> String {
         }
     }
     states.sort_by_key(|judged| (judged.state, !judged.sure));
-    let range =
-        |Stretch { from, to, .. }: &Stretch| if from == to { from.to_string() } else { format!("{from} to {to}") };
+    let range = |Stretch { from, to, .. }: &Stretch| if from == to { from.clone() } else { format!("{from} to {to}") };
     let of_state = |judged: &Judged| {
         let own = stretches.iter().filter(|stretch| stretch.judged == *judged);
         let mut ranges: Vec<String> = own.map(range).collect();
@@ -138,8 +138,8 @@ fn wavers(stretches: &[Stretch]) -> String {
 }
 
 fn told(stretch: &Stretch, first: bool, last: bool) -> String {
-    let Stretch { judged, from, to } = *stretch;
-    let verb = verb(judged, first);
+    let Stretch { judged, from, to } = stretch;
+    let verb = verb(*judged, first);
     match judged.state {
         State::Holds if first => format!("{verb} to {to}"),
         // What collapses stays so until something else is said.
@@ -210,7 +210,8 @@ mod tests {
             'C' => Judged { state: State::Collapsed, sure: true },
             _ => Judged { state: State::Collapsed, sure: false },
         };
-        over_the_sweep(&states.chars().zip(1..).map(|(word, n)| (1 << n, judged(word))).collect::<Vec<_>>())
+        let points: Vec<_> = states.chars().zip(1..).map(|(word, n)| ((1 << n).to_string(), judged(word))).collect();
+        over_the_sweep(&points, &Axis::of(&[]))
     }
 
     #[test]

@@ -23,10 +23,10 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
-use crate::{Broken, Manifest, Outcome, Runner, Summary, notes, setting};
+use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes, setting};
 
 use cdf::Cdf;
-pub use findings::{Finding, Verdict, findings};
+pub use findings::{Finding, Verdict, findings, line_mbps};
 use heat::Heat;
 pub use judgement::{State, state_at};
 use phases::Phases;
@@ -67,9 +67,11 @@ pub struct Report {
     findings: Vec<Finding>,
     /// The schemes, in the order of the command.
     schemes: Vec<SchemeFacts>,
-    /// By scheme, then fan-in.
+    /// What is drawn along the bottom: its title, and whether it is a logarithmic one.
+    axis: AxisFacts,
+    /// By scheme, then point.
     rows: Vec<ReportRow>,
-    /// Distributions of times: by scheme, then fan-in.
+    /// Distributions of times: by scheme, then point.
     cdfs: Vec<Cdf>,
     /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
     stories: Vec<Story>,
@@ -79,11 +81,18 @@ pub struct Report {
     heats: Vec<Heat>,
 }
 
-/// A scheme and its onset, where the seeds tell one.
+/// A scheme and the places of its onsets, one a curve, where the seeds tell one.
 #[derive(Clone, Debug, serde::Serialize)]
 struct SchemeFacts {
     label: String,
-    onset: Option<u32>,
+    onsets: Vec<usize>,
+}
+
+/// The axis of the sweep.
+#[derive(Clone, Debug, serde::Serialize)]
+struct AxisFacts {
+    title: String,
+    log: bool,
 }
 
 /// Gathers the report of a comparison, with one more run a scheme, which is watched. A `stop` leaves out the stories
@@ -117,6 +126,8 @@ pub fn report(
         phases.extend(Phases::new(spec, tables));
         heats.extend(Heat::new(spec, tables));
     }
+    let axis = Axis::of(contenders);
+    let xs = xs(&axis, &summary.rows);
     Ok(Report {
         schema: 1,
         fanin: manifest.version.clone(),
@@ -131,21 +142,40 @@ pub fn report(
         line_mbps: findings::line_mbps(contenders),
         warnings: summary.warnings.clone(),
         findings: findings::told(contenders, summary, &stories),
-        schemes: summary
-            .onset
-            .0
+        schemes: contenders
             .iter()
-            .map(|(label, onset)| {
-                let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
-                SchemeFacts { label: label.clone(), onset: findings::sure_onset(&rows, *onset) }
-            })
+            .map(|c| SchemeFacts { label: c.label.clone(), onsets: findings::sure_onsets(c, summary) })
             .collect(),
-        rows: summary.rows.iter().map(|row| ReportRow::new(row, &runs)).collect(),
-        cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.point.fan_in, &runs)).collect(),
+        axis: AxisFacts { title: axis.title(), log: is_log(&axis, &xs) },
+        rows: summary.rows.iter().zip(xs).map(|(row, x)| ReportRow::new(row, x, &axis, &runs)).collect(),
+        cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.place, &runs)).collect(),
         stories,
         phases,
         heats,
     })
+}
+
+/// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.
+fn xs(axis: &Axis, rows: &[SummaryRow]) -> Vec<f64> {
+    let numbers: Option<Vec<f64>> = rows.iter().map(|row| axis.number(row)).collect();
+    let mut ticks: Vec<String> = Vec::new();
+    let step = |row| {
+        let tick = axis.tick(row);
+        let known = ticks.iter().position(|seen| *seen == tick);
+        known.unwrap_or_else(|| {
+            ticks.push(tick);
+            ticks.len() - 1
+        }) as f64
+            + 1.0
+    };
+    numbers.unwrap_or_else(|| rows.iter().map(step).collect())
+}
+
+/// Numbers of senders double; of others so do those that span a decade.
+fn is_log(axis: &Axis, xs: &[f64]) -> bool {
+    let least = xs.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = xs.iter().copied().fold(0.0, f64::max);
+    axis.doubles() || (least > 0.0 && most >= 10.0 * least)
 }
 
 /// The command for a shell, without what changes no result.

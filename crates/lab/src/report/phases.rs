@@ -2,13 +2,15 @@
 
 use fanin_spec::{RunSpec, RunTables};
 
+use crate::axis::place_of;
 use crate::paper::DrawnChart;
 
 /// How many tasks are in each phase.
 #[derive(Debug, Clone, serde::Serialize)]
 pub(super) struct Phases {
     scheme: String,
-    fan_in: u32,
+    /// Where in the sweep, in words.
+    at: String,
     seed: u64,
     chart: DrawnChart<'static>,
 }
@@ -17,6 +19,6 @@ impl Phases {
     /// `None` of a run without a job.
     pub fn new(spec: &RunSpec, tables: &RunTables) -> Option<Phases> {
         let chart = DrawnChart::of_phases(spec, tables)?;
-        Some(Phases { scheme: spec.label.clone(), fan_in: spec.fan_in, seed: spec.seed, chart })
+        Some(Phases { scheme: spec.label.clone(), at: place_of(spec), seed: spec.seed, chart })
     }
 }

@@ -2,14 +2,24 @@
 
 use fanin_spec::{RunSpec, RunTables};
 
-use crate::SummaryRow;
 use crate::stats::{percentiles_with_open, six_digits};
+use crate::{Axis, SummaryRow};
 
-/// One scheme at one fan-in.
+/// One scheme at one point.
 #[derive(Clone, Debug, serde::Serialize)]
 pub(super) struct ReportRow {
     #[serde(flatten)]
     summary: SummaryRow,
+    /// The point's place in the sweep.
+    place: usize,
+    hosts: u32,
+    /// Where it lies on the axis, and what stands there.
+    x: f64,
+    tick: String,
+    /// Which of the curves it is on; empty where there is one.
+    curve: String,
+    /// Other keys that move than the number of servers, with their values.
+    keys: Vec<(String, String)>,
     /// Of the seeds' own percentiles of query times the smallest and the largest.
     qct_ms_over_seeds: OverSeeds,
 }
@@ -21,10 +31,10 @@ struct OverSeeds {
 }
 
 impl ReportRow {
-    pub(super) fn new(row: &SummaryRow, runs: &[(&RunSpec, &RunTables)]) -> ReportRow {
+    pub(super) fn new(row: &SummaryRow, x: f64, axis: &Axis, runs: &[(&RunSpec, &RunTables)]) -> ReportRow {
         let seeds: Vec<_> = runs
             .iter()
-            .filter(|(spec, _)| spec.label == row.scheme && spec.fan_in == row.point.fan_in)
+            .filter(|(spec, _)| spec.label == row.scheme && spec.place == row.place)
             .filter_map(|(_, t)| {
                 let mut ended: Vec<u64> = t.queries.iter().filter_map(|q| q.qct_ps).collect();
                 let mut open: Vec<u64> = t.queries.iter().filter_map(|q| q.waited_ps).collect();
@@ -37,6 +47,15 @@ impl ReportRow {
             all().min().zip(all().max()).map(|(lo, hi)| [ms(lo), ms(hi)])
         };
         let qct_ms_over_seeds = OverSeeds { p50: ends(&|p| p.p50), p99: ends(&|p| p.p99) };
-        ReportRow { summary: row.clone(), qct_ms_over_seeds }
+        ReportRow {
+            summary: row.clone(),
+            place: row.place,
+            hosts: row.hosts,
+            x,
+            tick: axis.tick(row),
+            curve: axis.curve(row),
+            keys: axis.columns(row).map(|(key, value)| (key.into(), value)).collect(),
+            qct_ms_over_seeds,
+        }
     }
 }

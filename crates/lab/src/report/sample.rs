@@ -1,20 +1,25 @@
 //! Runs, rows and stories made up for tests.
 
-use fanin_spec::{RunSpec, Scenario};
+use fanin_spec::{Contender, Point as At, RunSpec, Scenario};
 
 use super::stall::{Cause, Stall};
 use super::story::Story;
 use crate::stats::Interval;
-use crate::{Point as At, Spread, SummaryRow};
+use crate::{Onset, Spread, SummaryRow};
 
 /// Fan-in, goodput in Mbit/s, mean query time in ms (0: no round ended); timeouts, drops and marks a round.
 pub(super) type Point = (u32, f64, f64, f64, f64, f64);
 
+/// Schemes over every fan-in up to 256, so that a point's place follows from it.
+pub(crate) fn contenders(schemes: &[&str]) -> Vec<Contender> {
+    let fan_ins: Vec<u32> = (1..=256).collect();
+    let text = format!("schemes = {schemes:?}\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = {fan_ins:?}\n");
+    Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap()
+}
+
 /// A run of a small scenario.
 pub(crate) fn run(scheme: &str, fan_in: u32, seed: u64) -> RunSpec {
-    let text = format!("schemes = [\"{scheme}\"]\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [{fan_in}]\n");
-    let contenders = Scenario::parse("sample.toml", &text).and_then(|scenario| scenario.contenders()).unwrap();
-    contenders[0].run(fan_in, seed).unwrap()
+    contenders(&[scheme])[0].run(fan_in, seed).unwrap()
 }
 
 /// The rows of a scheme, over three seeds of ten rounds each.
@@ -24,7 +29,10 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
         let ended = mean > 0.0;
         SummaryRow {
             scheme: scheme.into(),
-            point: At { fan_in },
+            point: At::of_fan_in(fan_in),
+            place: fan_in as usize - 1,
+            servers: fan_in,
+            hosts: fan_in + 1,
             seeds: 3,
             goodput_mbps: Interval { mean: goodput, lo: goodput * 0.98, hi: goodput * 1.02 },
             seeds_differ: Some(true),
@@ -53,9 +61,15 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
     points.iter().map(row).collect()
 }
 
+/// The onset of a curve at a fan-in.
+pub(super) fn onset_of(fan_in: Option<u32>) -> Onset {
+    let at = fan_in.map(|n| (n as usize - 1, At::of_fan_in(n).0.remove(0)));
+    Onset { curve: At::default(), at }
+}
+
 /// A story in which everyone waits 200 ms for server7 and `others` more.
-pub(super) fn stalled(scheme: &str, fan_in: u32, others: usize) -> Story {
+pub(super) fn stalled(scheme: &str, fan_in: usize, others: usize) -> Story {
     let cause = Some(Cause::WholeWindow { packets: 2 });
     let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server: "server7".into(), others, cause };
-    Story { scheme: scheme.into(), fan_in, stalled: true, stalls: vec![stall], ..Story::default() }
+    Story { scheme: scheme.into(), place: fan_in - 1, stalled: true, stalls: vec![stall], ..Story::default() }
 }

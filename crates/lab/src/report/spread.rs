@@ -8,7 +8,7 @@ use crate::{Slowdown, Summary, SummaryRow};
 
 /// Head and sentences of one scheme, whose goodput is `moves`; of Poisson flows what is `offered`.
 pub(super) fn words(row: &SummaryRow, moves: &str, offered: Option<&str>) -> (String, String) {
-    let hosts = row.point.fan_in + 1;
+    let hosts = row.hosts;
     let slowed = all(row).map(|s| (s, s.p50, s.p99));
     let head = match (took(row), slowed) {
         (Some(took), _) => format!("takes {took}"),
@@ -52,8 +52,8 @@ fn took(row: &SummaryRow) -> Option<String> {
 
 /// The schemes by the time that they take, or by their mean slowdown, where all have finished.
 pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
-    let fan_in = summary.rows.iter().map(|row| row.point.fan_in).max()?;
-    let at_once = |row: &&SummaryRow| row.point.fan_in == fan_in && row.qct_ms.mean.is_some();
+    let place = summary.rows.iter().map(|row| row.place).max()?;
+    let at_once = |row: &&SummaryRow| row.place == place && row.qct_ms.mean.is_some();
     let mut timed: Vec<&SummaryRow> = summary.rows.iter().filter(at_once).collect();
     timed.sort_by(|a, b| a.qct_ms.mean.partial_cmp(&b.qct_ms.mean).unwrap_or(Ordering::Equal));
     if let [first, .., last] = timed.as_slice()
@@ -69,7 +69,7 @@ pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
     let there: Vec<(&str, f64)> = summary
         .rows
         .iter()
-        .filter(|row| row.point.fan_in == fan_in)
+        .filter(|row| row.place == place)
         .filter_map(|row| all(row)?.mean.map(|mean| (row.scheme.as_str(), mean)))
         .collect();
     let best = there.iter().copied().reduce(|a, b| if b.1 < a.1 { b } else { a })?;

@@ -8,6 +8,7 @@ use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
 
 use super::stall::{Stall, stalls};
 use super::window::Window;
+use crate::axis::place_of;
 use crate::figures::time;
 use crate::{Broken, RunError, Runner, SummaryRow};
 
@@ -15,7 +16,9 @@ use crate::{Broken, RunError, Runner, SummaryRow};
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub(super) struct Story {
     pub scheme: String,
-    pub fan_in: u32,
+    /// The point's place in the sweep, and where that is in words.
+    pub place: usize,
+    pub at: String,
     pub seed: u64,
     /// When it begins in the run; every other time is since then.
     pub start_ms: f64,
@@ -79,9 +82,9 @@ pub(super) fn choose<'a>(
     label: &str,
     rows: &[&SummaryRow],
 ) -> Option<(&'a RunSpec, &'a RunTables)> {
-    let fan_in = super::findings::focus(rows)?.point.fan_in;
+    let place = super::findings::focus(rows)?.place;
     let mut of_point: Vec<_> =
-        runs.iter().filter(|(spec, _)| spec.label == label && spec.fan_in == fan_in).copied().collect();
+        runs.iter().filter(|(spec, _)| spec.label == label && spec.place == place).copied().collect();
     of_point.sort_by(|(a, x), (b, y)| x.goodput_mbps().total_cmp(&y.goodput_mbps()).then(a.seed.cmp(&b.seed)));
     of_point.get(of_point.len().checked_sub(1)? / 2).copied()
 }
@@ -94,27 +97,27 @@ pub(super) fn tell(
     stop: &AtomicBool,
 ) -> Result<Option<Story>, Broken> {
     let window = Window::of(spec, tables);
-    let servers = slowest(tables, window.round, spec.fan_in);
+    let servers = slowest(tables, window.round, spec.settings.servers());
     let watch = Watch { step: window.step(), from: window.from, to: window.to, servers };
     match runner.watch(spec, watch, stop) {
         Ok(seen) if seen.samples.is_empty() => Ok(None),
         Ok(seen) => Ok(Some(Story::new(spec, tables, window, &seen.samples, &seen.events))),
         Err(RunError::Stopped) => Ok(None),
         Err(RunError::Broken(what)) => {
-            Err(Broken { label: spec.label.clone(), fan_in: spec.fan_in, seed: spec.seed, what })
+            Err(Broken { label: spec.label.clone(), point: spec.point.clone(), seed: spec.seed, what })
         }
     }
 }
 
 /// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
-fn slowest(tables: &RunTables, round: u32, fan_in: u32) -> Vec<u32> {
+fn slowest(tables: &RunTables, round: u32, servers: u32) -> Vec<u32> {
     let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == Some(round.into()) && f.from_host > 0).collect();
     flows.sort_by_key(|f| (std::cmp::Reverse(f.fct_ps.unwrap_or(u64::MAX)), f.from_host));
-    let mut servers: Vec<u32> = flows.iter().map(|f| f.from_host - 1).collect();
-    if servers.is_empty() {
-        servers = (0..fan_in).collect();
+    let mut last: Vec<u32> = flows.iter().map(|f| f.from_host - 1).collect();
+    if last.is_empty() {
+        last = (0..servers).collect();
     }
-    shortened(servers, WATCHED)
+    shortened(last, WATCHED)
 }
 
 /// The first of a list and the last one, `most` in all.
@@ -172,7 +175,8 @@ impl Story {
         let ends = events.iter().filter(|e| e.what == "round_end" && e.time_ps > from);
         let mut story = Story {
             scheme: spec.label.clone(),
-            fan_in: spec.fan_in,
+            place: spec.place,
+            at: place_of(spec),
             seed: spec.seed,
             start_ms: round_to(from as f64 / 1e9, 1e-4),
             length_us,
@@ -232,8 +236,8 @@ impl Story {
             (false, n) => format!("The first {n} rounds"),
         };
         let mut text = format!(
-            "{rounds}, with {} senders under seed {}: {}, {}, {}.",
-            self.fan_in,
+            "{rounds}, with {} under seed {}: {}, {}, {}.",
+            self.at,
             self.seed,
             many(&self.drops, "dropped packet"),
             many(&self.fast_retransmits, "fast retransmit"),

@@ -49,7 +49,7 @@ fn of_a_round(row: &SummaryRow, mean: f64, contender: &Contender, story: Option<
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
     let mut text = format!(" A round takes {mean} on average and has {number} of {rto_min} or more.");
     text += &stands_still(row);
-    let story = story.filter(|story| story.fan_in == row.point.fan_in);
+    let story = story.filter(|story| story.place == row.place);
     if let Some(stall) = story.and_then(Story::longest_stall) {
         let waits = time((stall.to_us - stall.from_us) / 1e3);
         let cause = stall.cause.map(|cause| cause.clause());

@@ -54,7 +54,7 @@ impl Poisson {
             kind,
             load: spec.settings.workload.load.0.map_or(0.0, |load| load.as_f64()),
             sizes: spec.settings.inputs.sizes.clone(),
-            sources: (0..=spec.fan_in).map(source).collect(),
+            sources: (0..spec.settings.hosts()).map(source).collect(),
             until: Time::NEVER,
             transfers: Transfers::new(Pool::New),
         }

@@ -33,7 +33,7 @@ impl Service {
     pub fn new(spec: &RunSpec) -> Service {
         Service {
             settings: spec.settings.service.clone(),
-            hosts: spec.fan_in + 1,
+            hosts: spec.settings.hosts(),
             gaps: Stream::new(spec.seed, Purpose::Gap, u32::MAX),
             peers: Stream::new(spec.seed, Purpose::Peer, u32::MAX),
             transfers: Transfers::new(Pool::new(spec.settings.service.connections.stand(false))),

@@ -33,7 +33,7 @@ pub(crate) struct Shuffle {
 impl Shuffle {
     pub fn new(spec: &RunSpec) -> Shuffle {
         let w = &spec.settings.workload;
-        let (share, hosts) = (w.pairs.in_q(32), spec.fan_in + 1);
+        let (share, hosts) = (w.pairs.in_q(32), spec.settings.hosts());
         let mut waiting = Vec::new();
         for from in 0..hosts {
             // A draw each for every pair, so that a share moves no other pair's start.

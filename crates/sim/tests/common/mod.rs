@@ -6,7 +6,7 @@ pub mod small;
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{Contender, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings, Sweep};
+use fanin_spec::{Contender, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings};
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
@@ -23,7 +23,8 @@ pub fn spec(scenario: &str, fan_in: u32, seed: u64) -> RunSpec {
 
 /// A run of these settings, once they are checked.
 pub fn checked(scheme: Scheme, settings: Settings, fan_in: u32, seed: u64) -> RunSpec {
-    let settings = Settings { sweep: Sweep { fan_in: vec![fan_in] }, ..settings };
+    let mut settings = settings;
+    settings.workload.fan_in = fan_in;
     let contender = Contender::new(scheme.to_string(), scheme, settings).unwrap_or_else(|what| panic!("{what}"));
     contender.run(fan_in, seed).expect("swept over")
 }

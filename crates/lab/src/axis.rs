@@ -1,0 +1,158 @@
+//! What a sweep is along, in words: its axis, and the points on it.
+
+use fanin_spec::{Contender, Coordinate, FAN_IN, RunSpec};
+
+use crate::SummaryRow;
+
+/// The axis along which curves are drawn, and the others that move.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    of: Of,
+    /// Its place in a point.
+    along: usize,
+    /// The places of the others that have more than one value.
+    others: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Of {
+    /// Servers that answer the client.
+    Senders,
+    /// Hosts, of which any sends to any.
+    Hosts,
+    /// A key of one value.
+    Key(String),
+}
+
+impl Axis {
+    /// That of a comparison; all schemes have the same.
+    pub fn of(contenders: &[Contender]) -> Axis {
+        let Some(contender) = contenders.first() else {
+            return Axis { of: Of::Senders, along: 0, others: Vec::new() };
+        };
+        let along = contender.along();
+        let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
+        let of = match contender.points[0].point.0.get(along) {
+            Some(key) if key.is_fan_in() && many_to_one => Of::Senders,
+            Some(key) if !many_to_one && (key.is_fan_in() || key.key == "fabric.hosts") => Of::Hosts,
+            Some(key) => Of::Key(key.key.clone()),
+            None => Of::Senders,
+        };
+        let others = contender.moving().into_iter().filter(|axis| *axis != along).collect();
+        Axis { of, along, others }
+    }
+
+    /// The key, as the scenario has it.
+    pub fn key(&self) -> &str {
+        match &self.of {
+            Of::Senders | Of::Hosts => FAN_IN,
+            Of::Key(key) => key,
+        }
+    }
+
+    /// What stands beside the axis: `senders`, `load`.
+    pub fn title(&self) -> String {
+        match &self.of {
+            Of::Senders => "senders".into(),
+            Of::Hosts => "hosts".into(),
+            Of::Key(key) => name(key),
+        }
+    }
+
+    /// One of its values: `fan-in`, `load`.
+    pub fn noun(&self) -> String {
+        match &self.of {
+            Of::Senders => "fan-in".into(),
+            Of::Hosts => "number of hosts".into(),
+            Of::Key(key) => name(key),
+        }
+    }
+
+    /// What the last of its values is called.
+    pub fn last(&self) -> &'static str {
+        if matches!(self.of, Of::Key(_)) { "last" } else { "largest" }
+    }
+
+    /// Whether it doubles rather than grows evenly.
+    pub fn doubles(&self) -> bool {
+        !matches!(self.of, Of::Key(_))
+    }
+
+    /// The value at a point.
+    pub fn tick(&self, row: &SummaryRow) -> String {
+        match (&self.of, row.point.0.get(self.along)) {
+            (Of::Senders, _) => row.servers.to_string(),
+            (Of::Hosts, _) => row.hosts.to_string(),
+            (Of::Key(_), coordinate) => coordinate.map_or(String::new(), Coordinate::shown),
+        }
+    }
+
+    /// Where the point lies on the axis; `None` of what is no number.
+    pub fn number(&self, row: &SummaryRow) -> Option<f64> {
+        match self.of {
+            Of::Senders => Some(row.servers.into()),
+            Of::Hosts => Some(row.hosts.into()),
+            Of::Key(_) => row.point.0.get(self.along)?.number,
+        }
+    }
+
+    /// `with 8 senders`, `at a load of 60 %`.
+    pub fn at(&self, tick: &str) -> String {
+        match &self.of {
+            Of::Senders => format!("with {tick} senders"),
+            Of::Hosts => format!("with {tick} hosts"),
+            Of::Key(key) => at(key, tick),
+        }
+    }
+
+    /// The same, where the axis was named before: `with 8`, `at 60 %`.
+    pub fn again(&self, tick: &str) -> String {
+        if self.doubles() { format!("with {tick}") } else { format!("at {tick}") }
+    }
+
+    /// Which of the curves a point is on, where there are several: `at a buffer of 64 KiB`; else empty.
+    pub fn curve(&self, row: &SummaryRow) -> String {
+        let others = self.others.iter().filter_map(|axis| row.point.0.get(*axis));
+        others
+            .map(|c| if c.is_fan_in() { format!("with {} senders", c.shown()) } else { at(&c.key, &c.shown()) })
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// The other keys that move, as the scenario has them, with a row's values.
+    pub fn columns<'a>(&'a self, row: &'a SummaryRow) -> impl Iterator<Item = (&'a str, String)> {
+        let mut axes = self.others.clone();
+        axes.push(self.along);
+        axes.sort_unstable();
+        let coordinates = axes.into_iter().filter_map(|axis| row.point.0.get(axis));
+        coordinates.filter(|c| !counts(c)).map(|c| (c.key.as_str(), c.shown()))
+    }
+}
+
+/// A run's point, for a title: `8 senders`, `16 hosts, workload.load 60 %`.
+pub fn place_of(spec: &RunSpec) -> String {
+    let settings = &spec.settings;
+    let who = match settings.workload.kind.many_to_one() {
+        true => format!("{} senders", settings.servers()),
+        false => format!("{} hosts", settings.hosts()),
+    };
+    let others = spec.point.0.iter().filter(|c| !counts(c)).map(|c| format!("{} {}", c.key, c.shown()));
+    std::iter::once(who).chain(others).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether it is how many take part, which is said by that.
+fn counts(coordinate: &Coordinate) -> bool {
+    coordinate.is_fan_in() || coordinate.key == "fabric.hosts"
+}
+
+/// `client rate` of `link.client_rate`.
+fn name(key: &str) -> String {
+    key.split_once('.').map_or(key, |(_, name)| name).replace('_', " ")
+}
+
+/// `at a load of 60 %`.
+fn at(key: &str, tick: &str) -> String {
+    let name = name(key);
+    let article = if name.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("at {article} {name} of {tick}")
+}

@@ -1,0 +1,42 @@
+//! Values as they are written.
+
+use serde::ser::{Serialize, Serializer};
+
+/// A value as it stands in a scenario or behind `--set`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Literal {
+    /// A quoted text; behind `--set` the quotes may be left out.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a point.
+    Float(f64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// Values in brackets.
+    List(Vec<Literal>),
+}
+
+impl Literal {
+    pub(crate) fn show(&self) -> String {
+        match self {
+            Literal::Text(text) => format!("\"{text}\""),
+            Literal::Integer(n) => n.to_string(),
+            Literal::Float(x) => x.to_string(),
+            Literal::Bool(b) => b.to_string(),
+            Literal::List(items) => format!("[{}]", items.iter().map(Literal::show).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+impl Serialize for Literal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Literal::Text(text) => serializer.serialize_str(text),
+            Literal::Integer(n) => serializer.serialize_i64(*n),
+            Literal::Float(x) => serializer.serialize_f64(*x),
+            Literal::Bool(b) => serializer.serialize_bool(*b),
+            Literal::List(items) => serializer.collect_seq(items),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! From a scenario as it is written to each scheme's settings at every point of the sweep.
+
+use std::sync::Arc;
+
+use crate::point::Written;
+use crate::problem::{Origin, Problem, Wrong};
+use crate::scenario::{Assignment, Reader, Variant};
+use crate::setting::FilePath;
+use crate::sweep::{Axis, combinations, joined};
+use crate::{At, Contender, Coordinate, Ect, Flows, Kind, Point, Scenario, Settings, Sizes, check};
+
+/// What says how many take part.
+const FAN_IN: &str = "workload.fan_in";
+const HOSTS: &str = "fabric.hosts";
+
+impl Scenario {
+    /// Resolves and checks every scheme's settings, of a scenario that names no file.
+    ///
+    /// # Errors
+    /// The first value that is wrong, or the first two that do not go together.
+    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
+        self.contenders_with(&|_| Err("no files are read here".into()))
+    }
+
+    /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
+    /// for messages, and its text.
+    ///
+    /// # Errors
+    /// As [`Scenario::contenders`]; and what is wrong with a file.
+    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
+        if self.variants.is_empty() {
+            let what =
+                format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
+            return Err(Problem::new(&Origin::Default, what));
+        }
+        self.variants.iter().map(|variant| resolve(self, variant, read)).collect()
+    }
+}
+
+/// Resolves and checks a scheme's settings at every point.
+fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
+    let mut file = scenario.file_axes.clone();
+    for axis in &mut file {
+        let path = axis.path();
+        // An argument stands over the file, which leaves one value.
+        if let Some(set) = scenario.arguments.iter().rev().find(|a| a.path() == path) {
+            axis.values = vec![(set.value.clone(), set.origin.clone())];
+            axis.origin = set.origin.clone();
+        }
+    }
+    let checked = |axes: &[Written]| axes.iter().map(Axis::new).collect::<Result<Vec<Axis>, Problem>>();
+    let axes = joined(&checked(&file)?, &checked(&scenario.argument_axes)?)?;
+    for axis in &axes {
+        set_besides(axis, scenario, variant)?;
+    }
+    let layers = [&scenario.file, &scenario.arguments, &variant.own];
+    let mut way = Way { layers, axes, variant, read };
+    let mut base = way.base()?;
+    let unread = base.clone();
+    way.inputs(&mut base, &unread, &[])?;
+    if way.axes.is_empty() {
+        way.axes.push(way.unwritten(&base));
+    }
+    way.one_cluster(&base)?;
+    let swept = |places: Vec<usize>| way.axes.iter().zip(places).map(|(axis, i)| &axis.values[i]).collect::<Vec<_>>();
+    let places: Vec<Vec<&(Coordinate, Origin)>> = combinations(&way.axes).into_iter().map(swept).collect();
+    let points: Vec<At> = places.iter().map(|swept| way.at(&base, swept)).collect::<Result<_, Problem>>()?;
+    // From the last one, which is the largest as a rule: what fits that fits the others.
+    for (at, swept) in points.iter().zip(&places).rev() {
+        at.checked(&variant.scheme).map_err(|wrong| way.refuse(wrong, swept))?;
+        at.list_fits()?;
+    }
+    Ok(Contender::of(variant.label.clone(), variant.scheme, points))
+}
+
+/// Refuses a swept key that another argument or the scheme itself sets: which of them is meant?
+fn set_besides(axis: &Axis, scenario: &Scenario, variant: &Variant) -> Result<(), Problem> {
+    let path = axis.path();
+    if let Some(own) = variant.own.iter().find(|a| a.path() == path) {
+        let what = format!(
+            "`{path}` is `{}`'s own, and swept: every scheme runs at the same points; leave one of the two out",
+            variant.label
+        );
+        return Err(Problem::new(&own.origin, what));
+    }
+    let by_argument = scenario.argument_axes.iter().any(|swept| swept.path() == path);
+    match scenario.arguments.iter().find(|a| a.path() == path) {
+        Some(set) if by_argument => {
+            let what = format!("`{path}` is swept by another argument: give one of the two");
+            Err(Problem::new(&set.origin, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What leads from a scenario to the settings of one scheme.
+struct Way<'a> {
+    /// Later ones stand over earlier ones.
+    layers: [&'a Vec<Assignment>; 3],
+    /// They stand over all layers.
+    axes: Vec<Axis>,
+    variant: &'a Variant,
+    read: &'a Reader<'a>,
+}
+
+impl Way<'_> {
+    /// What is set beside the sweep.
+    fn base(&self) -> Result<Settings, Problem> {
+        let mut settings = Settings::default();
+        if self.variant.scheme.exact_echo() {
+            settings.tcp.ect = Ect::All;
+        }
+        for layer in self.layers {
+            check::exclusive(layer)?;
+            for a in layer {
+                check::make_room(&mut settings, &a.section, &a.key);
+                settings
+                    .set(&a.section, &a.key, &a.value)
+                    .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The settings at a point.
+    fn at(&self, base: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<At, Problem> {
+        let mut settings = base.clone();
+        for (axis, (coordinate, _)) in self.axes.iter().zip(swept) {
+            check::make_room(&mut settings, &axis.section, &axis.name);
+            // The axis has tried it.
+            let _ = settings.set(&axis.section, &axis.name, &coordinate.value);
+        }
+        self.inputs(&mut settings, base, swept)?;
+        self.take_part(&mut settings).map_err(|wrong| self.refuse(wrong, swept))?;
+        Ok(At { point: Point(swept.iter().map(|(coordinate, _)| coordinate.clone()).collect()), settings })
+    }
+
+    /// Refuses to sweep over the hosts of a list of flows.
+    fn one_cluster(&self, base: &Settings) -> Result<(), Problem> {
+        let hosts = self.axes.iter().find(|axis| [FAN_IN, HOSTS].contains(&axis.path().as_str()));
+        match hosts.filter(|axis| base.workload.kind == Kind::Flows && axis.values.len() > 1) {
+            Some(axis) => {
+                let what = format!(
+                    "a list of flows runs on one cluster: give `{}` one value, or leave it to the list",
+                    axis.key
+                );
+                Err(Problem::new(&axis.origin, what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A problem at the place where one of the keys was set: as a value of the sweep, else in the last layer.
+    fn refuse(&self, Wrong { paths, what }: Wrong, swept: &[&(Coordinate, Origin)]) -> Problem {
+        let mut values = self.axes.iter().zip(swept).filter(|(_, (_, origin))| *origin != Origin::Default);
+        let value = values.find(|(axis, _)| paths.contains(&axis.path().as_str())).map(|(_, (_, origin))| origin);
+        Problem::new(value.or_else(|| self.assigned(&paths)).unwrap_or(&self.variant.origin), what)
+    }
+
+    /// Reads what settings name, but for what was read for others.
+    fn inputs(&self, settings: &mut Settings, read: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<(), Problem> {
+        let take = |key: &'static str, path: &str| {
+            let refuse = |why| self.refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }, swept);
+            (self.read)(path).map_err(refuse)
+        };
+        let w = &settings.workload;
+        if let (Kind::Flows, Some(FilePath(path))) = (w.kind, &w.file.0) {
+            let known = read.inputs.flows.clone().filter(|_| read.workload.file == w.file);
+            settings.inputs.flows = match known {
+                Some(flows) => Some(flows),
+                None => {
+                    let (name, text) = take("workload.file", path)?;
+                    Some(Arc::new(Flows::parse(&name, &text)?))
+                }
+            };
+        }
+        if w.load.0.is_some() {
+            let known = read.inputs.sizes.clone().filter(|_| read.workload.sizes == w.sizes);
+            settings.inputs.sizes = match (known, w.sizes.path()) {
+                (Some(sizes), _) => Some(sizes),
+                (None, None) => Sizes::named(&w.sizes.0).map(Arc::new),
+                (None, Some(path)) => {
+                    let (name, text) = take("workload.sizes", path)?;
+                    Some(Arc::new(Sizes::parse(&name, &text)?))
+                }
+            };
+        } else {
+            settings.inputs.sizes = None;
+        }
+        Ok(())
+    }
+
+    /// How many take part in a workload between any hosts, where nothing says: as many as follow.
+    fn take_part(&self, settings: &mut Settings) -> Result<(), Wrong> {
+        if settings.workload.kind.many_to_one() {
+            return Ok(());
+        }
+        let says =
+            |path: &'static str| self.assigned(&[path]).is_some() || self.axes.iter().any(|axis| axis.path() == path);
+        match (says(FAN_IN), says(HOSTS)) {
+            (true, true) => {
+                let what = format!("`{HOSTS}` says how many hosts there are, and `fan_in` says it again: keep one");
+                return Err(Wrong { paths: vec![HOSTS, FAN_IN], what });
+            }
+            (false, false) => settings.workload.fan_in = follows(settings).map_or(settings.workload.fan_in, |n| n - 1),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The axis where none is written: what says how many take part, else the fan-ins that nobody has to write.
+    fn unwritten(&self, base: &Settings) -> Axis {
+        match (base.workload.kind.many_to_one(), base.fabric.hosts.0) {
+            (false, Some(hosts)) => return Axis::of_hosts(hosts),
+            _ if self.assigned(&[FAN_IN]).is_some() => {}
+            (false, None) if let Some(hosts) = follows(base) => return Axis::of_fan_ins([hosts - 1]),
+            _ => return Axis::unsaid(),
+        }
+        Axis::of_fan_ins([base.workload.fan_in])
+    }
+
+    /// Where one of these keys was set, the last time.
+    fn assigned(&self, paths: &[&str]) -> Option<&Origin> {
+        let mut set = self.layers.iter().rev().flat_map(|layer| layer.iter().rev());
+        set.find(|a| paths.contains(&a.path().as_str())).map(|a| &a.origin)
+    }
+}
+
+/// The hosts that follow from a list of flows, or from the fabric.
+fn follows(settings: &Settings) -> Option<u32> {
+    match settings.workload.kind {
+        Kind::Flows => settings.inputs.flows.as_ref().map(|flows| flows.hosts()),
+        kind if kind.facts().all_hosts => settings.fixed_hosts().filter(|&hosts| hosts > 1),
+        _ => None,
+    }
+}
