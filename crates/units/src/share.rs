@@ -32,18 +32,21 @@ impl Share {
     /// Numerator and denominator.
     fn fraction(text: &str) -> Option<(u32, u32)> {
         if let Some(percent) = text.trim().strip_suffix('%') {
-            let (n, d) = if percent.contains('/') { None } else { Share::fraction(percent) }?;
+            let (n, d) = Share::decimal(percent)?;
             return Some((n, d.checked_mul(100)?));
         }
         match text.split_once('/') {
             Some((n, d)) => Some((n.trim().parse().ok()?, d.trim().parse().ok()?)),
-            None => {
-                let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-                let scale = 10u32.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-                let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u32>().ok()? };
-                Some((whole.parse::<u32>().ok()?.checked_mul(scale)?.checked_add(fraction)?, scale))
-            }
+            None => Share::decimal(text),
         }
+    }
+
+    /// Numerator and denominator of a number with a point or without.
+    fn decimal(text: &str) -> Option<(u32, u32)> {
+        let (whole, fraction) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
+        let scale = 10u32.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        let fraction = if fraction.is_empty() { 0 } else { fraction.parse::<u32>().ok()? };
+        Some((whole.parse::<u32>().ok()?.checked_mul(scale)?.checked_add(fraction)?, scale))
     }
 }
 
