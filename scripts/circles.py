@@ -27,7 +27,7 @@ KNOWN = {
         "report/findings.rs report/judgement.rs report/spread.rs report/stall.rs report/story.rs report/why.rs",
     ],
     "spec": [
-        "changes.rs check.rs declare.rs effect.rs flows.rs network.rs run.rs scenario.rs settings.rs sizes.rs volume.rs",
+        "changes.rs check.rs declare.rs effect.rs facts.rs flows.rs network.rs run.rs scenario.rs settings.rs sizes.rs volume.rs workload.rs",
     ],
     "tcp": [
         "endpoint.rs rack/mod.rs rack/losses.rs rack/probe.rs rcv.rs recovery.rs",

@@ -1,7 +1,7 @@
 //! What a closed form allows a workload on its network: `model` with a scenario's settings.
 
 use fanin_model::Answers;
-use fanin_spec::{HostId, Kind, PURE_ACK, Scheme, Settings};
+use fanin_spec::{HostId, PURE_ACK, Scheme, Settings};
 
 /// However much others send, TCP leaves a workload at least so much of a link.
 const LEAST_SHARE: f64 = 0.05;
@@ -15,10 +15,10 @@ pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
     let header = f64::from(s.link.framing.on_wire(s.full_packet().0 as u32 + options)) - segment;
     let rate =
         fabric.gather_rate((1..=fan_in).map(HostId), HostId::CLIENT) * share_of_link(s, (segment + header) / segment);
-    if s.workload.kind == Kind::Long {
+    if s.workload.kind.facts().endless {
         return Some(rate / 1e6 * segment / (segment + header));
     }
-    let asked = s.workload.request.0 > 0 || s.workload.kind == Kind::WebSearch;
+    let asked = s.workload.request.0 > 0;
     let new = s.setup_rtts();
     let setup_rtts = new.unwrap_or(if asked { 1.0 } else { 0.5 });
     let window = if scheme.gss { s.laws.parts.gss.initial_window } else { s.tcp.initial_window };

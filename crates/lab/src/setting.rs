@@ -1,6 +1,6 @@
 //! What was compared, in two lines for people, and what is to be known of all its figures.
 
-use fanin_spec::{Contender, Kind, Settings, WarmUp};
+use fanin_spec::{Contender, Settings, Swept, WarmUp};
 
 use crate::Summary;
 use crate::figures::{clean, three};
@@ -79,41 +79,13 @@ fn workload(contender: &Contender) -> String {
         });
         values.join(", ")
     };
-    let size = match (w.fragment.0, w.block.0) {
-        (Some(fragment), _) => format!("{fragment} from each server"),
-        (None, Some(block)) => format!("{block} from all servers together"),
-        (None, None) => "no end".into(),
-    };
     let hosts = || swept(&|s| s.hosts().to_string());
     let poisson = || {
         let sizes = s.inputs.sizes.as_ref().map_or(String::new(), |sizes| file_of(sizes.name()));
         let load = swept(&|s| three(s.workload.load.0.map_or(0.0, |load| load.as_f64()) * 100.0));
         format!("{sizes} sizes at {load} % load")
     };
-    let mut text = match w.kind {
-        Kind::Barrier => format!("barrier reads for {}: {size}", w.duration),
-        Kind::OneShot => format!("one shot: {size}"),
-        Kind::WebSearch => format!("web search, {} queries: {size}", w.queries),
-        Kind::Long => format!("long flows for {}", w.duration),
-        Kind::Flows => {
-            let (count, name) =
-                s.inputs.flows.as_ref().map_or((0, String::new()), |flows| (flows.list().len(), file_of(flows.name())));
-            format!("{count} flows of {name} between {} hosts", hosts())
-        }
-        Kind::MapReduce => {
-            let m = &s.mapreduce;
-            format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.servers()))
-        }
-        Kind::Shuffle => {
-            let of = match w.pairs.as_f64() {
-                1.0 => "each other one".into(),
-                share => format!("{} % of the others", three(100.0 * share)),
-            };
-            let size = w.fragment.0.map_or(String::new(), |size| size.to_string());
-            format!("shuffle between {} hosts: {size} from each to {of}", hosts())
-        }
-        Kind::Poisson => format!("Poisson flows for {} between {} hosts: {}", w.duration, hosts(), poisson()),
-    };
+    let mut text = clean(&(w.kind.facts().says)(s, &Swept { hosts: &hosts(), poisson: &poisson(), three }));
     match w.warm_up.0 {
         None => {}
         Some(WarmUp::Rounds(1)) => text += ", behind a first round that is left out",

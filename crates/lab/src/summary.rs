@@ -436,7 +436,6 @@ pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
 fn fairness(run: &RunTables, servers: u32) -> Option<f64> {
     let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
-    let own = |flow: &FlowRow| matches!(flow.class, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson);
     match run.flows.iter().map(|flow| flow.class).next()? {
         FlowKind::Long => {
             let mut moved = vec![0.0; servers as usize];
@@ -444,7 +443,7 @@ fn fairness(run: &RunTables, servers: u32) -> Option<f64> {
             stats::jain(&moved)
         }
         FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
-        _ => stats::jain(&run.flows.iter().filter(|flow| own(flow)).filter_map(speed).collect::<Vec<_>>()),
+        _ => stats::jain(&run.flows.iter().filter(|flow| flow.class.is_own()).filter_map(speed).collect::<Vec<_>>()),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::problem::{Problem, Wrong};
 use crate::scenario::Assignment;
 use crate::settings::{FAN_IN_MAX, RATE_MIN};
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Kind, Scheme, Settings, State, WarmUp};
+use crate::{FabricSettings, Scheme, Settings, State, WarmUp};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -62,7 +62,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     laws(scheme, s)
 }
 
-fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(), Wrong> {
+pub(crate) fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(), Wrong> {
     Err(Wrong { paths: paths.to_vec(), what: what.into() })
 }
 
@@ -175,22 +175,18 @@ fn laws(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
 fn workload(s: &Settings) -> Result<(), Wrong> {
     let w = &s.workload;
     answers(s)?;
-    if w.kind == Kind::WebSearch && (w.queries == 0 || w.request.0 == 0) {
-        return wrong(
-            &["workload.queries", "workload.request"],
-            "a web search has at least one query, and its request at least 1 B",
-        );
-    }
     if w.in_flight.0.is_some() && !w.kind.facts().asks {
         return wrong(
             &["workload.in_flight"],
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
         );
     }
+    if w.file.0.is_some() && !w.kind.facts().listed {
+        return wrong(&["workload.file"], "`workload.file` goes with `workload.kind = \"flows\"` alone");
+    }
     warm_up(s)?;
-    flows(s)?;
     service(s)?;
-    if w.kind == Kind::MapReduce { mapreduce(s) } else { Ok(()) }
+    (w.kind.facts().check)(s)
 }
 
 /// What servers answer, or hosts send one another.
@@ -208,7 +204,10 @@ fn answers(s: &Settings) -> Result<(), Wrong> {
         ),
         (Payload::Fragments, _, Some(_)) => wrong(
             &["workload.block"],
-            "a shuffle sends `workload.fragment` from each host to each other one: `workload.block` has no part in it",
+            format!(
+                "of a {} workload each host has `workload.fragment`: `workload.block` has no part in it",
+                w.kind.word()
+            ),
         ),
         (_, Some(Bytes(0)), _) | (_, _, Some(Bytes(0))) => {
             wrong(&sizes, "an answer of 0 B: right would be at least 1 B")
@@ -276,33 +275,6 @@ fn volume(s: &Settings) -> Result<(), Wrong> {
     wrong(&[path], what)
 }
 
-/// Lists of flows, Poisson flows, and pairs of a shuffle.
-fn flows(s: &Settings) -> Result<(), Wrong> {
-    let w = &s.workload;
-    match (w.kind, &w.file.0) {
-        (Kind::Flows, None) => {
-            return wrong(&["workload.kind"], "the flows workload needs `workload.file`, such as \"flows.csv\"");
-        }
-        (Kind::Flows, Some(_)) | (_, None) => {}
-        (_, Some(_)) => {
-            return wrong(&["workload.file"], "`workload.file` goes with `workload.kind = \"flows\"` alone");
-        }
-    }
-    if w.kind == Kind::Shuffle && w.pairs.in_q(32) == 0 {
-        return wrong(
-            &["workload.pairs"],
-            "a shuffle between none of the pairs: right would be a share above 0, such as 0.1",
-        );
-    }
-    match w.load.0 {
-        None if w.kind.facts().poisson => wrong(
-            &["workload.kind"],
-            "the poisson workload needs `workload.load`, a share of the hosts' links such as 0.5",
-        ),
-        _ => Ok(()),
-    }
-}
-
 /// The query service beside the workload.
 fn service(s: &Settings) -> Result<(), Wrong> {
     let v = &s.service;
@@ -324,17 +296,6 @@ fn service(s: &Settings) -> Result<(), Wrong> {
     if v.fan_out == 0 || v.fan_out > others {
         let what = format!("a query cannot ask {} of {others} other hosts: right would be 1 to {others}", v.fan_out);
         return wrong(&["service.fan_out"], what);
-    }
-    Ok(())
-}
-
-fn mapreduce(s: &Settings) -> Result<(), Wrong> {
-    let m = &s.mapreduce;
-    if m.input.0 < u64::from(m.maps) {
-        return wrong(&["mapreduce.input"], format!("{} leave less than a byte for each of {} maps", m.input, m.maps));
-    }
-    if s.workload.request.0 == 0 {
-        return wrong(&["workload.request"], "a mapreduce job's nodes ask each other: a request has at least 1 B");
     }
     Ok(())
 }

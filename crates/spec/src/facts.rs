@@ -1,4 +1,7 @@
-//! What there is to know of each workload besides what it does: `Kind::facts` has a row a workload.
+//! What is asked of each workload besides what it does: `Kind::facts` has a row a workload.
+
+use crate::Settings;
+use crate::problem::Wrong;
 
 /// What a host or server is asked to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +25,29 @@ pub(crate) enum Leaves {
     TimeOrRounds,
 }
 
+/// What a run moves, as its settings tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moves {
+    /// Flows; connections, where each has a new one.
+    pub flows: f64,
+    /// Payload.
+    pub bytes: f64,
+    /// Draws made before it begins.
+    pub draws: f64,
+}
+
+/// What a sentence about a workload says of a whole sweep.
+pub struct Swept<'a> {
+    /// The numbers of hosts.
+    pub hosts: &'a str,
+    /// Poisson flows: their sizes and loads.
+    pub poisson: &'a str,
+    /// Prints a number in three digits.
+    pub three: fn(f64) -> String,
+}
+
 /// Facts of a workload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Facts {
     /// Whether many send to one client; otherwise flows go between any hosts.
     pub many_to_one: bool,
@@ -33,6 +57,10 @@ pub struct Facts {
     pub(crate) lasts: bool,
     /// Whether it takes all of the fabric's hosts where nothing says how many.
     pub(crate) all_hosts: bool,
+    /// Whether its flows have no end.
+    pub endless: bool,
+    /// Whether its flows are those of a list.
+    pub(crate) listed: bool,
     /// Whether its flows are Poisson flows: they need a load, and nothing of that kind runs beside.
     pub poisson: bool,
     /// What is sent.
@@ -42,6 +70,12 @@ pub struct Facts {
     pub(crate) stands: bool,
     /// Round trips before the first byte of who sends unasked over a new connection.
     pub(crate) setup_rtts: Option<f64>,
+    /// What a run moves: of one that lasts, in a round.
+    pub(crate) moves: fn(&Settings) -> Moves,
+    /// What it does, in a few words, for whoever reads its figures.
+    pub says: fn(&Settings, &Swept) -> String,
+    /// Refuses what cannot work under it alone.
+    pub(crate) check: fn(&Settings) -> Result<(), Wrong>,
 }
 
 impl Facts {
@@ -51,11 +85,16 @@ impl Facts {
         asks: true,
         lasts: true,
         all_hosts: false,
+        endless: false,
+        listed: false,
         poisson: false,
         payload: Payload::Answers,
         leaves: Leaves::TimeOrRounds,
         stands: true,
         setup_rtts: None,
+        moves: |_| Moves { flows: 0.0, bytes: 0.0, draws: 0.0 },
+        says: |_, _| String::new(),
+        check: |_| Ok(()),
     };
     /// Flows between any hosts, until they are done.
     pub(crate) const BETWEEN: Facts = Facts {

@@ -29,10 +29,11 @@ mod sweep;
 mod tables;
 mod trees;
 mod volume;
+mod workload;
 
 pub use changes::{Change, State};
 pub use declare::KeyDoc;
-pub use facts::{Facts, Payload};
+pub use facts::{Facts, Payload, Swept};
 pub use fanin_fabric::{HostId, TIERS};
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
@@ -51,12 +52,13 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    Connections, FabricKind, FabricSettings, Host, HostQueue, Inputs, Kind, Link, MapReduce, Measure, Placement, Run,
-    Service, Settings, Sweep, Switch, Tcp, Tell, Workload,
+    FabricKind, FabricSettings, Host, HostQueue, Inputs, Link, MapReduce, Measure, Placement, Run, Service, Settings,
+    Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
-    RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, RunTables,
+    SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
+pub use workload::{Connections, FlowKind, Kind, Workload};

@@ -7,7 +7,7 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{At, Contender, Coordinate, Ect, Flows, Kind, Point, Scenario, Settings, Sizes, check};
+use crate::{At, Contender, Coordinate, Ect, Flows, Point, Scenario, Settings, Sizes, check};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
@@ -138,7 +138,7 @@ impl Way<'_> {
     /// Refuses to sweep over the hosts of a list of flows.
     fn one_cluster(&self, base: &Settings) -> Result<(), Problem> {
         let hosts = self.axes.iter().find(|axis| [FAN_IN, HOSTS].contains(&axis.path().as_str()));
-        match hosts.filter(|axis| base.workload.kind == Kind::Flows && axis.values.len() > 1) {
+        match hosts.filter(|axis| base.workload.kind.facts().listed && axis.values.len() > 1) {
             Some(axis) => {
                 let what = format!(
                     "a list of flows runs on one cluster: give `{}` one value, or leave it to the list",
@@ -164,7 +164,7 @@ impl Way<'_> {
             (self.read)(path).map_err(refuse)
         };
         let w = &settings.workload;
-        if let (Kind::Flows, Some(FilePath(path))) = (w.kind, &w.file.0) {
+        if let (true, Some(FilePath(path))) = (w.kind.facts().listed, &w.file.0) {
             let known = read.inputs.flows.clone().filter(|_| read.workload.file == w.file);
             settings.inputs.flows = match known {
                 Some(flows) => Some(flows),
@@ -228,9 +228,9 @@ impl Way<'_> {
 
 /// The hosts that follow from a list of flows, or from the fabric.
 fn follows(settings: &Settings) -> Option<u32> {
-    match settings.workload.kind {
-        Kind::Flows => settings.inputs.flows.as_ref().map(|flows| flows.hosts()),
-        kind if kind.facts().all_hosts => settings.fixed_hosts().filter(|&hosts| hosts > 1),
+    match settings.workload.kind.facts() {
+        facts if facts.listed => settings.inputs.flows.as_ref().map(|flows| flows.hosts()),
+        facts if facts.all_hosts => settings.fixed_hosts().filter(|&hosts| hosts > 1),
         _ => None,
     }
 }

@@ -8,10 +8,9 @@ use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::declare::{KeyDoc, Section, section, words};
-use crate::facts::{Facts, Leaves, Payload};
-use crate::range::LEAST_SHARE;
-use crate::setting::{FilePath, Optional, Setting, WarmUp};
-use crate::sizes::{Distribution, Sizes};
+use crate::setting::{Optional, Setting};
+use crate::sizes::Sizes;
+use crate::workload::{Connections, Workload};
 use crate::{FAN_IN, Flows, Framing, Literal, laws};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
@@ -223,136 +222,6 @@ section! {
         /// Packets that are ECN-capable where the scheme uses ECN.
         #[needs(ECN)]
         ect: Ect = Ect::Data,
-    }
-}
-
-words! {
-    /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\" or \"mapreduce\"" {
-        /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
-        Barrier = "barrier",
-        /// Every sender opens a connection and sends one fragment.
-        OneShot = "one-shot",
-        /// An aggregator asks every worker over new connections, query after query; all answers make one response.
-        WebSearch = "web-search",
-        /// Every sender sends without end.
-        Long = "long",
-        /// The flows of a file, each over a connection of its own, between any two hosts.
-        Flows = "flows",
-        /// Every host, the client too, sends the same to every other one, each over a connection of its own.
-        Shuffle = "shuffle",
-        /// Every host, the client too, sends flows of random size to random hosts at random times.
-        Poisson = "poisson",
-        /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] says otherwise.
-        MapReduce = "mapreduce",
-    }
-}
-
-impl Kind {
-    /// What there is to know of it besides what it does.
-    pub const fn facts(self) -> Facts {
-        match self {
-            Kind::Barrier => Facts::READS,
-            // A handshake takes one; who sends unasked needs half of what a request and its answer do.
-            Kind::OneShot => {
-                Facts { asks: false, lasts: false, leaves: Leaves::Nothing, setup_rtts: Some(1.5), ..Facts::READS }
-            }
-            Kind::WebSearch => Facts { lasts: false, stands: false, ..Facts::READS },
-            Kind::Long => Facts { asks: false, payload: Payload::Own, leaves: Leaves::Time, ..Facts::READS },
-            Kind::Flows | Kind::MapReduce => Facts::BETWEEN,
-            Kind::Shuffle => Facts { all_hosts: true, payload: Payload::Fragments, ..Facts::BETWEEN },
-            Kind::Poisson => {
-                Facts { all_hosts: true, poisson: true, lasts: true, leaves: Leaves::Time, ..Facts::BETWEEN }
-            }
-        }
-    }
-
-    /// Whether many send to one client; otherwise flows go between any two hosts.
-    pub const fn many_to_one(self) -> bool {
-        self.facts().many_to_one
-    }
-}
-
-words! {
-    /// What connections requests and answers go over.
-    Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Standing ones for a barrier, new ones for all others.
-        Usual = "usual",
-        /// One between two hosts, which stays and carries answer after answer.
-        Standing = "standing",
-        /// One an answer, closed behind it.
-        New = "new",
-    }
-}
-
-impl Connections {
-    /// Whether they stay, where they do so or not by default.
-    pub fn stand(self, usually: bool) -> bool {
-        match self {
-            Connections::Usual => usually,
-            Connections::Standing => true,
-            Connections::New => false,
-        }
-    }
-}
-
-section! {
-    /// What is sent.
-    Workload in "workload" {
-        /// The pattern of requests and answers.
-        kind: Kind = Kind::Barrier,
-        /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
-        #[range(1..=FAN_IN_MAX)]
-        fan_in: u32 = 16,
-        /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
-        #[only(Barrier, OneShot, WebSearch, Shuffle)]
-        #[range(..=Bytes(1 << 40))]
-        fragment: Optional<Bytes> = Optional::NONE,
-        /// What all servers together send, shared evenly; excludes fragment.
-        #[only(Barrier, OneShot, WebSearch)]
-        #[range(..=Bytes(1 << 40))]
-        block: Optional<Bytes> = Optional::NONE,
-        /// Size of a request; 0 B: none is sent and the servers start by themselves.
-        #[only(Barrier, WebSearch, MapReduce)]
-        #[range(..=Bytes(1 << 20))]
-        request: Bytes = Bytes(64),
-        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, new for the others.
-        #[only(Barrier, WebSearch, MapReduce)]
-        connections: Connections = Connections::Usual,
-        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
-        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
-        #[range(..=Time::from_secs(1_000))]
-        start_jitter: Time = Time::ZERO,
-        /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
-        #[range(Time(1)..=Time::from_secs(100_000))]
-        duration: Time = Time::from_secs(5),
-        /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
-        #[only(Barrier, WebSearch, Long, Poisson)]
-        warm_up: Optional<WarmUp> = Optional::NONE,
-        /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
-        #[only(Shuffle)]
-        pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, one after another.
-        #[only(WebSearch)]
-        queries: u32 = 100,
-        /// Servers asked at once; "none" asks all.
-        #[only(Barrier, WebSearch)]
-        #[range(1.., "\"none\" asks all")]
-        in_flight: Optional<u32> = Optional::NONE,
-        /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
-        #[needs(DEADLINES)]
-        deadline: Optional<Time> = Optional::NONE,
-        /// Long flows into the client beside the workload, each from a host of its own.
-        background: u32 = 0,
-        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless fabric.hosts says how many.
-        #[only(Flows)]
-        file: Optional<FilePath> = Optional::NONE,
-        /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
-        #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
-        load: Optional<Share> = Optional::NONE,
-        /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
-        #[needs(LOAD)]
-        sizes: Distribution = Distribution("web-search".into()),
     }
 }
 

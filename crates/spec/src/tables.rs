@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::workload::FlowKind;
+
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
@@ -108,64 +110,6 @@ impl Value for FlowKind {
     }
 }
 
-/// Where a flow comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum FlowKind {
-    /// A server's answer, or a sender's fragment.
-    #[default]
-    Answer,
-    /// A line of the workload's file.
-    Listed,
-    /// A flow of a shuffle.
-    Shuffle,
-    /// A flow of the poisson workload.
-    Poisson,
-    /// A Poisson flow beside another workload.
-    Beside,
-    /// A split that a map reads from another node.
-    Split,
-    /// A part of a map's output that a reduce fetches.
-    Fetch,
-    /// A replica of a reduce's output.
-    Replica,
-    /// An answer to a query of the service.
-    Query,
-    /// A long flow of the long workload.
-    Long,
-}
-
-impl FlowKind {
-    /// All of them.
-    pub const ALL: [FlowKind; 10] = [
-        FlowKind::Answer,
-        FlowKind::Long,
-        FlowKind::Listed,
-        FlowKind::Shuffle,
-        FlowKind::Poisson,
-        FlowKind::Beside,
-        FlowKind::Split,
-        FlowKind::Fetch,
-        FlowKind::Replica,
-        FlowKind::Query,
-    ];
-
-    /// Its word in tables.
-    pub const fn word(self) -> &'static str {
-        match self {
-            FlowKind::Answer => "answer",
-            FlowKind::Listed => "listed",
-            FlowKind::Shuffle => "shuffle",
-            FlowKind::Poisson => "poisson",
-            FlowKind::Beside => "beside",
-            FlowKind::Split => "split",
-            FlowKind::Fetch => "fetch",
-            FlowKind::Replica => "replica",
-            FlowKind::Query => "query",
-            FlowKind::Long => "long",
-        }
-    }
-}
-
 macro_rules! table {
     ($(#[doc = $doc:literal])* $name:ident in $table:literal {
         $($(#[doc = $cdoc:literal])* $column:ident: $type:ty,)*
@@ -191,7 +135,7 @@ macro_rules! table {
 table! {
     /// One flow: a server's answer, a long flow, a line of a list, a flow of a shuffle, of a job, or a Poisson flow.
     FlowRow in "flows" {
-        /// What it is: `answer` of a server to a round or query, `long`, `listed` in a file, `shuffle`, `poisson`, `beside`: a Poisson flow beside another workload, of a MapReduce job `split`, `fetch` or `replica`, or `query`: an answer to a query of the service.
+        /// What it is: a word of those listed below.
         class: FlowKind,
         /// The sending host, counted from zero; 0 is the client, 1 the host `server1`.
         from_host: u32,

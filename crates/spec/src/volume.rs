@@ -3,7 +3,8 @@
 
 use fanin_units::Time;
 
-use crate::{Kind, Settings, WarmUp};
+use crate::facts::Moves;
+use crate::{Settings, WarmUp};
 
 /// What a run takes. Counts are rough, and no less than this unless the run is cut short or stalls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Volume {
     pub least_rows: f64,
     /// Data packets.
     pub packets: f64,
+    /// Draws made before it begins.
+    pub draws: f64,
 }
 
 /// Bytes of memory that a run takes.
@@ -43,7 +46,7 @@ pub struct Need {
 /// No run has more connections: at a kilobyte each and more, no machine holds them.
 const CONNECTIONS_MAX: f64 = 1e8;
 /// A shuffle draws for every pair of hosts, those that send nothing too.
-const PAIRS_MAX: f64 = 1e9;
+const DRAWS_MAX: f64 = 1e9;
 /// Bytes of a packet besides its payload: headers of IP and TCP.
 const HEADERS: u32 = 40;
 /// Packets of a query to one host and its answer: three of the handshake, request and answer with their ACKs, two FINs.
@@ -53,36 +56,22 @@ impl Settings {
     /// What a run takes.
     pub fn volume(&self) -> Volume {
         let w = &self.workload;
-        let fan_in = self.servers();
-        let (n, hosts) = (f64::from(fan_in), f64::from(self.hosts()));
-        let answer = self.answer(fan_in, 0).0 as f64;
-        let (flows, bytes) = match w.kind {
-            Kind::Barrier | Kind::OneShot => (n, n * answer),
-            Kind::WebSearch => {
-                let warm_up = if let Some(WarmUp::Rounds(rounds)) = w.warm_up.0 { rounds } else { 0 };
-                let queries = f64::from(w.queries) + f64::from(warm_up);
-                (n * queries, n * queries * answer)
-            }
-            Kind::Long => (n, 0.0),
-            Kind::Flows => {
-                let list = self.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
-                (list.len() as f64, list.iter().map(|flow| flow.bytes as f64).sum())
-            }
-            Kind::Shuffle => (hosts * n * w.pairs.as_f64(), hosts * n * w.pairs.as_f64() * answer),
-            Kind::Poisson => self.poisson(hosts, self.given_s()),
-            Kind::MapReduce => {
-                let m = &self.mapreduce;
-                let fetches = f64::from(m.maps) * f64::from(m.reduces.0.unwrap_or(fan_in));
-                (fetches * (n - 1.0) / n, m.input.0 as f64)
-            }
-        };
+        let (n, hosts) = (f64::from(self.servers()), f64::from(self.hosts()));
+        let facts = w.kind.facts();
+        let Moves { flows, bytes, draws } = (facts.moves)(self);
         let lasts = self.lasts(bytes);
         let packets_of = |flows: f64, bytes: f64| flows.max(bytes / self.tcp.mss.0 as f64);
         let line = self.line_rate() as f64 * lasts / (8.0 * self.frame());
-        let mut volume =
-            Volume { hosts, connections: flows, rows: flows, least_rows: flows, packets: packets_of(flows, bytes) };
-        match w.kind {
-            Kind::Barrier => {
+        let mut volume = Volume {
+            hosts,
+            connections: flows,
+            rows: flows,
+            least_rows: flows,
+            packets: packets_of(flows, bytes),
+            draws,
+        };
+        match () {
+            () if facts.asks && facts.lasts => {
                 // A round crosses the network twice, and its answers follow one another at the client's link.
                 let round = (bytes + packets_of(n, bytes) * (self.frame() - self.tcp.mss.0 as f64)) * 8.0;
                 let rounds = lasts / (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
@@ -90,8 +79,8 @@ impl Settings {
                 // A collapse may leave next to no rounds.
                 volume.least_rows = 0.0;
             }
-            Kind::Long => (volume.rows, volume.least_rows, volume.packets) = (0.0, 0.0, line),
-            _ => {}
+            () if facts.endless => (volume.rows, volume.least_rows, volume.packets) = (0.0, 0.0, line),
+            () => {}
         }
         if w.background > 0 {
             volume.hosts += f64::from(w.background);
@@ -115,7 +104,7 @@ impl Settings {
     }
 
     /// Poisson flows of so many hosts in so many seconds, and their bytes.
-    fn poisson(&self, hosts: f64, seconds: f64) -> (f64, f64) {
+    pub(crate) fn poisson(&self, hosts: f64, seconds: f64) -> (f64, f64) {
         let Some(sizes) = &self.inputs.sizes else { return (0.0, 0.0) };
         let load = self.workload.load.0.map_or(0.0, |load| load.as_f64());
         let bytes = hosts * load * self.link.rate.0 as f64 * seconds / 8.0;
@@ -131,7 +120,7 @@ impl Settings {
     }
 
     /// Seconds that it is given, with its warm-up.
-    fn given_s(&self) -> f64 {
+    pub(crate) fn given_s(&self) -> f64 {
         let warm_up = if let Some(WarmUp::For(time)) = self.workload.warm_up.0 { time } else { Time::ZERO };
         (self.workload.duration + warm_up).as_secs_f64()
     }
@@ -144,8 +133,7 @@ impl Settings {
     /// Whether a run is one that any machine could hold.
     pub(crate) fn can_be_held(&self) -> bool {
         let volume = self.volume();
-        let pairs = if self.workload.kind == Kind::Shuffle { volume.hosts * volume.hosts } else { 0.0 };
-        volume.connections <= CONNECTIONS_MAX && pairs <= PAIRS_MAX
+        volume.connections <= CONNECTIONS_MAX && volume.draws <= DRAWS_MAX
     }
 
     /// The queries a second whose packets fill the links of all hosts, with the fewest of them.

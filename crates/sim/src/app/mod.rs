@@ -35,10 +35,10 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
 pub(crate) fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
     let mut guests: Vec<Box<dyn App>> = Vec::new();
     let workload = &spec.settings.workload;
-    if workload.load.0.is_some() && workload.kind != Kind::Poisson {
+    if workload.load.0.is_some() && !workload.kind.facts().poisson {
         guests.push(Box::new(poisson::Poisson::new(spec, FlowKind::Beside)));
     }
-    if spec.settings.service.queries_per_s.0.is_some() && workload.kind != Kind::Poisson {
+    if spec.settings.service.queries_per_s.0.is_some() && !workload.kind.facts().poisson {
         guests.push(Box::new(service::Service::new(spec)));
     }
     guests

@@ -80,7 +80,8 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
             (m.heartbeat, m.task_start) = (Time::from_millis(20), Time::from_millis(5));
             s.workload.request = Bytes(64);
         }
-        Kind::Barrier | Kind::OneShot | Kind::WebSearch | Kind::Long => {}
+        // Others have what they need.
+        _ => {}
     }
 }
 

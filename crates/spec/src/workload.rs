@@ -1,0 +1,358 @@
+//! The workloads: their words, their settings, what is to be known of each besides what it does, and what its flows are called.
+//! What a workload does is a file of the simulator.
+
+use serde::{Deserialize, Serialize};
+
+use fanin_units::{Bytes, Share, Time};
+
+use crate::check::wrong;
+use crate::declare::{KeyDoc, section, words};
+use crate::facts::{Facts, Leaves, Moves, Payload, Swept};
+use crate::literal::Literal;
+use crate::problem::Wrong;
+use crate::range::LEAST_SHARE;
+use crate::setting::{FilePath, Optional, Setting, WarmUp};
+use crate::settings::{FAN_IN_MAX, Settings};
+use crate::sizes::Distribution;
+
+words! {
+    /// What the client and the servers do.
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\" or \"mapreduce\"" {
+        /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
+        Barrier = "barrier",
+        /// Every sender opens a connection and sends one fragment.
+        OneShot = "one-shot",
+        /// An aggregator asks every worker over new connections, query after query; all answers make one response.
+        WebSearch = "web-search",
+        /// Every sender sends without end.
+        Long = "long",
+        /// The flows of a file, each over a connection of its own, between any two hosts.
+        Flows = "flows",
+        /// Every host, the client too, sends the same to every other one, each over a connection of its own.
+        Shuffle = "shuffle",
+        /// Every host, the client too, sends flows of random size to random hosts at random times.
+        Poisson = "poisson",
+        /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] says otherwise.
+        MapReduce = "mapreduce",
+    }
+}
+
+impl Kind {
+    /// What there is to know of it besides what it does.
+    pub const fn facts(self) -> Facts {
+        match self {
+            Kind::Barrier => BARRIER,
+            Kind::OneShot => ONE_SHOT,
+            Kind::WebSearch => WEB_SEARCH,
+            Kind::Long => LONG,
+            Kind::Flows => FLOWS,
+            Kind::Shuffle => SHUFFLE,
+            Kind::Poisson => POISSON,
+            Kind::MapReduce => MAP_REDUCE,
+        }
+    }
+
+    /// Whether many send to one client; otherwise flows go between any two hosts.
+    pub const fn many_to_one(self) -> bool {
+        self.facts().many_to_one
+    }
+}
+
+const BARRIER: Facts = Facts {
+    moves: |s| answers_of(s, 1),
+    says: |s, _| format!("barrier reads for {}: {}", s.workload.duration, answers(s)),
+    ..Facts::READS
+};
+
+const ONE_SHOT: Facts = Facts {
+    asks: false,
+    lasts: false,
+    leaves: Leaves::Nothing,
+    // A handshake takes one; who sends unasked needs half of what a request and its answer do.
+    setup_rtts: Some(1.5),
+    moves: |s| answers_of(s, 1),
+    says: |s, _| format!("one shot: {}", answers(s)),
+    ..Facts::READS
+};
+
+const WEB_SEARCH: Facts = Facts {
+    lasts: false,
+    stands: false,
+    moves: |s| answers_of(s, s.workload.queries),
+    says: |s, _| format!("web search, {} queries: {}", s.workload.queries, answers(s)),
+    check: |s| match s.workload.queries == 0 || s.workload.request.0 == 0 {
+        true => wrong(
+            &["workload.queries", "workload.request"],
+            "a web search has at least one query, and its request at least 1 B",
+        ),
+        false => Ok(()),
+    },
+    ..Facts::READS
+};
+
+const LONG: Facts = Facts {
+    asks: false,
+    endless: true,
+    payload: Payload::Own,
+    leaves: Leaves::Time,
+    moves: |s| Moves { flows: s.servers().into(), ..Moves::default() },
+    says: |s, _| format!("long flows for {}", s.workload.duration),
+    ..Facts::READS
+};
+
+const FLOWS: Facts = Facts {
+    listed: true,
+    moves: |s| {
+        let list = s.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
+        let bytes = list.iter().map(|flow| flow.bytes as f64).sum();
+        Moves { flows: list.len() as f64, bytes, draws: 0.0 }
+    },
+    says: |s, swept| {
+        let list = s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), flows.name()));
+        format!("{} flows of {} between {} hosts", list.0, last_part(list.1), swept.hosts)
+    },
+    check: |s| match s.workload.file.0 {
+        Some(_) => Ok(()),
+        None => wrong(&["workload.kind"], "the flows workload needs `workload.file`, such as \"flows.csv\""),
+    },
+    ..Facts::BETWEEN
+};
+
+const SHUFFLE: Facts = Facts {
+    all_hosts: true,
+    payload: Payload::Fragments,
+    moves: |s| {
+        let hosts = f64::from(s.hosts());
+        let flows = hosts * f64::from(s.servers()) * s.workload.pairs.as_f64();
+        Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: hosts * hosts }
+    },
+    says: shuffle_says,
+    check: |s| match s.workload.pairs.in_q(32) {
+        0 => wrong(
+            &["workload.pairs"],
+            "a shuffle between none of the pairs: right would be a share above 0, such as 0.1",
+        ),
+        _ => Ok(()),
+    },
+    ..Facts::BETWEEN
+};
+
+const POISSON: Facts = Facts {
+    all_hosts: true,
+    poisson: true,
+    lasts: true,
+    leaves: Leaves::Time,
+    moves: |s| {
+        let (flows, bytes) = s.poisson(f64::from(s.hosts()), s.given_s());
+        Moves { flows, bytes, draws: 0.0 }
+    },
+    says: |s, swept| {
+        format!("Poisson flows for {} between {} hosts: {}", s.workload.duration, swept.hosts, swept.poisson)
+    },
+    check: |s| match s.workload.load.0 {
+        Some(_) => Ok(()),
+        None => wrong(
+            &["workload.kind"],
+            "the poisson workload needs `workload.load`, a share of the hosts' links such as 0.5",
+        ),
+    },
+    ..Facts::BETWEEN
+};
+
+const MAP_REDUCE: Facts = Facts { moves: job_moves, says: job_says, check: job_check, ..Facts::BETWEEN };
+
+words! {
+    /// What connections requests and answers go over.
+    Connections, "\"usual\", \"standing\" or \"new\"" {
+        /// Standing ones for a barrier, new ones for all others.
+        Usual = "usual",
+        /// One between two hosts, which stays and carries answer after answer.
+        Standing = "standing",
+        /// One an answer, closed behind it.
+        New = "new",
+    }
+}
+
+impl Connections {
+    /// Whether they stay, where they do so or not by default.
+    pub fn stand(self, usually: bool) -> bool {
+        match self {
+            Connections::Usual => usually,
+            Connections::Standing => true,
+            Connections::New => false,
+        }
+    }
+}
+
+section! {
+    /// What is sent.
+    Workload in "workload" {
+        /// The pattern of requests and answers.
+        kind: Kind = Kind::Barrier,
+        /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
+        #[range(1..=FAN_IN_MAX)]
+        fan_in: u32 = 16,
+        /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
+        #[only(Barrier, OneShot, WebSearch, Shuffle)]
+        #[range(..=Bytes(1 << 40))]
+        fragment: Optional<Bytes> = Optional::NONE,
+        /// What all servers together send, shared evenly; excludes fragment.
+        #[only(Barrier, OneShot, WebSearch)]
+        #[range(..=Bytes(1 << 40))]
+        block: Optional<Bytes> = Optional::NONE,
+        /// Size of a request; 0 B: none is sent and the servers start by themselves.
+        #[only(Barrier, WebSearch, MapReduce)]
+        #[range(..=Bytes(1 << 20))]
+        request: Bytes = Bytes(64),
+        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, new for the others.
+        #[only(Barrier, WebSearch, MapReduce)]
+        connections: Connections = Connections::Usual,
+        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
+        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
+        #[range(..=Time::from_secs(1_000))]
+        start_jitter: Time = Time::ZERO,
+        /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
+        #[range(Time(1)..=Time::from_secs(100_000))]
+        duration: Time = Time::from_secs(5),
+        /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
+        #[only(Barrier, WebSearch, Long, Poisson)]
+        warm_up: Optional<WarmUp> = Optional::NONE,
+        /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
+        #[only(Shuffle)]
+        pairs: Share = Share::of(1, 1),
+        /// Queries of a web search, one after another.
+        #[only(WebSearch)]
+        queries: u32 = 100,
+        /// Servers asked at once; "none" asks all.
+        #[only(Barrier, WebSearch)]
+        #[range(1.., "\"none\" asks all")]
+        in_flight: Optional<u32> = Optional::NONE,
+        /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
+        #[needs(DEADLINES)]
+        deadline: Optional<Time> = Optional::NONE,
+        /// Long flows into the client beside the workload, each from a host of its own.
+        background: u32 = 0,
+        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless fabric.hosts says how many.
+        #[only(Flows)]
+        file: Optional<FilePath> = Optional::NONE,
+        /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
+        #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
+        load: Optional<Share> = Optional::NONE,
+        /// Sizes of Poisson flows: of a published distribution, or of a file whose lines `bytes percent` say which percentage of flows is no larger, linear in between.
+        #[needs(LOAD)]
+        sizes: Distribution = Distribution("web-search".into()),
+    }
+}
+
+/// An answer of each server, so many times and in each round of a warm-up: the connections where each has a new one.
+fn answers_of(s: &Settings, times: u32) -> Moves {
+    let warm_up = if let Some(WarmUp::Rounds(rounds)) = s.workload.warm_up.0 { rounds } else { 0 };
+    let again = if s.workload.kind.facts().lasts { 0 } else { warm_up };
+    let flows = f64::from(s.servers()) * (f64::from(times) + f64::from(again));
+    Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: 0.0 }
+}
+
+fn answers(s: &Settings) -> String {
+    match (s.workload.fragment.0, s.workload.block.0) {
+        (Some(fragment), _) => format!("{fragment} from each server"),
+        (None, Some(block)) => format!("{block} from all servers together"),
+        (None, None) => "no end".into(),
+    }
+}
+
+fn shuffle_says(s: &Settings, swept: &Swept) -> String {
+    let of = match s.workload.pairs.as_f64() {
+        1.0 => "each other one".into(),
+        share => format!("{} % of the others", (swept.three)(100.0 * share)),
+    };
+    let size = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
+    format!("shuffle between {} hosts: {size} from each to {of}", swept.hosts)
+}
+
+fn job_moves(s: &Settings) -> Moves {
+    let (m, nodes) = (&s.mapreduce, f64::from(s.servers()));
+    let fetches = f64::from(m.maps) * f64::from(m.reduces.0.unwrap_or(s.servers()));
+    Moves { flows: fetches * (nodes - 1.0) / nodes, bytes: m.input.0 as f64, draws: 0.0 }
+}
+
+fn job_says(s: &Settings, _: &Swept) -> String {
+    let m = &s.mapreduce;
+    format!("MapReduce over {}: {} maps, {} reduces", m.input, m.maps, m.reduces.0.unwrap_or(s.servers()))
+}
+
+fn job_check(s: &Settings) -> Result<(), Wrong> {
+    let m = &s.mapreduce;
+    if m.input.0 < u64::from(m.maps) {
+        return wrong(&["mapreduce.input"], format!("{} leave less than a byte for each of {} maps", m.input, m.maps));
+    }
+    if s.workload.request.0 == 0 {
+        return wrong(&["workload.request"], "a mapreduce job's nodes ask each other: a request has at least 1 B");
+    }
+    Ok(())
+}
+
+/// The last part of a path.
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Declares what flows are of, with the words of tables; the first is what is taken where nothing is said.
+macro_rules! flow_kinds {
+    ($(#[doc = $says:literal])* $usual:ident = $its:literal,
+     $($(#[doc = $doc:literal])* $kind:ident = $word:literal,)*) => {
+        /// What a flow is of.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum FlowKind {
+            $(#[doc = $says])*
+            #[default]
+            $usual,
+            $($(#[doc = $doc])* $kind,)*
+        }
+
+        impl FlowKind {
+            /// All of them, with what they are.
+            pub const ALL: &[(FlowKind, &str)] = &[
+                (FlowKind::$usual, concat!($($says),*).trim_ascii()),
+                $((FlowKind::$kind, concat!($($doc),*).trim_ascii()),)*
+            ];
+
+            /// Its word in tables.
+            pub const fn word(self) -> &'static str {
+                match self {
+                    FlowKind::$usual => $its,
+                    $(FlowKind::$kind => $word,)*
+                }
+            }
+        }
+    };
+}
+
+flow_kinds! {
+    /// A server's answer to a round or query, or a sender's fragment.
+    Answer = "answer",
+    /// A long flow.
+    Long = "long",
+    /// A line of the workload's file.
+    Listed = "listed",
+    /// A flow of a shuffle.
+    Shuffle = "shuffle",
+    /// A flow of the poisson workload.
+    Poisson = "poisson",
+    /// A Poisson flow beside another workload.
+    Beside = "beside",
+    /// A split that a map of a job reads from another node.
+    Split = "split",
+    /// A part of a map's output that a reduce fetches.
+    Fetch = "fetch",
+    /// A replica of a reduce's output.
+    Replica = "replica",
+    /// An answer to a query of the service.
+    Query = "query",
+}
+
+impl FlowKind {
+    /// Whether it is a flow that the workload itself starts between any hosts, for its own sake.
+    pub const fn is_own(self) -> bool {
+        matches!(self, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson)
+    }
+}
