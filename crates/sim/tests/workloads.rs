@@ -41,7 +41,7 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
 /// A value that differs from the one in use.
 fn other(path: &str, kind: Kind) -> &'static str {
     match path {
-        "workload.connections" if kind == Kind::Barrier => "new",
+        "workload.connections" if kind.facts().stands => "new",
         "workload.connections" => "standing",
         "host.service_time" | "host.service_jitter" => "300 us",
         "workload.fragment" => "32 KiB",

@@ -67,7 +67,7 @@ pub struct Facts {
     pub payload: Payload,
     pub(crate) leaves: Leaves,
     /// Whether its connections usually stand, and carry answer after answer.
-    pub(crate) stands: bool,
+    pub stands: bool,
     /// Round trips before the first byte of who sends unasked over a new connection.
     pub(crate) setup_rtts: Option<f64>,
     /// What a run moves: of one that lasts, in a round.

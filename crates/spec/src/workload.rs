@@ -17,7 +17,7 @@ use crate::sizes::Distribution;
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\" or \"mapreduce\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\" or \"all-reduce\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -34,6 +34,8 @@ words! {
         Poisson = "poisson",
         /// A MapReduce job on the servers, with the client as its master: Terasort unless [mapreduce] says otherwise.
         MapReduce = "mapreduce",
+        /// Ring all-reduces, one after another: every host, the client too, passes parts of its vector on to the next one.
+        AllReduce = "all-reduce",
     }
 }
 
@@ -49,6 +51,7 @@ impl Kind {
             Kind::Shuffle => SHUFFLE,
             Kind::Poisson => POISSON,
             Kind::MapReduce => MAP_REDUCE,
+            Kind::AllReduce => ALL_REDUCE,
         }
     }
 
@@ -161,10 +164,34 @@ const POISSON: Facts = Facts {
 
 const MAP_REDUCE: Facts = Facts { moves: job_moves, says: job_says, check: job_check, ..Facts::BETWEEN };
 
+const ALL_REDUCE: Facts = Facts {
+    all_hosts: true,
+    stands: true,
+    payload: Payload::Fragments,
+    // Each host sends as many parts of its vector as it has, but one, twice.
+    moves: |s| {
+        let (hosts, others, all) = (f64::from(s.hosts()), f64::from(s.servers()), f64::from(s.workload.queries));
+        let vector = s.answer(s.servers(), 0).0 as f64;
+        Moves { flows: 2.0 * hosts * others * all, bytes: 2.0 * others * vector * all, draws: 0.0 }
+    },
+    says: |s, swept| {
+        let vector = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
+        format!("{} ring all-reduces of {vector} over {} hosts", s.workload.queries, swept.hosts)
+    },
+    check: |s| match (s.workload.fragment.0, s.hosts()) {
+        (Some(vector), hosts) if vector.0 < hosts.into() => {
+            wrong(&["workload.fragment"], format!("{vector} leave less than a byte for each of {hosts} hosts"))
+        }
+        _ if s.workload.queries == 0 => wrong(&["workload.queries"], "no all-reduce: right would be at least 1"),
+        _ => Ok(()),
+    },
+    ..Facts::BETWEEN
+};
+
 words! {
     /// What connections requests and answers go over.
     Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Standing ones for a barrier, new ones for all others.
+        /// Standing ones for a barrier and an all-reduce, new ones for all others.
         Usual = "usual",
         /// One between two hosts, which stays and carries answer after answer.
         Standing = "standing",
@@ -192,8 +219,8 @@ section! {
         /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
         #[range(1..=FAN_IN_MAX)]
         fan_in: u32 = 16,
-        /// What each server sends, whatever their number, or each host of a shuffle to each other one; excludes block.
-        #[only(Barrier, OneShot, WebSearch, Shuffle)]
+        /// What each server sends, whatever their number, or each host of a shuffle to each other one; of an all-reduce the vector that each host has; excludes block.
+        #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce)]
         #[range(..=Bytes(1 << 40))]
         fragment: Optional<Bytes> = Optional::NONE,
         /// What all servers together send, shared evenly; excludes fragment.
@@ -204,11 +231,11 @@ section! {
         #[only(Barrier, WebSearch, MapReduce)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
-        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, new for the others.
-        #[only(Barrier, WebSearch, MapReduce)]
+        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier and an all-reduce, new for the others.
+        #[only(Barrier, WebSearch, MapReduce, AllReduce)]
         connections: Connections = Connections::Usual,
-        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's.
-        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce)]
+        /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's, of an all-reduce each host's.
+        #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce)]
         #[range(..=Time::from_secs(1_000))]
         start_jitter: Time = Time::ZERO,
         /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
@@ -220,8 +247,8 @@ section! {
         /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, one after another.
-        #[only(WebSearch)]
+        /// Queries of a web search, or all-reduces, one after another.
+        #[only(WebSearch, AllReduce)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
         #[only(Barrier, WebSearch)]
@@ -348,11 +375,13 @@ flow_kinds! {
     Replica = "replica",
     /// An answer to a query of the service.
     Query = "query",
+    /// A part of a vector that an all-reduce passes on.
+    Part = "part",
 }
 
 impl FlowKind {
     /// Whether it is a flow that the workload itself starts between any hosts, for its own sake.
     pub const fn is_own(self) -> bool {
-        matches!(self, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson)
+        matches!(self, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson | FlowKind::Part)
     }
 }

@@ -1,5 +1,6 @@
 //! The applications: who asks whom for what, and what is measured of it.
 
+mod all_reduce;
 mod application;
 mod listed;
 mod long;
@@ -28,6 +29,7 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
         Kind::Flows => Box::new(listed::Listed::new(spec)),
         Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => Box::new(poisson::Alone::new(spec)),
+        Kind::AllReduce => Box::new(all_reduce::AllReduce::new(spec)),
     }
 }
 

@@ -1,0 +1,187 @@
+//! Ring all-reduces, as Patarasuk and Yuan have them ("Bandwidth optimal all-reduce algorithms for clusters of workstations",
+//! JPDC 2009, section 4): of n hosts in a ring each cuts its vector into n parts. In n - 1 steps each host passes a part on to the
+//! next host, which adds its own; in n - 1 more the sums go round. A part is passed on once it has come from the host before, and
+//! the next all-reduce begins when every host has all sums.
+
+use fanin_fabric::HostId;
+use fanin_spec::{FlowKind, QueryRow, RunSpec};
+use fanin_units::Time;
+
+use super::application::{Application, Driver, Record, View};
+use super::pool::Pool;
+use super::transfers::{Carried, Transfers};
+use crate::ids::EndpointId;
+use crate::message::meanings;
+use crate::streams::{Purpose, Stream};
+
+meanings! {
+    pub(crate) enum Timer {
+        /// A host has its vector.
+        Start(host),
+        End,
+    }
+}
+
+/// One host in this all-reduce.
+struct Host {
+    start: Stream,
+    /// It has its vector.
+    started: bool,
+    /// The next step in which it passes a part on.
+    next: u32,
+    /// Whether the part of each step has come to it.
+    came: Vec<bool>,
+    /// How many have.
+    count: u32,
+}
+
+pub(crate) struct AllReduce {
+    hosts: Vec<Host>,
+    vector: u64,
+    /// All-reduces in the run.
+    limit: u32,
+    start_jitter: Time,
+    duration: Time,
+    transfers: Transfers,
+    /// Of each transfer: the host that it goes to, and its step.
+    aims: Vec<(u32, u32)>,
+    round: u32,
+    round_start: Time,
+    round_timeouts: u64,
+    /// Hosts that do not have all sums.
+    missing: u32,
+    queries: Vec<QueryRow>,
+}
+
+impl AllReduce {
+    pub fn new(spec: &RunSpec) -> AllReduce {
+        let workload = &spec.settings.workload;
+        let hosts = spec.settings.hosts();
+        let host = |host| Host {
+            start: Stream::new(spec.seed, Purpose::Start, host),
+            started: false,
+            next: 0,
+            came: vec![false; 2 * (hosts as usize - 1)],
+            count: 0,
+        };
+        AllReduce {
+            hosts: (0..hosts).map(host).collect(),
+            vector: workload.fragment.0.map_or(0, |vector| vector.0),
+            limit: workload.queries,
+            start_jitter: workload.start_jitter,
+            duration: workload.duration,
+            transfers: Transfers::new(Pool::new(spec.settings.connections_stand())),
+            aims: Vec::new(),
+            round: 0,
+            round_start: Time::ZERO,
+            round_timeouts: 0,
+            missing: 0,
+            queries: Vec::new(),
+        }
+    }
+
+    fn begin_round(&mut self, driver: &mut dyn Driver) {
+        (self.round_start, self.round_timeouts) = (driver.now(), driver.timeouts());
+        self.missing = self.hosts.len() as u32;
+        for host in &mut self.hosts {
+            (host.started, host.next, host.count) = (false, 0, 0);
+            host.came.fill(false);
+        }
+        for id in 0..self.hosts.len() as u32 {
+            match self.hosts[id as usize].start.up_to(self.start_jitter) {
+                Time::ZERO => self.start_host(driver, id),
+                at => driver.after(at, Timer::Start(id).into()),
+            }
+        }
+    }
+
+    fn start_host(&mut self, driver: &mut dyn Driver, id: u32) {
+        self.hosts[id as usize].started = true;
+        self.pass_on(driver, id);
+    }
+
+    /// A host passes on what it can: in the first step a part of its own, later what came in the step before.
+    fn pass_on(&mut self, driver: &mut dyn Driver, id: u32) {
+        let count = self.hosts.len() as u32;
+        loop {
+            let host = &mut self.hosts[id as usize];
+            let step = host.next;
+            let has = host.started && (step == 0 || host.came[step as usize - 1]);
+            if !has || step as usize == host.came.len() {
+                return;
+            }
+            host.next += 1;
+            // Parts go round: in each step that of the host one further back.
+            let part = (id + 2 * count - step) % count;
+            let rest = u64::from(u64::from(part) < self.vector % u64::from(count));
+            let to = (id + 1) % count;
+            self.aims.push((to, step));
+            let bytes = self.vector / u64::from(count) + rest;
+            self.transfers.start(driver, FlowKind::Part, (HostId(id), HostId(to)), bytes);
+        }
+    }
+
+    /// A host has the part of a step.
+    fn came(&mut self, driver: &mut dyn Driver, id: u32, step: u32) {
+        let host = &mut self.hosts[id as usize];
+        host.came[step as usize] = true;
+        host.count += 1;
+        self.missing -= u32::from(host.count as usize == host.came.len());
+        self.pass_on(driver, id);
+        if self.missing == 0 {
+            self.queries.push(self.query(driver, Some(driver.now().since(self.round_start).0)));
+            driver.round_ended(self.round);
+            self.round += 1;
+            match self.round == self.limit {
+                true => driver.finish(),
+                false => self.begin_round(driver),
+            }
+        }
+    }
+
+    fn query(&self, view: &dyn View, qct_ps: Option<u64>) -> QueryRow {
+        QueryRow {
+            round: self.round,
+            start_ps: self.round_start.0,
+            qct_ps,
+            waited_ps: qct_ps.is_none().then(|| view.now().since(self.round_start).0),
+            timeouts: view.timeouts() - self.round_timeouts,
+        }
+    }
+}
+
+impl Application for AllReduce {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.after(self.duration, Timer::End.into());
+        self.begin_round(driver);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
+        if let Carried::Flow(number) = message {
+            self.transfers.end(driver, number);
+            let (host, step) = self.aims[number as usize];
+            self.came(driver, host, step);
+        }
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Start(host) => self.start_host(driver, host),
+            Timer::End => driver.finish(),
+        }
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        record.queries.extend(self.queries.iter().cloned());
+        if self.missing > 0 {
+            record.queries.push(self.query(view, None));
+        }
+        record.flows.extend(self.transfers.rows(view, 0));
+        record.payload_bytes = self.transfers.delivered(view);
+        record.measured = view.now();
+    }
+}
