@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use fanin_laws::sender::{Law, Window};
 use fanin_units::Time;
 
+use crate::call::Call;
 use crate::params::{Ect, Params};
 use crate::prr::Prr;
 use crate::rack::Rack;
@@ -152,26 +153,26 @@ impl Endpoint {
     }
 
     /// Opens the connection: sends the SYN.
-    pub fn connect(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub fn connect(&mut self, call: &mut Call<'_, impl Wire>) {
         debug_assert_eq!(self.state, State::Listen);
         self.state = State::SynSent;
-        self.snd.rto_at = now.saturating_add(params.syn_timeout);
-        self.send_syn(params, now, wire);
+        self.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
+        self.send_syn(call);
     }
 
     /// Takes `bytes` more to send, which ought to be there by `deadline`; `NEVER` where there is none.
-    pub fn write(&mut self, params: &Params, now: Time, bytes: u64, deadline: Time, wire: &mut impl Wire) {
+    pub fn write(&mut self, call: &mut Call<'_, impl Wire>, bytes: u64, deadline: Time) {
         debug_assert!(!self.snd.fin, "written after close");
         let start = self.snd.end;
         self.snd.end += bytes;
         self.law.begin(start, self.snd.end, deadline);
-        self.transmit(params, now, wire);
+        self.transmit(call);
     }
 
     /// Closes the sending side: a FIN follows the last byte.
-    pub fn close(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub fn close(&mut self, call: &mut Call<'_, impl Wire>) {
         self.snd.fin = true;
-        self.transmit(params, now, wire);
+        self.transmit(call);
     }
 
     /// Asks for [`Progress::awake`] when `bytes` have been delivered in all.
@@ -181,19 +182,12 @@ impl Endpoint {
 
     /// Takes a segment and its SACK blocks.
     #[inline]
-    pub fn handle(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        sack: &[Block],
-        wire: &mut impl Wire,
-    ) -> Progress {
+    pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> Progress {
         self.stats.segments_received = self.stats.segments_received.wrapping_add(1);
         if self.state != State::Established || segment.flags.any(Flags::SYN | Flags::RST) {
-            return self.handle_unusual(params, now, segment, sack, wire);
+            return self.handle_unusual(call, segment, sack);
         }
-        self.handle_established(params, now, segment, sack, wire)
+        self.handle_established(call, segment, sack)
     }
 
     /// The earliest timer; `NEVER` where none runs.
@@ -203,20 +197,20 @@ impl Endpoint {
     }
 
     /// Serves the timers that are due at `now`.
-    pub fn expire(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
-        if self.rcv.ack_at <= now {
-            self.send_ack(params, now, wire);
+    pub fn expire(&mut self, call: &mut Call<'_, impl Wire>) {
+        if self.rcv.ack_at <= call.now {
+            self.send_ack(call);
         }
-        if self.snd.rto_at <= now {
+        if self.snd.rto_at <= call.now {
             match self.state {
                 State::SynSent | State::SynReceived => {
                     self.stats.timeouts += 1;
-                    self.retry_syn(params, now, wire);
+                    self.retry_syn(call);
                 }
-                _ if self.rack.is_some() => self.expire_by_time(params, now, wire),
+                _ if self.rack.is_some() => self.expire_by_time(call),
                 _ => {
                     self.stats.timeouts += 1;
-                    self.time_out(params, now, wire);
+                    self.time_out(call);
                 }
             }
         }
@@ -275,31 +269,17 @@ impl Endpoint {
     }
 
     #[inline]
-    fn handle_established(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        sack: &[Block],
-        wire: &mut impl Wire,
-    ) -> Progress {
-        if params.mcw_option {
+    fn handle_established(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> Progress {
+        if call.params.mcw_option {
             self.law.allot(segment.mcw_echo);
         }
-        self.on_ack(params, now, segment, sack, wire);
-        self.receive(params, now, segment, wire)
+        self.on_ack(call, segment, sack);
+        self.receive(call, segment)
     }
 
     /// The handshake, a repeated SYN, a reset (RFC 9293, section 3.10.7).
     #[cold]
-    fn handle_unusual(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        sack: &[Block],
-        wire: &mut impl Wire,
-    ) -> Progress {
+    fn handle_unusual(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> Progress {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
             self.state = State::Reset;
@@ -308,32 +288,32 @@ impl Endpoint {
         }
         match self.state {
             State::Listen if syn => {
-                self.learn_from_syn(params, segment);
+                self.learn_from_syn(call.params, segment);
                 self.state = State::SynReceived;
-                self.snd.rto_at = now.saturating_add(params.syn_timeout);
-                self.send_syn(params, now, wire);
+                self.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
+                self.send_syn(call);
                 Progress::default()
             }
             State::SynSent if syn && ack => {
-                self.learn_from_syn(params, segment);
-                self.become_established(params, now, segment);
-                self.send_ack(params, now, wire);
-                self.transmit(params, now, wire);
+                self.learn_from_syn(call.params, segment);
+                self.become_established(call, segment);
+                self.send_ack(call);
+                self.transmit(call);
                 Progress { established: true, ..Progress::default() }
             }
             State::SynReceived if syn => {
-                self.send_syn(params, now, wire);
+                self.send_syn(call);
                 Progress::default()
             }
             State::SynReceived if ack && segment.ack == 1 => {
-                self.become_established(params, now, segment);
-                let progress = self.handle_established(params, now, segment, sack, wire);
-                self.transmit(params, now, wire);
+                self.become_established(call, segment);
+                let progress = self.handle_established(call, segment, sack);
+                self.transmit(call);
                 Progress { established: true, ..progress }
             }
             // A SYN-ACK sent again: our ACK of it was lost (RFC 9293, section 3.10.7.4).
             State::Established if syn => {
-                self.send_ack(params, now, wire);
+                self.send_ack(call);
                 Progress::default()
             }
             _ => Progress::default(),
@@ -350,7 +330,7 @@ impl Endpoint {
         self.rcv.note_options(segment);
     }
 
-    fn become_established(&mut self, params: &Params, now: Time, segment: &Segment) {
+    fn become_established(&mut self, call: &Call<'_, impl Wire>, segment: &Segment) {
         self.state = State::Established;
         self.snd.una = 1;
         self.snd.nxt = 1;
@@ -360,52 +340,53 @@ impl Endpoint {
         self.law.allot(segment.mcw_echo);
         match self.snd.timed.take() {
             Some((_, sent)) => {
-                self.snd.rtt.sample(params, now.since(sent));
-                self.law.sample(now.since(sent));
+                self.snd.rtt.sample(call.params, call.now.since(sent));
+                self.law.sample(call.now.since(sent));
                 if let Some(rack) = &mut self.rack {
-                    rack.note_rtt(now.since(sent));
+                    rack.note_rtt(call.now.since(sent));
                 }
             }
             // RFC 5681, section 3.1: after a lost SYN the window starts at one segment.
-            None => self.snd.window.cwnd = self.snd.window.cwnd.min(params.mss),
+            None => self.snd.window.cwnd = self.snd.window.cwnd.min(call.params.mss),
         }
         self.snd.rtt.forget_backoff();
     }
 
-    fn send_syn(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    fn send_syn(&mut self, call: &mut Call<'_, impl Wire>) {
         let answer = self.state == State::SynReceived;
-        let ecn = params.ect.is_some() && (!answer || self.ecn);
+        let ecn = call.params.ect.is_some() && (!answer || self.ecn);
         let flags = Flags::SYN
             | Flags::ACK.when(answer)
             | Flags::ECE.when(ecn)
             | Flags::CWR.when(ecn && !answer)
-            | Flags::ECT.when(ecn && (params.ect == Some(Ect::All) || answer && params.ect == Some(Ect::Agreed)));
+            | Flags::ECT
+                .when(ecn && (call.params.ect == Some(Ect::All) || answer && call.params.ect == Some(Ect::Agreed)));
         let first = self.snd.nxt == 0;
-        self.snd.timed = first.then_some((NonZeroU64::MIN, now));
+        self.snd.timed = first.then_some((NonZeroU64::MIN, call.now));
         (self.snd.nxt, self.snd.high) = (1, 1);
-        let header = header_bytes(params.option_bytes() + params.syn_option_bytes(), 0);
-        let segment = Segment { seq: 0, header, len: 0, ..self.blank(params, now, flags) };
-        self.snd.last_sent = now;
+        let header = header_bytes(call.params.option_bytes() + call.params.syn_option_bytes(), 0);
+        let segment = Segment { seq: 0, header, len: 0, ..self.blank(call, flags) };
+        self.snd.last_sent = call.now;
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        wire.send(segment, &[]);
+        call.wire.send(segment, &[]);
     }
 
-    fn retry_syn(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    fn retry_syn(&mut self, call: &mut Call<'_, impl Wire>) {
         self.snd.rtt.back_off();
-        self.snd.rto_at = now.saturating_add(self.snd.rtt.backed_off_from(params.syn_timeout, params));
-        self.send_syn(params, now, wire);
+        self.snd.rto_at = call.now.saturating_add(self.snd.rtt.backed_off_from(call.params.syn_timeout, call.params));
+        self.send_syn(call);
     }
 
     /// A segment with everything but sequence number, payload and header size.
     #[inline]
-    pub(crate) fn blank(&self, params: &Params, now: Time, flags: Flags) -> Segment {
+    pub(crate) fn blank(&self, call: &Call<'_, impl Wire>, flags: Flags) -> Segment {
         Segment {
             seq: 0,
             ack: self.rcv.nxt as u32,
-            window: params.receive_window,
+            window: call.params.receive_window,
             mcw_offer: u32::MAX,
             mcw_echo: self.rcv.mcw,
-            ts_val: if params.timestamps { microseconds(now) } else { 0 },
+            ts_val: if call.params.timestamps { microseconds(call.now) } else { 0 },
             ts_ecr: self.rcv.ts_recent,
             len: 0,
             header: 0,

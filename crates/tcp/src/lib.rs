@@ -6,8 +6,9 @@
 //! is 0, data starts at 1) and 32 bits on the wire.
 //!
 //! A driver calls [`Endpoint::handle`] with every segment, [`Endpoint::expire`] when [`Endpoint::deadline`] has come,
-//! and gives each call a [`Wire`] that takes what is sent.
+//! and gives each a [`Call`]: the settings, the time, and a [`Wire`] that takes what is sent.
 
+mod call;
 mod endpoint;
 mod params;
 mod prr;
@@ -19,6 +20,7 @@ mod scoreboard;
 mod segment;
 mod snd;
 
+pub use call::Call;
 pub use endpoint::{Endpoint, Progress, Stats, Written};
 pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
 pub use segment::{Block, Flags, Segment, Wire};

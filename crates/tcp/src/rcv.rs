@@ -2,8 +2,9 @@
 
 use fanin_units::Time;
 
+use crate::call::Call;
 use crate::endpoint::{Endpoint, Progress, microseconds};
-use crate::params::{Echo, Params};
+use crate::params::Echo;
 use crate::segment::{Block, Flags, Segment, Wire, blocks_that_fit, header_bytes, widen};
 
 /// The state of the receiving half.
@@ -108,13 +109,13 @@ impl Receiver {
 impl Endpoint {
     /// Takes the payload and the FIN of a segment; acknowledges now or later.
     #[inline]
-    pub(crate) fn receive(&mut self, params: &Params, now: Time, segment: &Segment, wire: &mut impl Wire) -> Progress {
+    pub(crate) fn receive(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
         self.rcv.note_options(segment);
         if segment.span() == 0 {
             return Progress::default();
         }
         if self.ecn {
-            self.note_mark(params, now, segment, wire);
+            self.note_mark(call, segment);
         }
         let start = widen(segment.seq, self.rcv.nxt);
         let end = start + u64::from(segment.len);
@@ -122,46 +123,39 @@ impl Endpoint {
         if start <= self.rcv.nxt && end >= self.rcv.nxt && self.rcv.beyond.is_empty() && !fin {
             // In order, nothing missing: all but a few segments.
             if end == self.rcv.nxt {
-                self.rcv.quick = params.quick_acks;
-                self.send_ack(params, now, wire);
+                self.rcv.quick = call.params.quick_acks;
+                self.send_ack(call);
                 return Progress::default();
             }
             self.stats.data_segments += 1;
             self.rcv.nxt = end;
-            if params.timestamps {
+            if call.params.timestamps {
                 self.rcv.note_time(segment);
             }
-            match segment.flags.any(Flags::CWR) && params.ack_cwr && self.ecn {
+            match segment.flags.any(Flags::CWR) && call.params.ack_cwr && self.ecn {
                 // The sender has cut its window, perhaps to one segment: it may wait for this ACK.
-                true => self.send_ack(params, now, wire),
-                false => self.acknowledge(params, now, wire),
+                true => self.send_ack(call),
+                false => self.acknowledge(call),
             }
             return Progress { awake: self.wakes(), ..Progress::default() };
         }
-        self.receive_irregular(params, now, segment, Block { start, end }, wire)
+        self.receive_irregular(call, segment, Block { start, end })
     }
 
     /// Out of order, repeated, filling a hole, or with the FIN: acknowledged at once (RFC 5681, section 4.2).
     #[cold]
-    fn receive_irregular(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        block: Block,
-        wire: &mut impl Wire,
-    ) -> Progress {
+    fn receive_irregular(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, block: Block) -> Progress {
         let before = (self.rcv.nxt, self.rcv.closed);
-        if params.timestamps && block.start <= self.rcv.nxt {
+        if call.params.timestamps && block.start <= self.rcv.nxt {
             self.rcv.note_time(segment);
         }
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = Some(block.end);
         }
-        if params.quick_acks > 0 {
-            self.acknowledge_quickly(params, now);
+        if call.params.quick_acks > 0 {
+            self.acknowledge_quickly(call);
             if block.end > block.start && block.end <= self.rcv.nxt {
-                self.rcv.quick = params.quick_acks;
+                self.rcv.quick = call.params.quick_acks;
             }
         }
         if block.end > block.start {
@@ -177,7 +171,7 @@ impl Endpoint {
             self.rcv.closed = true;
             self.rcv.nxt += 1;
         }
-        self.send_ack(params, now, wire);
+        self.send_ack(call);
         let moved = before != (self.rcv.nxt, self.rcv.closed);
         Progress { awake: moved && self.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }
     }
@@ -194,9 +188,9 @@ impl Endpoint {
 
     /// The echo of congestion marks: RFC 3168, section 6.1.3, or RFC 8257, section 3.2.
     #[inline]
-    fn note_mark(&mut self, params: &Params, now: Time, segment: &Segment, wire: &mut impl Wire) {
+    fn note_mark(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) {
         let marked = segment.flags.any(Flags::CE);
-        match params.echo {
+        match call.params.echo {
             Echo::Latched => {
                 if segment.flags.any(Flags::CWR) {
                     self.rcv.ece = false;
@@ -206,7 +200,7 @@ impl Endpoint {
             Echo::Exact => {
                 if marked != self.rcv.ece && self.rcv.pending > 0 {
                     // What waits is acknowledged as it was marked (RFC 8257, figure 1).
-                    self.send_ack(params, now, wire);
+                    self.send_ack(call);
                 }
                 self.rcv.ece = marked;
             }
@@ -215,26 +209,26 @@ impl Endpoint {
 
     /// An ACK for a segment in order: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
     #[inline]
-    fn acknowledge(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
-        if params.quick_acks > 0 && self.acknowledge_quickly(params, now) {
-            return self.send_ack(params, now, wire);
+    fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>) {
+        if call.params.quick_acks > 0 && self.acknowledge_quickly(call) {
+            return self.send_ack(call);
         }
         self.rcv.pending += 1;
-        if u32::from(self.rcv.pending) >= params.delayed_ack {
-            self.send_ack(params, now, wire);
+        if u32::from(self.rcv.pending) >= call.params.delayed_ack {
+            self.send_ack(call);
         } else if self.rcv.ack_at == Time::NEVER {
-            self.rcv.ack_at = now.saturating_add(params.delayed_ack_timeout);
+            self.rcv.ack_at = call.now.saturating_add(call.params.delayed_ack_timeout);
         }
     }
 
     /// Whether this data segment is among those acknowledged at once: of a new connection, after a pause of a timeout
     /// (the sender may start from a small window), after data that came again (an ACK may have been lost).
     #[cold]
-    fn acknowledge_quickly(&mut self, params: &Params, now: Time) -> bool {
-        let micros = microseconds(now).max(1);
+    fn acknowledge_quickly(&mut self, call: &Call<'_, impl Wire>) -> bool {
+        let micros = microseconds(call.now).max(1);
         let pause = Time::from_micros(micros.wrapping_sub(self.rcv.heard).into());
-        if self.rcv.heard == 0 || pause > self.snd.rtt.timeout(params) {
-            self.rcv.quick = params.quick_acks;
+        if self.rcv.heard == 0 || pause > self.snd.rtt.timeout(call.params) {
+            self.rcv.quick = call.params.quick_acks;
         }
         self.rcv.heard = micros;
         let quick = self.rcv.quick > 0;
@@ -244,19 +238,19 @@ impl Endpoint {
 
     /// Sends a pure ACK.
     #[inline]
-    pub(crate) fn send_ack(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub(crate) fn send_ack(&mut self, call: &mut Call<'_, impl Wire>) {
         self.acked_by_segment();
-        let flags = Flags::ACK | self.echo_flag() | Flags::ECT.when(self.ecn && params.ect_everywhere());
-        let blocks: &[Block] = if params.sack && !self.rcv.beyond.is_empty() {
-            let fit = blocks_that_fit(params.option_bytes()).min(self.rcv.beyond.len());
+        let flags = Flags::ACK | self.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere());
+        let blocks: &[Block] = if call.params.sack && !self.rcv.beyond.is_empty() {
+            let fit = blocks_that_fit(call.params.option_bytes()).min(self.rcv.beyond.len());
             &self.rcv.beyond[..fit]
         } else {
             &[]
         };
-        let header = header_bytes(params.option_bytes(), blocks.len());
-        let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(params, now, flags) };
+        let header = header_bytes(call.params.option_bytes(), blocks.len());
+        let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        wire.send(segment, blocks);
+        call.wire.send(segment, blocks);
     }
 
     /// ECE where the echo is on.

@@ -3,6 +3,7 @@
 use fanin_laws::sender::{Ack, Cause, Window};
 use fanin_units::Time;
 
+use crate::call::Call;
 use crate::endpoint::{Endpoint, State};
 use crate::params::{NewReno, Params};
 use crate::prr::Prr;
@@ -51,47 +52,47 @@ enum Rule {
 impl Endpoint {
     /// A duplicate ACK; `sacked` bytes are news.
     #[cold]
-    pub(crate) fn on_duplicate(&mut self, params: &Params, now: Time, sacked: u64, wire: &mut impl Wire) {
+    pub(crate) fn on_duplicate(&mut self, call: &mut Call<'_, impl Wire>, sacked: u64) {
         self.snd.dup_acks += 1;
         if self.snd.dup_acks == 1 {
             self.snd.limited = 0;
         }
         match self.snd.recovery {
             Recovery::Open if self.snd.dup_acks < DUP_THRESH => {
-                self.look_for_loss(params, now, sacked, wire);
-                if self.snd.recovery == Recovery::Open && params.limited_transmit {
-                    self.limited_transmit(params, now, wire);
+                self.look_for_loss(call, sacked);
+                if self.snd.recovery == Recovery::Open && call.params.limited_transmit {
+                    self.limited_transmit(call);
                 }
             }
-            Recovery::Open => self.enter_recovery(params, now, sacked, wire),
+            Recovery::Open => self.enter_recovery(call, sacked),
             Recovery::Fast { .. } => {
                 // Each duplicate says that a segment has left (RFC 6582, section 3.2, step 3).
-                match params.newreno {
-                    NewReno::Inflate => self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(params.mss),
-                    NewReno::Pipe => self.take_out_of_pipe(params),
+                match call.params.newreno {
+                    NewReno::Inflate => self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(call.params.mss),
+                    NewReno::Pipe => self.take_out_of_pipe(call.params),
                 }
-                self.transmit_within(params, now, self.snd.window.cwnd, wire);
+                self.transmit_within(call, self.snd.window.cwnd);
             }
-            Recovery::Sack(sack) => self.recover_from_holes(params, now, sack, sacked, wire),
-            Recovery::Loss => self.transmit(params, now, wire),
+            Recovery::Sack(sack) => self.recover_from_holes(call, sack, sacked),
+            Recovery::Loss => self.transmit(call),
         }
     }
 
     /// RFC 3042: one new segment a duplicate ACK, two beyond the window in all.
-    fn limited_transmit(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    fn limited_transmit(&mut self, call: &mut Call<'_, impl Wire>) {
         if self.snd.nxt < self.snd.end {
-            let beyond = self.snd.dup_acks.min(2) * params.mss;
+            let beyond = self.snd.dup_acks.min(2) * call.params.mss;
             let cwnd = self.law.usable(&self.snd.window).saturating_add(beyond);
             let before = self.snd.nxt;
-            self.transmit_within(params, now, cwnd, wire);
+            self.transmit_within(call, cwnd);
             self.snd.limited += (self.snd.nxt - before) as u32;
         }
     }
 
     /// Recovery starts too when the scoreboard says that the first segment is lost (RFC 6675, section 5, step 2).
-    pub(crate) fn look_for_loss(&mut self, params: &Params, now: Time, delivered: u64, wire: &mut impl Wire) {
-        if self.board.lost_below(params.mss) > self.snd.una {
-            self.enter_recovery(params, now, delivered, wire);
+    pub(crate) fn look_for_loss(&mut self, call: &mut Call<'_, impl Wire>, delivered: u64) {
+        if self.board.lost_below(call.params.mss) > self.snd.una {
+            self.enter_recovery(call, delivered);
         }
     }
 
@@ -99,7 +100,7 @@ impl Endpoint {
     ///
     /// The guard lets an ACK of exactly `recover` through, as deployed stacks do: the RFC's "more than recover" would
     /// leave the first loss after a timeout to another timeout.
-    fn enter_recovery(&mut self, params: &Params, now: Time, delivered: u64, wire: &mut impl Wire) {
+    fn enter_recovery(&mut self, call: &mut Call<'_, impl Wire>, delivered: u64) {
         if self.snd.una < self.snd.recover {
             return;
         }
@@ -107,96 +108,91 @@ impl Endpoint {
         let flight = self.snd.high - self.snd.una;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if self.snd.una > self.snd.cwr_high || !self.ecn {
-            let less = match params.newreno {
-                NewReno::Pipe if !params.sack => params.mss.saturating_add(self.snd.gone as u32),
+            let less = match call.params.newreno {
+                NewReno::Pipe if !call.params.sack => call.params.mss.saturating_add(self.snd.gone as u32),
                 // What limited transmit sent does not count (RFC 5681, section 3.2, step 2; RFC 6675, section 5, step 4.2).
                 _ if self.snd.dup_acks > 0 => self.snd.limited,
                 _ => 0,
             };
             let within = self.within_window(flight.saturating_sub(less.into()));
-            self.cut(Cause::Loss, now, within, self.snd.window);
+            self.cut(Cause::Loss, call.now, within, self.snd.window);
             // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
             self.snd.say_cwr = self.ecn;
         }
         self.snd.cwr = None;
         self.snd.recover = self.snd.high;
         self.snd.nxt = self.snd.high;
-        if params.sack {
-            let sent = self.resend_first(params, now, wire);
+        if call.params.sack {
+            let sent = self.resend_first(call);
             let mut prr = Prr::new(flight);
             prr.sent(sent);
             let sack = Sack { prr, high_rxt: self.snd.una + sent, rescued: false };
-            self.recover_from_holes(params, now, sack, delivered, wire);
+            self.recover_from_holes(call, sack, delivered);
         } else {
             self.snd.recovery = Recovery::Fast { first: true };
-            self.resend_first(params, now, wire);
+            self.resend_first(call);
             self.snd.window.cwnd = self.snd.window.ssthresh;
-            match params.newreno {
-                NewReno::Inflate => self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(DUP_THRESH * params.mss),
-                NewReno::Pipe => self.take_out_of_pipe(params),
+            match call.params.newreno {
+                NewReno::Inflate => {
+                    self.snd.window.cwnd = self.snd.window.cwnd.saturating_add(DUP_THRESH * call.params.mss)
+                }
+                NewReno::Pipe => self.take_out_of_pipe(call.params),
             }
-            self.transmit_within(params, now, self.snd.window.cwnd, wire);
+            self.transmit_within(call, self.snd.window.cwnd);
         }
     }
 
     /// An ACK of new data while something is being recovered.
     #[cold]
-    pub(crate) fn on_ack_in_recovery(
-        &mut self,
-        params: &Params,
-        now: Time,
-        facts: &Ack,
-        delivered: u64,
-        wire: &mut impl Wire,
-    ) {
+    pub(crate) fn on_ack_in_recovery(&mut self, call: &mut Call<'_, impl Wire>, facts: &Ack, delivered: u64) {
         let full = self.snd.una >= self.snd.recover;
         match self.snd.recovery {
             Recovery::Loss => {
-                self.rearm(params, now);
+                self.rearm(call);
                 self.law.grow(facts, &mut self.snd.window);
                 if full {
                     self.leave_recovery();
                 }
-                self.transmit(params, now, wire);
+                self.transmit(call);
             }
             Recovery::Fast { .. } if full => {
                 // RFC 6582, section 3.2, step 3, full acknowledgement: the first choice, which bursts least, or the second.
                 let flight = (self.snd.high - self.snd.una) as u32;
-                let most = match params.newreno {
-                    NewReno::Inflate => flight.max(params.mss).saturating_add(params.mss),
+                let most = match call.params.newreno {
+                    NewReno::Inflate => flight.max(call.params.mss).saturating_add(call.params.mss),
                     NewReno::Pipe => u32::MAX,
                 };
                 self.snd.window.cwnd = self.snd.window.ssthresh.min(most);
                 self.leave_recovery();
-                self.rearm(params, now);
-                if params.newreno == NewReno::Pipe {
+                self.rearm(call);
+                if call.params.newreno == NewReno::Pipe {
                     self.law.grow(facts, &mut self.snd.window);
-                    self.resend_hole(params, now, wire);
+                    self.resend_hole(call);
                 }
-                self.transmit(params, now, wire);
+                self.transmit(call);
             }
             Recovery::Fast { first } => {
                 // Partial acknowledgement: resend, deflate, and leave the timer alone after the first.
                 if first {
-                    self.rearm(params, now);
+                    self.rearm(call);
                 }
                 self.snd.recovery = Recovery::Fast { first: false };
-                self.resend_first(params, now, wire);
-                if params.newreno == NewReno::Inflate {
-                    let back = if facts.acked >= params.mss { params.mss } else { 0 };
-                    self.snd.window.cwnd = self.snd.window.cwnd.saturating_sub(facts.acked).max(params.mss) + back;
+                self.resend_first(call);
+                if call.params.newreno == NewReno::Inflate {
+                    let back = if facts.acked >= call.params.mss { call.params.mss } else { 0 };
+                    self.snd.window.cwnd = self.snd.window.cwnd.saturating_sub(facts.acked).max(call.params.mss) + back;
                 }
-                self.transmit_within(params, now, self.snd.window.cwnd, wire);
+                self.transmit_within(call, self.snd.window.cwnd);
             }
             Recovery::Sack(_) if full => {
                 self.snd.window.cwnd = self.snd.window.ssthresh;
                 self.leave_recovery();
-                self.rearm(params, now);
-                self.transmit(params, now, wire);
+                self.rearm(call);
+                self.transmit(call);
             }
             Recovery::Sack(sack) => {
-                self.rearm(params, now);
-                self.recover_from_holes(params, now, sack, delivered, wire);
+                self.rearm(call);
+                self.recover_from_holes(call, sack, delivered);
             }
             Recovery::Open => {}
         }
@@ -218,10 +214,10 @@ impl Endpoint {
     /// An ACK that leaves something out of the pipe shows a hole at its front, which is sent again where the window
     /// allows (ns-3's accounting).
     #[cold]
-    pub(crate) fn resend_hole(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub(crate) fn resend_hole(&mut self, call: &mut Call<'_, impl Wire>) {
         let room = u64::from(self.law.usable(&self.snd.window).min(self.snd.rwnd));
         if self.snd.gone > 0 && self.in_flight() <= room {
-            self.resend_first(params, now, wire);
+            self.resend_first(call);
         }
     }
 
@@ -231,30 +227,30 @@ impl Endpoint {
     }
 
     /// Sends the first unacknowledged segment again, whatever the window; returns its length in sequence numbers.
-    fn resend_first(&mut self, params: &Params, now: Time, wire: &mut impl Wire) -> u64 {
+    fn resend_first(&mut self, call: &mut Call<'_, impl Wire>) -> u64 {
         let una = self.snd.una;
         let hole = self.board.hole(una).map_or(self.snd.high, |hole| hole.end);
-        let len = hole.min(self.snd.end).saturating_sub(una).min(u64::from(params.mss));
-        self.send_data(params, now, una, len, wire);
+        let len = hole.min(self.snd.end).saturating_sub(una).min(u64::from(call.params.mss));
+        self.send_data(call, una, len);
         len + u64::from(self.snd.fin && una + len == self.snd.end)
     }
 
     /// As much as proportional rate reduction allows, of what RFC 6675 chooses.
-    fn recover_from_holes(&mut self, params: &Params, now: Time, mut sack: Sack, delivered: u64, wire: &mut impl Wire) {
-        let mss = u64::from(params.mss);
-        let pipe = self.pipe(params, &sack);
-        let quota = sack.prr.quota(delivered, pipe, self.snd.window.ssthresh, params.mss);
+    fn recover_from_holes(&mut self, call: &mut Call<'_, impl Wire>, mut sack: Sack, delivered: u64) {
+        let mss = u64::from(call.params.mss);
+        let pipe = self.pipe(call.params, &sack);
+        let quota = sack.prr.quota(delivered, pipe, self.snd.window.ssthresh, call.params.mss);
         self.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
         let mut left = quota;
         while left > 0
-            && let Some((next, rule)) = self.next_segment(params, &sack)
+            && let Some((next, rule)) = self.next_segment(call.params, &sack)
         {
             let len = next.end - next.start;
             // Whole segments only: a part would count as one at the peer.
             if len > left && len >= mss {
                 break;
             }
-            self.send_data(params, now, next.start, len, wire);
+            self.send_data(call, next.start, len);
             match rule {
                 Rule::Hole => sack.high_rxt = sack.high_rxt.max(next.end),
                 Rule::New => {
@@ -308,7 +304,7 @@ impl Endpoint {
 
     /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 6582, section 3.2, step 4).
     #[cold]
-    pub(crate) fn time_out(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub(crate) fn time_out(&mut self, call: &mut Call<'_, impl Wire>) {
         let again = self.snd.timed_out == self.snd.una;
         self.snd.timed_out = self.snd.una;
         if !again {
@@ -319,14 +315,14 @@ impl Endpoint {
                     // Inflated by duplicates: ssthresh is what the flow had. A recovery whose retransmission was lost goes
                     // on sending, up to the peer's window: what half of that is must not raise it ("no more than").
                     let had = self.snd.window.ssthresh;
-                    self.cut(Cause::Timeout, now, flight, Window { cwnd: had, ..self.snd.window });
+                    self.cut(Cause::Timeout, call.now, flight, Window { cwnd: had, ..self.snd.window });
                     self.snd.window.ssthresh = self.snd.window.ssthresh.min(had);
                 }
-                _ => self.cut(Cause::Timeout, now, flight, self.snd.window),
+                _ => self.cut(Cause::Timeout, call.now, flight, self.snd.window),
             }
         }
         self.snd.rtt.back_off();
-        self.snd.window.cwnd = params.mss;
+        self.snd.window.cwnd = call.params.mss;
         self.snd.say_cwr = self.ecn;
         self.snd.cwr = None;
         self.snd.recovery = Recovery::Loss;
@@ -336,10 +332,10 @@ impl Endpoint {
         self.snd.gone = 0;
         self.snd.timed = None;
         self.snd.rto_at = Time::NEVER;
-        self.transmit(params, now, wire);
+        self.transmit(call);
         if self.snd.rto_at == Time::NEVER {
             // The windows let nothing out (a receive window of zero): ask again later.
-            self.rearm(params, now);
+            self.rearm(call);
         }
     }
 

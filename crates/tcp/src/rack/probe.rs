@@ -9,8 +9,8 @@ use fanin_laws::sender::Cause;
 use fanin_units::Time;
 
 use super::{Phase, Rack};
+use crate::call::Call;
 use crate::endpoint::Endpoint;
-use crate::params::Params;
 use crate::segment::Wire;
 
 /// PTO before the first round-trip sample (7.2).
@@ -25,15 +25,15 @@ pub(super) struct Probe {
 
 impl Rack {
     /// 7.2: when to probe the tail.
-    pub(super) fn schedule_probe(&mut self, params: &Params, now: Time, srtt: Time) {
+    pub(super) fn schedule_probe(&mut self, call: &Call<'_, impl Wire>, srtt: Time) {
         let quiet = self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none();
-        if !params.tail_loss_probe || !quiet || self.sent.is_empty() {
+        if !call.params.tail_loss_probe || !quiet || self.sent.is_empty() {
             self.probe_at = Time::NEVER;
             return;
         }
         let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
-        let more = if self.sent.len() == 1 { params.max_ack_delay } else { params.timer_margin };
-        self.probe_at = now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
+        let more = if self.sent.len() == 1 { call.params.max_ack_delay } else { call.params.timer_margin };
+        self.probe_at = call.now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
     }
 
     /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
@@ -63,15 +63,15 @@ impl Endpoint {
 
     /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
     /// anew.
-    pub(super) fn probe_tail(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
+    pub(super) fn probe_tail(&mut self, rack: &mut Rack, call: &mut Call<'_, impl Wire>) {
         self.stats.probes += 1;
         rack.probe_at = Time::NEVER;
-        let fresh = self.send_new(rack, params, now, rack.pipe + u64::from(params.mss), wire);
+        let fresh = self.send_new(rack, call, rack.pipe + u64::from(call.params.mss));
         if !fresh && let Some(last) = rack.sent.iter().rposition(|segment| !segment.sacked) {
-            self.resend(rack, params, now, last, wire);
+            self.resend(rack, call, last);
         }
         rack.probe = Some(Probe { end: self.snd.high, again: !fresh });
         rack.rto_at = Time::NEVER;
-        self.start_timers(rack, params, now);
+        self.start_timers(rack, call);
     }
 }
