@@ -9,18 +9,21 @@
 //! and gives each a [`Call`]: the settings, the time, and a [`Wire`] that takes what is sent.
 
 mod call;
+mod counts;
 mod endpoint;
+mod loss;
 mod params;
 mod prr;
 mod rack;
 mod rcv;
-mod recovery;
+mod receive;
 mod rtt;
-mod scoreboard;
 mod segment;
 mod snd;
+mod tcb;
 
 pub use call::Call;
-pub use endpoint::{Endpoint, Progress, Stats, Written};
+pub use endpoint::{Endpoint, Written};
 pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
 pub use segment::{Block, Flags, Segment, Wire};
+pub use tcb::{Progress, Stats};

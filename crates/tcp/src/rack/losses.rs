@@ -10,9 +10,8 @@ use fanin_units::Time;
 
 use super::{Phase, Rack};
 use crate::call::Call;
-use crate::endpoint::microseconds;
 use crate::params::Params;
-use crate::segment::{Block, Wire, widen};
+use crate::segment::{Block, Wire, microseconds, widen};
 
 /// Segments above that mean loss, or that end the patience for reordering.
 const DUP_THRESH: u32 = 3;

@@ -10,8 +10,8 @@ use fanin_units::Time;
 
 use super::{Phase, Rack};
 use crate::call::Call;
-use crate::endpoint::Endpoint;
 use crate::segment::Wire;
+use crate::tcb::Tcb;
 
 /// PTO before the first round-trip sample (7.2).
 const PTO_INITIAL: Time = Time::from_secs(1);
@@ -49,29 +49,27 @@ impl Rack {
         }
         repaired
     }
-}
-
-impl Endpoint {
-    /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
-    pub(super) fn answer_repaired_loss(&mut self, now: Time, flight: u64) {
-        if self.snd.cwr.is_none() {
-            self.cut(Cause::Loss, now, self.within_window(flight), self.snd.window);
-            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
-            self.snd.say_cwr = self.ecn;
-        }
-    }
 
     /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
     /// anew.
-    pub(super) fn probe_tail(&mut self, rack: &mut Rack, call: &mut Call<'_, impl Wire>) {
-        self.stats.probes += 1;
-        rack.probe_at = Time::NEVER;
-        let fresh = self.send_new(rack, call, rack.pipe + u64::from(call.params.mss));
-        if !fresh && let Some(last) = rack.sent.iter().rposition(|segment| !segment.sacked) {
-            self.resend(rack, call, last);
+    pub(super) fn probe_tail(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        tcb.stats.probes += 1;
+        self.probe_at = Time::NEVER;
+        let fresh = self.send_new(tcb, call, self.pipe + u64::from(call.params.mss));
+        if !fresh && let Some(last) = self.sent.iter().rposition(|segment| !segment.sacked) {
+            self.resend(tcb, call, last);
         }
-        rack.probe = Some(Probe { end: self.snd.high, again: !fresh });
-        rack.rto_at = Time::NEVER;
-        self.start_timers(rack, call);
+        self.probe = Some(Probe { end: tcb.snd.high, again: !fresh });
+        self.rto_at = Time::NEVER;
+        self.start_timers(tcb, call);
+    }
+}
+
+/// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
+pub(super) fn answer_repaired_loss(tcb: &mut Tcb, now: Time, flight: u64) {
+    if tcb.snd.cwr.is_none() {
+        tcb.cut(Cause::Loss, now, tcb.within_window(flight), tcb.snd.window);
+        tcb.snd.window.cwnd = tcb.snd.window.cwnd.min(tcb.snd.window.ssthresh);
+        tcb.snd.say_cwr = tcb.ecn;
     }
 }
