@@ -91,7 +91,7 @@ impl Tcb {
     }
 
     /// `una` advances to `ack`: a round-trip sample, and facts for the law.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Ack {
         let acked = (ack - self.snd.una) as u32;
         self.snd.una = ack;
