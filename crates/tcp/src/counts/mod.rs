@@ -87,7 +87,7 @@ impl Counts {
     }
 
     /// An ACK that advances `una`. `sacked` is what the scoreboard gained, less what passed under the cumulative ACK.
-    #[inline]
+    #[inline(always)]
     fn on_new_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, ack: u64, sacked: i64) {
         let facts = tcb.advance(call, segment, ack);
         let acked = u64::from(facts.acked);
