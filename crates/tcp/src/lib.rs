@@ -5,6 +5,10 @@
 //! (RFC 3168, RFC 8257); the window's law is [`fanin_laws::sender::Law`]. Sequence numbers are 64 bits wide inside (SYN
 //! is 0, data starts at 1) and 32 bits on the wire.
 //!
+//! Files, from below: what travels (`segment`), and what comes with a call (`call`); the state of the two halves (`snd`, `rcv`);
+//! the control block, on which all else stands (`tcb`); what the receiving half does (`receive`) and what the sending half does,
+//! by how it tells loss (`counts` or `rack`, behind `loss`); the endpoint.
+//!
 //! A driver calls [`Endpoint::handle`] with every segment, [`Endpoint::expire`] when [`Endpoint::deadline`] has come,
 //! and gives each a [`Call`]: the settings, the time, and a [`Wire`] that takes what is sent.
 
