@@ -29,9 +29,6 @@ KNOWN = {
     "spec": [
         "changes.rs check.rs declare.rs effect.rs facts.rs flows.rs network.rs run.rs scenario.rs settings.rs sizes.rs volume.rs workload.rs",
     ],
-    "tcp": [
-        "endpoint.rs rack/mod.rs rack/losses.rs rack/probe.rs rcv.rs recovery.rs",
-    ],
 }
 
 DECLARED = re.compile(r"^[ \t]*(?:pub(?:\([a-z: ]+\))?\s+)?mod\s+(\w+)\s*;", re.M)

@@ -4,7 +4,7 @@ use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
 use fanin_spec::{FlowKind, RunSpec};
-use fanin_tcp::{Block, Endpoint, Params, Progress};
+use fanin_tcp::{Block, Call, Endpoint, Params, Progress};
 use fanin_units::Time;
 
 use crate::build;
@@ -92,7 +92,8 @@ impl<P: Probe> World<P> {
         let socket = self.sockets.at(packet.to);
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: packet.to.peer() };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
-        let progress = socket.endpoint.handle(&self.params, self.now, &packet.segment, &self.sack, &mut wire);
+        let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
+        let progress = socket.endpoint.handle(&mut call, &packet.segment, &self.sack);
         if P::ON {
             self.tell(packet.to, recoveries);
         }
@@ -119,7 +120,7 @@ impl<P: Probe> World<P> {
         socket.armed = Time::NEVER;
         if socket.endpoint.deadline() <= self.now {
             let before = socket.endpoint.stats().timeouts;
-            self.with(slot, |endpoint, params, now, wire| endpoint.expire(params, now, wire));
+            self.with(slot, |endpoint, call| endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
             if after.stats().timeouts > before {
                 self.timeouts += 1;
@@ -143,10 +144,10 @@ impl<P: Probe> World<P> {
     }
 
     /// Calls an endpoint with what it needs, and arms its timer.
-    fn with(&mut self, slot: Slot, call: impl FnOnce(&mut Endpoint, &Params, Time, &mut Uplink<P>)) {
+    fn with(&mut self, slot: Slot, act: impl FnOnce(&mut Endpoint, &mut Call<'_, Uplink<'_, P>>)) {
         let socket = self.sockets.at(slot);
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer() };
-        call(&mut socket.endpoint, &self.params, self.now, &mut wire);
+        act(&mut socket.endpoint, &mut Call { params: &self.params, now: self.now, wire: &mut wire });
         self.arm(slot);
     }
 
@@ -167,7 +168,7 @@ impl<P: Probe> World<P> {
         if owner > Owner::BACKGROUND {
             self.net.probe.beside(connection);
         }
-        self.with(slots[0], |endpoint, params, now, wire| endpoint.connect(params, now, wire));
+        self.with(slots[0], |endpoint, call| endpoint.connect(call));
         connection
     }
 
@@ -198,12 +199,12 @@ impl<P: Probe> World<P> {
 
     fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
         self.sockets.at(slot).written += bytes;
-        self.with(slot, |endpoint, params, now, wire| endpoint.write(params, now, bytes, deadline, wire));
+        self.with(slot, |endpoint, call| endpoint.write(call, bytes, deadline));
     }
 
     /// Closes an endpoint's sending side.
     pub fn close(&mut self, at: EndpointId) {
-        self.with(self.open_slot(at), |endpoint, params, now, wire| endpoint.close(params, now, wire));
+        self.with(self.open_slot(at), |endpoint, call| endpoint.close(call));
     }
 
     /// Where an endpoint lies that has not closed yet.

@@ -5,20 +5,29 @@
 //! (RFC 3168, RFC 8257); the window's law is [`fanin_laws::sender::Law`]. Sequence numbers are 64 bits wide inside (SYN
 //! is 0, data starts at 1) and 32 bits on the wire.
 //!
+//! Files, from below: what travels (`segment`), and what comes with a call (`call`); the state of the two halves (`snd`, `rcv`);
+//! the control block, on which all else stands (`tcb`); what the receiving half does (`receive`) and what the sending half does,
+//! by how it tells loss (`counts` or `rack`, behind `loss`); the endpoint.
+//!
 //! A driver calls [`Endpoint::handle`] with every segment, [`Endpoint::expire`] when [`Endpoint::deadline`] has come,
-//! and gives each call a [`Wire`] that takes what is sent.
+//! and gives each a [`Call`]: the settings, the time, and a [`Wire`] that takes what is sent.
 
+mod call;
+mod counts;
 mod endpoint;
+mod loss;
 mod params;
 mod prr;
 mod rack;
 mod rcv;
-mod recovery;
+mod receive;
 mod rtt;
-mod scoreboard;
 mod segment;
 mod snd;
+mod tcb;
 
-pub use endpoint::{Endpoint, Progress, Stats, Written};
+pub use call::Call;
+pub use endpoint::{Endpoint, Written};
 pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
 pub use segment::{Block, Flags, Segment, Wire};
+pub use tcb::{Progress, Stats};

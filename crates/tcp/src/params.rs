@@ -5,12 +5,12 @@ use fanin_units::Time;
 /// Which packets are ECN-capable, once both ends agree on ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ect {
-    /// New data segments (RFC 3168, section 6.1).
-    Data,
-    /// Every packet, once the sender knows that both ends have agreed: the first SYN is not.
-    Agreed,
     /// Every packet.
     All,
+    /// Every packet, once the sender knows that both ends have agreed: the first SYN is not.
+    Agreed,
+    /// New data segments (RFC 3168, section 6.1).
+    Data,
 }
 
 /// How a receiver echoes congestion marks.

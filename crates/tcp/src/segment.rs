@@ -2,6 +2,8 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
+use fanin_units::Time;
+
 /// Bytes of an IPv4 and a TCP header without options.
 const BARE_HEADER: u32 = 40;
 
@@ -127,4 +129,10 @@ pub trait Wire {
 #[inline]
 pub(crate) fn widen(wire: u32, near: u64) -> u64 {
     near.wrapping_add_signed(i64::from(wire.wrapping_sub(near as u32) as i32))
+}
+
+/// The clock of timestamps: microseconds, of which 32 bits travel.
+#[inline]
+pub(crate) fn microseconds(now: Time) -> u32 {
+    (now.0 / 1_000_000) as u32
 }

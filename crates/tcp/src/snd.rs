@@ -1,321 +1,107 @@
-//! The sending half in good times: what an ACK of new data does, and what may be sent.
+//! The state of the sending half, and what it does by itself: round trips and the retransmission timer.
 
 use std::num::NonZeroU64;
 
-use fanin_laws::sender::{Ack, Cause, Congestion, Window};
+use fanin_laws::sender::Window;
 use fanin_units::Time;
 
-use crate::endpoint::{Endpoint, microseconds};
+use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
-use crate::recovery::Recovery;
-use crate::segment::{Block, Flags, Segment, Wire, header_bytes, widen};
+use crate::rtt::Rtt;
+use crate::segment::{Segment, Wire, microseconds};
 
-impl Endpoint {
-    /// Takes the acknowledgement of a segment, and sends what it allows.
-    #[inline]
-    pub(crate) fn on_ack(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        sack: &[Block],
-        wire: &mut impl Wire,
-    ) {
-        let ack = self.ack_of(segment);
-        if ack > self.snd.high {
-            // Nothing like it was sent (RFC 9293, section 3.10.7.4).
-            return;
-        }
-        self.snd.rwnd = segment.window;
-        if self.rack.is_some() {
-            return self.on_ack_by_time(params, now, segment, sack, ack, wire);
-        }
-        if self.snd.una == self.snd.high {
-            // Nothing is out: the segment says nothing but the window.
-            return self.transmit(params, now, wire);
-        }
-        if sack.is_empty() && self.board.is_empty() {
-            if ack > self.snd.una {
-                self.on_new_ack(params, now, segment, ack, 0, wire);
-            } else if self.is_duplicate(params, segment, ack) {
-                self.on_duplicate(params, now, 0, wire);
-            } else {
-                self.transmit(params, now, wire);
-            }
-            return;
-        }
-        self.on_ack_with_holes(params, now, segment, sack, ack, wire);
-    }
+/// The sending half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    /// The first byte not acknowledged.
+    pub una: u64,
+    /// The next byte to send: under `high` while data is sent again.
+    pub nxt: u64,
+    /// One past the highest byte sent.
+    pub high: u64,
+    /// One past the last byte that the application wrote.
+    pub end: u64,
+    /// The application closed: a FIN stands at `end`.
+    pub fin: bool,
+    pub window: Window,
+    /// The peer's receive window.
+    pub rwnd: u32,
+    /// Recovery ends when this is acknowledged.
+    pub recover: u64,
+    /// A congestion mark was answered; the next one counts when an ACK lies above this.
+    pub cwr_high: u64,
+    /// The reduction after a mark, until an ACK lies above `cwr_high`.
+    pub cwr: Option<Prr>,
+    /// The next data segment says CWR.
+    pub say_cwr: bool,
+    pub rtt: Rtt,
+    /// A segment whose round trip is being measured: the number after its last byte, and when it was sent.
+    pub timed: Option<(NonZeroU64, Time)>,
+    /// What was unacknowledged when the retransmission timer last fired.
+    pub timed_out: u64,
+    /// When the retransmission timer fires.
+    pub rto_at: Time,
+    pub last_sent: Time,
+}
 
-    #[cold]
-    fn on_ack_with_holes(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        sack: &[Block],
-        ack: u64,
-        wire: &mut impl Wire,
-    ) {
-        let before = self.board.bytes();
-        for block in sack {
-            let (start, end) = (widen(block.start as u32, self.snd.una), widen(block.end as u32, self.snd.una));
-            if end <= self.snd.high {
-                self.board.insert(Block { start: start.max(self.snd.una), end });
-            }
-        }
-        let sacked = self.board.bytes() - before;
-        if ack > self.snd.una {
-            self.board.advance(ack);
-            // What the cumulative ACK passes over was counted when it was SACKed.
-            let gone = before + sacked - self.board.bytes();
-            self.on_new_ack(params, now, segment, ack, sacked as i64 - gone as i64, wire);
-        } else if sacked > 0 && ack == self.snd.una {
-            self.on_duplicate(params, now, sacked, wire);
-        }
-    }
-
-    /// RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the same acknowledgement number. With SACK,
-    /// only an ACK with news for the scoreboard is a duplicate (RFC 6675, section 2).
-    #[inline]
-    fn is_duplicate(&self, params: &Params, segment: &Segment, ack: u64) -> bool {
-        !params.sack && ack == self.snd.una && self.snd.high > ack && segment.span() == 0
-    }
-
-    /// An ACK that advances `una`. `sacked` is what the scoreboard gained, less what passed under the cumulative ACK.
-    #[inline]
-    fn on_new_ack(
-        &mut self,
-        params: &Params,
-        now: Time,
-        segment: &Segment,
-        ack: u64,
-        sacked: i64,
-        wire: &mut impl Wire,
-    ) {
-        let acked = ack - self.snd.una;
-        self.snd.una = ack;
-        self.snd.nxt = self.snd.nxt.max(ack);
-        if self.snd.gone > 0 {
-            self.settle_pipe(params, acked as u32);
-        }
-        let rtt = self.measure(params, now, segment, ack);
-        if self.snd.rtt.backed_off() && !params.karn_backoff {
-            self.snd.rtt.forget_backoff();
-        }
-        let ece = self.ecn && segment.flags.any(Flags::ECE);
-        let facts = Ack { now, acked: acked as u32, una: ack, nxt: self.snd.nxt, ece, rtt, srtt: self.snd.rtt.srtt() };
-        self.law.observe(&facts);
-        if self.snd.recovery == Recovery::Open {
-            self.snd.dup_acks = 0;
-            self.rearm(params, now);
-            if ack > self.snd.cwr_high {
-                self.end_reduction();
-                if ece {
-                    self.reduce_for_mark(params, now);
-                } else {
-                    self.law.grow(&facts, &mut self.snd.window);
-                }
-            }
-            if self.snd.gone > 0 {
-                self.resend_hole(params, now, wire);
-            }
-            if self.snd.cwr.is_some() {
-                return self.transmit_reduced(params, now, acked, wire);
-            }
-            if !self.board.is_empty() {
-                let delivered = (acked as i64 + sacked).max(0) as u64;
-                self.look_for_loss(params, now, delivered, wire);
-            }
-            self.transmit(params, now, wire);
-        } else {
-            let delivered = (acked as i64 + sacked).max(0) as u64;
-            self.on_ack_in_recovery(params, now, &facts, delivered, wire);
+impl Sender {
+    /// Before the handshake.
+    pub fn new(params: &Params) -> Sender {
+        Sender {
+            una: 0,
+            nxt: 0,
+            high: 0,
+            end: 1,
+            fin: false,
+            window: Window { cwnd: params.initial_cwnd, ssthresh: u32::MAX },
+            rwnd: params.mss,
+            recover: 0,
+            cwr_high: 0,
+            cwr: None,
+            say_cwr: false,
+            rtt: Rtt::new(params),
+            timed: None,
+            timed_out: u64::MAX,
+            rto_at: Time::NEVER,
+            last_sent: Time::ZERO,
         }
     }
 
     /// A round-trip sample, where this ACK gives one: from the timestamp (RFC 7323, section 4), or of the one segment
     /// that is timed, unless it was sent again (Karn; RFC 6298, section 3).
     #[inline]
-    pub(crate) fn measure(&mut self, params: &Params, now: Time, segment: &Segment, ack: u64) -> Option<Time> {
-        let sample = if params.timestamps {
-            let micros = microseconds(now).wrapping_sub(segment.ts_ecr);
+    pub fn measure(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Option<Time> {
+        let sample = if call.params.timestamps {
+            let micros = microseconds(call.now).wrapping_sub(segment.ts_ecr);
             Some(Time::from_micros(u64::from(micros).max(1)))
         } else {
-            match self.snd.timed {
+            match self.timed {
                 Some((end, sent)) if ack >= end.get() => {
-                    self.snd.timed = None;
-                    Some(now.since(sent))
+                    self.timed = None;
+                    Some(call.now.since(sent))
                 }
                 _ => None,
             }
         };
         if let Some(r) = sample {
-            self.snd.rtt.sample(params, r);
+            self.rtt.sample(call.params, r);
         }
         sample
     }
 
-    /// Sets ssthresh after congestion with `flight` bytes outstanding and this window.
-    pub(crate) fn cut(&mut self, cause: Cause, now: Time, flight: u64, window: Window) {
-        let at = Congestion { now, flight: flight as u32, una: self.snd.una, srtt: self.snd.rtt.srtt() };
-        self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
-    }
-
-    /// Of `flight` bytes that are not acknowledged yet, what congestion is answered by. What the last recovery sent beside
-    /// its holes may have arrived, so that no more than the window is on its way.
-    pub(crate) fn within_window(&self, flight: u64) -> u64 {
-        flight.min(self.law.usable(&self.snd.window).into())
-    }
-
-    /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window. With proportional rate reduction the window comes
-    /// down over a round trip, as deployed stacks have it, else at once.
-    fn reduce_for_mark(&mut self, params: &Params, now: Time) {
-        self.reduce_for_mark_of(params, now, self.snd.high - self.snd.una);
-    }
-
-    /// The same with `flight` bytes outstanding before this ACK.
-    pub(crate) fn reduce_for_mark_of(&mut self, params: &Params, now: Time, flight: u64) {
-        self.cut(Cause::Ecn, now, self.within_window(flight), self.snd.window);
-        if params.sack {
-            self.snd.cwr = Some(Prr::new(flight));
-        } else {
-            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
-        }
-        self.snd.cwr_high = self.snd.high;
-        self.snd.say_cwr = true;
-    }
-
-    /// Sends as much as the reduction after a mark allows.
-    fn transmit_reduced(&mut self, params: &Params, now: Time, acked: u64, wire: &mut impl Wire) {
-        let Some(mut prr) = self.snd.cwr else { return };
-        let pipe = self.in_flight() - self.board.bytes();
-        let quota = prr.quota(acked, pipe, self.snd.window.ssthresh, params.mss);
-        self.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
-        let before = self.snd.nxt;
-        self.transmit(params, now, wire);
-        prr.sent(self.snd.nxt - before);
-        self.snd.cwr = Some(prr);
-    }
-
-    /// The window that was marked is acknowledged.
-    #[inline]
-    pub(crate) fn end_reduction(&mut self) {
-        if self.snd.cwr.take().is_some() {
-            self.snd.window.cwnd = self.snd.window.ssthresh;
-        }
-    }
-
     /// RFC 6298, 5.2 and 5.3.
     #[inline]
-    pub(crate) fn rearm(&mut self, params: &Params, now: Time) {
-        self.snd.rto_at =
-            if self.snd.una == self.snd.high { Time::NEVER } else { now.saturating_add(self.snd.rtt.timeout(params)) };
-    }
-
-    /// Sends new data (after a timeout: old data first) as long as the windows allow.
-    #[inline]
-    pub(crate) fn transmit(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
-        let last = self.snd.end + u64::from(self.snd.fin);
-        if self.snd.nxt >= last || !self.is_open() {
-            return;
-        }
-        if self.rack.is_some() {
-            return self.transmit_by_time(params, now, wire);
-        }
-        if params.idle_restart && self.snd.una == self.snd.high {
-            self.restart_after_idle(params, now);
-        }
-        self.transmit_within(params, now, self.law.usable(&self.snd.window), wire);
-    }
-
-    /// Sends as long as `cwnd` allows.
-    #[inline]
-    pub(crate) fn transmit_within(&mut self, params: &Params, now: Time, cwnd: u32, wire: &mut impl Wire) {
-        let window = u64::from(cwnd.min(self.snd.rwnd));
-        loop {
-            let again = self.snd.nxt < self.snd.high;
-            if again && !self.board.is_empty() {
-                self.snd.nxt = self.board.skip(self.snd.nxt);
-            }
-            let len = self.segment_length(params, window);
-            let fin = self.snd.fin && self.snd.nxt + len == self.snd.end;
-            // The congestion window bounds what is in flight, the peer's what lies above its acknowledgement: in recovery
-            // the two differ.
-            let beyond = self.snd.nxt - self.snd.una + len > u64::from(self.snd.rwnd);
-            let full = beyond || self.in_flight() + len > window;
-            // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
-            if (len == 0 && !(fin && self.snd.nxt == self.snd.end)) || (len > 0 && full) {
-                return;
-            }
-            self.send_data(params, now, self.snd.nxt, len, wire);
-            self.snd.nxt += len + u64::from(fin);
-            self.snd.high = self.snd.high.max(self.snd.nxt);
-            if self.snd.nxt >= self.snd.end + u64::from(self.snd.fin) {
-                return;
-            }
-        }
-    }
-
-    /// The length of the segment at `nxt`: up to the MSS, the window where that is under it, and the next run that the
-    /// peer has.
-    #[inline]
-    fn segment_length(&self, params: &Params, window: u64) -> u64 {
-        let left = self.snd.end.saturating_sub(self.snd.nxt);
-        let len = left.min(u64::from(params.mss)).min(window);
-        if self.snd.nxt < self.snd.high && !self.board.is_empty() {
-            return self.board.hole(self.snd.nxt).map_or(len, |hole| len.min(hole.end - self.snd.nxt));
-        }
-        len
-    }
-
-    /// Bytes thought to be on their way outside fast recovery.
-    #[inline]
-    pub(crate) fn in_flight(&self) -> u64 {
-        match self.snd.recovery {
-            Recovery::Loss if !self.board.is_empty() => self.board.missing(self.snd.una, self.snd.nxt),
-            _ => self.snd.nxt - self.snd.una - self.snd.gone,
-        }
-    }
-
-    /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
-    #[inline]
-    pub(crate) fn send_data(&mut self, params: &Params, now: Time, seq: u64, len: u64, wire: &mut impl Wire) {
-        let fresh = seq >= self.snd.high;
-        let end = seq + len;
-        let fin = self.snd.fin && end == self.snd.end;
-        let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.echo_flag();
-        if self.ecn {
-            let ect = params.ect_everywhere() || (fresh && len > 0);
-            flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
-            self.snd.say_cwr &= !fresh;
-        }
-        if fresh {
-            if self.snd.timed.is_none() {
-                self.snd.timed = NonZeroU64::new(end + u64::from(fin)).map(|end| (end, now));
-            }
-        } else {
-            self.stats.retransmits += 1;
-            // Karn: what is sent again measures nothing, nor does what is acknowledged together with it.
-            self.snd.timed = None;
-        }
-        if self.snd.rto_at == Time::NEVER {
-            self.snd.rto_at = now.saturating_add(self.snd.rtt.timeout(params));
-        }
-        self.snd.last_sent = now;
-        self.acked_by_segment();
-        let header = header_bytes(params.option_bytes(), 0);
-        let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(params, now, flags) };
-        self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        wire.send(segment, &[]);
+    pub fn rearm(&mut self, call: &Call<'_, impl Wire>) {
+        self.rto_at =
+            if self.una == self.high { Time::NEVER } else { call.now.saturating_add(self.rtt.timeout(call.params)) };
     }
 
     /// RFC 5681, section 4.1.
     #[cold]
-    pub(crate) fn restart_after_idle(&mut self, params: &Params, now: Time) {
-        if now.since(self.snd.last_sent) > self.snd.rtt.timeout(params) {
-            self.snd.window.cwnd = self.snd.window.cwnd.min(params.initial_cwnd);
+    pub fn restart_after_idle(&mut self, call: &Call<'_, impl Wire>) {
+        if call.now.since(self.last_sent) > self.rtt.timeout(call.params) {
+            self.window.cwnd = self.window.cwnd.min(call.params.initial_cwnd);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::{Script, plain, window_of};
+use common::{Script, newreno, plain, window_of};
+use fanin_laws::sender::Law;
+use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_tcp::Params;
 use fanin_units::Time;
 
@@ -216,4 +218,16 @@ fn a_syn_sent_again_gives_no_sample() {
          1010 srtt 0
          1010 rto 1000",
     );
+}
+
+#[test]
+fn a_law_is_told_of_a_round_trip_to_the_picosecond() {
+    // One picosecond over the handshake's is the longest so far: all of the range between the two.
+    let law = Law { slow_start: Some(GentleSlowStart::default()), ..newreno() };
+    let script = Script::client_with_law(plain(), law).run(
+        "20 write 1000
+         20 > . 1:1001 ack 1
+         30.000000001 < . 1:1 ack 1001",
+    );
+    assert_eq!(script.endpoint().law().slow_start.map(|gss| gss.alpha_q16()), Some(65_536));
 }

@@ -270,6 +270,21 @@ fn a_probe_without_rack_leaves_loss_to_be_counted() {
 }
 
 #[test]
+fn without_selective_acknowledgements_loss_is_counted_whatever_else_is_on() {
+    // RFC 8985, section 4: SACK is required. No probe at 40, and three duplicate ACKs mean loss (RFC 5681, section 3.2).
+    out(Params { sack: false, ..both(10) }, 4, 0).run(
+        "20 deadline 220
+         50 < . 1:1 ack 1
+         50 < . 1:1 ack 1
+         50 fast 0
+         50 < . 1:1 ack 1
+         50 > . 1:1001 ack 1
+         50 fast 1
+         50 probes 0",
+    );
+}
+
+#[test]
 fn with_both_off_a_tail_waits_for_the_timeout() {
     out(Params { sack: true, ..window_of(10) }, 3, 0).run(
         "20 deadline 220

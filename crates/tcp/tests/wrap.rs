@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use common::{newreno, plain};
 use fanin_laws::sender::Law;
-use fanin_tcp::{Block, Endpoint, Params, Segment, Wire};
+use fanin_tcp::{Block, Call, Endpoint, Params, Segment, Wire};
 use fanin_units::Time;
 
 #[derive(Default)]
@@ -30,27 +30,27 @@ fn transfer(sack: bool) {
     let (mut client, mut server) = (Endpoint::new(&params, law), Endpoint::new(&params, law));
     let (mut there, mut back) = (Pipe::default(), Pipe::default());
     let (mut now, mut sent) = (Time::ZERO, 0);
-    client.connect(&params, now, &mut there);
-    client.write(&params, now, BYTES, Time::NEVER, &mut there);
-    client.close(&params, now, &mut there);
-    server.close(&params, now, &mut back);
+    client.connect(&mut Call { params: &params, now, wire: &mut there });
+    client.write(&mut Call { params: &params, now, wire: &mut there }, BYTES, Time::NEVER);
+    client.close(&mut Call { params: &params, now, wire: &mut there });
+    server.close(&mut Call { params: &params, now, wire: &mut back });
     for _ in 0..20_000 {
         now += Time::from_millis(10);
         for (segment, blocks) in std::mem::take(&mut there.0) {
             sent += 1;
             if sent % 997 != 0 {
-                server.handle(&params, now, &segment, &blocks, &mut back);
+                server.handle(&mut Call { params: &params, now, wire: &mut back }, &segment, &blocks);
             }
         }
         now += Time::from_millis(10);
         for (segment, blocks) in std::mem::take(&mut back.0) {
-            client.handle(&params, now, &segment, &blocks, &mut there);
+            client.handle(&mut Call { params: &params, now, wire: &mut there }, &segment, &blocks);
         }
         if client.deadline() <= now {
-            client.expire(&params, now, &mut there);
+            client.expire(&mut Call { params: &params, now, wire: &mut there });
         }
         if server.deadline() <= now {
-            server.expire(&params, now, &mut back);
+            server.expire(&mut Call { params: &params, now, wire: &mut back });
         }
     }
     assert_eq!(server.delivered(), BYTES, "sack: {sack}");

@@ -9,9 +9,9 @@
 use fanin_units::Time;
 
 use super::{Phase, Rack};
-use crate::endpoint::microseconds;
+use crate::call::Call;
 use crate::params::Params;
-use crate::segment::{Block, widen};
+use crate::segment::{Block, Wire, microseconds, widen};
 
 /// Segments above that mean loss, or that end the patience for reordering.
 const DUP_THRESH: u32 = 3;
@@ -112,14 +112,14 @@ impl Rack {
     }
 
     /// 6.2, step 5, and the timer of 6.3; returns the bytes newly lost.
-    pub(super) fn detect(&mut self, params: &Params, now: Time, srtt: Time) -> u64 {
+    pub(super) fn detect(&mut self, call: &Call<'_, impl Wire>, srtt: Time) -> u64 {
         self.reorder_at = Time::NEVER;
         // Without holes and retransmissions everything that is out was sent after everything delivered.
         if self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
             return 0;
         }
-        if !params.rack {
-            return self.detect_by_count(params);
+        if !call.params.rack {
+            return self.detect_by_count(call.params);
         }
         let patience = self.rtt.saturating_add(self.reordering_window(srtt));
         let (newest, before) = (self.newest, self.pipe);
@@ -130,14 +130,14 @@ impl Rack {
                 continue;
             }
             let due = segment.at.saturating_add(patience);
-            if due <= now {
+            if due <= call.now {
                 self.lose(i);
             } else {
                 wait = wait.max(due);
             }
         }
         if wait > Time::ZERO {
-            self.reorder_at = now.saturating_add(wait.saturating_add(params.timer_margin).since(now));
+            self.reorder_at = call.now.saturating_add(wait.saturating_add(call.params.timer_margin).since(call.now));
         }
         before - self.pipe
     }
@@ -168,11 +168,11 @@ impl Rack {
     }
 
     /// 6.3: what a timeout takes for lost: the first segment, and what is overdue; everything, where time tells nothing.
-    pub(super) fn lose_on_timeout(&mut self, params: &Params, now: Time, srtt: Time) {
+    pub(super) fn lose_on_timeout(&mut self, call: &Call<'_, impl Wire>, srtt: Time) {
         let patience = self.rtt.saturating_add(self.reordering_window(srtt));
         for i in 0..self.sent.len() {
             let segment = self.sent[i];
-            let overdue = !params.rack || segment.at.saturating_add(patience) <= now;
+            let overdue = !call.params.rack || segment.at.saturating_add(patience) <= call.now;
             if !segment.sacked && !segment.lost && (i == 0 || overdue) {
                 self.lose(i);
             }

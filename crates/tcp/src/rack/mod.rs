@@ -12,10 +12,10 @@ use std::collections::VecDeque;
 use fanin_laws::sender::{Ack, Cause};
 use fanin_units::Time;
 
-use crate::endpoint::Endpoint;
-use crate::params::Params;
+use crate::call::Call;
 use crate::prr::Prr;
-use crate::segment::{Block, Flags, Segment, Wire};
+use crate::segment::{Block, Segment, Wire};
+use crate::tcb::Tcb;
 use losses::Sent;
 use probe::Probe;
 
@@ -83,299 +83,263 @@ impl Rack {
             reorder_at: Time::NEVER,
         }
     }
-}
 
-impl Endpoint {
     /// Takes an acknowledgement.
-    pub(crate) fn on_ack_by_time(
+    pub fn on_ack(
         &mut self,
-        params: &Params,
-        now: Time,
+        tcb: &mut Tcb,
+        call: &mut Call<'_, impl Wire>,
         segment: &Segment,
         sack: &[Block],
         ack: u64,
-        wire: &mut impl Wire,
     ) {
-        let Some(mut rack) = self.rack.take() else { return };
-        let (una, flight) = (self.snd.una, self.snd.high - self.snd.una);
+        let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
         if ack >= una {
-            let echo = params.timestamps.then_some(segment.ts_ecr);
-            let delivered = rack.deliver(now, una, echo, ack, sack);
-            let facts = (ack > una).then(|| self.advance_to(params, now, segment, ack));
+            let echo = call.params.timestamps.then_some(segment.ts_ecr);
+            let delivered = self.deliver(call.now, una, echo, ack, sack);
+            let facts = (ack > una).then(|| tcb.advance(call, segment, ack));
             let duplicate = ack == una && sack.is_empty() && segment.span() == 0;
-            let repaired = rack.settle_probe(ack, duplicate) && rack.phase == Phase::Open;
+            let repaired = self.settle_probe(ack, duplicate) && self.phase == Phase::Open;
             if repaired {
-                self.answer_repaired_loss(now, flight);
+                probe::answer_repaired_loss(tcb, call.now, flight);
             }
-            let lost = rack.detect(params, now, self.snd.rtt.srtt());
-            self.change_phase(&mut rack, params, now, flight, facts.as_ref().filter(|_| !repaired));
+            let lost = self.detect(call, tcb.snd.rtt.srtt());
+            self.change_phase(tcb, call, flight, facts.as_ref().filter(|_| !repaired));
             if facts.is_some() {
-                rack.rto_at = Time::NEVER;
-                self.start_timers(&mut rack, params, now);
-                rack.schedule_probe(params, now, self.snd.rtt.srtt());
+                self.rto_at = Time::NEVER;
+                self.start_timers(tcb, call);
+                self.schedule_probe(call, tcb.snd.rtt.srtt());
             }
-            self.send_on_ack(&mut rack, params, now, News { delivered, lost }, facts.is_some(), wire);
+            self.send_on_ack(tcb, call, News { delivered, lost }, facts.is_some());
         }
-        self.rack = Some(rack);
-    }
-
-    /// `una` advances: a round-trip sample, and facts for the law.
-    fn advance_to(&mut self, params: &Params, now: Time, segment: &Segment, ack: u64) -> Ack {
-        let acked = (ack - self.snd.una) as u32;
-        self.snd.una = ack;
-        let rtt = self.measure(params, now, segment, ack);
-        if self.snd.rtt.backed_off() && !params.karn_backoff {
-            self.snd.rtt.forget_backoff();
-        }
-        let ece = self.ecn && segment.flags.any(Flags::ECE);
-        let facts = Ack { now, acked, una: ack, nxt: self.snd.nxt, ece, rtt, srtt: self.snd.rtt.srtt() };
-        self.law.observe(&facts);
-        facts
     }
 
     /// Ends recovery, begins it, or grows the window.
-    fn change_phase(&mut self, rack: &mut Rack, params: &Params, now: Time, flight: u64, facts: Option<&Ack>) {
-        let mut growing = rack.phase == Phase::Loss;
-        if facts.is_some() && rack.phase != Phase::Open && self.snd.una >= self.snd.recover {
-            if let Phase::Recovery(_) = rack.phase {
-                self.snd.window.cwnd = self.snd.window.ssthresh;
+    fn change_phase(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64, facts: Option<&Ack>) {
+        let mut growing = self.phase == Phase::Loss;
+        if facts.is_some() && self.phase != Phase::Open && tcb.snd.una >= tcb.snd.recover {
+            if let Phase::Recovery(_) = self.phase {
+                tcb.snd.window.cwnd = tcb.snd.window.ssthresh;
             }
-            rack.phase = Phase::Open;
-        } else if rack.phase == Phase::Open {
+            self.phase = Phase::Open;
+        } else if self.phase == Phase::Open {
             growing = true;
         }
-        if let (Some(facts), Phase::Open) = (facts, rack.phase)
-            && self.snd.una > self.snd.cwr_high
+        if let (Some(facts), Phase::Open) = (facts, self.phase)
+            && tcb.snd.una > tcb.snd.cwr_high
         {
-            self.end_reduction();
-            if facts.ece && rack.lost_segments == 0 {
-                self.reduce_for_mark_of(params, now, flight);
+            tcb.end_reduction();
+            if facts.ece && self.lost_segments == 0 {
+                tcb.reduce_for_mark(call, flight);
                 growing = false;
             }
         }
-        if rack.phase == Phase::Open && rack.lost_segments > 0 {
-            self.enter_recovery_by_time(rack, now, flight);
+        if self.phase == Phase::Open && self.lost_segments > 0 {
+            self.enter_recovery(tcb, call.now, flight);
         } else if let Some(facts) = facts
             && growing
-            && self.snd.cwr.is_none()
+            && tcb.snd.cwr.is_none()
         {
-            self.law.grow(facts, &mut self.snd.window);
+            tcb.law.grow(facts, &mut tcb.snd.window);
         }
     }
 
-    fn enter_recovery_by_time(&mut self, rack: &mut Rack, now: Time, flight: u64) {
-        self.stats.fast_retransmits += 1;
+    fn enter_recovery(&mut self, tcb: &mut Tcb, now: Time, flight: u64) {
+        tcb.stats.fast_retransmits += 1;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
-        if self.snd.una > self.snd.cwr_high || !self.ecn {
+        if tcb.snd.una > tcb.snd.cwr_high || !tcb.ecn {
             // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
-            let within = self.within_window(flight);
-            self.cut(Cause::Loss, now, within, self.snd.window);
-            self.snd.say_cwr = self.ecn;
+            let within = tcb.within_window(flight);
+            tcb.cut(Cause::Loss, now, within, tcb.snd.window);
+            tcb.snd.say_cwr = tcb.ecn;
         }
-        self.snd.cwr = None;
-        self.snd.recover = self.snd.high;
-        rack.probe = None;
-        rack.probe_at = Time::NEVER;
-        rack.phase = Phase::Recovery(Prr::new(flight));
+        tcb.snd.cwr = None;
+        tcb.snd.recover = tcb.snd.high;
+        self.probe = None;
+        self.probe_at = Time::NEVER;
+        self.phase = Phase::Recovery(Prr::new(flight));
     }
 
     /// Sends what the ACK allows.
-    fn send_on_ack(
-        &mut self,
-        rack: &mut Rack,
-        params: &Params,
-        now: Time,
-        news: News,
-        advanced: bool,
-        wire: &mut impl Wire,
-    ) {
-        let (mss, ssthresh) = (u64::from(params.mss), self.snd.window.ssthresh);
-        let quota = match (&mut rack.phase, &mut self.snd.cwr) {
+    fn send_on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, news: News, advanced: bool) {
+        let (mss, ssthresh) = (u64::from(call.params.mss), tcb.snd.window.ssthresh);
+        let quota = match (&mut self.phase, &mut tcb.snd.cwr) {
             (Phase::Recovery(prr), _) => {
                 // Grow back only while recovery goes well (RFC 9937, section 6: SafeACK).
-                let bound = if advanced && news.lost == 0 { params.mss } else { 0 };
+                let bound = if advanced && news.lost == 0 { call.params.mss } else { 0 };
                 // At least what was found lost first; and never silence, when no ACK can come any more.
-                let least = if prr.untouched() || rack.pipe == 0 { mss } else { 0 };
-                prr.quota_within(news.delivered, rack.pipe, ssthresh, bound).max(least)
+                let least = if prr.untouched() || self.pipe == 0 { mss } else { 0 };
+                prr.quota_within(news.delivered, self.pipe, ssthresh, bound).max(least)
             }
-            (Phase::Open, Some(prr)) => prr.quota(news.delivered, rack.pipe, ssthresh, params.mss),
-            _ => return self.send_by_time(rack, params, now, self.law.usable(&self.snd.window), wire),
+            (Phase::Open, Some(prr)) => prr.quota(news.delivered, self.pipe, ssthresh, call.params.mss),
+            _ => return self.send(tcb, call, tcb.law.usable(&tcb.snd.window)),
         };
-        self.snd.window.cwnd = u32::try_from(rack.pipe + quota).unwrap_or(u32::MAX);
-        self.send_by_time(rack, params, now, self.snd.window.cwnd, wire);
+        tcb.snd.window.cwnd = u32::try_from(self.pipe + quota).unwrap_or(u32::MAX);
+        self.send(tcb, call, tcb.snd.window.cwnd);
     }
 
-    /// Sends what the windows allow (from outside: there is something to send).
-    pub(crate) fn transmit_by_time(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
-        let Some(mut rack) = self.rack.take() else { return };
-        self.send_by_time(&mut rack, params, now, self.law.usable(&self.snd.window), wire);
-        self.rack = Some(rack);
+    /// Sends what the windows allow.
+    pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        if tcb.has_more() {
+            self.send(tcb, call, tcb.law.usable(&tcb.snd.window));
+        }
     }
 
     /// Sends lost segments, then new ones, as long as `cwnd` allows.
-    fn send_by_time(&mut self, rack: &mut Rack, params: &Params, now: Time, cwnd: u32, wire: &mut impl Wire) {
-        let before = rack.pipe;
+    fn send(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
+        let before = self.pipe;
         let mut next = 0;
-        while rack.lost_segments > 0 {
-            while !rack.sent[next].lost {
+        while self.lost_segments > 0 {
+            while !self.sent[next].lost {
                 next += 1;
             }
-            if !self.resend_if_room(rack, params, now, next, cwnd, wire) {
+            if !self.resend_if_room(tcb, call, next, cwnd) {
                 break;
             }
         }
-        let high = self.snd.high;
-        if rack.lost_segments == 0 {
-            let limit = match rack.phase {
+        let high = tcb.snd.high;
+        if self.lost_segments == 0 {
+            let limit = match self.phase {
                 // Outside recovery what the peer has counts too, but for limited transmit's two segments (RFC 3042).
-                Phase::Open if rack.sacked > 0 => {
-                    let beyond = if params.limited_transmit { rack.sacked.min(2 * u64::from(params.mss)) } else { 0 };
-                    (u64::from(cwnd) + beyond).saturating_sub(rack.sacked)
+                Phase::Open if self.sacked > 0 => {
+                    let beyond =
+                        if call.params.limited_transmit { self.sacked.min(2 * u64::from(call.params.mss)) } else { 0 };
+                    (u64::from(cwnd) + beyond).saturating_sub(self.sacked)
                 }
                 _ => u64::from(cwnd),
             };
-            while self.send_new(rack, params, now, limit, wire) {}
+            while self.send_new(tcb, call, limit) {}
         }
-        let sent = rack.pipe - before;
-        if let Phase::Recovery(prr) = &mut rack.phase {
+        let sent = self.pipe - before;
+        if let Phase::Recovery(prr) = &mut self.phase {
             prr.sent(sent);
-        } else if let Some(prr) = &mut self.snd.cwr {
+        } else if let Some(prr) = &mut tcb.snd.cwr {
             prr.sent(sent);
         }
-        self.start_timers(rack, params, now);
-        if self.snd.high > high {
+        self.start_timers(tcb, call);
+        if tcb.snd.high > high {
             // 7.2: new data starts the probe's timer anew.
-            rack.schedule_probe(params, now, self.snd.rtt.srtt());
+            self.schedule_probe(call, tcb.snd.rtt.srtt());
         }
-        self.snd.rto_at = rack.rto_at.min(rack.probe_at).min(rack.reorder_at);
+        tcb.snd.rto_at = self.rto_at.min(self.probe_at).min(self.reorder_at);
     }
 
     /// Sends a lost segment again; a part of it, where it alone is over the window.
-    fn resend_if_room(
-        &mut self,
-        rack: &mut Rack,
-        params: &Params,
-        now: Time,
-        i: usize,
-        cwnd: u32,
-        wire: &mut impl Wire,
-    ) -> bool {
-        let (len, room) = (u64::from(rack.sent[i].len), u64::from(cwnd).saturating_sub(rack.pipe));
+    fn resend_if_room(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, i: usize, cwnd: u32) -> bool {
+        let (len, room) = (u64::from(self.sent[i].len), u64::from(cwnd).saturating_sub(self.pipe));
         if len > room {
-            if rack.pipe > 0 && (room == 0 || len >= u64::from(params.mss)) {
+            if self.pipe > 0 && (room == 0 || len >= u64::from(call.params.mss)) {
                 return false;
             }
-            if rack.pipe == 0 {
-                rack.split(i, cwnd.max(1));
+            if self.pipe == 0 {
+                self.split(i, cwnd.max(1));
             }
         }
-        self.resend(rack, params, now, i, wire);
+        self.resend(tcb, call, i);
         true
     }
 
-    fn resend(&mut self, rack: &mut Rack, params: &Params, now: Time, i: usize, wire: &mut impl Wire) {
-        let segment = rack.sent[i];
+    fn resend(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, i: usize) {
+        let segment = self.sent[i];
         if segment.lost {
-            rack.lost_segments -= 1;
-            rack.pipe += segment.span();
+            self.lost_segments -= 1;
+            self.pipe += segment.span();
         }
-        rack.sent[i] = Sent { at: now, resent: true, lost: false, ..segment };
+        self.sent[i] = Sent { at: call.now, resent: true, lost: false, ..segment };
         if i == 0 {
             // As deployed stacks have it: the first segment is given a whole timeout whenever it is sent.
-            rack.rto_at = Time::NEVER;
+            self.rto_at = Time::NEVER;
         }
-        self.send_data(params, now, segment.start, segment.len.into(), wire);
+        tcb.send_data(call, segment.start, segment.len.into());
     }
 
     /// Sends one new segment, if there is one and the windows have room.
-    fn send_new(&mut self, rack: &mut Rack, params: &Params, now: Time, limit: u64, wire: &mut impl Wire) -> bool {
-        let start = self.snd.high;
-        if start >= self.snd.end + u64::from(self.snd.fin) || !self.is_open() {
+    fn send_new(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, limit: u64) -> bool {
+        let start = tcb.snd.high;
+        if start >= tcb.snd.end + u64::from(tcb.snd.fin) || !tcb.is_open() {
             return false;
         }
-        if params.idle_restart && self.snd.una == start {
-            self.restart_after_idle(params, now);
+        if call.params.idle_restart && tcb.snd.una == start {
+            tcb.snd.restart_after_idle(call);
         }
-        let window = limit.min(self.snd.rwnd.into());
-        let len = (self.snd.end - start).min(params.mss.into()).min(window);
-        let fin = self.snd.fin && start + len == self.snd.end;
-        let beyond = start - self.snd.una + len > u64::from(self.snd.rwnd);
-        if (len == 0 && !fin) || (len > 0 && (beyond || rack.pipe + len > limit)) {
+        let window = limit.min(tcb.snd.rwnd.into());
+        let len = (tcb.snd.end - start).min(call.params.mss.into()).min(window);
+        let fin = tcb.snd.fin && start + len == tcb.snd.end;
+        let beyond = start - tcb.snd.una + len > u64::from(tcb.snd.rwnd);
+        if (len == 0 && !fin) || (len > 0 && (beyond || self.pipe + len > limit)) {
             return false;
         }
-        self.send_data(params, now, start, len, wire);
-        let sent = Sent { start, at: now, len: len as u32, fin, resent: false, sacked: false, lost: false };
-        rack.pipe += sent.span();
-        rack.sent.push_back(sent);
-        self.snd.nxt = sent.end();
-        self.snd.high = self.snd.nxt;
+        tcb.send_data(call, start, len);
+        let sent = Sent { start, at: call.now, len: len as u32, fin, resent: false, sacked: false, lost: false };
+        self.pipe += sent.span();
+        self.sent.push_back(sent);
+        tcb.snd.nxt = sent.end();
+        tcb.snd.high = tcb.snd.nxt;
         true
     }
 
     /// RFC 6298, 5.1 and 5.2: the retransmission timer runs while something is out, and only then.
-    fn start_timers(&mut self, rack: &mut Rack, params: &Params, now: Time) {
-        if rack.sent.is_empty() {
-            (rack.rto_at, rack.probe_at, rack.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
-        } else if rack.rto_at == Time::NEVER {
-            rack.rto_at = now.saturating_add(self.snd.rtt.timeout(params));
+    fn start_timers(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>) {
+        if self.sent.is_empty() {
+            (self.rto_at, self.probe_at, self.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        } else if self.rto_at == Time::NEVER {
+            self.rto_at = call.now.saturating_add(tcb.snd.rtt.timeout(call.params));
         }
-        self.snd.rto_at = rack.rto_at.min(rack.probe_at).min(rack.reorder_at);
+        tcb.snd.rto_at = self.rto_at.min(self.probe_at).min(self.reorder_at);
     }
 
     /// The earliest of the three timers fired.
     #[cold]
-    pub(crate) fn expire_by_time(&mut self, params: &Params, now: Time, wire: &mut impl Wire) {
-        let Some(mut rack) = self.rack.take() else { return };
-        if rack.reorder_at <= now {
-            let lost = rack.detect(params, now, self.snd.rtt.srtt());
-            if rack.phase == Phase::Open {
-                self.change_phase(&mut rack, params, now, self.snd.high - self.snd.una, None);
-                self.send_on_ack(&mut rack, params, now, News { delivered: 0, lost }, false, wire);
+    pub fn on_timer(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        if self.reorder_at <= call.now {
+            let lost = self.detect(call, tcb.snd.rtt.srtt());
+            if self.phase == Phase::Open {
+                self.change_phase(tcb, call, tcb.snd.high - tcb.snd.una, None);
+                self.send_on_ack(tcb, call, News { delivered: 0, lost }, false);
             } else {
                 // No ACK, so no new quota: what was found lost makes room in the window.
-                self.send_by_time(&mut rack, params, now, self.law.usable(&self.snd.window), wire);
+                self.send(tcb, call, tcb.law.usable(&tcb.snd.window));
             }
-        } else if rack.probe_at <= now {
-            self.probe_tail(&mut rack, params, now, wire);
+        } else if self.probe_at <= call.now {
+            self.probe_tail(tcb, call);
         } else {
-            self.time_out_by_time(&mut rack, params, now, wire);
+            self.time_out(tcb, call);
         }
-        self.rack = Some(rack);
     }
 
     /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 8985, section 6.3).
-    fn time_out_by_time(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
-        self.stats.timeouts += 1;
-        let again = self.snd.timed_out == self.snd.una;
-        self.snd.timed_out = self.snd.una;
+    fn time_out(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        tcb.stats.timeouts += 1;
+        let again = tcb.snd.timed_out == tcb.snd.una;
+        tcb.snd.timed_out = tcb.snd.una;
         if !again {
-            let mut window = self.snd.window;
-            if let Phase::Recovery(_) = rack.phase {
+            let mut window = tcb.snd.window;
+            if let Phase::Recovery(_) = self.phase {
                 window.cwnd = window.ssthresh;
             }
-            let flight = (self.snd.high - self.snd.una).min(window.cwnd.max(params.mss).into());
-            self.cut(Cause::Timeout, now, flight, window);
+            let flight = (tcb.snd.high - tcb.snd.una).min(window.cwnd.max(call.params.mss).into());
+            tcb.cut(Cause::Timeout, call.now, flight, window);
         }
-        self.snd.rtt.back_off();
-        self.snd.say_cwr = self.ecn;
-        self.snd.cwr = None;
-        self.snd.recover = self.snd.high;
-        self.snd.timed = None;
-        rack.lose_on_timeout(params, now, self.snd.rtt.srtt());
-        rack.phase = Phase::Loss;
-        rack.probe = None;
-        (rack.rto_at, rack.probe_at, rack.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
+        tcb.snd.rtt.back_off();
+        tcb.snd.say_cwr = tcb.ecn;
+        tcb.snd.cwr = None;
+        tcb.snd.recover = tcb.snd.high;
+        tcb.snd.timed = None;
+        self.lose_on_timeout(call, tcb.snd.rtt.srtt());
+        self.phase = Phase::Loss;
+        self.probe = None;
+        (self.rto_at, self.probe_at, self.reorder_at) = (Time::NEVER, Time::NEVER, Time::NEVER);
         // The loss window: one segment beside what is not taken for lost.
-        self.snd.window.cwnd = u32::try_from(rack.pipe).unwrap_or(u32::MAX).saturating_add(params.mss);
-        let usable = self.law.usable(&self.snd.window).max(1);
-        if let Some(first) = rack.sent.front()
+        tcb.snd.window.cwnd = u32::try_from(self.pipe).unwrap_or(u32::MAX).saturating_add(call.params.mss);
+        let usable = tcb.law.usable(&tcb.snd.window).max(1);
+        if let Some(first) = self.sent.front()
             && first.lost
         {
             if first.len > usable {
-                rack.split(0, usable);
+                self.split(0, usable);
             }
-            self.resend(rack, params, now, 0, wire);
+            self.resend(tcb, call, 0);
         }
-        self.send_by_time(rack, params, now, usable, wire);
+        self.send(tcb, call, usable);
     }
 }

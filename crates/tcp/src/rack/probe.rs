@@ -9,9 +9,9 @@ use fanin_laws::sender::Cause;
 use fanin_units::Time;
 
 use super::{Phase, Rack};
-use crate::endpoint::Endpoint;
-use crate::params::Params;
+use crate::call::Call;
 use crate::segment::Wire;
+use crate::tcb::Tcb;
 
 /// PTO before the first round-trip sample (7.2).
 const PTO_INITIAL: Time = Time::from_secs(1);
@@ -25,15 +25,15 @@ pub(super) struct Probe {
 
 impl Rack {
     /// 7.2: when to probe the tail.
-    pub(super) fn schedule_probe(&mut self, params: &Params, now: Time, srtt: Time) {
+    pub(super) fn schedule_probe(&mut self, call: &Call<'_, impl Wire>, srtt: Time) {
         let quiet = self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none();
-        if !params.tail_loss_probe || !quiet || self.sent.is_empty() {
+        if !call.params.tail_loss_probe || !quiet || self.sent.is_empty() {
             self.probe_at = Time::NEVER;
             return;
         }
         let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
-        let more = if self.sent.len() == 1 { params.max_ack_delay } else { params.timer_margin };
-        self.probe_at = now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
+        let more = if self.sent.len() == 1 { call.params.max_ack_delay } else { call.params.timer_margin };
+        self.probe_at = call.now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
     }
 
     /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.
@@ -49,29 +49,27 @@ impl Rack {
         }
         repaired
     }
-}
-
-impl Endpoint {
-    /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
-    pub(super) fn answer_repaired_loss(&mut self, now: Time, flight: u64) {
-        if self.snd.cwr.is_none() {
-            self.cut(Cause::Loss, now, self.within_window(flight), self.snd.window);
-            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
-            self.snd.say_cwr = self.ecn;
-        }
-    }
 
     /// 7.3: new data, whatever the congestion window, or else the last segment once more; the retransmission timer starts
     /// anew.
-    pub(super) fn probe_tail(&mut self, rack: &mut Rack, params: &Params, now: Time, wire: &mut impl Wire) {
-        self.stats.probes += 1;
-        rack.probe_at = Time::NEVER;
-        let fresh = self.send_new(rack, params, now, rack.pipe + u64::from(params.mss), wire);
-        if !fresh && let Some(last) = rack.sent.iter().rposition(|segment| !segment.sacked) {
-            self.resend(rack, params, now, last, wire);
+    pub(super) fn probe_tail(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        tcb.stats.probes += 1;
+        self.probe_at = Time::NEVER;
+        let fresh = self.send_new(tcb, call, self.pipe + u64::from(call.params.mss));
+        if !fresh && let Some(last) = self.sent.iter().rposition(|segment| !segment.sacked) {
+            self.resend(tcb, call, last);
         }
-        rack.probe = Some(Probe { end: self.snd.high, again: !fresh });
-        rack.rto_at = Time::NEVER;
-        self.start_timers(rack, params, now);
+        self.probe = Some(Probe { end: tcb.snd.high, again: !fresh });
+        self.rto_at = Time::NEVER;
+        self.start_timers(tcb, call);
+    }
+}
+
+/// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
+pub(super) fn answer_repaired_loss(tcb: &mut Tcb, now: Time, flight: u64) {
+    if tcb.snd.cwr.is_none() {
+        tcb.cut(Cause::Loss, now, tcb.within_window(flight), tcb.snd.window);
+        tcb.snd.window.cwnd = tcb.snd.window.cwnd.min(tcb.snd.window.ssthresh);
+        tcb.snd.say_cwr = tcb.ecn;
     }
 }

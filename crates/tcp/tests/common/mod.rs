@@ -21,7 +21,7 @@ mod segment;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Kind, Law};
-use fanin_tcp::{Block, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
+use fanin_tcp::{Block, Call, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
 use fanin_units::Time;
 
 pub use segment::Spec;
@@ -158,15 +158,15 @@ impl Script {
         if let Some(problem) = self.unexpected() {
             return Err(problem);
         }
-        let (params, now) = (&self.params, self.now);
+        let call = &mut Call { params: &self.params, now: self.now, wire: &mut self.outbox };
         match verb {
             "<" => {
-                let (segment, sack) = Spec::parse(value)?.segment(now);
-                self.endpoint.handle(params, now, &segment, &sack, &mut self.outbox);
+                let (segment, sack) = Spec::parse(value)?.segment(self.now);
+                self.endpoint.handle(call, &segment, &sack);
             }
-            "connect" => self.endpoint.connect(params, now, &mut self.outbox),
-            "write" => self.endpoint.write(params, now, number(value)?, Time::NEVER, &mut self.outbox),
-            _ => self.endpoint.close(params, now, &mut self.outbox),
+            "connect" => self.endpoint.connect(call),
+            "write" => self.endpoint.write(call, number(value)?, Time::NEVER),
+            _ => self.endpoint.close(call),
         }
         Ok(())
     }
@@ -176,7 +176,7 @@ impl Script {
         while self.endpoint.deadline() <= to {
             self.now = self.endpoint.deadline();
             self.outbox.1 = self.now;
-            self.endpoint.expire(&self.params, self.now, &mut self.outbox);
+            self.endpoint.expire(&mut Call { params: &self.params, now: self.now, wire: &mut self.outbox });
         }
         self.now = to;
         self.outbox.1 = to;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use fanin_laws::sender::Law;
-use fanin_tcp::{Block, Endpoint, Flags, Params, Segment, Wire};
+use fanin_tcp::{Block, Call, Endpoint, Flags, Params, Segment, Wire};
 use fanin_units::Time;
 
 /// What goes wrong, in packets of a thousand; only the first `lossy_packets` packets are at risk, so that every run
@@ -115,7 +115,7 @@ pub fn run(case: &Case) -> Result<(), String> {
 impl Run<'_> {
     fn go(&mut self) -> Result<(), String> {
         let mut outbox = Outbox::default();
-        self.ends[0].connect(&self.case.params, self.now, &mut outbox);
+        self.ends[0].connect(&mut Call { params: &self.case.params, now: self.now, wire: &mut outbox });
         self.post(0, outbox)?;
         self.schedule_writes();
         let mut events = 0;
@@ -175,7 +175,7 @@ impl Run<'_> {
         if deadline < next {
             self.now = deadline;
             self.trace.push(format!("{} {timer} timer, cwnd {:?}", self.now, self.ends[timer].window()));
-            self.ends[timer].expire(&params, self.now, &mut outbox);
+            self.ends[timer].expire(&mut Call { params: &params, now: self.now, wire: &mut outbox });
             if self.ends[timer].deadline() <= self.now {
                 return Err(format!("the timer of end {timer} is due again at once"));
             }
@@ -183,17 +183,18 @@ impl Run<'_> {
         }
         let Some(((time, _), event)) = self.events.pop_first() else { return Ok(()) };
         self.now = time;
+        let call = &mut Call { params: &params, now: time, wire: &mut outbox };
         let at = match event {
             Event::Writes { at, bytes, last } => {
-                self.ends[at].write(&params, time, bytes, Time::NEVER, &mut outbox);
+                self.ends[at].write(call, bytes, Time::NEVER);
                 if last {
-                    self.ends[at].close(&params, time, &mut outbox);
+                    self.ends[at].close(call);
                 }
                 at
             }
             Event::Arrives { at, segment, sack } => {
                 self.note_ack(at, &segment);
-                self.ends[at].handle(&params, time, &segment, &sack, &mut outbox);
+                self.ends[at].handle(call, &segment, &sack);
                 self.check_delivery(at)?;
                 at
             }

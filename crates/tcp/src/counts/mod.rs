@@ -1,0 +1,197 @@
+//! Loss by counts, of duplicate ACKs or of what the peer has beyond a hole: good times, and what may be sent.
+//! Sources: RFC 5681; RFC 3042; RFC 6582; RFC 6675, RFC 6937.
+//! Owns:    the scoreboard (scoreboard.rs), and recovery (recovery.rs).
+
+mod recovery;
+mod scoreboard;
+
+use crate::call::Call;
+use crate::params::Params;
+use crate::segment::{Block, Segment, Wire, widen};
+use crate::tcb::Tcb;
+use recovery::Recovery;
+use scoreboard::Scoreboard;
+
+/// What is known to be lost, by counts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    board: Scoreboard,
+    recovery: Recovery,
+    dup_acks: u32,
+    /// What limited transmit sent since the first of them, bytes.
+    limited: u32,
+    /// Bytes that duplicates took out of the pipe, where they do not inflate the window.
+    gone: u64,
+}
+
+impl Counts {
+    /// Takes the acknowledgement of a segment, and sends what it allows.
+    #[inline]
+    pub fn on_ack(
+        &mut self,
+        tcb: &mut Tcb,
+        call: &mut Call<'_, impl Wire>,
+        segment: &Segment,
+        sack: &[Block],
+        ack: u64,
+    ) {
+        if tcb.snd.una == tcb.snd.high {
+            // Nothing is out: the segment says nothing but the window.
+            return self.transmit(tcb, call);
+        }
+        if sack.is_empty() && self.board.is_empty() {
+            if ack > tcb.snd.una {
+                self.on_new_ack(tcb, call, segment, ack, 0);
+            } else if self.is_duplicate(tcb, call.params, segment, ack) {
+                self.on_duplicate(tcb, call, 0);
+            } else {
+                self.transmit(tcb, call);
+            }
+            return;
+        }
+        self.on_ack_with_holes(tcb, call, segment, sack, ack);
+    }
+
+    #[cold]
+    fn on_ack_with_holes(
+        &mut self,
+        tcb: &mut Tcb,
+        call: &mut Call<'_, impl Wire>,
+        segment: &Segment,
+        sack: &[Block],
+        ack: u64,
+    ) {
+        let before = self.board.bytes();
+        for block in sack {
+            let (start, end) = (widen(block.start as u32, tcb.snd.una), widen(block.end as u32, tcb.snd.una));
+            if end <= tcb.snd.high {
+                self.board.insert(Block { start: start.max(tcb.snd.una), end });
+            }
+        }
+        let sacked = self.board.bytes() - before;
+        if ack > tcb.snd.una {
+            self.board.advance(ack);
+            // What the cumulative ACK passes over was counted when it was SACKed.
+            let gone = before + sacked - self.board.bytes();
+            self.on_new_ack(tcb, call, segment, ack, sacked as i64 - gone as i64);
+        } else if sacked > 0 && ack == tcb.snd.una {
+            self.on_duplicate(tcb, call, sacked);
+        }
+    }
+
+    /// RFC 5681, section 2: data is outstanding, no payload, no SYN or FIN, the same acknowledgement number. With SACK,
+    /// only an ACK with news for the scoreboard is a duplicate (RFC 6675, section 2).
+    #[inline]
+    fn is_duplicate(&self, tcb: &Tcb, params: &Params, segment: &Segment, ack: u64) -> bool {
+        !params.sack && ack == tcb.snd.una && tcb.snd.high > ack && segment.span() == 0
+    }
+
+    /// An ACK that advances `una`. `sacked` is what the scoreboard gained, less what passed under the cumulative ACK.
+    #[inline(always)]
+    fn on_new_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, ack: u64, sacked: i64) {
+        let facts = tcb.advance(call, segment, ack);
+        let acked = u64::from(facts.acked);
+        if self.gone > 0 {
+            self.settle_pipe(tcb, call.params, facts.acked);
+        }
+        if self.recovery == Recovery::Open {
+            self.dup_acks = 0;
+            tcb.snd.rearm(call);
+            if ack > tcb.snd.cwr_high {
+                tcb.end_reduction();
+                if facts.ece {
+                    tcb.reduce_for_mark(call, tcb.snd.high - tcb.snd.una);
+                } else {
+                    tcb.law.grow(&facts, &mut tcb.snd.window);
+                }
+            }
+            if self.gone > 0 {
+                self.resend_hole(tcb, call);
+            }
+            if tcb.snd.cwr.is_some() {
+                return self.transmit_reduced(tcb, call, acked);
+            }
+            if !self.board.is_empty() {
+                let delivered = (acked as i64 + sacked).max(0) as u64;
+                self.look_for_loss(tcb, call, delivered);
+            }
+            self.transmit(tcb, call);
+        } else {
+            let delivered = (acked as i64 + sacked).max(0) as u64;
+            self.on_ack_in_recovery(tcb, call, &facts, delivered);
+        }
+    }
+
+    /// Sends as much as the reduction after a mark allows.
+    fn transmit_reduced(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, acked: u64) {
+        let Some(mut prr) = tcb.snd.cwr else { return };
+        let pipe = self.in_flight(tcb) - self.board.bytes();
+        let quota = prr.quota(acked, pipe, tcb.snd.window.ssthresh, call.params.mss);
+        tcb.snd.window.cwnd = u32::try_from(pipe + quota).unwrap_or(u32::MAX);
+        let before = tcb.snd.nxt;
+        self.transmit(tcb, call);
+        prr.sent(tcb.snd.nxt - before);
+        tcb.snd.cwr = Some(prr);
+    }
+
+    /// Sends new data (after a timeout: old data first) as long as the windows allow.
+    #[inline]
+    pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        if !tcb.has_more() {
+            return;
+        }
+        if call.params.idle_restart && tcb.snd.una == tcb.snd.high {
+            tcb.snd.restart_after_idle(call);
+        }
+        self.transmit_within(tcb, call, tcb.law.usable(&tcb.snd.window));
+    }
+
+    /// Sends as long as `cwnd` allows.
+    #[inline]
+    pub fn transmit_within(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
+        let window = u64::from(cwnd.min(tcb.snd.rwnd));
+        loop {
+            let again = tcb.snd.nxt < tcb.snd.high;
+            if again && !self.board.is_empty() {
+                tcb.snd.nxt = self.board.skip(tcb.snd.nxt);
+            }
+            let len = self.segment_length(tcb, call.params, window);
+            let fin = tcb.snd.fin && tcb.snd.nxt + len == tcb.snd.end;
+            // The congestion window bounds what is in flight, the peer's what lies above its acknowledgement: in recovery
+            // the two differ.
+            let beyond = tcb.snd.nxt - tcb.snd.una + len > u64::from(tcb.snd.rwnd);
+            let full = beyond || self.in_flight(tcb) + len > window;
+            // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
+            if (len == 0 && !(fin && tcb.snd.nxt == tcb.snd.end)) || (len > 0 && full) {
+                return;
+            }
+            tcb.send_data(call, tcb.snd.nxt, len);
+            tcb.snd.nxt += len + u64::from(fin);
+            tcb.snd.high = tcb.snd.high.max(tcb.snd.nxt);
+            if tcb.snd.nxt >= tcb.snd.end + u64::from(tcb.snd.fin) {
+                return;
+            }
+        }
+    }
+
+    /// The length of the segment at `nxt`: up to the MSS, the window where that is under it, and the next run that the
+    /// peer has.
+    #[inline]
+    fn segment_length(&self, tcb: &Tcb, params: &Params, window: u64) -> u64 {
+        let left = tcb.snd.end.saturating_sub(tcb.snd.nxt);
+        let len = left.min(u64::from(params.mss)).min(window);
+        if tcb.snd.nxt < tcb.snd.high && !self.board.is_empty() {
+            return self.board.hole(tcb.snd.nxt).map_or(len, |hole| len.min(hole.end - tcb.snd.nxt));
+        }
+        len
+    }
+
+    /// Bytes thought to be on their way outside fast recovery.
+    #[inline]
+    pub fn in_flight(&self, tcb: &Tcb) -> u64 {
+        match self.recovery {
+            Recovery::Loss if !self.board.is_empty() => self.board.missing(tcb.snd.una, tcb.snd.nxt),
+            _ => tcb.snd.nxt - tcb.snd.una - self.gone,
+        }
+    }
+}

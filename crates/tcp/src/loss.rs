@@ -1,0 +1,68 @@
+//! Which loss detection an endpoint has, and what it asks of it: either answers the same calls.
+
+use fanin_units::Time;
+
+use crate::call::Call;
+use crate::counts::Counts;
+use crate::params::Params;
+use crate::rack::Rack;
+use crate::segment::{Block, Segment, Wire};
+use crate::tcb::Tcb;
+
+/// Tells what is lost, and says what is sent: what is lost first, then what is new.
+#[derive(Clone, Debug)]
+pub(crate) enum Loss {
+    /// By counts.
+    Counts(Counts),
+    /// By time, or with a probe for a lost tail. The few who ask for it keep it apart, so that the others are small.
+    Rack(Box<Rack>),
+}
+
+impl Loss {
+    /// The one that the settings ask for.
+    pub fn new(params: &Params) -> Loss {
+        if params.sack && (params.rack || params.tail_loss_probe) {
+            Loss::Rack(Box::new(Rack::new()))
+        } else {
+            Loss::Counts(Counts::default())
+        }
+    }
+
+    /// Takes the round trip of the handshake; ACKs bring the others.
+    pub fn note_rtt(&mut self, rtt: Time) {
+        if let Loss::Rack(rack) = self {
+            rack.note_rtt(rtt);
+        }
+    }
+
+    /// Takes the acknowledgement of a segment, and sends what it allows.
+    #[inline]
+    pub fn on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) {
+        let ack = tcb.ack_of(segment);
+        if ack > tcb.snd.high {
+            // Nothing like it was sent (RFC 9293, section 3.10.7.4).
+            return;
+        }
+        tcb.snd.rwnd = segment.window;
+        match self {
+            Loss::Counts(counts) => counts.on_ack(tcb, call, segment, sack, ack),
+            Loss::Rack(rack) => rack.on_ack(tcb, call, segment, sack, ack),
+        }
+    }
+
+    /// The sender's timer fired.
+    pub fn on_timer(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        match self {
+            Loss::Counts(counts) => counts.on_timer(tcb, call),
+            Loss::Rack(rack) => rack.on_timer(tcb, call),
+        }
+    }
+
+    /// Sends what the windows allow.
+    pub fn transmit(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
+        match self {
+            Loss::Counts(counts) => counts.transmit(tcb, call),
+            Loss::Rack(rack) => rack.transmit(tcb, call),
+        }
+    }
+}

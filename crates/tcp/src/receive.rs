@@ -1,0 +1,129 @@
+//! What the receiving half does with a segment: takes its payload and its marks, and acknowledges now or later.
+
+use fanin_units::Time;
+
+use crate::call::Call;
+use crate::params::Echo;
+use crate::segment::{Block, Flags, Segment, Wire, microseconds, widen};
+use crate::tcb::{Progress, Tcb};
+
+impl Tcb {
+    /// Takes the payload and the FIN of a segment; acknowledges now or later.
+    #[inline]
+    pub fn receive(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
+        self.rcv.note_options(segment);
+        if segment.span() == 0 {
+            return Progress::default();
+        }
+        if self.ecn {
+            self.note_mark(call, segment);
+        }
+        let start = widen(segment.seq, self.rcv.nxt);
+        let end = start + u64::from(segment.len);
+        let fin = segment.flags.any(Flags::FIN);
+        if start <= self.rcv.nxt && end >= self.rcv.nxt && self.rcv.beyond.is_empty() && !fin {
+            // In order, nothing missing: all but a few segments.
+            if end == self.rcv.nxt {
+                self.rcv.quick = call.params.quick_acks;
+                self.send_ack(call);
+                return Progress::default();
+            }
+            self.stats.data_segments += 1;
+            self.rcv.nxt = end;
+            if call.params.timestamps {
+                self.rcv.note_time(segment);
+            }
+            match segment.flags.any(Flags::CWR) && call.params.ack_cwr && self.ecn {
+                // The sender has cut its window, perhaps to one segment: it may wait for this ACK.
+                true => self.send_ack(call),
+                false => self.acknowledge(call),
+            }
+            return Progress { awake: self.rcv.wakes(), ..Progress::default() };
+        }
+        self.receive_irregular(call, segment, Block { start, end })
+    }
+
+    /// Out of order, repeated, filling a hole, or with the FIN: acknowledged at once (RFC 5681, section 4.2).
+    #[cold]
+    fn receive_irregular(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, block: Block) -> Progress {
+        let before = (self.rcv.nxt, self.rcv.closed);
+        if call.params.timestamps && block.start <= self.rcv.nxt {
+            self.rcv.note_time(segment);
+        }
+        if segment.flags.any(Flags::FIN) {
+            self.rcv.fin_at = Some(block.end);
+        }
+        if call.params.quick_acks > 0 {
+            self.acknowledge_quickly(call);
+            if block.end > block.start && block.end <= self.rcv.nxt {
+                self.rcv.quick = call.params.quick_acks;
+            }
+        }
+        if block.end > block.start {
+            self.stats.data_segments += u64::from(!self.rcv.has(block.start, block.end));
+            if block.start <= self.rcv.nxt {
+                self.rcv.nxt = self.rcv.nxt.max(block.end);
+            } else {
+                self.rcv.keep(block);
+            }
+            self.rcv.close_gap();
+        }
+        if self.rcv.fin_at == Some(self.rcv.nxt) && !self.rcv.closed {
+            self.rcv.closed = true;
+            self.rcv.nxt += 1;
+        }
+        self.send_ack(call);
+        let moved = before != (self.rcv.nxt, self.rcv.closed);
+        Progress { awake: moved && self.rcv.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }
+    }
+
+    /// The echo of congestion marks: RFC 3168, section 6.1.3, or RFC 8257, section 3.2.
+    #[inline]
+    fn note_mark(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) {
+        let marked = segment.flags.any(Flags::CE);
+        match call.params.echo {
+            Echo::Latched => {
+                if segment.flags.any(Flags::CWR) {
+                    self.rcv.ece = false;
+                }
+                self.rcv.ece |= marked;
+            }
+            Echo::Exact => {
+                if marked != self.rcv.ece && self.rcv.pending > 0 {
+                    // What waits is acknowledged as it was marked (RFC 8257, figure 1).
+                    self.send_ack(call);
+                }
+                self.rcv.ece = marked;
+            }
+        }
+    }
+
+    /// An ACK for a segment in order: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
+    #[inline]
+    fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>) {
+        if call.params.quick_acks > 0 && self.acknowledge_quickly(call) {
+            return self.send_ack(call);
+        }
+        self.rcv.pending += 1;
+        if u32::from(self.rcv.pending) >= call.params.delayed_ack {
+            self.send_ack(call);
+        } else if self.rcv.ack_at == Time::NEVER {
+            self.rcv.ack_at = call.now.saturating_add(call.params.delayed_ack_timeout);
+        }
+    }
+
+    /// Whether this data segment is among those acknowledged at once: of a new connection, after a pause of a timeout
+    /// (the sender may start from a small window), after data that came again (an ACK may have been lost).
+    #[cold]
+    fn acknowledge_quickly(&mut self, call: &Call<'_, impl Wire>) -> bool {
+        let micros = microseconds(call.now).max(1);
+        let pause = Time::from_micros(micros.wrapping_sub(self.rcv.heard).into());
+        if self.rcv.heard == 0 || pause > self.snd.rtt.timeout(call.params) {
+            self.rcv.quick = call.params.quick_acks;
+        }
+        self.rcv.heard = micros;
+        let quick = self.rcv.quick > 0;
+        self.rcv.quick -= u8::from(quick);
+        quick
+    }
+}

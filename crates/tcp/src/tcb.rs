@@ -1,0 +1,208 @@
+//! What both halves and either loss detection stand on: the connection's state, and the segments that leave.
+
+use std::num::NonZeroU64;
+
+use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
+use fanin_units::Time;
+
+use crate::call::Call;
+use crate::params::Params;
+use crate::prr::Prr;
+use crate::rcv::Receiver;
+use crate::segment::{Block, Flags, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
+use crate::snd::Sender;
+
+/// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    Reset,
+}
+
+/// What happened that the application wants to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The handshake is done.
+    pub established: bool,
+    /// As many bytes are delivered as [`Endpoint::wake_at`](crate::Endpoint::wake_at) asked for.
+    pub awake: bool,
+    /// The peer closed its side, and everything before is delivered.
+    pub closed: bool,
+}
+
+/// What an endpoint counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Retransmission timeouts fired, backoffs and SYN included.
+    pub timeouts: u32,
+    /// Entries into fast recovery.
+    pub fast_retransmits: u32,
+    /// Tails probed for loss.
+    pub probes: u32,
+    /// Data segments sent again.
+    pub retransmits: u32,
+    /// Segments sent, whatever is in them; wraps.
+    pub segments_sent: u32,
+    /// Segments received, whatever is in them; wraps.
+    pub segments_received: u32,
+    /// Data segments received that brought new bytes.
+    pub data_segments: u64,
+}
+
+/// The transmission control block (RFC 9293, section 3.3.1): all that is known of a connection at one end, but for what is
+/// lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Tcb {
+    pub state: State,
+    /// The peer agreed to ECN.
+    pub ecn: bool,
+    pub snd: Sender,
+    pub rcv: Receiver,
+    pub law: Law,
+    pub stats: Stats,
+}
+
+impl Tcb {
+    /// Before the handshake.
+    pub fn new(params: &Params, law: Law) -> Tcb {
+        let (snd, rcv, stats) = (Sender::new(params), Receiver::default(), Stats::default());
+        Tcb { state: State::Listen, ecn: false, snd, rcv, law, stats }
+    }
+
+    /// Whether data may flow.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether something waits to be sent, and may be.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.snd.nxt < self.snd.end + u64::from(self.snd.fin) && self.is_open()
+    }
+
+    /// The 64-bit acknowledgement number of a segment.
+    #[inline]
+    pub fn ack_of(&self, segment: &Segment) -> u64 {
+        widen(segment.ack, self.snd.una)
+    }
+
+    /// `una` advances to `ack`: a round-trip sample, and facts for the law.
+    #[inline(always)]
+    pub fn advance(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Ack {
+        let acked = (ack - self.snd.una) as u32;
+        self.snd.una = ack;
+        self.snd.nxt = self.snd.nxt.max(ack);
+        let rtt = self.snd.measure(call, segment, ack);
+        if self.snd.rtt.backed_off() && !call.params.karn_backoff {
+            self.snd.rtt.forget_backoff();
+        }
+        let ece = self.ecn && segment.flags.any(Flags::ECE);
+        let (nxt, srtt) = (self.snd.nxt, self.snd.rtt.srtt());
+        let facts = Ack { now: call.now, acked, una: ack, nxt, ece, rtt, srtt };
+        self.law.observe(&facts);
+        facts
+    }
+
+    /// Sets ssthresh after congestion with `flight` bytes outstanding and this window.
+    pub fn cut(&mut self, cause: Cause, now: Time, flight: u64, window: Window) {
+        let at = Congestion { now, flight: flight as u32, una: self.snd.una, srtt: self.snd.rtt.srtt() };
+        self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
+    }
+
+    /// Of `flight` bytes that are not acknowledged yet, what congestion is answered by. What the last recovery sent beside
+    /// its holes may have arrived, so that no more than the window is on its way.
+    pub fn within_window(&self, flight: u64) -> u64 {
+        flight.min(self.law.usable(&self.snd.window).into())
+    }
+
+    /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window, of `flight` bytes outstanding. With proportional rate
+    /// reduction the window comes down over a round trip, as deployed stacks have it, else at once.
+    pub fn reduce_for_mark(&mut self, call: &Call<'_, impl Wire>, flight: u64) {
+        self.cut(Cause::Ecn, call.now, self.within_window(flight), self.snd.window);
+        if call.params.sack {
+            self.snd.cwr = Some(Prr::new(flight));
+        } else {
+            self.snd.window.cwnd = self.snd.window.cwnd.min(self.snd.window.ssthresh);
+        }
+        self.snd.cwr_high = self.snd.high;
+        self.snd.say_cwr = true;
+    }
+
+    /// The window that was marked is acknowledged.
+    #[inline]
+    pub fn end_reduction(&mut self) {
+        if self.snd.cwr.take().is_some() {
+            self.snd.window.cwnd = self.snd.window.ssthresh;
+        }
+    }
+
+    /// A segment with everything but sequence number, payload and header size.
+    #[inline]
+    pub fn blank(&self, call: &Call<'_, impl Wire>, flags: Flags) -> Segment {
+        Segment {
+            seq: 0,
+            ack: self.rcv.nxt as u32,
+            window: call.params.receive_window,
+            mcw_offer: u32::MAX,
+            mcw_echo: self.rcv.mcw,
+            ts_val: if call.params.timestamps { microseconds(call.now) } else { 0 },
+            ts_ecr: self.rcv.ts_recent,
+            len: 0,
+            header: 0,
+            flags,
+        }
+    }
+
+    /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
+    #[inline]
+    pub fn send_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) {
+        let fresh = seq >= self.snd.high;
+        let end = seq + len;
+        let fin = self.snd.fin && end == self.snd.end;
+        let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.rcv.echo_flag();
+        if self.ecn {
+            let ect = call.params.ect_everywhere() || (fresh && len > 0);
+            flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
+            self.snd.say_cwr &= !fresh;
+        }
+        if fresh {
+            if self.snd.timed.is_none() {
+                self.snd.timed = NonZeroU64::new(end + u64::from(fin)).map(|end| (end, call.now));
+            }
+        } else {
+            self.stats.retransmits += 1;
+            // Karn: what is sent again measures nothing, nor does what is acknowledged together with it.
+            self.snd.timed = None;
+        }
+        if self.snd.rto_at == Time::NEVER {
+            self.snd.rto_at = call.now.saturating_add(self.snd.rtt.timeout(call.params));
+        }
+        self.snd.last_sent = call.now;
+        self.rcv.acked_by_segment();
+        let header = header_bytes(call.params.option_bytes(), 0);
+        let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
+        self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
+        call.wire.send(segment, &[]);
+    }
+
+    /// Sends a pure ACK.
+    #[inline]
+    pub fn send_ack(&mut self, call: &mut Call<'_, impl Wire>) {
+        self.rcv.acked_by_segment();
+        let flags = Flags::ACK | self.rcv.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere());
+        let blocks: &[Block] = if call.params.sack && !self.rcv.beyond.is_empty() {
+            let fit = blocks_that_fit(call.params.option_bytes()).min(self.rcv.beyond.len());
+            &self.rcv.beyond[..fit]
+        } else {
+            &[]
+        };
+        let header = header_bytes(call.params.option_bytes(), blocks.len());
+        let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) };
+        self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
+        call.wire.send(segment, blocks);
+    }
+}
