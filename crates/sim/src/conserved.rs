@@ -20,7 +20,7 @@ pub(crate) fn check(totals: &Totals, sockets: &Sockets, [sent, told]: [u64; 2]) 
 /// Both ends of a connection account for what was written.
 pub(crate) fn connection([one, other]: [&Socket; 2]) -> Result<(), String> {
     let check =
-        |from: &Socket, to: &Socket| bytes(from.id, from.written, from.endpoint.written(), to.endpoint.delivered());
+        |from: &Socket, to: &Socket| bytes(from.id, from.written(), from.endpoint.written(), to.endpoint.delivered());
     check(one, other)?;
     check(other, one)
 }

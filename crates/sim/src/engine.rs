@@ -84,7 +84,7 @@ impl<P: Probe> Running<P> {
 
     #[cold]
     fn report(&mut self, slot: Slot, progress: Progress) {
-        let (at, owner) = (self.world.sockets.at(slot).id, self.world.sockets.at(slot).owner);
+        let (at, owner) = (self.world.sockets.at(slot).id, self.world.sockets.at(slot).owner());
         if progress.established {
             self.tell(owner, |app, driver| app.established(driver, at));
         }

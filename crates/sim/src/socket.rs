@@ -11,49 +11,73 @@ use crate::ids::{ConnectionId, EndpointId, Owner, Slot};
 use crate::message::Meaning;
 use crate::since::Sums;
 
-/// An endpoint, and what the world keeps beside it.
+/// An endpoint, and what the world keeps beside it. It is eight lines of a cache long: with thousands of them, what is touched
+/// a packet is what counts.
+#[repr(align(64))]
 pub(crate) struct Socket {
     pub endpoint: Endpoint,
-    pub id: EndpointId,
     /// When its entry in the queue of timers is due: at its deadline or before.
     pub armed: Time,
+    pub id: EndpointId,
     /// The way out of its host.
     pub uplink: LinkId,
+    /// What is touched a message.
+    desk: Box<Desk>,
+}
+
+/// What an application and its endpoint have to do with each other.
+struct Desk {
     /// Whose the connection is.
-    pub owner: Owner,
-    /// Bytes that the application gave it to send.
-    pub written: u64,
+    owner: Owner,
+    /// Bytes that the application gave the endpoint to send.
+    written: u64,
     /// Messages on their way to it: the number of bytes that are there with the last one's, and what it means.
     inbox: VecDeque<(u64, Meaning)>,
 }
 
 impl Socket {
     pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId, owner: Owner) -> Socket {
-        Socket { endpoint, id, armed: Time::NEVER, uplink, owner, written: 0, inbox: VecDeque::new() }
+        let desk = Box::new(Desk { owner, written: 0, inbox: VecDeque::new() });
+        Socket { endpoint, armed: Time::NEVER, id, uplink, desk }
+    }
+
+    /// Whose the connection is.
+    pub fn owner(&self) -> Owner {
+        self.desk.owner
+    }
+
+    /// Bytes that the application gave it to send.
+    pub fn written(&self) -> u64 {
+        self.desk.written
+    }
+
+    /// The application gives it more to send.
+    pub fn write(&mut self, bytes: u64) {
+        self.desk.written += bytes;
     }
 
     /// A message that ends with this many bytes is on its way here.
     pub fn expect(&mut self, until: u64, meaning: Meaning) {
-        if self.inbox.is_empty() {
+        if self.desk.inbox.is_empty() {
             self.endpoint.wake_at(until);
         }
-        self.inbox.push_back((until, meaning));
+        self.desk.inbox.push_back((until, meaning));
     }
 
     /// Takes the next message that is there.
     pub fn take(&mut self) -> Option<Meaning> {
-        let &(until, meaning) = self.inbox.front()?;
+        let &(until, meaning) = self.desk.inbox.front()?;
         if until > self.endpoint.delivered() {
             self.endpoint.wake_at(until);
             return None;
         }
-        self.inbox.pop_front();
+        self.desk.inbox.pop_front();
         Some(meaning)
     }
 
     /// Messages that are not there yet.
     pub fn awaited(&self) -> usize {
-        self.inbox.len()
+        self.desk.inbox.len()
     }
 }
 
@@ -153,7 +177,7 @@ impl Sockets {
             if let Err(what) = conserved::connection(ends) {
                 self.broken.get_or_insert(what);
             }
-            let sums = &mut self.over[usize::from(ends[0].owner != Owner::WORKLOAD)];
+            let sums = &mut self.over[usize::from(ends[0].owner() != Owner::WORKLOAD)];
             *sums = ends.into_iter().fold(*sums, |sums, end| sums.and(Sums::of(&end.endpoint)));
             self.pairs[connection.number() as usize] = OVER;
             self.free.push(pair);
@@ -169,9 +193,19 @@ impl Sockets {
     pub fn sums(&self) -> [Sums; 2] {
         let mut sums = self.over;
         for end in self.connections().flatten() {
-            let of = &mut sums[usize::from(end.owner != Owner::WORKLOAD)];
+            let of = &mut sums[usize::from(end.owner() != Owner::WORKLOAD)];
             *of = of.and(Sums::of(&end.endpoint));
         }
         sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_touched_a_packet_lies_in_eight_lines_of_a_cache() {
+        assert_eq!(size_of::<Socket>(), 8 * 64);
     }
 }

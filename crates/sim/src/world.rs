@@ -186,7 +186,7 @@ impl<P: Probe> World<P> {
         debug_assert!(bytes > 0, "nothing tells of a message without a last byte");
         let slot = self.open_slot(from);
         self.messages_sent += 1;
-        let before = self.sockets.at(slot).written;
+        let before = self.sockets.at(slot).written();
         self.sockets.at(slot.peer()).expect(before + bytes, meaning);
         self.write(slot, bytes, deadline);
         before
@@ -198,7 +198,7 @@ impl<P: Probe> World<P> {
     }
 
     fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
-        self.sockets.at(slot).written += bytes;
+        self.sockets.at(slot).write(bytes);
         self.with(slot, |endpoint, call| endpoint.write(call, bytes, deadline));
     }
 
