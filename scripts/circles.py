@@ -19,9 +19,6 @@ KNOWN = {
     "cli": [
         "main.rs cache.rs compare.rs completions.rs explain.rs list.rs reproduce.rs run.rs starter.rs trace.rs",
     ],
-    "fabric": [
-        "lib.rs degraded.rs edges.rs star.rs tree.rs",
-    ],
     "lab": [
         "out.rs paper/page.rs report/mod.rs report/phases.rs",
         "report/findings.rs report/judgement.rs report/spread.rs report/stall.rs report/story.rs report/why.rs",

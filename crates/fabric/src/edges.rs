@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use fanin_units::{Rate, Time};
 
-use crate::{Fabric, Link, NodeId, Routes};
+use crate::ids::{Link, NodeId};
 
 /// A link with both its directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub struct Edge {
     pub delay: Time,
 }
 
-/// Builds a network of edges. `hosts` are the hosts' names by their numbers; every other name is a switch.
+/// Reads a network of edges. `hosts` are the hosts' names by their numbers; every other name is a switch.
 ///
 /// # Errors
 /// What does not fit, and what would.
-pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
+pub(crate) fn read(hosts: &[String], edges: &[Edge]) -> Result<Read, String> {
     let mut names = hosts.to_vec();
     let mut ends = Vec::with_capacity(edges.len());
     for edge in edges {
@@ -55,7 +55,15 @@ pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
     let table = Table::new(count, names.len() as u32, &links).map_err(|(from, to)| {
         format!("no way from `{}` to `{}`: the edges are not one network", names[from as usize], names[to as usize])
     })?;
-    Ok(Fabric { hosts: count, links, routes: Routes::Table(table), names })
+    Ok(Read { names, links, table })
+}
+
+/// What a list of edges says.
+pub(crate) struct Read {
+    /// By node.
+    pub names: Vec<String>,
+    pub links: Vec<Link>,
+    pub table: Table,
 }
 
 /// The number of a name; a new one is a switch.
@@ -132,7 +140,7 @@ fn distances(host: u32, nodes: u32, links: &[Link]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::HostId;
+    use crate::{HostId, edges};
     use proptest::prelude::*;
 
     fn edge(a: &str, b: &str) -> Edge {

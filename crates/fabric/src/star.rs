@@ -2,7 +2,7 @@
 
 use fanin_units::{Rate, Time};
 
-use crate::{Fabric, Link, NodeId, Routes};
+use crate::ids::{Link, NodeId};
 
 /// What a star is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,20 +17,20 @@ pub struct Star {
     pub delay: Time,
 }
 
-/// Builds a star: link `h` goes from the switch to host `h`, link `hosts + h` back.
-pub fn star(star: &Star) -> Fabric {
+/// Its links: link `h` goes from the switch to host `h`, link `hosts + h` back.
+pub(crate) fn links(star: &Star) -> Vec<Link> {
     let hosts = star.servers + 1;
     let switch = NodeId(hosts);
     let rate = |host: u32| if host == 0 { star.client_rate } else { star.rate };
     let down = (0..hosts).map(|host| Link { from: switch, to: NodeId(host), rate: rate(host), delay: star.delay });
     let up = (0..hosts).map(|host| Link { from: NodeId(host), to: switch, rate: rate(host), delay: star.delay });
-    Fabric { hosts, links: down.chain(up).collect(), routes: Routes::Star, names: Vec::new() }
+    down.chain(up).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::HostId;
+    use crate::{HostId, star};
     use proptest::prelude::*;
 
     const GBIT: Rate = Rate(1_000_000_000);

@@ -6,7 +6,7 @@
 
 use fanin_units::{Rate, Time};
 
-use crate::{Fabric, Link, NodeId, Routes, mix};
+use crate::ids::{Link, NodeId, mix};
 
 /// What a tree is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +52,11 @@ enum Tier {
     Core(u32),
 }
 
-/// Builds a tree. Nodes: hosts, racks' switches, spines pod by pod, cores spine by spine.
+/// Plans a tree. Nodes: hosts, racks' switches, spines pod by pod, cores spine by spine.
 ///
 /// # Errors
 /// What does not fit, and what would.
-pub fn tree(tree: &Tree) -> Result<Fabric, String> {
+pub(crate) fn plan(tree: &Tree) -> Result<Plan, String> {
     for (count, what) in
         [(tree.pods, "pod"), (tree.racks, "rack a pod"), (tree.hosts, "host a rack"), (tree.spines, "spine")]
     {
@@ -73,8 +73,7 @@ pub fn tree(tree: &Tree) -> Result<Fabric, String> {
         (Some(hosts), Some(links)) if hosts <= LARGEST && links <= LARGEST => {}
         _ => return Err(format!("more than {LARGEST} hosts or links between switches")),
     }
-    let routes = Routes::Tree(Plan { tree: *tree, switches: tree.switches() });
-    Ok(Fabric { hosts: tree.all_hosts(), links: tree.links(), routes, names: Vec::new() })
+    Ok(Plan { tree: *tree, switches: tree.switches() })
 }
 
 /// So many hosts, and so many links between switches, a tree has at most.
@@ -227,6 +226,16 @@ enum Down {
 }
 
 impl Plan {
+    /// How many hosts.
+    pub fn hosts(&self) -> u32 {
+        self.tree.all_hosts()
+    }
+
+    /// Every link, by receiver, then by sender.
+    pub fn links(&self) -> Vec<Link> {
+        self.tree.links()
+    }
+
     /// The link by which a host sends.
     pub fn uplink(&self, host: u32) -> u32 {
         let (rack, place) = self.tree.place(host);
@@ -309,7 +318,7 @@ impl Ways {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Edge, HostId, LinkId, Star, TIERS, edges, star};
+    use crate::{Edge, Fabric, HostId, LinkId, Star, TIERS, edges, star, tree};
     use proptest::prelude::*;
 
     const GBIT: Rate = Rate(1_000_000_000);

@@ -1,6 +1,21 @@
-//! A network some of whose links are down: flows take what is left of the ways of equal length.
+//! How switches find the way; and where some of the links are down, flows take what is left of the ways of equal length.
 
-use crate::{Fabric, HostId, Link, LinkId, NodeId, Routes, mix};
+use crate::edges::Table;
+use crate::ids::{HostId, Link, LinkId, NodeId, mix};
+use crate::tree::Plan;
+
+/// How switches find the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Routes {
+    /// One switch, whose links to hosts have the hosts' numbers.
+    Star,
+    /// By the numbers of racks, pods and cores, each switch by its own rule.
+    Tree(Plan),
+    /// Worked out of a list of edges.
+    Table(Table),
+    /// As before, where that still leads somewhere.
+    Degraded(Box<Degraded>),
+}
 
 /// The whole network's next hops, and what is down of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,12 +25,10 @@ pub(crate) struct Degraded {
     down: Vec<LinkId>,
 }
 
-impl Fabric {
-    /// Takes a link out of all ways, or puts it back. Every switch knows at once. Where no way of equal length is left,
-    /// packets go on to where the way ends.
-    pub fn set_up(&mut self, link: LinkId, up: bool) {
-        let routes = std::mem::replace(&mut self.routes, Routes::Star);
-        let Degraded { whole, mut down } = match routes {
+impl Routes {
+    /// Takes a link out of all ways, or puts it back.
+    pub fn set_up(self, link: LinkId, up: bool) -> Routes {
+        let Degraded { whole, mut down } = match self {
             Routes::Degraded(degraded) => *degraded,
             whole => Degraded { whole, down: Vec::new() },
         };
@@ -23,11 +36,9 @@ impl Fabric {
         if !up {
             down.push(link);
         }
-        self.routes = if down.is_empty() { whole } else { Routes::Degraded(Box::new(Degraded { whole, down })) };
+        if down.is_empty() { whole } else { Routes::Degraded(Box::new(Degraded { whole, down })) }
     }
-}
 
-impl Routes {
     /// The next hops with every link up.
     #[inline]
     pub(crate) fn whole(&self) -> &Routes {

@@ -1,0 +1,260 @@
+//! A network: its nodes, its links, and where a packet goes next.
+
+use std::collections::BTreeMap;
+
+use crate::edges::{self, Edge};
+use crate::ids::{HostId, Link, LinkId, NodeId, mix};
+use crate::routes::Routes;
+use crate::star::{self, Star};
+use crate::tree::{self, Tree};
+
+/// The tiers of ports, in the order in which a packet comes to them.
+pub const TIERS: [&str; 11] = [
+    "host up",
+    "leaf up",
+    "tor up",
+    "agg up",
+    "switch to switch",
+    "core down",
+    "agg down",
+    "spine down",
+    "tor down",
+    "leaf down",
+    "switch down",
+];
+
+/// A network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fabric {
+    hosts: u32,
+    links: Vec<Link>,
+    routes: Routes,
+    /// By node; a star's and a tree's follow a rule.
+    names: Vec<String>,
+}
+
+/// Builds a star.
+pub fn star(star: &Star) -> Fabric {
+    Fabric { hosts: star.servers + 1, links: star::links(star), routes: Routes::Star, names: Vec::new() }
+}
+
+/// Builds a tree.
+///
+/// # Errors
+/// What does not fit, and what would.
+pub fn tree(tree: &Tree) -> Result<Fabric, String> {
+    let plan = tree::plan(tree)?;
+    Ok(Fabric { hosts: plan.hosts(), links: plan.links(), routes: Routes::Tree(plan), names: Vec::new() })
+}
+
+/// Builds a network of edges. `hosts` are the hosts' names by their numbers; every other name is a switch.
+///
+/// # Errors
+/// What does not fit, and what would.
+pub fn edges(hosts: &[String], edges: &[Edge]) -> Result<Fabric, String> {
+    let edges::Read { names, links, table } = edges::read(hosts, edges)?;
+    Ok(Fabric { hosts: hosts.len() as u32, links, routes: Routes::Table(table), names })
+}
+
+impl Fabric {
+    /// The number of hosts.
+    pub fn hosts(&self) -> u32 {
+        self.hosts
+    }
+
+    /// Every link, by its number.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// A link.
+    #[inline]
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.index()]
+    }
+
+    /// Every link's number.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.links.len() as u32).map(LinkId)
+    }
+
+    /// Whether the node is a host.
+    #[inline]
+    pub fn is_host(&self, node: NodeId) -> bool {
+        node.0 < self.hosts
+    }
+
+    /// The link by which a host sends.
+    #[inline]
+    pub fn uplink(&self, HostId(host): HostId) -> LinkId {
+        debug_assert!(host < self.hosts);
+        LinkId(match self.routes.whole() {
+            Routes::Star => self.hosts + host,
+            Routes::Tree(tree) => tree.uplink(host),
+            // A host has one link, whoever the packet is for.
+            Routes::Table(table) => table.next_hops(host, u32::from(host == 0))[0],
+            Routes::Degraded(_) => unreachable!("what is whole is not degraded"),
+        })
+    }
+
+    /// The link by which a host receives: hosts come first, each has one link, and links are numbered by receiver.
+    #[inline]
+    pub fn downlink(&self, HostId(host): HostId) -> LinkId {
+        debug_assert!(host < self.hosts);
+        LinkId(host)
+    }
+
+    /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
+    /// which is asked for only then.
+    #[inline]
+    pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        debug_assert!(self.is_host(host.node()));
+        LinkId(match &self.routes {
+            Routes::Star => host.0,
+            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash()),
+            Routes::Table(table) => match table.next_hops(switch.0, host.0) {
+                [only] => *only,
+                several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],
+            },
+            Routes::Degraded(degraded) => return degraded.next_hop(&self.links, switch, host, flow_hash()),
+        })
+    }
+
+    /// The links that a flow's packets take from one host to another.
+    pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> Vec<LinkId> {
+        let mut way = vec![self.uplink(from)];
+        while let Some(at) = way.last().map(|&link| self.link(link).to).filter(|&at| !self.is_host(at)) {
+            way.push(self.next_hop(at, to, || flow_hash));
+        }
+        way
+    }
+
+    /// The links from one host to another; of several ways of equal length, one.
+    pub fn path(&self, from: HostId, to: HostId) -> Vec<Link> {
+        self.way(from, to, 0).into_iter().map(|link| *self.link(link)).collect()
+    }
+
+    /// The rate, in bits a second, at which hosts that send alike can reach one host together, where flows are spread
+    /// evenly over ways of equal length: that of the link which is full first.
+    pub fn gather_rate(&self, senders: impl Iterator<Item = HostId>, to: HostId) -> f64 {
+        let mut load = vec![0.0; self.links.len()];
+        let mut flow: BTreeMap<NodeId, f64> = BTreeMap::new();
+        let mut all = 0.0;
+        for sender in senders {
+            let uplink = self.uplink(sender);
+            load[uplink.index()] += 1.0;
+            *flow.entry(self.link(uplink).to).or_default() += 1.0;
+            all += 1.0;
+        }
+        // Hop by hop, so that what comes together at a switch goes on together.
+        while !flow.is_empty() {
+            for (switch, share) in std::mem::take(&mut flow) {
+                if self.is_host(switch) {
+                    continue;
+                }
+                let ways = self.routes.ways(switch, to);
+                for way in &ways {
+                    let part = share / ways.len() as f64;
+                    load[way.index()] += part;
+                    *flow.entry(self.link(*way).to).or_default() += part;
+                }
+            }
+        }
+        let used = load.iter().zip(&self.links).filter(|(load, _)| **load > 0.0);
+        used.map(|(load, link)| link.rate.0 as f64 * all / load).fold(f64::INFINITY, f64::min)
+    }
+
+    /// A node's name for people: `client`, `server3`, `switch`.
+    pub fn name(&self, node: NodeId) -> String {
+        match (self.names.get(node.index()), node.0, self.routes.whole()) {
+            (Some(name), ..) => name.clone(),
+            (None, 0, _) => "client".into(),
+            (None, n, _) if n < self.hosts => format!("server{n}"),
+            (None, n, Routes::Tree(tree)) => tree.name(n),
+            (None, ..) => "switch".into(),
+        }
+    }
+
+    /// The two links, one each way, between two nodes that are known by their names.
+    ///
+    /// # Errors
+    /// A name that no node has, or that nothing joins the two.
+    pub fn between(&self, names: [&str; 2]) -> Result<[LinkId; 2], String> {
+        let nodes = self.links.iter().map(|link| link.to).max().map_or(0, |last| last.0 + 1);
+        let [one, other] = names.map(|name| (0..nodes).map(NodeId).find(|&node| self.name(node) == name));
+        let known = |node: Option<NodeId>, name: &str| node.ok_or_else(|| format!("nothing is called `{name}` here"));
+        let (one, other) = (known(one, names[0])?, known(other, names[1])?);
+        let link = |from, to| {
+            let place = self.links.iter().position(|link| (link.from, link.to) == (from, to));
+            place
+                .map(|place| LinkId(place as u32))
+                .ok_or_else(|| format!("no link joins `{}` and `{}`", names[0], names[1]))
+        };
+        Ok([link(one, other)?, link(other, one)?])
+    }
+
+    /// A link's name for people: `switch>client`.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let link = self.link(link);
+        format!("{}>{}", self.name(link.from), self.name(link.to))
+    }
+
+    /// The tier of the port in front of a link: one of [`TIERS`].
+    pub fn tier(&self, link: LinkId) -> &'static str {
+        let Link { from, to, .. } = *self.link(link);
+        match self.routes.whole() {
+            _ if self.is_host(from) => "host up",
+            Routes::Tree(tree) => tree.tier(from.0, to.0),
+            _ if self.is_host(to) => "switch down",
+            _ => "switch to switch",
+        }
+    }
+
+    /// Takes a link out of all ways, or puts it back. Every switch knows at once. Where no way of equal length is left,
+    /// packets go on to where the way ends.
+    pub fn set_up(&mut self, link: LinkId, up: bool) {
+        self.routes = std::mem::replace(&mut self.routes, Routes::Star).set_up(link, up);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fanin_units::{Rate, Time};
+
+    const GBIT: u64 = 1_000_000_000;
+
+    #[test]
+    fn a_client_is_reached_at_the_rate_of_its_own_link_or_of_all_senders_together() {
+        let star =
+            star(&Star { servers: 8, rate: Rate(GBIT), client_rate: Rate(4 * GBIT), delay: Time::from_micros(5) });
+        assert_eq!(star.gather_rate((1..=2).map(HostId), HostId(0)), 2.0 * GBIT as f64);
+        assert_eq!(star.gather_rate((1..=8).map(HostId), HostId(0)), 4.0 * GBIT as f64);
+    }
+
+    #[test]
+    fn racks_that_share_thin_uplinks_are_bound_by_them() {
+        // Two racks of four hosts, two spines: each rack has two uplinks of 0.5 Gbit/s.
+        let hosts: Vec<String> = (0..8).map(|n| if n == 0 { "client".into() } else { format!("server{n}") }).collect();
+        let mut list = Vec::new();
+        for (rack, host) in hosts.iter().enumerate().map(|(n, host)| (n / 4, host)) {
+            list.push((host.clone(), format!("leaf{rack}"), GBIT));
+        }
+        for rack in 0..2 {
+            for spine in 0..2 {
+                list.push((format!("leaf{rack}"), format!("spine{spine}"), GBIT / 2));
+            }
+        }
+        let edge = |(one, other, rate): (String, String, u64)| Edge {
+            ends: [one, other],
+            rate: Rate(rate),
+            delay: Time::from_micros(5),
+        };
+        let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
+        // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link is as fast.
+        assert_eq!(fabric.gather_rate((4..8).map(HostId), HostId(0)), GBIT as f64);
+        assert_eq!(fabric.path(HostId(4), HostId(0)).len(), 4);
+        // Towards server7, three of the near rack's hosts share the uplinks as well.
+        assert_eq!(fabric.gather_rate((0..4).map(HostId), HostId(7)), GBIT as f64);
+    }
+}
