@@ -8,9 +8,8 @@ use serde_json::json;
 
 use crate::arguments::{CacheArguments, CacheCommand};
 use crate::failure::Failure;
-use crate::say;
 use crate::simulate::user_cache;
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// Shows the cache, or prunes it.
 pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! Why a command did not do all of its work, and its exit code.
 
+use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
@@ -62,11 +63,16 @@ impl From<Problem> for Failure {
 
 impl From<Broken> for Failure {
     fn from(broken: Broken) -> Failure {
-        Failure::Check(format!("a fault of the simulator, please report it with the scenario: {broken}"))
+        Failure::fault(&broken)
     }
 }
 
 impl Failure {
+    /// A run that broke an invariant: a fault of ours.
+    pub fn fault(what: &dyn Display) -> Failure {
+        Failure::Check(format!("a fault of the simulator, please report it with the scenario: {what}"))
+    }
+
     /// An output folder that cannot be claimed: bad input.
     pub fn unclaimed(refusal: Refusal) -> Failure {
         Failure::Input(format!("--out {refusal}"))

@@ -14,10 +14,9 @@ use fanin_lab::paper::{
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, clean, wrap};
-use crate::say;
 use crate::simulate::{Means, in_lab, notice};
 use crate::stop::{self, listen};
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// Reproduces what was asked for.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {

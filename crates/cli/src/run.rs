@@ -13,10 +13,9 @@ use crate::chart::header;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
 use crate::load::{Loaded, Wishes, fan_ins, load};
-use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
-use crate::terminal::{fold, width};
+use crate::terminal::{fold, say, width};
 
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;

@@ -7,13 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin_spec::{Contender, Point, RunSpec, RunTables};
+use fanin_spec::{Contender, Point, RunError, RunSpec, RunTables};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 use crate::cache::{Cache, Found};
 use crate::estimate::{Costs, spread};
-use crate::{Planner, RunError, Runner, Wishes};
+use crate::{Planner, Runner, Wishes};
 
 /// A finished run.
 #[derive(Clone, Debug)]

@@ -40,7 +40,7 @@ pub use load::{Loaded, Unloaded, load};
 pub use out::{Beside, Manifest, Out, Refusal};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, State, Verdict, findings, line_mbps, report, state_at};
-pub use runner::{RunError, Runner, Watching};
+pub use runner::{Runner, Watching};
 pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
 pub use summary::{Background, Cost, Onset, Onsets, Precision, Slowest, Spread, Summary, SummaryRow, summarise};

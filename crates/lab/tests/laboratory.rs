@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_lab::{
-    Beside, Cache, Lab, Manifest, Out, Outcome, RunError, Runner, Summary, Wishes, conduct, execute, plan, summarise,
+    Beside, Cache, Lab, Manifest, Out, Outcome, Runner, Summary, Wishes, conduct, execute, plan, summarise,
 };
-use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunSpec, RunTables, Scenario, Totals};
+use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Collapses at 8 senders; figures differ by seed; runs end out of order.

@@ -57,6 +57,6 @@ pub use settings::{
 pub use sizes::{Distribution, Sizes};
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
-    RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};

@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 use std::ops::Sub;
 use std::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
+use fanin_spec::{EventRow, RunError, RunSpec, RunTables, SampleRow, Watch};
 
 use super::stall::{Stall, stalls};
 use super::window::Window;
 use crate::axis::place_of;
 use crate::figures::time;
-use crate::{Broken, RunError, Runner, SummaryRow};
+use crate::{Broken, Runner, SummaryRow};
 
 /// One run, watched for some rounds.
 #[derive(Clone, Debug, Default, serde::Serialize)]
