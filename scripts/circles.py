@@ -19,10 +19,6 @@ KNOWN = {
     "fabric": [
         "lib.rs degraded.rs edges.rs star.rs tree.rs",
     ],
-    "lab": [
-        "out.rs paper/page.rs report/mod.rs report/phases.rs",
-        "report/findings.rs report/judgement.rs report/spread.rs report/stall.rs report/story.rs report/why.rs",
-    ],
     "spec": [
         "changes.rs check.rs declare.rs effect.rs flows.rs network.rs run.rs scenario.rs settings.rs sizes.rs volume.rs",
     ],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fanin_lab::{Pruning, Usage};
+use fanin_execute::{Pruning, Usage};
 use fanin_units::Bytes;
 use serde_json::json;
 

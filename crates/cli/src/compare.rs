@@ -4,7 +4,8 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::{Axis, Beside, Summary, summarise};
+use fanin_execute::Beside;
+use fanin_lab::{Axis, Summary, summarise};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};

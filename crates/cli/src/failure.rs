@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use fanin_lab::{Broken, Refusal};
+use fanin_execute::Refusal;
+use fanin_lab::Broken;
 use fanin_spec::Problem;
 
 use crate::stop;

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use fanin_lab::{Axis, Beside, place_of, summarise};
+use fanin_execute::Beside;
+use fanin_lab::{Axis, place_of, summarise};
 use fanin_spec::{Cell, Contender, Coordinate, PortRow, Row, RunSpec, RunTables, Watch};
 use fanin_units::Time;
 use serde_json::{Map, Value, json};

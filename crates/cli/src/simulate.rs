@@ -6,10 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use fanin_lab::{
-    Cache, Lab, Manifest, Outcome, Progress, Report, Runner, Summary, Watching, Wishes, conduct, forecast, free_memory,
-    report,
-};
+use fanin_execute::{Cache, Lab, Progress, conduct, forecast, free_memory};
+use fanin_lab::{Manifest, Outcome, Report, Runner, Summary, Watching, Wishes, report};
 use fanin_spec::{Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
 
 use crate::failure::Failure;

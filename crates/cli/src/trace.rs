@@ -8,7 +8,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fanin_lab::{Draft, is_special, plan};
+use fanin_execute::{Draft, is_special};
+use fanin_lab::plan;
 use fanin_sim::{Caught, TapPoint};
 use fanin_spec::{RunError, RunSpec};
 use pcap_file::DataLink;

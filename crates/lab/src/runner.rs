@@ -1,6 +1,6 @@
 //! What runs one spec.
 
-use std::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Need, RunError, RunSpec, RunTables, Settings, Watch};
 

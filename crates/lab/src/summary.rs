@@ -1,8 +1,8 @@
 //! What a comparison says: one row a scheme and point, with figures to six digits, and each scheme's onset.
 
+use core::time::Duration;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use fanin_spec::{
     At, Contender, Coordinate, FAN_IN, FlowKind, FlowRow, Point, RunSpec, RunTables, Scenario, Settings, Totals,

@@ -4,7 +4,7 @@ use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::Curve;
 use super::measure::{Measure, Over};
-use super::reproduce::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
+use super::reproduced::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
 use super::scorecard::{Scorecard, ScoredClaim, ScoredFigure};
 use crate::report::{Page, quoted, text, thinned};
 use crate::stats::six_digits;

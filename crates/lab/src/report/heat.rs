@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use fanin_spec::{PortPartRow, PortRow, RunSpec, RunTables, TIERS};
 
-use super::story::round_to;
+use super::points::round_to;
 use crate::axis::place_of;
 
 /// A row a port, a column a part of the run.

@@ -4,12 +4,14 @@
 //! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
 
 mod cdf;
+mod finding;
 mod findings;
 mod heat;
 mod html;
 mod judgement;
 mod page;
 mod phases;
+mod points;
 mod rows;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -19,22 +21,23 @@ mod story;
 mod why;
 mod window;
 
-use std::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
 use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes, setting};
 
 use cdf::Cdf;
-pub use findings::{Finding, Verdict, findings, line_mbps};
+pub use finding::{Finding, Verdict};
+pub use findings::{findings, line_mbps};
 use heat::Heat;
 pub use judgement::{State, state_at};
 use phases::Phases;
 use rows::ReportRow;
 use story::Story;
 
-pub(crate) use page::{Page, text};
-pub(crate) use story::thinned;
+pub(crate) use page::{Page, quoted, text};
+pub(crate) use points::thinned;
 
 /// Everything that the page shows; the JSON in it has this form.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -196,12 +199,6 @@ fn command(arguments: &[String]) -> String {
         }
     }
     text
-}
-
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./,:=@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

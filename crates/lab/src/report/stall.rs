@@ -2,7 +2,7 @@
 
 use fanin_spec::{EventRow, RunSpec, SampleRow};
 
-use super::story::round_to;
+use super::points::round_to;
 
 /// A time in which nothing reaches the client and a timeout is waited for.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
