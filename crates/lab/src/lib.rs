@@ -20,6 +20,7 @@ mod slowdown;
 pub mod stats;
 mod summary;
 mod tiers;
+mod typescript;
 
 pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};

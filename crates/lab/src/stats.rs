@@ -3,6 +3,7 @@
 
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Interval {
     /// The arithmetic mean.
     pub mean: f64,

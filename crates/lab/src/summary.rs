@@ -44,10 +44,12 @@ pub struct Summary {
 
 /// One scheme at one point.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SummaryRow {
     /// The label, else the canonical name.
     pub scheme: String,
     /// Where in the sweep.
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub point: Point,
     /// The point's place in the sweep.
     #[serde(skip)]
@@ -109,6 +111,7 @@ pub struct SummaryRow {
 
 /// What runs beside a workload: long flows, Poisson flows, a service.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Background {
     /// Payload delivered over the measured time, mean over seeds.
     pub goodput_mbps: f64,
@@ -122,6 +125,7 @@ pub struct Background {
 
 /// The longest of a point's rounds, fewer than one in a hundred.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Slowest {
     /// Seed and round, the longest first; at most [`Slowest::NAMED`] of them.
     pub rounds: Vec<(u64, u32)>,
@@ -149,6 +153,7 @@ pub struct Precision {
 
 /// Queries of the service beside a workload.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Service {
     /// Those that were asked, mean over seeds.
     pub queries: f64,
@@ -179,6 +184,7 @@ impl SummaryRow {
 
 /// Times in ms to six digits; all `None` where nothing was begun.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Spread {
     /// The mean.
     pub mean: Option<f64>,

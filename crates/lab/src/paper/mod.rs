@@ -23,6 +23,8 @@ pub use expected::{Changed, Expected};
 pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source};
 pub use measure::Measure;
 pub(crate) use page::DrawnChart;
+#[cfg(test)]
+pub(crate) use page::ScorecardData;
 pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting};
 pub use scorecard::Scorecard;
 pub use sensitivity::Sensitivity;

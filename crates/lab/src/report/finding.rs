@@ -2,6 +2,7 @@
 
 /// A sentence or two.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Finding {
     /// The scheme; none where several are spoken of.
     pub scheme: Option<String>,
@@ -15,6 +16,7 @@ pub struct Finding {
 
 /// How a scheme fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It has at least four fifths of what is allowed, at every point.

@@ -41,6 +41,7 @@ pub(crate) use points::thinned;
 
 /// Everything that the page shows; the JSON in it has this form.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Report {
     /// The version of this form: 1.
     schema: u32,
@@ -86,6 +87,7 @@ pub struct Report {
 
 /// A scheme and the places of its onsets, one a curve, where the seeds tell one.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct SchemeFacts {
     label: String,
     onsets: Vec<usize>,
@@ -93,6 +95,7 @@ struct SchemeFacts {
 
 /// The axis of the sweep.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct AxisFacts {
     title: String,
     log: bool,

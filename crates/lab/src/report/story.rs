@@ -14,6 +14,7 @@ use crate::{Broken, Runner, SummaryRow};
 
 /// One run, watched for some rounds.
 #[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Story {
     pub scheme: String,
     /// The point's place in the sweep, and where that is in words.
@@ -48,12 +49,14 @@ pub(super) struct Story {
 
 /// A value that stands from each time to the next.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Series {
     us: Vec<f64>,
     bytes: Vec<u64>,
 }
 
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct ServerWindow {
     server: String,
     cwnd: Series,
@@ -61,6 +64,7 @@ pub(super) struct ServerWindow {
 
 /// Things that happened: `servers` names each one's server.
 #[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Happenings {
     /// How many there were; some may be left out below.
     total: usize,
