@@ -137,6 +137,8 @@ export type Report = {
   axis: AxisFacts,
   /** By scheme, then point. */
   rows: Array<ReportRow>,
+  /** Columns of shares, which stand last in the table of points. */
+  shares: Array<ShareColumn>,
   /** Distributions of times: by scheme, then point. */
   cdfs: Array<Cdf>,
   /** What happened inside one run of each scheme; none of a scheme whose run could not be watched any more. */
@@ -233,6 +235,11 @@ export type Service = {
   unfinished: number,
   /** Completion times in ms, pooled over seeds; those that were cut off took longer than they had waited. */
   qct_ms: Spread, };
+
+/** A column of shares from 0 to 1. */
+export type ShareColumn = { head: string,
+  /** Where it stands in a row: keys with dots between. */
+  at: string, };
 
 /** Flows of like size. */
 export type Slowdown = {

@@ -7,6 +7,12 @@ import { bound } from "./read";
 import type { Schemes } from "./schemes";
 import { type Column, figures, sortable, swept } from "./sortable";
 
+/** What stands in a row under keys with dots between. */
+function share(row: ReportRow, at: string): number | null {
+  const found = at.split(".").reduce<unknown>((part, key) => (part as Record<string, unknown> | null)?.[key], row);
+  return typeof found === "number" ? found : null;
+}
+
 export function table(report: Report, schemes: Schemes): HTMLElement {
   const unit = rateUnit(report.line_mbps);
   const onsets = new Map(report.schemes.map((s) => [s.label, s.onsets]));
@@ -52,7 +58,9 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     columns.splice(-1, 0, figures("rounds begun", begun, count), figures("of these open", (row) => row.rounds_open, count));
     columns.splice(-1, 0, each("stalls", (row) => row.stalls), figures("stalled", (row) => row.stalled_ms / round(row), time));
   }
-  columns.push(figures("Jain", (row) => row.jain, (index) => index.toFixed(3)));
+  for (const { head, at } of report.shares) {
+    columns.push(figures(head, (row) => share(row, at), (value) => value.toFixed(3)));
+  }
   if (report.rows.some((row) => row.background !== null)) {
     const beside = (row: ReportRow) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
     columns.push(figures(`beside, ${unit.name}`, beside, three));

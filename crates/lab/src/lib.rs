@@ -7,6 +7,7 @@
 mod allowed;
 mod axis;
 pub mod columns;
+mod fairness;
 pub mod figures;
 mod latency;
 mod manifest;

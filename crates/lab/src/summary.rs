@@ -4,12 +4,11 @@ use core::time::Duration;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use fanin_spec::{
-    At, Contender, Coordinate, FAN_IN, FlowKind, FlowRow, Point, RunSpec, RunTables, Scenario, Settings, Totals,
-};
+use fanin_spec::{At, Contender, Coordinate, FAN_IN, FlowKind, Point, RunSpec, RunTables, Scenario, Settings, Totals};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::allowed::allowed_mbps;
+use crate::fairness::jain;
 use crate::latency::{Latency, latencies};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
@@ -43,7 +42,7 @@ pub struct Summary {
 }
 
 /// One scheme at one point.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SummaryRow {
     /// The label, else the canonical name.
@@ -328,7 +327,7 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
     let At { point, settings } = &contender.points[place];
     let servers = settings.servers();
     let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
-    let jains: Vec<f64> = runs.iter().filter_map(|r| fairness(r, servers)).collect();
+    let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers)).collect();
     let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();
         stats::mean(&values).map_or(0.0, six_digits)
@@ -436,33 +435,6 @@ fn service(runs: &[&RunTables]) -> Option<Service> {
 /// Completion times of the workload's own flows.
 pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
     run.flows.iter().filter(|flow| flow.class != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
-}
-
-/// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
-fn fairness(run: &RunTables, servers: u32) -> Option<f64> {
-    let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
-    let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
-    let own = |flow: &FlowRow| matches!(flow.class, FlowKind::Listed | FlowKind::Shuffle | FlowKind::Poisson);
-    match run.flows.iter().map(|flow| flow.class).next()? {
-        FlowKind::Long => {
-            let mut moved = vec![0.0; servers as usize];
-            of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
-            stats::jain(&moved)
-        }
-        FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
-        _ => stats::jain(&run.flows.iter().filter(|flow| own(flow)).filter_map(speed).collect::<Vec<_>>()),
-    }
-}
-
-/// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
-fn server_goodputs(run: &RunTables, servers: u32) -> Vec<f64> {
-    let mut sums = vec![(0u64, 0u64); servers as usize];
-    for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
-        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
-            *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
-        }
-    }
-    sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()
 }
 
 fn spread_with_open(mut ended_ps: Vec<u64>, mut open_ps: Vec<u64>) -> Spread {

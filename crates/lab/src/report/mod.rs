@@ -25,6 +25,7 @@ use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
+use crate::columns::{Take, of_the_summary};
 use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes, setting};
 
 use cdf::Cdf;
@@ -75,6 +76,8 @@ pub struct Report {
     axis: AxisFacts,
     /// By scheme, then point.
     rows: Vec<ReportRow>,
+    /// Columns of shares, which stand last in the table of points.
+    shares: Vec<ShareColumn>,
     /// Distributions of times: by scheme, then point.
     cdfs: Vec<Cdf>,
     /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
@@ -91,6 +94,15 @@ pub struct Report {
 struct SchemeFacts {
     label: String,
     onsets: Vec<usize>,
+}
+
+/// A column of shares from 0 to 1.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct ShareColumn {
+    head: &'static str,
+    /// Where it stands in a row: keys with dots between.
+    at: &'static str,
 }
 
 /// The axis of the sweep.
@@ -154,11 +166,19 @@ pub fn report(
             .collect(),
         axis: AxisFacts { title: axis.title(), log: is_log(&axis, &xs) },
         rows: summary.rows.iter().zip(xs).map(|(row, x)| ReportRow::new(row, x, &axis, &runs)).collect(),
+        shares: shares(&summary.rows),
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.place, &runs)).collect(),
         stories,
         phases,
         heats,
     })
+}
+
+/// The columns of shares of which some row has a value.
+fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
+    let told = |take: Take| rows.iter().any(|row| matches!(take, Take::Real(of) if of(row).is_some()));
+    let shown = of_the_summary().filter(|column| told(column.take));
+    shown.filter_map(|column| Some(ShareColumn { head: column.head?, at: column.json })).collect()
 }
 
 /// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.
