@@ -201,6 +201,11 @@ export type ReportRow = {
   /** Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
    * speeds of flows between any hosts (one over their slowdown); `None` where nothing was delivered, and of a job. */
   jain: number | null,
+  /** Jain's index over the servers' goodputs within a round, mean over a run's rounds, with its 95 % interval over seeds: fairness
+   * over time, where `jain` is over the whole run. `None` where no round of answers ended. */
+  jain_rounds: Interval | null,
+  /** The least of any round, over all seeds. */
+  jain_worst: number | null,
   /** Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none. */
   slowdown: Array<Slowdown>,
   /** Ports by tier, where the scenario measures them. */

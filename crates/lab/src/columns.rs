@@ -52,6 +52,12 @@ const fn share(head: &'static str, column: SummaryColumn) -> SummaryColumn {
     SummaryColumn { share: true, head: Some(head), ..column }
 }
 
+/// The columns of an interval of shares, whose mean the report shows.
+const fn shares(head: &'static str, columns: [SummaryColumn; 3]) -> [SummaryColumn; 3] {
+    let [mean, lo, hi] = columns;
+    [share(head, mean), SummaryColumn { share: true, ..lo }, SummaryColumn { share: true, ..hi }]
+}
+
 /// The columns of one time's spread.
 macro_rules! spread {
     ($field:ident, $what:literal) => {
@@ -189,6 +195,19 @@ const COUNTS: [SummaryColumn; 11] = [
     ),
 ];
 
+const FAIRNESS_OVER_TIME: [SummaryColumn; 3] = shares(
+    "Jain, a round",
+    interval!(
+        jain_rounds,
+        "Jain's index over the servers' goodputs within a round, mean over a run's rounds and then over seeds: fairness over time, where `jain` is over the whole run; absent where no round of answers ended.",
+        "Lower end of its 95 % interval over seeds, which lies between 0 and 1."
+    ),
+);
+const LEAST_FAIR: [SummaryColumn; 1] = [share(
+    "Jain, worst round",
+    column("jain_worst", "jain_worst", "The least of any round, over all seeds.", Take::Real(|r| r.jain_worst)),
+)];
+
 const BACKGROUND: [SummaryColumn; 4] = [
     column(
         "background_goodput_mbps",
@@ -218,7 +237,8 @@ const BACKGROUND: [SummaryColumn; 4] = [
 
 /// Every column of the summary, in its order.
 pub fn of_the_summary() -> impl Iterator<Item = &'static SummaryColumn> {
-    const ALL: [&[SummaryColumn]; 8] = [&WHERE, &GOODPUT, &ALLOWED, &QCT, &AT_LEAST, &FCT, &COUNTS, &BACKGROUND];
+    const ALL: [&[SummaryColumn]; 10] =
+        [&WHERE, &GOODPUT, &ALLOWED, &QCT, &AT_LEAST, &FCT, &COUNTS, &BACKGROUND, &FAIRNESS_OVER_TIME, &LEAST_FAIR];
     ALL.into_iter().flatten()
 }
 

@@ -8,7 +8,7 @@ use fanin_spec::{At, Contender, Coordinate, FAN_IN, FlowKind, Point, RunSpec, Ru
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::allowed::allowed_mbps;
-use crate::fairness::jain;
+use crate::fairness::{jain, jain_by_round, mean_of_rounds};
 use crate::latency::{Latency, latencies};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
@@ -96,6 +96,11 @@ pub struct SummaryRow {
     /// Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
     /// speeds of flows between any hosts (one over their slowdown); `None` where nothing was delivered, and of a job.
     pub jain: Option<f64>,
+    /// Jain's index over the servers' goodputs within a round, mean over a run's rounds, with its 95 % interval over seeds: fairness
+    /// over time, where `jain` is over the whole run. `None` where no round of answers ended.
+    pub jain_rounds: Option<Interval>,
+    /// The least of any round, over all seeds.
+    pub jain_worst: Option<f64>,
     /// Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none.
     pub slowdown: Vec<Slowdown>,
     /// Ports by tier, where the scenario measures them.
@@ -328,6 +333,7 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
     let servers = settings.servers();
     let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
     let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers)).collect();
+    let by_round: Vec<Vec<f64>> = runs.iter().map(|run| jain_by_round(run)).collect();
     let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();
         stats::mean(&values).map_or(0.0, six_digits)
@@ -359,6 +365,8 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
         slowest: slowest(seeded),
         queue_max_bytes: runs.iter().map(|r| r.totals.queue_max_bytes).max().unwrap_or(0),
         jain: stats::mean(&jains).map(six_digits),
+        jain_rounds: mean_of_rounds(&by_round),
+        jain_worst: by_round.iter().flatten().copied().reduce(f64::min).map(six_digits),
         slowdown: slowdowns(&runs),
         tiers: tiers(&runs),
         service: service(&runs),
