@@ -62,10 +62,11 @@ validate: build ## write docs/validation.md anew (a minute or two)
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check
 
-docs: ## write the generated pages of docs/, the picture in README.md and the fuzzer's words anew
+docs: ## write the generated pages of docs/, the picture in README.md, the fuzzer's words and web/src/data.ts anew
 	@scripts/setup.sh rust
 	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test limits --test docs -- \
 	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
+	UPDATE=1 cargo test --quiet --locked --package fanin-lab --lib what_the_charts_know
 
 fuzz: ## fuzz what reads a scenario, then a list of flows, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what each crate may depend on, that units and laws do without the standard library, and that the simulator does
-without an operating system: a browser can step it.
+"""Checks what each crate may depend on, that units and laws do without the standard library, and that simulator and lab do
+without an operating system: a browser can step a run and report on it.
 
 The arrows between crates are the house's plan (docs/design.md): a change here is a change of that plan. Clocks, hash
 containers' order, platform float functions and sockets are clippy's part (clippy.toml).
@@ -26,24 +26,26 @@ ALLOWED = {
     "fanin-spec": ("fanin-fabric fanin-laws fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", ""),
     "fanin-sim": ("fanin-assemble fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
-    # The lab is given a runner: it knows neither the simulator nor any other driver.
-    "fanin-lab": (
-        "fanin-model fanin-spec fanin-units",
-        "csv libm nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
+    # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
+    "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
+    # What touches the world: threads, clocks, files.
+    "fanin-execute": (
+        "fanin-lab fanin-spec fanin-units",
+        "csv nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     "fanin-cli": (
-        "fanin-lab fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-execute fanin-lab fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
         "anstream anstyle clap clap_complete etcetera etherparse indicatif pcap-file serde_json signal-hook terminal_size",
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml".split())
+ALLOWED_IN_TESTS = set("fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.
-WITHOUT_SYSTEM = ["fanin-sim"]
+WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
 SYSTEMS = set("env fs io net os process thread time".split())
 

@@ -1,11 +1,11 @@
 // A chart of one x: a bar a curve, with its 95 % interval, in the legend's order.
 
-import type { Drawn, PaperChart } from "./data";
+import type { DrawnChart, DrawnCurve } from "./data";
 import { el } from "./dom";
 import { three } from "./format";
 
 /** The chart as a table, so that it reads and prints as one. */
-export function bars(chart: PaperChart): HTMLElement {
+export function bars(chart: DrawnChart): HTMLElement {
   const largest = chart.curves.reduce((most, { y }) => Math.max(most, y[0] ?? 0), 0) || 1;
   // The interval of few seeds may reach far over what was measured; it must not flatten the bars.
   const top = chart.curves.reduce((most, { hi }) => Math.max(most, Math.min(hi[0] ?? 0, 1.4 * largest)), largest);
@@ -15,7 +15,7 @@ export function bars(chart: PaperChart): HTMLElement {
   return el("table", { class: "bars" }, el("tbody", {}, ...rows));
 }
 
-function bar(curve: Drawn, top: number, ratios: boolean): HTMLElement {
+function bar(curve: DrawnCurve, top: number, ratios: boolean): HTMLElement {
   const [value, lo, hi] = [curve.y[0], curve.lo[0], curve.hi[0]];
   const share = (of: number) => `${(100 * Math.min(Math.max(of, 0), top)) / top}%`;
   const track = el("div", { class: "track" });
@@ -37,7 +37,7 @@ function bar(curve: Drawn, top: number, ratios: boolean): HTMLElement {
   return track;
 }
 
-function said({ y, lo, hi }: Drawn): string {
+function said({ y, lo, hi }: DrawnCurve): string {
   const [value, low, high] = [y[0], lo[0], hi[0]];
   if (value === undefined) return "none";
   return low !== undefined && high !== undefined && high > low ? `${three(value)} ± ${three((high - low) / 2)}` : three(value);

@@ -2,9 +2,10 @@
 
 import uPlot from "uplot";
 import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./chart";
-import { type Curve, named, points, type Report } from "./data";
+import type { Curve, Report } from "./data";
 import { choice, el, section } from "./dom";
 import { three, tick, time } from "./format";
+import { named, points } from "./read";
 import type { Schemes } from "./schemes";
 
 export function distributions(report: Report, schemes: Schemes): HTMLElement {

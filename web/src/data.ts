@@ -1,248 +1,359 @@
-// The report's data, as crates/lab/src/report writes it.
+// What the pages' JSON holds. Made from crates/lab by `make docs`: change the structs there.
 
-export interface Spread {
-  mean: number | null;
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
-  p999: number | null;
-  max: number | null;
-  /** The first of p50, p95, p99, p999, max that is a lower bound only, as those above it are. */
-  at_least: string | null;
-}
+/** The axis of the sweep. */
+export type AxisFacts = { title: string, log: boolean, };
 
-/** Whether a figure of a spread is a lower bound only. */
-export function bound(spread: Spread, name: string): boolean {
-  const rising = ["p50", "p95", "p99", "p999", "max"];
-  return spread.at_least !== null && rising.indexOf(name) >= rising.indexOf(spread.at_least);
-}
+/** What runs beside a workload: long flows, Poisson flows, a service. */
+export type Background = {
+  /** Payload delivered over the measured time, mean over seeds. */
+  goodput_mbps: number,
+  /** Its timeouts, mean over seeds. */
+  timeouts: number,
+  /** Its entries into fast recovery, mean over seeds. */
+  fast_retransmits: number,
+  /** Its packets dropped at all ports, mean over seeds. */
+  drops: number, };
 
-export interface Slowdown {
-  sizes: string;
-  over_bytes: number;
-  up_to_bytes: number | null;
-  flows: number;
-  unfinished: number;
-  mean: number | null;
-  p50: number | null;
-  p99: number | null;
-}
+/** Why a server heard nothing until its timer ran out. */
+export type Cause = { "whole_window": { packets: number, } } | { "too_few_duplicates": { lost: number, window: number, } } | "recovery_stalled";
 
-export interface Service {
-  queries: number;
-  unfinished: number;
-  qct_ms: Spread;
-}
+/** Times of one scheme at one point, pooled over seeds. */
+export type Cdf = { scheme: string,
+  /** The point's place in the sweep. */
+  place: number,
+  /** Of queries. */
+  qct: Curve,
+  /** Of flows. */
+  fct: Curve, };
 
-export interface Latency {
-  class: string;
-  packets: number;
-  ms: Spread;
-}
+/** Rising times, and the share of all times that are no larger: under one at the end where some were cut off. */
+export type Curve = { ms: Array<number>, share: Array<number>, };
 
-export interface Tier {
-  tier: string;
-  ports: number;
-  queue_mean_bytes: number;
-  queue_p99_bytes: number;
-  queue_max_bytes: number;
-  busy_share: number;
-  busiest_share: number;
-  wire_bytes: number;
-  drops_full: number;
-  drops_early: number;
-  drops_not_ect: number;
-  drops_down: number;
-  marks: number;
-}
-
-export interface Row {
-  scheme: string;
-  /** The point's place in the sweep, and its hosts. */
-  place: number;
-  hosts: number;
-  /** Where it lies on the axis, and what stands there. */
-  x: number;
-  tick: string;
-  /** Which of the curves it is on; empty where there is one. */
-  curve: string;
-  /** Swept keys but the number of servers, with their values. */
-  keys: [string, string][];
-  seeds: number;
-  goodput_mbps: { mean: number; lo: number; hi: number };
-  qct_ms: Spread;
-  fct_ms: Spread;
-  timeouts: number;
-  fast_retransmits: number;
-  drops: number;
-  marks: number;
-  data_packets: number;
-  rounds: number;
-  rounds_open: number;
-  stalls: number;
-  stalled_ms: number;
-  allowed_mbps: number | null;
-  seeds_differ: boolean | null;
-  background: { goodput_mbps: number; timeouts: number; drops: number } | null;
-  queue_max_bytes: number;
-  jain: number | null;
-  slowdown: Slowdown[];
-  tiers: Tier[];
-  service: Service | null;
-  latency: Latency[];
-  qct_ms_over_seeds: { p50: [number, number] | null; p99: [number, number] | null };
-}
-
-export interface Curve {
-  ms: number[];
-  share: number[];
-}
-
-export interface Cdf {
-  scheme: string;
-  place: number;
-  qct: Curve;
-  fct: Curve;
-}
-
-export interface Series {
-  us: number[];
-  bytes: number[];
-}
-
-export interface Happenings {
-  total: number;
-  us: number[];
-  servers: string[];
-}
-
-export interface Stall {
-  from_us: number;
-  to_us: number;
-  server: string;
-  others: number;
-}
-
-export interface Story {
-  scheme: string;
-  /** Where in the sweep, in words. */
-  at: string;
-  seed: number;
-  start_ms: number;
-  length_us: number;
-  buffer: string;
-  buffer_bytes: number;
-  mss_bytes: number;
-  queue: Series;
-  windows: { server: string; cwnd: Series }[];
-  drops: Happenings;
-  fast_retransmits: Happenings;
-  timeouts: Happenings;
-  round_ends_us: number[];
-  stalls: Stall[];
-  /** What is shown at first. */
-  opens_us: [number, number];
-  says: string;
-}
-
-/** A port over time, with a value a part of the run. */
-export interface HeatRow {
-  port: string;
-  tier: string;
-  mean_bytes: number[];
-  max_bytes: number[];
-  busy_percent: number[];
-}
-
-export interface Heat {
-  scheme: string;
-  at: string;
-  seed: number;
-  buffer: string;
-  buffer_bytes: number;
-  span_ms: number;
-  ports: HeatRow[];
-  left_out: number;
-}
-
-export interface Phases {
-  scheme: string;
-  at: string;
-  seed: number;
-  chart: PaperChart;
-}
-
-export interface Report {
-  schema: number;
-  /** Whether many send to one client; otherwise there are no rounds. */
-  many_to_one: boolean;
-  line_mbps: number;
-  /** What the sweep is drawn along. */
-  axis: { title: string; log: boolean };
-  /** Schemes with the places of their onsets, one a curve. */
-  schemes: { label: string; onsets: number[] }[];
-  rows: Row[];
-  cdfs: Cdf[];
-  stories: Story[];
-  phases: Phases[];
-  heats: Heat[];
-}
-
-/** A curve of a paper's figure; `lo` and `hi` are empty where every point is of one run. */
-export interface Drawn {
-  name: string;
-  x: number[];
-  y: number[];
-  lo: number[];
-  hi: number[];
-}
-
-export interface PaperChart {
-  measure: string;
-  x: string;
-  y: string;
-  steps: boolean;
+/** A chart as the page draws it. */
+export type DrawnChart = { measure: Measure, x: string, y: string,
+  /** Whether a value stands until the next. */
+  steps: boolean,
   /** Whether there is one x: a bar a curve. */
-  bars: boolean;
+  bars: boolean,
   /** Whether values are ratios to a curve's. */
-  ratios: boolean;
-  curves: Drawn[];
-}
+  ratios: boolean, curves: Array<DrawnCurve>, };
 
-export interface PaperFigure {
-  paper: string;
-  id: string;
-  log: boolean;
-  charts: PaperChart[];
-}
+/** A curve by columns; `lo` and `hi` are empty where every point is of one run. */
+export type DrawnCurve = { name: string, x: Array<number>, y: Array<number>, lo: Array<number>, hi: Array<number>, };
 
-/** A scorecard's data, as crates/lab/src/paper/page.rs writes it. */
-export interface Scorecard {
-  schema: number;
-  kind: "scorecard";
-  figures: PaperFigure[];
-}
+/** A sentence or two. */
+export type Finding = {
+  /** The scheme; none where several are spoken of. */
+  scheme: string | null,
+  /** How it fares. */
+  verdict: Verdict,
+  /** In a few words. */
+  head: string,
+  /** What is behind it. */
+  says: string, };
 
-/** The data that stands in the page. */
-export function read(): Report | Scorecard {
-  const text = document.getElementById("data")?.textContent ?? "";
-  const data = JSON.parse(text) as Report | Scorecard;
-  if (data.schema !== 1) throw new Error(`the report's data have schema ${data.schema}; this page reads 1`);
-  return data;
-}
+/** Things that happened: `servers` names each one's server. */
+export type Happenings = {
+  /** How many there were; some may be left out below. */
+  total: number, us: Array<number>, servers: Array<string>, };
 
-/** The points that were tried, one a place, in the order of the sweep. */
-export function points(report: Report): Row[] {
-  const found = new Map(report.rows.map((row) => [row.place, row]));
-  return [...found.values()].sort((a, b) => a.place - b.place);
-}
+/** A row a port, a column a part of the run. */
+export type Heat = { scheme: string,
+  /** Where in the sweep, in words. */
+  at: string, seed: number,
+  /** What a switch port holds, as the scenario says it and in bytes. */
+  buffer: string, buffer_bytes: number,
+  /** How long a part is. */
+  span_ms: number,
+  /** In the order of the tiers. */
+  ports: Array<HeatRow>,
+  /** Ports that carried packets and have no row here. */
+  left_out: number, };
 
-/** The curves of a scheme, in the order of the sweep. */
-export function curvesOf(report: Report): string[] {
-  return [...new Set(points(report).map((row) => row.curve))];
-}
+/** A port, with a value a part. */
+export type HeatRow = { port: string, tier: string, mean_bytes: Array<number>, max_bytes: Array<number>, busy_percent: Array<number>, };
 
-/** A point in words: `8`, `60 %, with 15 senders`. */
-export function named({ tick, curve }: Row): string {
-  return curve === "" ? tick : `${tick}, ${curve}`;
-}
+/** A mean with its 95 % interval. */
+export type Interval = {
+  /** The arithmetic mean. */
+  mean: number,
+  /** The lower end. */
+  lo: number,
+  /** The upper end. */
+  hi: number, };
+
+/** Data packets of a class. */
+export type Latency = {
+  /** Whose they are, such as `query`. */
+  class: string,
+  /** How many arrived, mean over seeds. */
+  packets: number,
+  /** Their times in ms: the mean over all packets of all seeds; percentiles are means over seeds; the longest of all. */
+  ms: Spread, };
+
+/** What a figure's axis shows. */
+export type Measure = "goodput_mbps" | "query_ms" | "timeouts" | "timeout_queries_pct" | "finish_ms" | "drops" | "runtime_s" | "throughput_node_mbps" | "latency_us" | "shuffle_share_pct" | "shuffle_logged_pct" | "flat_ms" | "flats" | "round_end_ms" | "answers" | "cwnd_segments" | "maps" | "shuffling" | "reducing" | "incast_probability";
+
+export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
+
+export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, };
+
+/** How many tasks are in each phase. */
+export type Phases = { scheme: string,
+  /** Where in the sweep, in words. */
+  at: string, seed: number, chart: DrawnChart, };
+
+/** Everything that the page shows; the JSON in it has this form. */
+export type Report = {
+  /** The version of this form: 1. */
+  schema: number,
+  /** The version of the program. */
+  fanin: string,
+  /** What the scenario says of itself, else its file's name. */
+  title: string,
+  /** The scenario file's own name. */
+  scenario: string,
+  /** The name of the resolved scenario: equal for equal settings. */
+  hash: string,
+  /** The command, without what changes no result: threads, and where results go. */
+  command: string,
+  /** The scenario's text as it was read. */
+  scenario_text: string,
+  /** The cluster; the workload and its seeds. */
+  setting: [string, string],
+  /** What is to be known of all figures. */
+  notes: Array<string>,
+  /** Whether many send to one client; otherwise there are no rounds, and no sweep is drawn. */
+  many_to_one: boolean,
+  /** The rate of the client's link, or of all hosts' links together where flows go between any two. */
+  line_mbps: number,
+  /** What was set and has no effect, or not the one that was meant. */
+  warnings: Array<string>,
+  /** What was found, in words: of all schemes first, then scheme by scheme. */
+  findings: Array<Finding>,
+  /** The schemes, in the order of the command. */
+  schemes: Array<SchemeFacts>,
+  /** What is drawn along the bottom: its title, and whether it is a logarithmic one. */
+  axis: AxisFacts,
+  /** By scheme, then point. */
+  rows: Array<ReportRow>,
+  /** Columns of shares, which stand last in the table of points. */
+  shares: Array<ShareColumn>,
+  /** Distributions of times: by scheme, then point. */
+  cdfs: Array<Cdf>,
+  /** What happened inside one run of each scheme; none of a scheme whose run could not be watched any more. */
+  stories: Array<Story>,
+  /** Phases of the job in the same run of each scheme, where the workload is one. */
+  phases: Array<Phases>,
+  /** Ports over time in that run, where they are measured. */
+  heats: Array<Heat>, };
+
+/** One scheme at one point. */
+export type ReportRow = {
+  /** The point's place in the sweep. */
+  place: number, hosts: number,
+  /** Where it lies on the axis, and what stands there. */
+  x: number, tick: string,
+  /** Which of the curves it is on; empty where there is one. */
+  curve: string,
+  /** Other keys that move than the number of servers, with their values. */
+  keys: Array<[string, string]>,
+  /** Of the seeds' own percentiles of query times the smallest and the largest. */
+  qct_ms_over_seeds: OverSeeds,
+  /** The label, else the canonical name. */
+  scheme: string,
+  /** Where in the sweep. */
+  point: Record<string, unknown>,
+  /** Runs that finished. */
+  seeds: number,
+  /** Goodput in Mbit/s with its 95 % interval over seeds, which lies between nothing and line rate. */
+  goodput_mbps: Interval,
+  /** Whether seeds change anything in this point's runs; `None` of a single one. */
+  seeds_differ: boolean | null,
+  /** What the closed form of `model` allows, in Mbit/s; `None` where flows go between any hosts. */
+  allowed_mbps: number | null,
+  /** Query completion times in ms, pooled over seeds; a round that the run's end cut off took longer than it had waited. */
+  qct_ms: Spread,
+  /** Flow completion times in ms, pooled over seeds; Poisson flows beside another workload do not count. */
+  fct_ms: Spread,
+  /** Retransmission timeouts of the workload that fired, mean over seeds. */
+  timeouts: number,
+  /** Its entries into fast recovery, mean over seeds. */
+  fast_retransmits: number,
+  /** Its packets that were dropped at all ports, mean over seeds. */
+  drops: number,
+  /** Packets marked at all ports, mean over seeds. */
+  marks: number,
+  /** Distinct data segments delivered, mean over seeds. */
+  data_packets: number,
+  /** Rounds or queries completed, mean over seeds. */
+  rounds: number,
+  /** Rounds or queries that the run's end cut off, mean over seeds. */
+  rounds_open: number,
+  /** Times in which nothing came to the client although a round was open, mean over seeds. */
+  stalls: number,
+  /** How long these took together in a run, in ms, mean over seeds. */
+  stalled_ms: number,
+  /** The rounds that take longest, where they are under 1 % of all, and what goodput is without them. */
+  slowest: Slowest | null,
+  /** The longest queue at the port to the client, over all seeds. */
+  queue_max_bytes: number,
+  /** Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
+   * speeds of flows between any hosts (one over their slowdown); `None` where nothing was delivered, and of a job. */
+  jain: number | null,
+  /** Jain's index over the servers' goodputs within a round, mean over a run's rounds, with its 95 % interval over seeds: fairness
+   * over time, where `jain` is over the whole run. `None` where no round of answers ended. */
+  jain_rounds: Interval | null,
+  /** The least of any round, over all seeds. */
+  jain_worst: number | null,
+  /** Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none. */
+  slowdown: Array<Slowdown>,
+  /** Ports by tier, where the scenario measures them. */
+  tiers: Array<Tier>,
+  /** The service beside the workload, where there is one. */
+  service: Service | null,
+  /** How long packets took, by class, where the scenario measures it. */
+  latency: Array<Latency>,
+  /** What else runs beside the workload, and that service, together. */
+  background: Background | null, };
+
+/** A scheme and the places of its onsets, one a curve, where the seeds tell one. */
+export type SchemeFacts = { label: string, onsets: Array<number>, };
+
+/** What the charts' code reads. */
+export type ScorecardData = {
+  /** The version of this form. */
+  schema: number,
+  /** What tells this page from a comparison's. */
+  kind: "scorecard", figures: Array<PaperFigure>, };
+
+/** A value that stands from each time to the next. */
+export type Series = { us: Array<number>, bytes: Array<number>, };
+
+export type ServerWindow = { server: string, cwnd: Series, };
+
+/** Queries of the service beside a workload. */
+export type Service = {
+  /** Those that were asked, mean over seeds. */
+  queries: number,
+  /** Of these, those that the run's end cut off. */
+  unfinished: number,
+  /** Completion times in ms, pooled over seeds; those that were cut off took longer than they had waited. */
+  qct_ms: Spread, };
+
+/** A column of shares from 0 to 1. */
+export type ShareColumn = { head: string,
+  /** Where it stands in a row: keys with dots between. */
+  at: string, };
+
+/** Flows of like size. */
+export type Slowdown = {
+  /** The sizes, for people: `10 KB to 100 KB`. */
+  sizes: string,
+  /** Larger than so many bytes. */
+  over_bytes: number,
+  /** And no larger than so many; `None`: of any size. */
+  up_to_bytes: number | null,
+  /** Flows that ended, over all seeds. */
+  flows: number,
+  /** Flows that did not. */
+  unfinished: number,
+  /** The mean of the slowdowns, pooled over seeds; `None` where no flow ended, as below. */
+  mean: number | null,
+  /** The median. */
+  p50: number | null,
+  /** The 99th percentile. */
+  p99: number | null, };
+
+/** The longest of a point's rounds, fewer than one in a hundred. */
+export type Slowest = {
+  /** Seed and round, the longest first; at most [`Slowest::NAMED`] of them. */
+  rounds: Array<[number, number]>,
+  /** How many they are. */
+  count: number,
+  /** Of how many rounds that ended. */
+  of: number,
+  /** Goodput without them, in Mbit/s: mean over seeds. */
+  goodput_mbps: number, };
+
+/** Times in ms to six digits; all `None` where nothing was begun. */
+export type Spread = {
+  /** The mean. */
+  mean: number | null,
+  /** The median. */
+  p50: number | null,
+  /** The 95th percentile. */
+  p95: number | null,
+  /** The 99th percentile. */
+  p99: number | null,
+  /** The 99.9th percentile. */
+  p999: number | null,
+  /** The largest. */
+  max: number | null,
+  /** The first of `p50`, `p95`, `p99`, `p999`, `max` that is a lower bound only, since rounds were cut off: those after it
+   * are as well, and so is the mean. */
+  at_least: string | null, };
+
+/** A time in which nothing reaches the client and a timeout is waited for. */
+export type Stall = {
+  /** Since the start of the story. */
+  from_us: number, to_us: number,
+  /** The server whose timeout ends it. */
+  server: string,
+  /** How many more servers time out before the next round, the first one not counted. */
+  others: number,
+  /** Why that server had to wait; `None` where the events do not say. */
+  cause: Cause | null, };
+
+/** One run, watched for some rounds. */
+export type Story = { scheme: string,
+  /** The point's place in the sweep, and where that is in words. */
+  place: number, at: string, seed: number,
+  /** When it begins in the run; every other time is since then. */
+  start_ms: number, length_us: number,
+  /** Whether a round waits for a timeout. */
+  stalled: boolean,
+  /** How long the first round of the story takes, if it ends. */
+  round_ms: number | null,
+  /** What the client's port holds, as the scenario says it and in bytes. */
+  buffer: string, buffer_bytes: number,
+  /** What a packet carries. */
+  mss_bytes: number, queue: Series,
+  /** Windows of some servers, in the order in which they time out; the last one is for comparison. */
+  windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
+  /** What is shown at first: what led to the longest stall and where that begins, else all. */
+  opens_us: [number, number],
+  /** The story in words. */
+  says: string, };
+
+/** The ports of one tier that carried packets, at one point. */
+export type Tier = {
+  /** The tier, such as `leaf down`. */
+  tier: string,
+  /** How many there are, mean over seeds. */
+  ports: number,
+  /** The queue over time, mean over ports and seeds. */
+  queue_mean_bytes: number,
+  /** Its 99th percentile over time at the port where that is largest, over all seeds. */
+  queue_p99_bytes: number,
+  /** The longest queue of any of them, over all seeds. */
+  queue_max_bytes: number,
+  /** The share of the run for which a link was sending, mean over ports and seeds. */
+  busy_share: number,
+  /** That of the busiest link, over all seeds. */
+  busiest_share: number,
+  /** Bytes that all of them took, mean over seeds, as are the counts below. */
+  wire_bytes: number,
+  /** Packets that found no room. */
+  drops_full: number,
+  /** Packets that the law dropped early. */
+  drops_early: number,
+  /** Packets that would have been marked and were not ECN-capable. */
+  drops_not_ect: number,
+  /** Packets that waited as the link failed, or came while it was down. */
+  drops_down: number,
+  /** Packets marked. */
+  marks: number, };
+
+/** How a scheme fares. */
+export type Verdict = "holds" | "sags" | "collapses" | "open" | "overall";

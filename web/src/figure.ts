@@ -3,14 +3,14 @@
 import type uPlot from "uplot";
 import { bars } from "./bars";
 import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./chart";
-import type { Drawn, PaperChart, PaperFigure, Scorecard } from "./data";
+import type { DrawnChart, DrawnCurve, PaperFigure, ScorecardData } from "./data";
 import { el } from "./dom";
 import { three, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
 import { Schemes } from "./schemes";
 
 /** Fills the places that the page keeps for charts. */
-export function figures(card: Scorecard): void {
+export function figures(card: ScorecardData): void {
   for (const figure of card.figures) {
     // Of all figures of the paper, so that a scheme has one colour in it.
     const all = names(card.figures.filter((other) => other.paper === figure.paper));
@@ -42,7 +42,7 @@ function figureParts(figure: PaperFigure, schemes: Schemes): HTMLElement[] {
 }
 
 /** A chart of curves, which follows the buttons of its names; `id` is what its words call it. */
-export function curves(id: string, chart: PaperChart, log: boolean, schemes: Schemes): HTMLElement {
+export function curves(id: string, chart: DrawnChart, log: boolean, schemes: Schemes): HTMLElement {
   const drawn = new Chart(says(id, chart), 300, () => draw(chart, log, schemes));
   schemes.onChange(() => drawn.draw());
   return drawn.frame;
@@ -53,7 +53,7 @@ function capital(text: string): string {
 }
 
 /** The chart in words: where each curve begins, ends and is largest. */
-function says(id: string, chart: PaperChart): string {
+function says(id: string, chart: DrawnChart): string {
   const curves = chart.curves
     .filter((curve) => curve.x.length > 0)
     .map(({ name, x, y }) => {
@@ -70,12 +70,12 @@ function plain(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-function where(chart: PaperChart, x: number): string {
+function where(chart: DrawnChart, x: number): string {
   if (chart.steps) return time(x);
   return chart.x === "round" ? `round ${x}` : `${plain(x)} ${chart.x}`;
 }
 
-function points(curve: Drawn, xs: readonly number[], floor: number): Point[] {
+function points(curve: DrawnCurve, xs: readonly number[], floor: number): Point[] {
   const places = new Map(curve.x.map((x, i) => [x, i]));
   return xs.map((x) => {
     const i = places.get(x);
@@ -86,7 +86,7 @@ function points(curve: Drawn, xs: readonly number[], floor: number): Point[] {
 }
 
 /** What the cursor's place says of one curve. */
-function read(curve: Drawn, x: number, steps: boolean): string | undefined {
+function read(curve: DrawnCurve, x: number, steps: boolean): string | undefined {
   const i = steps ? at(curve.x, x) : curve.x.indexOf(x);
   const value = curve.y[i];
   if (value === undefined) return undefined;
@@ -94,7 +94,7 @@ function read(curve: Drawn, x: number, steps: boolean): string | undefined {
   return hi > lo ? `${three(value)} ± ${three((hi - lo) / 2)}` : three(value);
 }
 
-function draw(chart: PaperChart, log: boolean, schemes: Schemes) {
+function draw(chart: DrawnChart, log: boolean, schemes: Schemes) {
   const xs = [...new Set(chart.curves.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const shown = chart.curves.filter((curve) => schemes.shows(curve.name));
   const scaled = shown.length > 0 ? shown : chart.curves;

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { axis, Chart, drawing, font, type Hover, tooltip, wide } from "./chart";
-import type { Heat, HeatRow, Report, Row, Tier } from "./data";
+import type { Heat, HeatRow, Report, ReportRow, Tier } from "./data";
 import { choice, el, section } from "./dom";
 import { bytes, count, sizesAs, three, tick, time } from "./format";
 import { type Schemes, swatch } from "./schemes";
@@ -148,7 +148,7 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
 type TierRow = Tier & Swept & { scheme: string; hosts: number };
 
 /** Tiers as a table: what the maps show in figures, over all ports and seeds. */
-function tiers(rows: Row[], schemes: Schemes): HTMLElement {
+function tiers(rows: ReportRow[], schemes: Schemes): HTMLElement {
   const all = rows.flatMap((row) => row.tiers.map((tier): TierRow => ({ ...tier, scheme: row.scheme, hosts: row.hosts, keys: row.keys })));
   const percent = (share: number) => `${three(share * 100)} %`;
   const size = (value: number) => bytes(Math.round(value));

@@ -1,12 +1,13 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { distributions } from "./cdf";
-import { points, type Report, read } from "./data";
+import type { Report } from "./data";
 import { el } from "./dom";
 import { figures } from "./figure";
 import { heats } from "./heat";
 import { latency } from "./latency";
 import { phases } from "./phases";
+import { points, read } from "./read";
 import { Schemes } from "./schemes";
 import { service } from "./service";
 import { slowdown } from "./slowdown";

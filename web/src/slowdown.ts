@@ -1,6 +1,6 @@
 // Slowdown of flows by size, where flows have any.
 
-import type { Report, Row, Slowdown } from "./data";
+import type { Report, ReportRow, Slowdown } from "./data";
 import { section } from "./dom";
 import { three } from "./format";
 import type { Schemes } from "./schemes";
@@ -9,7 +9,7 @@ import { type Column, figures, type Swept, sortable, swept } from "./sortable";
 type Bucket = Slowdown & Swept & { scheme: string; hosts: number };
 
 export function slowdown(report: Report, schemes: Schemes): HTMLElement[] {
-  const of = (row: Row) => row.slowdown.map((s): Bucket => ({ ...s, scheme: row.scheme, hosts: row.hosts, keys: row.keys }));
+  const of = (row: ReportRow) => row.slowdown.map((s): Bucket => ({ ...s, scheme: row.scheme, hosts: row.hosts, keys: row.keys }));
   const rows = report.rows.flatMap(of).filter((bucket) => bucket.flows + bucket.unfinished > 0);
   if (rows.length === 0) return [];
   // All sizes before any of them, then from small to large.

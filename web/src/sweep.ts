@@ -2,13 +2,14 @@
 
 import uPlot from "uplot";
 import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip, wide } from "./chart";
-import { bound, curvesOf, points, type Report, type Row } from "./data";
+import type { Report, ReportRow } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
+import { bound, curvesOf, points } from "./read";
 import type { Schemes } from "./schemes";
 
-type Pick = (row: Row) => Point;
+type Pick = (row: ReportRow) => Point;
 
 /** Which curve of each scheme is drawn; who draws one hears when that changes. */
 class View {
@@ -48,7 +49,7 @@ function chooser(all: string[], view: View): HTMLElement {
 }
 
 /** The onsets of a scheme, by what stands at them. */
-function onsetsOf(report: Report, label: string): Row[] {
+function onsetsOf(report: Report, label: string): ReportRow[] {
   const places = report.schemes.find((scheme) => scheme.label === label)?.onsets ?? [];
   return report.rows.filter((row) => row.scheme === label && places.includes(row.place));
 }

@@ -1,19 +1,26 @@
 // Every row of the comparison; a click on a column's head sorts by it.
 
-import { bound, type Report, type Row } from "./data";
+import type { Report, ReportRow } from "./data";
 import { section } from "./dom";
 import { bytes, count, rateUnit, three, time } from "./format";
+import { bound } from "./read";
 import type { Schemes } from "./schemes";
 import { type Column, figures, sortable, swept } from "./sortable";
+
+/** What stands in a row under keys with dots between. */
+function share(row: ReportRow, at: string): number | null {
+  const found = at.split(".").reduce<unknown>((part, key) => (part as Record<string, unknown> | null)?.[key], row);
+  return typeof found === "number" ? found : null;
+}
 
 export function table(report: Report, schemes: Schemes): HTMLElement {
   const unit = rateUnit(report.line_mbps);
   const onsets = new Map(report.schemes.map((s) => [s.label, s.onsets]));
-  const begun = (row: Row) => row.rounds + row.rounds_open;
-  const round = (row: Row) => begun(row) || 1;
-  const ms = (head: string, key: (row: Row) => number | null) => figures(head, key, time);
-  const each = (head: string, pick: (row: Row) => number) => figures(head, (row: Row) => pick(row) / round(row), count);
-  const goodput = ({ goodput_mbps: g, seeds_differ }: Row) => {
+  const begun = (row: ReportRow) => row.rounds + row.rounds_open;
+  const round = (row: ReportRow) => begun(row) || 1;
+  const ms = (head: string, key: (row: ReportRow) => number | null) => figures(head, key, time);
+  const each = (head: string, pick: (row: ReportRow) => number) => figures(head, (row: ReportRow) => pick(row) / round(row), count);
+  const goodput = ({ goodput_mbps: g, seeds_differ }: ReportRow) => {
     const [mean, lo, hi] = [g.mean, g.lo, g.hi].map((end) => three(end / unit.mbps));
     if (seeds_differ === null) return `${mean}`;
     // As the terminal flags it: further than a quarter of the mean to either side.
@@ -21,17 +28,17 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     return seeds_differ ? `${mean} (${lo} to ${hi}${wide})` : `${mean}, nothing is random`;
   };
   const rounds = report.many_to_one && report.rows.some((row) => begun(row) > 0);
-  const query = (name: "p50" | "p99" | "p999", head: string): Column<Row> => ({
+  const query = (name: "p50" | "p99" | "p999", head: string): Column<ReportRow> => ({
     head,
     key: (row) => row.qct_ms[name],
     show: (row) => (row.qct_ms[name] === null ? "none" : `${bound(row.qct_ms, name) ? "≥ " : ""}${time(row.qct_ms[name])}`),
   });
-  const hosts = (row: Row) => row.hosts - (report.many_to_one ? 1 : 0);
+  const hosts = (row: ReportRow) => row.hosts - (report.many_to_one ? 1 : 0);
   const queries = [query("p50", "query p50"), query("p99", "query p99"), query("p999", "query p99.9")];
   const flows = report.rows.some((row) => row.fct_ms.p50 !== null)
     ? [ms("flow p50", (row) => row.fct_ms.p50), ms("flow p99", (row) => row.fct_ms.p99)]
     : [];
-  const columns: Column<Row>[] = [
+  const columns: Column<ReportRow>[] = [
     figures(report.many_to_one ? "senders" : "hosts", hosts, String),
     ...swept(report.rows),
     { head: `goodput, ${unit.name}`, key: (row) => row.goodput_mbps.mean, show: goodput },
@@ -44,22 +51,24 @@ export function table(report: Report, schemes: Schemes): HTMLElement {
     figures("max queue", (row) => row.queue_max_bytes, bytes),
   ];
   if (report.many_to_one) {
-    const allowed = (row: Row) => (row.allowed_mbps === null ? null : (row.goodput_mbps.mean / row.allowed_mbps) * 100);
+    const allowed = (row: ReportRow) => (row.allowed_mbps === null ? null : (row.goodput_mbps.mean / row.allowed_mbps) * 100);
     columns.splice(2, 0, figures("of allowed, %", allowed, three));
   }
   if (rounds) {
     columns.splice(-1, 0, figures("rounds begun", begun, count), figures("of these open", (row) => row.rounds_open, count));
     columns.splice(-1, 0, each("stalls", (row) => row.stalls), figures("stalled", (row) => row.stalled_ms / round(row), time));
   }
-  columns.push(figures("Jain", (row) => row.jain, (index) => index.toFixed(3)));
+  for (const { head, at } of report.shares) {
+    columns.push(figures(head, (row) => share(row, at), (value) => value.toFixed(3)));
+  }
   if (report.rows.some((row) => row.background !== null)) {
-    const beside = (row: Row) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
+    const beside = (row: ReportRow) => (row.background === null ? null : row.background.goodput_mbps / unit.mbps);
     columns.push(figures(`beside, ${unit.name}`, beside, three));
   }
   const click = "Click a column’s head to sort by it, and again to turn the order.";
   const caption = rounds
     ? `Goodput has its 95 % interval behind it. Timeouts, fast retransmits, drops, marks and stalls are those of a round on average, rounds those of a run; ≥ is a lower bound, since rounds were cut off. ${click} A row with a scheme’s onset is red.`
     : `Goodput is that of all hosts together; timeouts, fast retransmits, drops and marks are those of a run on average. ${click}`;
-  const collapsed = (row: Row) => onsets.get(row.scheme)?.includes(row.place) ?? false;
+  const collapsed = (row: ReportRow) => onsets.get(row.scheme)?.includes(row.place) ?? false;
   return section("rows", "Every point", sortable("rows", caption, report.rows, columns, schemes, collapsed));
 }

@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use fanin_lab::{Pruning, Usage};
+use fanin_execute::{Pruning, Usage};
 use fanin_units::Bytes;
 use serde_json::json;
 
 use crate::arguments::{CacheArguments, CacheCommand};
 use crate::failure::Failure;
-use crate::say;
 use crate::simulate::user_cache;
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// Shows the cache, or prunes it.
 pub fn cache(arguments: &CacheArguments) -> Result<(), Failure> {

@@ -4,17 +4,17 @@ use std::io::Write;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::{Axis, Beside, Summary, summarise};
+use fanin_execute::Beside;
+use fanin_lab::{Axis, Summary, summarise};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
 use crate::failure::Failure;
 use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load};
-use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
 use crate::spread::{background, latency, overview, service, slowdown, tiers};
-use crate::terminal::{fold, width};
+use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
 
 /// Runs the comparison and shows it.

@@ -5,7 +5,7 @@ use clap_complete::{generate, shells};
 
 use crate::arguments::{Arguments, CompletionsArguments, Shell};
 use crate::failure::Failure;
-use crate::say;
+use crate::terminal::say;
 
 /// Prints the script.
 pub fn completions(arguments: &CompletionsArguments) -> Result<(), Failure> {

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, wrap};
-use crate::say;
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// Explains what was asked for.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {

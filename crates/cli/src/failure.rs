@@ -1,9 +1,11 @@
 //! Why a command did not do all of its work, and its exit code.
 
+use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use fanin_lab::{Broken, Refusal};
+use fanin_execute::Refusal;
+use fanin_lab::Broken;
 use fanin_spec::Problem;
 
 use crate::stop;
@@ -62,11 +64,16 @@ impl From<Problem> for Failure {
 
 impl From<Broken> for Failure {
     fn from(broken: Broken) -> Failure {
-        Failure::Check(format!("a fault of the simulator, please report it with the scenario: {broken}"))
+        Failure::fault(&broken)
     }
 }
 
 impl Failure {
+    /// A run that broke an invariant: a fault of ours.
+    pub fn fault(what: &dyn Display) -> Failure {
+        Failure::Check(format!("a fault of the simulator, please report it with the scenario: {what}"))
+    }
+
     /// An output folder that cannot be claimed: bad input.
     pub fn unclaimed(refusal: Refusal) -> Failure {
         Failure::Input(format!("--out {refusal}"))

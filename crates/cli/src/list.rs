@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use crate::arguments::ListArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY};
-use crate::say;
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// The fabrics, each with what it is.
 pub const FABRICS: [(&str, &str); 4] = [

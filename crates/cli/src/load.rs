@@ -3,7 +3,8 @@
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-use fanin_lab::{Manifest, Out, Unloaded};
+use fanin_execute::{Out, Unloaded};
+use fanin_lab::Manifest;
 use fanin_spec::Contender;
 
 use crate::failure::Failure;
@@ -92,13 +93,13 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
     }
 }
 
-fn read(path: &str) -> Result<fanin_lab::Loaded, Failure> {
+fn read(path: &str) -> Result<fanin_execute::Loaded, Failure> {
     if path == "-" {
         let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results; \
                     standard input has one, /dev/stdin";
         return Err(Failure::Input(what.into()));
     }
-    fanin_lab::load(Path::new(path)).map_err(|why| {
+    fanin_execute::load(Path::new(path)).map_err(|why| {
         let error = match why {
             Unloaded::Problem(problem) => return problem.into(),
             Unloaded::Unread(error) => error,

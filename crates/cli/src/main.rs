@@ -31,7 +31,6 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-use failure::Failure;
 use figures::clean;
 
 fn main() -> ExitCode {
@@ -58,10 +57,4 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
-}
-
-/// Prints to standard output, whose colours go where it is not a terminal.
-fn say(text: &str) -> Result<(), Failure> {
-    let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
 }

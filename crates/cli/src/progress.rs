@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use fanin_lab::Progress;
+use fanin_execute::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::figures::span;

@@ -5,19 +5,18 @@ use std::io::{Write, stderr};
 use std::num::NonZeroUsize;
 use std::thread;
 
-use fanin_lab::Out;
+use fanin_execute::Out;
+use fanin_execute::paper::{self, Unreproduced};
 use fanin_lab::paper::{
-    self, Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Setting,
-    Unreproduced,
+    Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Setting,
 };
 
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, clean, wrap};
-use crate::say;
 use crate::simulate::{Means, in_lab, notice};
 use crate::stop::{self, listen};
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// Reproduces what was asked for.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
@@ -33,7 +32,7 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
             Ok::<_, Unreproduced>(())
         });
     }
-    let recorded = papers.iter().map(|p| Expected::read(&p.folder)).collect::<Result<Vec<_>, _>>()?;
+    let recorded = papers.iter().map(|p| paper::recorded(&p.folder)).collect::<Result<Vec<_>, _>>()?;
     listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let conditions = Conditions {
@@ -60,7 +59,7 @@ fn finish<'a>(
     for (paper, expected) in papers {
         if arguments.record {
             let unwritten = |error| Failure::Environment(format!("{}: {error}", paper.folder.display()));
-            expected.record(paper, card).map_err(unwritten)?;
+            paper::record(expected, paper, card).map_err(unwritten)?;
         } else if expected.is_empty(card.mode) {
             notice(&[format!("{}: no verdicts are recorded of such runs; `--record` records them", paper.name)]);
         } else {
@@ -102,7 +101,7 @@ fn differences(changed: &[Changed]) -> String {
 /// The papers that were asked for, read and checked; the figure is one of theirs.
 fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
     let folder = &arguments.papers_in;
-    let known = Paper::names(folder);
+    let known = paper::names(folder);
     if known.is_empty() {
         let what =
             format!("{}: no papers are there; run from the project's folder, or give --papers-in", folder.display());
@@ -121,7 +120,7 @@ fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
     }
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
-    let mut papers = names.iter().map(|name| Paper::read(folder, name)).collect::<Result<Vec<_>, _>>()?;
+    let mut papers = names.iter().map(|name| paper::read(folder, name)).collect::<Result<Vec<_>, _>>()?;
     if let Some(id) = &arguments.figure {
         let ids: Vec<&str> = papers.iter().flat_map(|p| &p.figures).map(|f| f.id.as_str()).collect();
         if !ids.contains(&id.as_str()) {

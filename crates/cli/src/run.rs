@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use fanin_lab::{Axis, Beside, place_of, summarise};
+use fanin_execute::Beside;
+use fanin_lab::{Axis, place_of, summarise};
 use fanin_spec::{Cell, Contender, Coordinate, PortRow, Row, RunSpec, RunTables, Watch};
 use fanin_units::Time;
 use serde_json::{Map, Value, json};
@@ -13,10 +14,9 @@ use crate::chart::header;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
 use crate::load::{Loaded, Wishes, fan_ins, load};
-use crate::say;
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
-use crate::terminal::{fold, width};
+use crate::terminal::{fold, say, width};
 
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;

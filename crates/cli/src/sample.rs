@@ -50,21 +50,13 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         qct_ms: if p99 > 0.0 { spread } else { Spread::default() },
         fct_ms: spread,
         timeouts: rto * 10.0,
-        fast_retransmits: 0.0,
         drops: drop * 10.0,
         marks: mark * 10.0,
         data_packets: 1e5,
         rounds: if p99 > 0.0 { 10.0 } else { 0.0 },
         rounds_open: if p99 > 0.0 { 0.0 } else { 1.0 },
-        stalls: 0.0,
-        stalled_ms: 0.0,
-        slowest: None,
         queue_max_bytes: 65_000,
         jain: Some(1.0),
-        slowdown: Vec::new(),
-        tiers: Vec::new(),
-        service: None,
-        background: None,
-        latency: Vec::new(),
+        ..SummaryRow::default()
     }
 }

@@ -6,11 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use fanin_lab::{
-    Cache, Lab, Manifest, Outcome, Progress, Report, RunError, Runner, Summary, Watching, Wishes, conduct, forecast,
-    free_memory, report,
-};
-use fanin_spec::{Contender, Need, RunSpec, RunTables, Settings, Watch};
+use fanin_execute::{Cache, Lab, Progress, conduct, forecast, free_memory};
+use fanin_lab::{Manifest, Outcome, Report, Runner, Summary, Watching, Wishes, report};
+use fanin_spec::{Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
 
 use crate::failure::Failure;
 use crate::figures::{self, GREY};
@@ -21,22 +19,15 @@ struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        fanin_sim::run(spec, stop).map_err(no_tables)
+        fanin_sim::run(spec, stop)
     }
 
     fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        fanin_sim::watch(spec, watch, stop).map_err(no_tables)
+        fanin_sim::watch(spec, watch, stop)
     }
 
     fn need(&self, settings: &Settings) -> Need {
         fanin_sim::need(settings)
-    }
-}
-
-fn no_tables(failure: fanin_sim::Failure) -> RunError {
-    match failure {
-        fanin_sim::Failure::Stopped => RunError::Stopped,
-        fanin_sim::Failure::Broken(what) => RunError::Broken(what),
     }
 }
 

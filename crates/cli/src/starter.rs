@@ -5,7 +5,7 @@ use fanin_spec::{FabricKind, Settings};
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
 use crate::list::FABRICS;
-use crate::say;
+use crate::terminal::say;
 
 /// What every starter says, in the order of the sections.
 const CLUSTER: [(&str, &str); 13] = [

@@ -31,7 +31,7 @@ pub fn listen() -> Result<(), Failure> {
 
 fn hear(signal: i32) {
     if STOP.swap(true, Ordering::Relaxed) {
-        fanin_lab::clean_up();
+        fanin_execute::clean_up();
         process::exit(code(signal).into());
     }
     SIGNAL.store(signal, Ordering::Relaxed);

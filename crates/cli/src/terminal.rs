@@ -1,6 +1,14 @@
-//! The width to write in, and lines folded to it.
+//! Standard output: the width to write in, lines folded to it, and text printed.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{IsTerminal, Write, stdout};
+
+use crate::failure::Failure;
+
+/// Prints to standard output, whose colours go where it is not a terminal.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
+}
 
 /// The width to write in: what COLUMNS says, else the terminal's; 100 where there is neither. At least 50.
 pub fn width() -> usize {

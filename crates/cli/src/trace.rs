@@ -8,9 +8,10 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use fanin_lab::{Draft, is_special, plan};
+use fanin_execute::{Draft, is_special};
+use fanin_lab::plan;
 use fanin_sim::{Caught, TapPoint};
-use fanin_spec::RunSpec;
+use fanin_spec::{RunError, RunSpec};
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -22,9 +23,8 @@ use crate::figures::{clean, large};
 use crate::frame::{Stack, packet};
 use crate::load::load;
 use crate::run::{one_point, one_run};
-use crate::say;
 use crate::stop::{self, STOP, listen};
-use crate::terminal::fold;
+use crate::terminal::{fold, say};
 
 /// Runs it and writes what crossed the tapped links.
 pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
@@ -71,8 +71,8 @@ fn tapped(spec: &RunSpec, at: &str) -> Result<Vec<Caught>, Failure> {
                 "--at {at}: there is no such host or port; hosts are client, server1 to {last}, ports such as {port}"
             )))
         }
-        Err(fanin_sim::Failure::Stopped) => Err(stopped()),
-        Err(failure) => Err(Failure::Check(format!("a fault of the simulator, please report it: {failure:?}"))),
+        Err(RunError::Stopped) => Err(stopped()),
+        Err(RunError::Broken(what)) => Err(Failure::fault(&what)),
     }
 }
 

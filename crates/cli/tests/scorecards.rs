@@ -7,6 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use fanin_execute::paper;
 use fanin_lab::paper::{Claim, Paper};
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ fn papers() -> PathBuf {
 }
 
 fn read(name: &str) -> Paper {
-    Paper::read(&papers(), name).unwrap_or_else(|problem| panic!("{problem}"))
+    paper::read(&papers(), name).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 fn claims(paper: &Paper) -> impl Iterator<Item = &Claim> {
@@ -41,7 +42,7 @@ fn recorded(paper: &str, mode: &str) -> BTreeMap<String, String> {
 #[test]
 fn every_quick_verdict_is_the_recorded_one() {
     let (known, unknown): (Vec<String>, Vec<String>) =
-        Paper::names(&papers()).into_iter().partition(|paper| !recorded(paper, "quick").is_empty());
+        paper::names(&papers()).into_iter().partition(|paper| !recorded(paper, "quick").is_empty());
     for paper in unknown {
         println!("skipped: papers/{paper}: expected.json records no quick verdicts");
     }
@@ -61,7 +62,7 @@ fn every_quick_verdict_is_the_recorded_one() {
 
 #[test]
 fn every_figure_that_a_paper_reports_has_claims() {
-    let names = Paper::names(&papers());
+    let names = paper::names(&papers());
     for (name, ids) in FIGURES {
         if !names.iter().any(|known| known == name) {
             println!("skipped: papers/{name} has no claims.toml");
@@ -77,7 +78,7 @@ fn every_figure_that_a_paper_reports_has_claims() {
 
 #[test]
 fn every_claim_that_is_recorded_as_failing_says_why() {
-    for name in Paper::names(&papers()) {
+    for name in paper::names(&papers()) {
         let paper = read(&name);
         let (full, quick) = (recorded(&name, "full"), recorded(&name, "quick"));
         // What holds in full and fails with the few seeds of a quick run needs no other cause.
@@ -91,7 +92,7 @@ fn every_claim_that_is_recorded_as_failing_says_why() {
 
 #[test]
 fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
-    for name in Paper::names(&papers()) {
+    for name in paper::names(&papers()) {
         let paper = read(&name);
         for mode in ["full", "quick"] {
             for (id, verdict) in recorded(&name, mode) {

@@ -3,6 +3,7 @@
 
 use fanin_spec::{Column, ColumnType};
 
+use crate::stats::Interval;
 use crate::{Slowdown, SummaryRow};
 
 const FAN_IN_DOC: &str = "The number of servers; of a workload between any hosts, of those besides the client.";
@@ -25,6 +26,10 @@ pub struct SummaryColumn {
     pub doc: &'static str,
     /// How it is taken from a row.
     pub take: Take,
+    /// Whether it is a share, from 0 to 1.
+    pub share: bool,
+    /// Of a share that the report's table of points shows: its head there.
+    pub head: Option<&'static str>,
 }
 
 /// How a figure is taken from a row.
@@ -39,7 +44,18 @@ pub enum Take {
 }
 
 const fn column(name: &'static str, json: &'static str, doc: &'static str, take: Take) -> SummaryColumn {
-    SummaryColumn { name, json, doc, take }
+    SummaryColumn { name, json, doc, take, share: false, head: None }
+}
+
+/// A column of shares, with its head in the report.
+const fn share(head: &'static str, column: SummaryColumn) -> SummaryColumn {
+    SummaryColumn { share: true, head: Some(head), ..column }
+}
+
+/// The columns of an interval of shares, whose mean the report shows.
+const fn shares(head: &'static str, columns: [SummaryColumn; 3]) -> [SummaryColumn; 3] {
+    let [mean, lo, hi] = columns;
+    [share(head, mean), SummaryColumn { share: true, ..lo }, SummaryColumn { share: true, ..hi }]
 }
 
 /// The columns of one time's spread.
@@ -64,33 +80,42 @@ macro_rules! spread {
     };
 }
 
+/// The columns of a mean over seeds with its 95 % interval.
+macro_rules! interval {
+    ($field:ident, $mean:literal, $lo:literal) => {
+        [
+            interval!($field, mean; $mean),
+            interval!($field, lo; $lo),
+            interval!($field, hi; "Upper end of it."),
+        ]
+    };
+    ($field:ident, $mark:ident; $doc:literal) => {
+        column(
+            concat!(stringify!($field), "_", stringify!($mark)),
+            concat!(stringify!($field), ".", stringify!($mark)),
+            $doc,
+            Take::Real(|r| Option::<Interval>::from(r.$field).map(|interval| interval.$mark)),
+        )
+    };
+}
+
 const WHERE: [SummaryColumn; 3] = [
     column("scheme", "scheme", "The scheme's label, else its name.", Take::Text(|r| &r.scheme)),
     column("fan_in", "point.fan_in", FAN_IN_DOC, Take::Whole(|r| r.servers.into())),
     column("seeds", "seeds", "Runs that finished, each with a seed of its own.", Take::Whole(|r| r.seeds as u64)),
 ];
 
-const GOODPUT: [SummaryColumn; 4] = [
-    column(
-        "goodput_mbps_mean",
-        "goodput_mbps.mean",
-        "Payload delivered in order over the measured time: mean over seeds.",
-        Take::Real(|r| Some(r.goodput_mbps.mean)),
-    ),
-    column(
-        "goodput_mbps_lo",
-        "goodput_mbps.lo",
-        "Lower end of its 95 % interval over seeds, which lies between nothing and line rate.",
-        Take::Real(|r| Some(r.goodput_mbps.lo)),
-    ),
-    column("goodput_mbps_hi", "goodput_mbps.hi", "Upper end of it.", Take::Real(|r| Some(r.goodput_mbps.hi))),
-    column(
-        "allowed_mbps",
-        "allowed_mbps",
-        "The goodput that a closed form allows (`fanin explain model`, allowed); absent where flows go between any hosts.",
-        Take::Real(|r| r.allowed_mbps),
-    ),
-];
+const GOODPUT: [SummaryColumn; 3] = interval!(
+    goodput_mbps,
+    "Payload delivered in order over the measured time: mean over seeds.",
+    "Lower end of its 95 % interval over seeds, which lies between nothing and line rate."
+);
+const ALLOWED: [SummaryColumn; 1] = [column(
+    "allowed_mbps",
+    "allowed_mbps",
+    "The goodput that a closed form allows (`fanin explain model`, allowed); absent where flows go between any hosts.",
+    Take::Real(|r| r.allowed_mbps),
+)];
 
 const QCT: [SummaryColumn; 6] = spread!(
     qct_ms,
@@ -152,12 +177,15 @@ const COUNTS: [SummaryColumn; 11] = [
         "How long these took together in a run, mean over seeds.",
         Take::Real(|r| Some(r.stalled_ms)),
     ),
-    column(
-        "jain",
-        "jain",
-        "Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over \
+    share(
+        "Jain",
+        column(
+            "jain",
+            "jain",
+            "Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over \
          what long flows moved, over the speeds of flows between any hosts; absent where nothing was delivered.",
-        Take::Real(|r| r.jain),
+            Take::Real(|r| r.jain),
+        ),
     ),
     column(
         "queue_max_bytes",
@@ -166,6 +194,19 @@ const COUNTS: [SummaryColumn; 11] = [
         Take::Whole(|r| r.queue_max_bytes),
     ),
 ];
+
+const FAIRNESS_OVER_TIME: [SummaryColumn; 3] = shares(
+    "Jain, a round",
+    interval!(
+        jain_rounds,
+        "Jain's index over the servers' goodputs within a round, mean over a run's rounds and then over seeds: fairness over time, where `jain` is over the whole run; absent where no round of answers ended.",
+        "Lower end of its 95 % interval over seeds, which lies between 0 and 1."
+    ),
+);
+const LEAST_FAIR: [SummaryColumn; 1] = [share(
+    "Jain, worst round",
+    column("jain_worst", "jain_worst", "The least of any round, over all seeds.", Take::Real(|r| r.jain_worst)),
+)];
 
 const BACKGROUND: [SummaryColumn; 4] = [
     column(
@@ -196,7 +237,8 @@ const BACKGROUND: [SummaryColumn; 4] = [
 
 /// Every column of the summary, in its order.
 pub fn of_the_summary() -> impl Iterator<Item = &'static SummaryColumn> {
-    const ALL: [&[SummaryColumn]; 7] = [&WHERE, &GOODPUT, &QCT, &AT_LEAST, &FCT, &COUNTS, &BACKGROUND];
+    const ALL: [&[SummaryColumn]; 10] =
+        [&WHERE, &GOODPUT, &ALLOWED, &QCT, &AT_LEAST, &FCT, &COUNTS, &BACKGROUND, &FAIRNESS_OVER_TIME, &LEAST_FAIR];
     ALL.into_iter().flatten()
 }
 

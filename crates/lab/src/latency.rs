@@ -9,6 +9,7 @@ use crate::stats::six_digits;
 
 /// Data packets of a class.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Latency {
     /// Whose they are, such as `query`.
     pub class: String,

@@ -1,22 +1,17 @@
-//! The laboratory: from resolved schemes to runs ([`plan`]), through local threads ([`execute`]), to rows with
-//! intervals over seeds ([`Summary`]) and tables on disk ([`Out`]).
+//! The laboratory: from resolved schemes to a plan of runs ([`plan()`]), and from what they gave to rows with intervals over seeds
+//! ([`Summary`]), findings, a [`Report`], and the verdicts on papers ([`paper`]). All of it follows from its arguments: no files,
+//! threads, clocks or environment.
 //!
-//! What runs a spec is a [`Runner`]; which one, the caller decides.
+//! What runs a spec is a [`Runner`]; which one, and where, the caller decides.
 
 mod allowed;
 mod axis;
-mod cache;
-mod cleanup;
 pub mod columns;
-mod draft;
-mod estimate;
-mod executor;
+mod fairness;
 pub mod figures;
-mod forecast;
-pub mod input;
 mod latency;
-mod load;
-mod out;
+mod manifest;
+mod outcome;
 pub mod paper;
 mod plan;
 mod report;
@@ -25,22 +20,17 @@ mod setting;
 mod slowdown;
 pub mod stats;
 mod summary;
-mod tables;
 mod tiers;
+mod typescript;
 
 pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};
-pub use cache::{Cache, Found, Pruning, Usage};
-pub use cleanup::clean_up;
-pub use draft::{Draft, is_special};
-pub use executor::{Broken, Done, Lab, Outcome, Progress, conduct, execute};
-pub use forecast::{Forecast, forecast, free_memory};
 pub use latency::Latency;
-pub use load::{Loaded, Unloaded, load};
-pub use out::{Beside, Manifest, Out, Refusal};
+pub use manifest::Manifest;
+pub use outcome::{Broken, Done, Outcome};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, State, Verdict, findings, line_mbps, report, state_at};
-pub use runner::{RunError, Runner, Watching};
+pub use runner::{Runner, Watching};
 pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
 pub use summary::{Background, Cost, Onset, Onsets, Precision, Slowest, Spread, Summary, SummaryRow, summarise};

@@ -148,7 +148,7 @@ fn bisect(means: &BTreeMap<usize, f64>, count: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use core::time::Duration;
 
     use fanin_spec::{RunTables, Scenario};
 

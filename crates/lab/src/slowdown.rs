@@ -6,6 +6,7 @@ use crate::stats::{percentiles, six_digits};
 
 /// Flows of like size.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Slowdown {
     /// The sizes, for people: `10 KB to 100 KB`.
     pub sizes: &'static str,

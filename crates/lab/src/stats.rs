@@ -2,7 +2,8 @@
 //! same values give the same bits on every machine.
 
 /// A mean with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Interval {
     /// The arithmetic mean.
     pub mean: f64,

@@ -1,15 +1,14 @@
 //! What a comparison says: one row a scheme and point, with figures to six digits, and each scheme's onset.
 
+use core::time::Duration;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use fanin_spec::{
-    At, Contender, Coordinate, FAN_IN, FlowKind, FlowRow, Point, RunSpec, RunTables, Scenario, Settings, Totals,
-};
+use fanin_spec::{At, Contender, Coordinate, FAN_IN, FlowKind, Point, RunSpec, RunTables, Scenario, Settings, Totals};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::allowed::allowed_mbps;
+use crate::fairness::{jain, jain_by_round, mean_of_rounds};
 use crate::latency::{Latency, latencies};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
@@ -43,11 +42,13 @@ pub struct Summary {
 }
 
 /// One scheme at one point.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct SummaryRow {
     /// The label, else the canonical name.
     pub scheme: String,
     /// Where in the sweep.
+    #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub point: Point,
     /// The point's place in the sweep.
     #[serde(skip)]
@@ -95,6 +96,11 @@ pub struct SummaryRow {
     /// Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
     /// speeds of flows between any hosts (one over their slowdown); `None` where nothing was delivered, and of a job.
     pub jain: Option<f64>,
+    /// Jain's index over the servers' goodputs within a round, mean over a run's rounds, with its 95 % interval over seeds: fairness
+    /// over time, where `jain` is over the whole run. `None` where no round of answers ended.
+    pub jain_rounds: Option<Interval>,
+    /// The least of any round, over all seeds.
+    pub jain_worst: Option<f64>,
     /// Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none.
     pub slowdown: Vec<Slowdown>,
     /// Ports by tier, where the scenario measures them.
@@ -109,6 +115,7 @@ pub struct SummaryRow {
 
 /// What runs beside a workload: long flows, Poisson flows, a service.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Background {
     /// Payload delivered over the measured time, mean over seeds.
     pub goodput_mbps: f64,
@@ -122,6 +129,7 @@ pub struct Background {
 
 /// The longest of a point's rounds, fewer than one in a hundred.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Slowest {
     /// Seed and round, the longest first; at most [`Slowest::NAMED`] of them.
     pub rounds: Vec<(u64, u32)>,
@@ -149,6 +157,7 @@ pub struct Precision {
 
 /// Queries of the service beside a workload.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Service {
     /// Those that were asked, mean over seeds.
     pub queries: f64,
@@ -179,6 +188,7 @@ impl SummaryRow {
 
 /// Times in ms to six digits; all `None` where nothing was begun.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Spread {
     /// The mean.
     pub mean: Option<f64>,
@@ -322,7 +332,8 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
     let At { point, settings } = &contender.points[place];
     let servers = settings.servers();
     let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
-    let jains: Vec<f64> = runs.iter().filter_map(|r| fairness(r, servers)).collect();
+    let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers)).collect();
+    let by_round: Vec<Vec<f64>> = runs.iter().map(|run| jain_by_round(run)).collect();
     let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();
         stats::mean(&values).map_or(0.0, six_digits)
@@ -354,6 +365,8 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
         slowest: slowest(seeded),
         queue_max_bytes: runs.iter().map(|r| r.totals.queue_max_bytes).max().unwrap_or(0),
         jain: stats::mean(&jains).map(six_digits),
+        jain_rounds: mean_of_rounds(&by_round),
+        jain_worst: by_round.iter().flatten().copied().reduce(f64::min).map(six_digits),
         slowdown: slowdowns(&runs),
         tiers: tiers(&runs),
         service: service(&runs),
@@ -430,32 +443,6 @@ fn service(runs: &[&RunTables]) -> Option<Service> {
 /// Completion times of the workload's own flows.
 pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
     run.flows.iter().filter(|flow| flow.class != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
-}
-
-/// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
-fn fairness(run: &RunTables, servers: u32) -> Option<f64> {
-    let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
-    let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
-    match run.flows.iter().map(|flow| flow.class).next()? {
-        FlowKind::Long => {
-            let mut moved = vec![0.0; servers as usize];
-            of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
-            stats::jain(&moved)
-        }
-        FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
-        _ => stats::jain(&run.flows.iter().filter(|flow| flow.class.is_own()).filter_map(speed).collect::<Vec<_>>()),
-    }
-}
-
-/// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
-fn server_goodputs(run: &RunTables, servers: u32) -> Vec<f64> {
-    let mut sums = vec![(0u64, 0u64); servers as usize];
-    for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
-        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
-            *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
-        }
-    }
-    sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()
 }
 
 fn spread_with_open(mut ended_ps: Vec<u64>, mut open_ps: Vec<u64>) -> Spread {

@@ -6,6 +6,7 @@ use crate::stats::{mean, six_digits};
 
 /// The ports of one tier that carried packets, at one point.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Tier {
     /// The tier, such as `leaf down`.
     pub tier: &'static str,

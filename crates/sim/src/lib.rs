@@ -37,13 +37,13 @@ mod world;
 use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
-use fanin_spec::{RunSpec, RunTables, Watch};
+use fanin_spec::{RunError, RunSpec, RunTables, Watch};
 
 pub use ids::{ConnectionId, EndpointId};
 pub use link::Departures;
 pub use need::need;
 pub use packet::{Caught, Packet};
-pub use simulation::{Failure, Simulation};
+pub use simulation::Simulation;
 pub use tap::TapPoint;
 
 /// The engine's name: another engine's tables may differ.
@@ -52,8 +52,8 @@ pub const ENGINE: &str = env!("FANIN_ENGINE");
 /// Runs one spec; `stop` is looked at from time to time.
 ///
 /// # Errors
-/// [`Failure`]; never on account of the spec, which is checked where scenarios are read.
-pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Failure> {
+/// [`RunError`]; never on account of the spec, which is checked where scenarios are read.
+pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
     run_with(spec, Departures::Eager, stop)
 }
 
@@ -61,7 +61,7 @@ pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, Failure> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Result<RunTables, Failure> {
+pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Result<RunTables, RunError> {
     let mut simulation = Simulation::with(spec, departures);
     simulation.run(stop)?;
     simulation.finish()
@@ -71,7 +71,7 @@ pub fn run_with(spec: &RunSpec, departures: Departures, stop: &AtomicBool) -> Re
 ///
 /// # Errors
 /// As [`run`].
-pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, Failure> {
+pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
     let mut simulation = Simulation::watched(spec, watch);
     simulation.run(stop)?;
     simulation.finish()
@@ -81,7 +81,7 @@ pub fn watch(spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTable
 ///
 /// # Errors
 /// As [`run`]; `Ok(None)` where the fabric has no such point.
-pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option<(RunTables, Vec<Caught>)>, Failure> {
+pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option<(RunTables, Vec<Caught>)>, RunError> {
     let Some(mut simulation) = Simulation::tapped(spec, point) else { return Ok(None) };
     simulation.run(stop)?;
     let caught = simulation.caught();

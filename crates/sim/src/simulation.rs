@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_fabric::HostId;
-use fanin_spec::{RunSpec, RunTables, Totals, Watch};
+use fanin_spec::{RunError, RunSpec, RunTables, Totals, Watch};
 use fanin_units::Time;
 
 use crate::build;
@@ -13,15 +13,6 @@ use crate::occupancy::Occupancy;
 use crate::packet::Caught;
 use crate::probe::{Off, Recorder, Watchers};
 use crate::tap::{Tap, TapPoint};
-
-/// Why a run gave no tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// It was asked to stop.
-    Stopped,
-    /// It broke an invariant: a fault of the simulator. The text says what, and what replays it.
-    Broken(String),
-}
 
 /// A run under way. In whatever steps it is brought to its end, its tables are the same.
 pub struct Simulation {
@@ -76,11 +67,11 @@ impl Simulation {
     /// Goes on to the end; `stop` is looked at from time to time.
     ///
     /// # Errors
-    /// [`Failure::Stopped`] where it was asked to stop; it can go on from there.
-    pub fn run(&mut self, stop: &AtomicBool) -> Result<(), Failure> {
+    /// [`RunError::Stopped`] where it was asked to stop; it can go on from there.
+    pub fn run(&mut self, stop: &AtomicBool) -> Result<(), RunError> {
         while !self.steps.serve(Time::NEVER) {
             if stop.load(Ordering::Relaxed) {
-                return Err(Failure::Stopped);
+                return Err(RunError::Stopped);
             }
         }
         Ok(())
@@ -109,9 +100,9 @@ impl Simulation {
     /// Its tables, as it stands: of a run that has not ended, what was so far.
     ///
     /// # Errors
-    /// [`Failure::Broken`] where something was lost or came from nowhere.
-    pub fn finish(self) -> Result<RunTables, Failure> {
+    /// [`RunError::Broken`] where something was lost or came from nowhere.
+    pub fn finish(self) -> Result<RunTables, RunError> {
         let Simulation { steps, replay } = self;
-        steps.finish().map_err(|what| Failure::Broken(format!("{what}; replay: {replay}")))
+        steps.finish().map_err(|what| RunError::Broken(format!("{what}; replay: {replay}")))
     }
 }

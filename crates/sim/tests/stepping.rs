@@ -96,7 +96,7 @@ fn the_time_is_where_it_was_asked_to_stop_and_at_the_end_where_the_run_ended() {
 fn a_run_that_was_told_to_stop_goes_on_from_there() {
     let spec = spec(INCAST, 8, 1);
     let mut simulation = Simulation::new(&spec);
-    assert_eq!(simulation.run(&AtomicBool::new(true)), Err(fanin_sim::Failure::Stopped));
+    assert_eq!(simulation.run(&AtomicBool::new(true)), Err(fanin_spec::RunError::Stopped));
     assert!(!simulation.is_done());
     assert_eq!(simulation.run(&AtomicBool::new(false)), Ok(()));
     assert_eq!(simulation.finish(), Ok(run(&spec)));

@@ -57,8 +57,8 @@ pub use settings::{
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, RunTables,
-    SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, RunError,
+    RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
 pub use workload::{Connections, FlowKind, Kind, Workload};

@@ -372,6 +372,17 @@ pub struct Engine {
     pub packet_hops: u64,
 }
 
+/// Why a run gave no tables; never on account of its spec, which is checked where scenarios are read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+    /// It broke an invariant: a fault of what ran it. The text says what, and what replays it.
+    #[error("{0}")]
+    Broken(String),
+}
+
 /// Everything that one run gives back.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTables {

@@ -260,7 +260,7 @@ fn summary(json: bool) -> String {
             Take::Whole(_) => ("whole", "count"),
             Take::Real(_) => ("real", "count"),
         };
-        let other = if column.name == "jain" { "share" } else { other };
+        let other = if column.share { "share" } else { other };
         let name = if json { column.json } else { column.name };
         format!("| `{name}` | {} | {kind} | {} |\n", unit(column.name).unwrap_or(other), column.doc)
     };

@@ -1,17 +1,12 @@
 //! The verdicts that were recorded: `papers/NAME/expected.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::{Paper, PaperProblem};
-use super::{Mode, Scorecard};
-use crate::draft;
-use crate::input::{self, SCENARIO_MAX};
-
-const FILE: &str = "expected.json";
+use super::file::Paper;
+use super::reproduced::Mode;
+use super::scorecard::Scorecard;
 
 /// Verdicts by claim, of the full and of the quick reproduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,20 +28,6 @@ pub struct Changed {
 }
 
 impl Expected {
-    /// What is recorded of a paper; nothing where the file is not there.
-    ///
-    /// # Errors
-    /// A file that is something else.
-    pub fn read(folder: &Path) -> Result<Expected, PaperProblem> {
-        let path = folder.join(FILE);
-        match input::text(&path, SCENARIO_MAX) {
-            Ok(text) => serde_json::from_str(&text)
-                .map_err(|error| PaperProblem(format!("{}: {error}; `--record` writes it anew", path.display()))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Expected::default()),
-            Err(error) => Err(PaperProblem(format!("{}: {error}", path.display()))),
-        }
-    }
-
     /// What is recorded of one way to run.
     fn of(&self, mode: Mode) -> &BTreeMap<String, String> {
         match mode {
@@ -73,12 +54,9 @@ impl Expected {
             .collect()
     }
 
-    /// Records the verdicts of one paper: those of its figures that were not asked for stay, those of claims that it no
+    /// Notes the verdicts of one paper: those of its figures that were not asked for stay, those of claims that it no
     /// longer has go.
-    ///
-    /// # Errors
-    /// What the file system says.
-    pub fn record(mut self, paper: &Paper, card: &Scorecard) -> io::Result<()> {
+    pub fn note(&mut self, paper: &Paper, card: &Scorecard) {
         let recorded = match card.mode {
             Mode::Full => &mut self.full,
             Mode::Quick => &mut self.quick,
@@ -90,6 +68,5 @@ impl Expected {
         for recorded in [&mut self.full, &mut self.quick] {
             recorded.retain(|id, _| claims.contains(id.as_str()));
         }
-        draft::write(&paper.folder.join(FILE), format!("{}\n", serde_json::to_string_pretty(&self)?))
     }
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,13 +14,18 @@ use toml::Spanned;
 use super::claim::RawClaim;
 use super::judge::Test;
 use super::measure::{Measure, Over};
-use crate::input::{self, SCENARIO_MAX};
-use crate::{Unloaded, load};
 
 /// What is wrong with a paper's folder: always the place and what would be right.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct PaperProblem(pub String);
+
+/// The file that has a paper's figures and claims.
+pub const CLAIMS: &str = "claims.toml";
+
+/// Gives the contenders of a scenario that lies beside a paper, under some assignments; `None` where there is none of that
+/// name.
+pub type Scenarios<'a> = dyn Fn(&str, &[String]) -> Result<Option<Vec<Contender>>, PaperProblem> + 'a;
 
 /// A paper, read and checked.
 #[derive(Clone, Debug)]
@@ -190,29 +194,13 @@ impl Reader<'_> {
 }
 
 impl Paper {
-    /// The papers of a folder, by name.
-    pub fn names(papers: &Path) -> Vec<String> {
-        let Ok(entries) = fs::read_dir(papers) else { return Vec::new() };
-        let mut names: Vec<String> = entries
-            .filter_map(Result::ok)
-            .filter(|entry| entry.path().join("claims.toml").is_file())
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-
-    /// Reads a paper and checks it, its scenarios too.
+    /// What the `claims.toml` of a folder says, checked, with the scenarios that lie beside it.
     ///
     /// # Errors
     /// The first thing that is wrong, with file and line.
-    pub fn read(papers: &Path, name: &str) -> Result<Paper, PaperProblem> {
-        let folder = papers.join(name);
-        let path = folder.join("claims.toml");
-        let text =
-            input::text(&path, SCENARIO_MAX).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
-        let reader = Reader { path, text: &text };
-        let raw: RawPaper = toml::from_str(&text)
+    pub fn parse(folder: &Path, text: &str, scenarios: &Scenarios) -> Result<Paper, PaperProblem> {
+        let reader = Reader { path: folder.join(CLAIMS), text };
+        let raw: RawPaper = toml::from_str(text)
             .map_err(|error| reader.problem(error.span().map_or(0, |span| span.start), error.message()))?;
         let quick_set = raw.quick.set.as_ref().map_or(Vec::new(), |set| set.get_ref().clone());
         if *raw.quick.seeds.get_ref() == 0 {
@@ -225,21 +213,21 @@ impl Paper {
             if !ids.insert(figure.id.get_ref().clone()) {
                 return Err(reader.problem(at, format!("figure `{}` stands there twice", figure.id.get_ref())));
             }
-            figures.push(read_figure(&reader, &folder, figure, &mut ids)?);
+            figures.push(read_figure(&reader, scenarios, figure, &mut ids)?);
         }
         if figures.is_empty() {
             return Err(reader.problem(0, "no [[figure]]: nothing would be judged"));
         }
         let paper = Paper {
-            name: name.into(),
+            name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             title: raw.title,
-            folder,
+            folder: folder.into(),
             quick_seeds: raw.quick.seeds.into_inner(),
             quick_set,
             figures,
         };
         for scenario in paper.scenarios() {
-            paper.contenders(scenario, true, &[]).map_err(|problem| {
+            scenarios(scenario, &paper.quick_set).map_err(|problem| {
                 reader.problem(raw.quick.set.as_ref().map_or(0, |set| set.span().start), format!("quick: {problem}"))
             })?;
         }
@@ -255,35 +243,11 @@ impl Paper {
         });
         scenarios.collect()
     }
-
-    /// The contenders of one of its scenarios, under the quick settings where `quick` is asked for, and under `set`.
-    ///
-    /// # Errors
-    /// A scenario that does not resolve.
-    pub fn contenders(&self, scenario: &str, quick: bool, set: &[String]) -> Result<Vec<Contender>, PaperProblem> {
-        contenders(&self.folder, scenario, if quick { &self.quick_set } else { &[] }, set)
-    }
-}
-
-fn contenders(folder: &Path, scenario: &str, quick: &[String], set: &[String]) -> Result<Vec<Contender>, PaperProblem> {
-    let path = folder.join(scenario);
-    let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
-    let mut loaded = load(&path).map_err(|why| match why {
-        Unloaded::Unread(error) => PaperProblem(format!("{}: {error}", path.display())),
-        Unloaded::Problem(what) => problem(what),
-    })?;
-    for assignment in quick {
-        loaded.scenario.assign(assignment, assignment).map_err(problem)?;
-    }
-    for assignment in set {
-        loaded.scenario.assign(&format!("--set {assignment}"), assignment).map_err(problem)?;
-    }
-    loaded.contenders().map_err(problem)
 }
 
 fn read_figure(
     reader: &Reader,
-    folder: &Path,
+    scenarios: &Scenarios,
     raw: RawFigure,
     ids: &mut BTreeSet<String>,
 ) -> Result<Figure, PaperProblem> {
@@ -293,7 +257,7 @@ fn read_figure(
         return Err(reader.problem(at, format!("figure `{id}` draws nothing: give draws = [\"goodput_mbps\"]")));
     };
     let source = match (raw.scenario, raw.model) {
-        (Some(scenario), None) if raw.flows.is_none() => runs(reader, folder, scenario, raw.schemes, raw.fan_in)?,
+        (Some(scenario), None) if raw.flows.is_none() => runs(reader, scenarios, scenario, raw.schemes, raw.fan_in)?,
         (None, Some(curves)) if raw.schemes.is_none() && raw.fan_in.is_none() => {
             model(curves, raw.flows).map_err(|what| reader.problem(at, format!("figure `{id}` {what}")))?
         }
@@ -404,17 +368,16 @@ fn model(curves: Vec<ModelCurve>, flows: Option<Vec<u32>>) -> Result<Source, Str
 
 fn runs(
     reader: &Reader,
-    folder: &Path,
+    scenarios: &Scenarios,
     scenario: Spanned<String>,
     schemes: Option<Vec<String>>,
     fan_in: Option<Vec<u32>>,
 ) -> Result<Source, PaperProblem> {
     let at = scenario.span().start;
     let scenario = scenario.into_inner();
-    if !folder.join(&scenario).is_file() {
+    let Some(contenders) = scenarios(&scenario, &[])? else {
         return Err(reader.problem(at, format!("there is no `{scenario}` beside it")));
-    }
-    let contenders = contenders(folder, &scenario, &[], &[])?;
+    };
     let labels: Vec<String> = contenders.iter().map(|c| c.label.clone()).collect();
     let schemes = schemes.unwrap_or_else(|| labels.clone());
     if schemes.is_empty() {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a figure's axis shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
     /// Goodput, Mbit/s.

@@ -1,26 +1,31 @@
 //! A paper as data: its figures, what it says of them, and whether that holds here.
 //!
-//! A folder `papers/NAME` has scenarios, `claims.toml` ([`Paper::read`]), the verdicts that were recorded
-//! (`expected.json`), and how far they hang on what the paper leaves open (`sensitivity.toml`, `sensitivity.json`).
-//! [`reproduce`] runs the scenarios, draws each figure's [`Curve`]s and judges the claims: a [`Scorecard`].
+//! A folder `papers/NAME` has scenarios, `claims.toml` ([`Paper::parse`]), the verdicts that were recorded ([`Expected`],
+//! `expected.json`), and how far they hang on what the paper leaves open ([`Sensitivity`], `sensitivity.json`). From what runs of
+//! the scenarios gave ([`Measured`]) each figure's [`Curve`]s are drawn and the claims judged: a [`Scorecard`].
 
 mod claim;
 mod curve;
+mod draw;
 mod expected;
 mod file;
 mod judge;
 mod measure;
 mod page;
-mod reproduce;
+mod reproduced;
 mod scorecard;
 mod sensitivity;
 mod tables;
 
 pub use curve::Curve;
+pub use draw::Measured;
 pub use expected::{Changed, Expected};
-pub use file::{Claim, Figure, Paper, PaperProblem, Source};
+pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source};
+pub use measure::Measure;
 pub(crate) use page::DrawnChart;
-pub use reproduce::{Conditions, Mode, Reproduced, Setting, Unreproduced, reproduce};
+#[cfg(test)]
+pub(crate) use page::ScorecardData;
+pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting};
 pub use scorecard::Scorecard;
-pub use sensitivity::{Sensitivity, sweep};
-pub(crate) use tables::CurveRow;
+pub use sensitivity::Sensitivity;
+pub use tables::CurveRow;

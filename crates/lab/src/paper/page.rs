@@ -4,23 +4,26 @@ use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::Curve;
 use super::measure::{Measure, Over};
-use super::reproduce::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
+use super::reproduced::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
 use super::scorecard::{Scorecard, ScoredClaim, ScoredFigure};
 use crate::report::{Page, quoted, text, thinned};
 use crate::stats::six_digits;
 
 /// What the charts' code reads.
 #[derive(serde::Serialize)]
-struct Data<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub(crate) struct ScorecardData<'a> {
     /// The version of this form.
     schema: u32,
     /// What tells this page from a comparison's.
+    #[cfg_attr(test, ts(type = "\"scorecard\""))]
     kind: &'static str,
-    figures: Vec<Drawn<'a>>,
+    figures: Vec<PaperFigure<'a>>,
 }
 
 #[derive(serde::Serialize)]
-struct Drawn<'a> {
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct PaperFigure<'a> {
     paper: &'a str,
     id: &'a str,
     log: bool,
@@ -29,6 +32,7 @@ struct Drawn<'a> {
 
 /// A chart as the page draws it.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct DrawnChart<'a> {
     measure: Measure,
     x: &'static str,
@@ -44,6 +48,7 @@ pub(crate) struct DrawnChart<'a> {
 
 /// A curve by columns; `lo` and `hi` are empty where every point is of one run.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct DrawnCurve<'a> {
     name: &'a str,
     x: Vec<f64>,
@@ -136,19 +141,21 @@ impl<'a> DrawnChart<'a> {
     }
 }
 
-impl<'a> Drawn<'a> {
-    fn new(paper: &'a str, figure: &'a DrawnFigure) -> Drawn<'a> {
+impl<'a> PaperFigure<'a> {
+    fn new(paper: &'a str, figure: &'a DrawnFigure) -> PaperFigure<'a> {
         let charts = figure.charts.iter().map(DrawnChart::new).collect();
-        Drawn { paper, id: &figure.id, log: figure.log, charts }
+        PaperFigure { paper, id: &figure.id, log: figure.log, charts }
     }
 }
 
 impl Reproduced {
     /// The page, in one file that asks for no other.
     pub fn html(&self, card: &Scorecard) -> String {
-        let drawn =
-            self.papers.iter().flat_map(|paper| paper.figures.iter().map(|figure| Drawn::new(&paper.name, figure)));
-        let data = Data { schema: 1, kind: "scorecard", figures: drawn.collect() };
+        let drawn = self
+            .papers
+            .iter()
+            .flat_map(|paper| paper.figures.iter().map(|figure| PaperFigure::new(&paper.name, figure)));
+        let data = ScorecardData { schema: 1, kind: "scorecard", figures: drawn.collect() };
         let names = self.papers.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ");
         let mut body = head(&names, &self.conditions, card) + &nav(card) + "<main>\n" + &overview(card);
         for (paper, scored) in self.papers.iter().zip(&card.papers) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::reproduce::{JudgedClaim, Mode, Reproduced};
+use super::reproduced::{JudgedClaim, Mode, Reproduced};
 use crate::stats::six_digits;
 
 /// Every claim of the reproduced figures, with its verdict.

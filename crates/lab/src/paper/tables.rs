@@ -1,11 +1,10 @@
-//! The curves of reproduced figures as one table.
+//! The curves of reproduced figures, value by value.
 
-use super::reproduce::Reproduced;
-use crate::tables::Table;
+use super::reproduced::Reproduced;
 
 impl Reproduced {
     /// One row a value: paper, figure, measure, curve, x, the seed's place, y.
-    pub(crate) fn table(&self) -> Table {
+    pub fn curve_rows(&self) -> Vec<CurveRow> {
         let mut rows = Vec::new();
         for paper in &self.papers {
             for figure in &paper.figures {
@@ -29,19 +28,25 @@ impl Reproduced {
                 }
             }
         }
-        Table::of_curves(&rows)
+        rows
     }
 }
 
 /// One value of a curve.
-pub(crate) struct CurveRow {
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurveRow {
+    /// `m21`.
     pub paper: String,
+    /// `M-6`.
     pub figure: String,
     /// Names y and its unit.
     pub measure: String,
+    /// What the legend calls it.
     pub curve: String,
+    /// Where it stands.
     pub x: f64,
     /// The seed's place, from zero.
     pub run: u64,
+    /// The value.
     pub y: f64,
 }

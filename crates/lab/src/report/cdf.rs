@@ -7,6 +7,7 @@ use crate::summary::workload_fcts;
 
 /// Times of one scheme at one point, pooled over seeds.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Cdf {
     scheme: String,
     /// The point's place in the sweep.
@@ -19,6 +20,7 @@ pub(super) struct Cdf {
 
 /// Rising times, and the share of all times that are no larger: under one at the end where some were cut off.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct Curve {
     ms: Vec<f64>,
     share: Vec<f64>,

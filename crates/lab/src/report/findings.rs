@@ -2,49 +2,14 @@
 
 use fanin_spec::Contender;
 
-use super::judgement::{Judged, State, judged, over_the_sweep, state};
+use super::finding::{Finding, Verdict};
+use super::judgement::{Judged, State, focus, judged, over_the_sweep, state};
 use super::spread;
 use super::story::Story;
 use super::why::why;
 use crate::figures::{three, time};
 use crate::stats::Interval;
 use crate::{Axis, Summary, SummaryRow};
-
-/// A sentence or two.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Finding {
-    /// The scheme; none where several are spoken of.
-    pub scheme: Option<String>,
-    /// How it fares.
-    pub verdict: Verdict,
-    /// In a few words.
-    pub head: String,
-    /// What is behind it.
-    pub says: String,
-}
-
-/// How a scheme fares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It has at least four fifths of what is allowed, at every point.
-    Holds,
-    /// It has less somewhere, and at least half everywhere.
-    Sags,
-    /// It has less than half somewhere.
-    Collapses,
-    /// The seeds do not tell, or nothing is judged.
-    Open,
-    /// Not one scheme, but all.
-    Overall,
-}
-
-/// The row that there is most to say of: the first that has collapsed, else the first that sags, else the last.
-pub(super) fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
-    let first = |wanted| rows.iter().copied().find(|row| judged(row) == wanted);
-    let of = |state| first(Judged { state, sure: true }).or_else(|| first(Judged { state, sure: false }));
-    of(State::Collapsed).or_else(|| of(State::Sags)).or_else(|| rows.last().copied())
-}
 
 /// Whether a fall from the best point before it may be none: the two intervals meet.
 fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {

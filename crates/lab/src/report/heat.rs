@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use fanin_spec::{PortPartRow, PortRow, RunSpec, RunTables, TIERS};
 
-use super::story::round_to;
+use super::points::round_to;
 use crate::axis::place_of;
 
 /// A row a port, a column a part of the run.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Heat {
     scheme: String,
     /// Where in the sweep, in words.
@@ -28,6 +29,7 @@ pub(super) struct Heat {
 
 /// A port, with a value a part.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct HeatRow {
     port: String,
     tier: String,

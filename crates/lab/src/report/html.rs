@@ -1,7 +1,7 @@
 //! A comparison's page: its words as plain HTML around its charts.
 
 use super::Report;
-use super::findings::Verdict;
+use super::finding::Verdict;
 use super::page::{Page, text};
 
 impl Report {

@@ -1,7 +1,7 @@
 //! How a scheme fares at each point of a sweep, and over it: held against what the closed form allows, not against itself
 //! alone, and no surer than its interval.
 
-use super::findings::Verdict;
+use super::finding::Verdict;
 use crate::{Axis, SummaryRow};
 
 /// From this share of what is allowed on, goodput holds.
@@ -64,6 +64,13 @@ pub(super) fn judged(row: &SummaryRow) -> Judged {
         State::Holds if still => Judged { state: State::Sags, sure: true },
         state => Judged { state, sure },
     }
+}
+
+/// The row that there is most to say of: the first that has collapsed, else the first that sags, else the last.
+pub(super) fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
+    let first = |wanted| rows.iter().copied().find(|row| judged(row) == wanted);
+    let of = |state| first(Judged { state, sure: true }).or_else(|| first(Judged { state, sure: false }));
+    of(State::Collapsed).or_else(|| of(State::Sags)).or_else(|| rows.last().copied())
 }
 
 /// Points that follow one another and fare alike.

@@ -4,12 +4,14 @@
 //! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
 
 mod cdf;
+mod finding;
 mod findings;
 mod heat;
 mod html;
 mod judgement;
 mod page;
 mod phases;
+mod points;
 mod rows;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -19,25 +21,28 @@ mod story;
 mod why;
 mod window;
 
-use std::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
+use crate::columns::{Take, of_the_summary};
 use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes, setting};
 
 use cdf::Cdf;
-pub use findings::{Finding, Verdict, findings, line_mbps};
+pub use finding::{Finding, Verdict};
+pub use findings::{findings, line_mbps};
 use heat::Heat;
 pub use judgement::{State, state_at};
 use phases::Phases;
 use rows::ReportRow;
 use story::Story;
 
-pub(crate) use page::{Page, text};
-pub(crate) use story::thinned;
+pub(crate) use page::{Page, quoted, text};
+pub(crate) use points::thinned;
 
 /// Everything that the page shows; the JSON in it has this form.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Report {
     /// The version of this form: 1.
     schema: u32,
@@ -71,6 +76,8 @@ pub struct Report {
     axis: AxisFacts,
     /// By scheme, then point.
     rows: Vec<ReportRow>,
+    /// Columns of shares, which stand last in the table of points.
+    shares: Vec<ShareColumn>,
     /// Distributions of times: by scheme, then point.
     cdfs: Vec<Cdf>,
     /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
@@ -83,13 +90,24 @@ pub struct Report {
 
 /// A scheme and the places of its onsets, one a curve, where the seeds tell one.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct SchemeFacts {
     label: String,
     onsets: Vec<usize>,
 }
 
+/// A column of shares from 0 to 1.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct ShareColumn {
+    head: &'static str,
+    /// Where it stands in a row: keys with dots between.
+    at: &'static str,
+}
+
 /// The axis of the sweep.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct AxisFacts {
     title: String,
     log: bool,
@@ -148,11 +166,19 @@ pub fn report(
             .collect(),
         axis: AxisFacts { title: axis.title(), log: is_log(&axis, &xs) },
         rows: summary.rows.iter().zip(xs).map(|(row, x)| ReportRow::new(row, x, &axis, &runs)).collect(),
+        shares: shares(&summary.rows),
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.place, &runs)).collect(),
         stories,
         phases,
         heats,
     })
+}
+
+/// The columns of shares of which some row has a value.
+fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
+    let told = |take: Take| rows.iter().any(|row| matches!(take, Take::Real(of) if of(row).is_some()));
+    let shown = of_the_summary().filter(|column| told(column.take));
+    shown.filter_map(|column| Some(ShareColumn { head: column.head?, at: column.json })).collect()
 }
 
 /// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.
@@ -196,12 +222,6 @@ fn command(arguments: &[String]) -> String {
         }
     }
     text
-}
-
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./,:=@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

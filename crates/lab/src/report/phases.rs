@@ -7,6 +7,7 @@ use crate::paper::DrawnChart;
 
 /// How many tasks are in each phase.
 #[derive(Debug, Clone, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Phases {
     scheme: String,
     /// Where in the sweep, in words.

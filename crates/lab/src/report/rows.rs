@@ -7,6 +7,7 @@ use crate::{Axis, SummaryRow};
 
 /// One scheme at one point.
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct ReportRow {
     #[serde(flatten)]
     summary: SummaryRow,
@@ -25,6 +26,7 @@ pub(super) struct ReportRow {
 }
 
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 struct OverSeeds {
     p50: Option<[f64; 2]>,
     p99: Option<[f64; 2]>,

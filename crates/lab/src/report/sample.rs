@@ -40,22 +40,14 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             qct_ms: if ended { spread } else { Spread::default() },
             fct_ms: if ended { spread } else { Spread::default() },
             timeouts: rto * 10.0,
-            fast_retransmits: 0.0,
             drops: drop * 10.0,
             marks: mark * 10.0,
             data_packets: 1e5,
             rounds: if ended { 10.0 } else { 0.0 },
             rounds_open: if ended { 0.0 } else { 1.0 },
-            stalls: 0.0,
-            stalled_ms: 0.0,
-            slowest: None,
             queue_max_bytes: 65_000,
             jain: Some(1.0),
-            slowdown: Vec::new(),
-            tiers: Vec::new(),
-            service: None,
-            background: None,
-            latency: Vec::new(),
+            ..SummaryRow::default()
         }
     };
     points.iter().map(row).collect()

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::findings::{Finding, Verdict};
+use super::finding::{Finding, Verdict};
 use crate::figures::{count, three, time};
 use crate::{Slowdown, Summary, SummaryRow};
 
@@ -161,7 +161,7 @@ mod tests {
             crate::Wishes::default(),
             (
                 &[],
-                &crate::Outcome { runs: Vec::new(), cached: 0, notices: Vec::new(), wall: std::time::Duration::ZERO },
+                &crate::Outcome { runs: Vec::new(), cached: 0, notices: Vec::new(), wall: core::time::Duration::ZERO },
             ),
         );
         assert!(comparison(&summary).is_none());

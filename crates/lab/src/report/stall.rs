@@ -2,10 +2,11 @@
 
 use fanin_spec::{EventRow, RunSpec, SampleRow};
 
-use super::story::round_to;
+use super::points::round_to;
 
 /// A time in which nothing reaches the client and a timeout is waited for.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Stall {
     /// Since the start of the story.
     pub from_us: f64,
@@ -20,6 +21,7 @@ pub(super) struct Stall {
 
 /// Why a server heard nothing until its timer ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Cause {
     /// Every packet of its window was dropped.

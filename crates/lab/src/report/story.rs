@@ -1,19 +1,20 @@
 //! What happened inside one run of a scheme: the run is watched again, and its round that tells most is kept.
 
-use std::cmp::Ordering;
-use std::ops::Sub;
-use std::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunSpec, RunTables, SampleRow, Watch};
+use fanin_spec::{EventRow, RunError, RunSpec, RunTables, SampleRow, Watch};
 
+use super::judgement::focus;
+use super::points::{round_to, thinned};
 use super::stall::{Stall, stalls};
 use super::window::Window;
 use crate::axis::place_of;
 use crate::figures::time;
-use crate::{Broken, RunError, Runner, SummaryRow};
+use crate::{Broken, Runner, SummaryRow};
 
 /// One run, watched for some rounds.
 #[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Story {
     pub scheme: String,
     /// The point's place in the sweep, and where that is in words.
@@ -48,12 +49,14 @@ pub(super) struct Story {
 
 /// A value that stands from each time to the next.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Series {
     us: Vec<f64>,
     bytes: Vec<u64>,
 }
 
 #[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct ServerWindow {
     server: String,
     cwnd: Series,
@@ -61,6 +64,7 @@ pub(super) struct ServerWindow {
 
 /// Things that happened: `servers` names each one's server.
 #[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Happenings {
     /// How many there were; some may be left out below.
     total: usize,
@@ -82,7 +86,7 @@ pub(super) fn choose<'a>(
     label: &str,
     rows: &[&SummaryRow],
 ) -> Option<(&'a RunSpec, &'a RunTables)> {
-    let place = super::findings::focus(rows)?.place;
+    let place = focus(rows)?.place;
     let mut of_point: Vec<_> =
         runs.iter().filter(|(spec, _)| spec.label == label && spec.place == place).copied().collect();
     of_point.sort_by(|(a, x), (b, y)| x.goodput_mbps().total_cmp(&y.goodput_mbps()).then(a.seed.cmp(&b.seed)));
@@ -103,9 +107,7 @@ pub(super) fn tell(
         Ok(seen) if seen.samples.is_empty() => Ok(None),
         Ok(seen) => Ok(Some(Story::new(spec, tables, window, &seen.samples, &seen.events))),
         Err(RunError::Stopped) => Ok(None),
-        Err(RunError::Broken(what)) => {
-            Err(Broken { label: spec.label.clone(), point: spec.point.clone(), seed: spec.seed, what })
-        }
+        Err(RunError::Broken(what)) => Err(Broken::new(spec, what)),
     }
 }
 
@@ -299,46 +301,10 @@ fn number(name: &str) -> u64 {
     name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
 }
 
-/// The value to a multiple of `unit`, printed without digits beyond it.
-pub(super) fn round_to(value: f64, unit: f64) -> f64 {
-    let scale = (1.0 / unit).round();
-    (value * scale).round() / scale
-}
-
 /// The points at which the value changes, and the last one.
 fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let keep = |i: usize| i == 0 || i + 1 == points.len() || points[i].1 != points[i - 1].1;
     (0..points.len()).filter(|&i| keep(i)).map(|i| points[i]).collect()
-}
-
-/// At most about `most` points: of neighbours no further apart than `apart` the first, the least, the largest and the
-/// last are kept, so that no peak and no fall is lost.
-pub(crate) fn thinned<T>(points: &[(T, T)], apart: T, most: usize) -> Vec<(T, T)>
-where
-    T: Copy + PartialOrd + Sub<Output = T>,
-{
-    if points.len() <= most {
-        return points.to_vec();
-    }
-    let group = points.len().div_ceil(most / 4);
-    let mut kept = Vec::new();
-    let mut rest = points;
-    while !rest.is_empty() {
-        let near = rest.windows(2).take(group - 1).take_while(|pair| pair[1].0 - pair[0].0 <= apart).count();
-        let (these, others) = rest.split_at(near + 1);
-        let by_value = |i: &usize, j: &usize| these[*i].1.partial_cmp(&these[*j].1).unwrap_or(Ordering::Equal);
-        let least = (0..=near).min_by(by_value).unwrap_or(0);
-        let largest = (0..=near).max_by(by_value).unwrap_or(0);
-        let mut indices = [0, least, largest, near];
-        indices.sort_unstable();
-        for (i, &index) in indices.iter().enumerate() {
-            if i == 0 || indices[i - 1] != index {
-                kept.push(these[index]);
-            }
-        }
-        rest = others;
-    }
-    kept
 }
 
 #[cfg(test)]

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fanin_lab::{
-    Beside, Cache, Lab, Manifest, Out, Outcome, RunError, Runner, Summary, Wishes, conduct, execute, plan, summarise,
-};
-use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunSpec, RunTables, Scenario, Totals};
+use fanin_execute::{Beside, Cache, Lab, Out, conduct, execute};
+use fanin_lab::{Manifest, Outcome, Runner, Summary, Wishes, plan, summarise};
+use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Collapses at 8 senders; figures differ by seed; runs end out of order.

@@ -7,35 +7,13 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fanin_spec::{Contender, Point, RunSpec, RunTables};
+use fanin_lab::{Broken, Done, Outcome, Planner, Runner, Wishes};
+use fanin_spec::{Contender, RunError, RunSpec};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
 use crate::cache::{Cache, Found};
 use crate::estimate::{Costs, spread};
-use crate::{Planner, RunError, Runner, Wishes};
-
-/// A finished run.
-#[derive(Clone, Debug)]
-pub struct Done {
-    /// Its tables.
-    pub tables: RunTables,
-    /// The user CPU time of the run alone.
-    pub cpu: Duration,
-}
-
-/// What became of a plan.
-#[derive(Debug)]
-pub struct Outcome {
-    /// One entry a spec of the plan, in its order; `None` where a stop came first.
-    pub runs: Vec<Option<Done>>,
-    /// Runs that came from the cache.
-    pub cached: usize,
-    /// What the user may want to know of the cache.
-    pub notices: Vec<String>,
-    /// Wall time of it all.
-    pub wall: Duration,
-}
 
 /// What runs specs, and where.
 #[derive(Clone, Copy)]
@@ -48,20 +26,6 @@ pub struct Lab<'a> {
     pub jobs: NonZeroUsize,
     /// Ends it with what has finished.
     pub stop: &'a AtomicBool,
-}
-
-/// A run that broke an invariant.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{label} at {point} under seed {seed}: {what}")]
-pub struct Broken {
-    /// The scheme's label.
-    pub label: String,
-    /// Where in the sweep.
-    pub point: Point,
-    /// The seed.
-    pub seed: u64,
-    /// What the runner says.
-    pub what: String,
 }
 
 /// How far the work is.
@@ -170,10 +134,7 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
         }
     });
     match broken {
-        Some((index, what)) => {
-            let spec = &specs[index];
-            Err(Broken { label: spec.label.clone(), point: spec.point.clone(), seed: spec.seed, what })
-        }
+        Some((index, what)) => Err(Broken::new(&specs[index], what)),
         None => {
             let Watch { start, runs, cached, mut notices, .. } = watch;
             notices.sort();

@@ -9,11 +9,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use fanin_lab::Done;
 use fanin_spec::{RunSpec, RunTables};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::Done;
 use crate::draft::{self, Draft};
 
 /// The first bytes of an entry; the last is the form's version.
@@ -253,13 +253,14 @@ fn listed(folder: &Path, keep: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
 
 #[cfg(test)]
 mod tests {
-    use fanin_spec::Contender;
+    use fanin_spec::{Contender, Scenario};
 
     use super::*;
-    use crate::report::sample::run;
 
     fn spec(seed: u64) -> RunSpec {
-        run("newreno", 8, seed)
+        let text = "schemes = [\"newreno\"]\n[workload]\nfragment = \"256 KiB\"\n[sweep]\nfan_in = [8]\n";
+        let contenders = Scenario::parse("sample.toml", text).and_then(|scenario| scenario.contenders()).unwrap();
+        contenders[0].run(8, seed).unwrap()
     }
 
     fn done(goodput: u64) -> Done {

@@ -5,6 +5,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use fanin_lab::SummaryRow;
+use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
+use fanin_lab::figures::clean;
+use fanin_lab::paper::CurveRow;
 use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -13,11 +17,6 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
-
-use crate::SummaryRow;
-use crate::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
-use crate::figures::clean;
-use crate::paper::CurveRow;
 
 /// A table, column by column; all columns are of one length.
 pub(crate) struct Table {

@@ -4,10 +4,11 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use fanin_lab::Runner;
+use fanin_lab::figures::bytes;
 use fanin_spec::{Contender, Need, Settings, what_would_fit};
 
-use crate::figures::bytes;
-use crate::{Lab, Runner};
+use crate::Lab;
 
 /// What a comparison takes, roughly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

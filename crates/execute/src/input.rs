@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use crate::figures::bytes;
+use fanin_lab::figures::bytes;
 
 /// A scenario, or a file of a paper, is at most so long.
 pub const SCENARIO_MAX: usize = 16_000_000;

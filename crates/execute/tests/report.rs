@@ -3,8 +3,9 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use fanin_lab::{Lab, Manifest, Report, RunError, Runner, Wishes, execute, plan, report, summarise};
-use fanin_spec::{EventRow, FlowRow, QueryRow, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
+use fanin_execute::{Lab, execute};
+use fanin_lab::{Manifest, Report, Runner, Wishes, plan, report, summarise};
+use fanin_spec::{EventRow, FlowRow, QueryRow, RunError, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
 
 /// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.
 struct Toy;

@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use fanin_lab::paper::{Reproduced, Scorecard};
+use fanin_lab::{Manifest, Outcome, Report, Summary};
 use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 
 use crate::cleanup::Cleanup;
-use crate::paper::{Reproduced, Scorecard};
 use crate::tables::Table;
-use crate::{Outcome, Report, Summary};
 
 /// Why a folder cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -21,17 +21,6 @@ pub struct Refusal {
     pub path: PathBuf,
     /// What is wrong, and what would be right.
     pub what: String,
-}
-
-/// What `manifest.json` says besides: enough to do it again.
-#[derive(Clone, Debug)]
-pub struct Manifest {
-    /// The version of the program.
-    pub version: String,
-    /// The command's arguments, without the program's name.
-    pub arguments: Vec<String>,
-    /// The scenario's text as it was read.
-    pub scenario_text: String,
 }
 
 /// What is written beside the summary and the tables that every run gives.
@@ -128,7 +117,7 @@ impl Out {
     /// What the file system says; the folder is then as it was.
     pub fn fill_scorecard(self, reproduced: &Reproduced, card: &Scorecard) -> Result<(), Refusal> {
         self.publish(|out, names| {
-            out.write_table(&reproduced.table(), names)?;
+            out.write_table(&Table::of_curves(&reproduced.curve_rows()), names)?;
             fs::write(out.draft.join("report.html"), reproduced.html(card))?;
             names.push("report.html".into());
             names.push("scorecard.json".into());

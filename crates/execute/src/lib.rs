@@ -1,0 +1,22 @@
+//! What touches the world for the laboratory: runs on local threads ([`execute()`]), finished ones kept ([`Cache`]), files read
+//! ([`load()`]) and results written ([`Out`]). What is run, and what comes of it, `lab` says.
+
+mod cache;
+mod cleanup;
+mod draft;
+mod estimate;
+mod executor;
+mod forecast;
+pub mod input;
+mod load;
+mod out;
+pub mod paper;
+mod tables;
+
+pub use cache::{Cache, Found, Pruning, Usage};
+pub use cleanup::clean_up;
+pub use draft::{Draft, is_special};
+pub use executor::{Lab, Progress, conduct, execute};
+pub use forecast::{Forecast, forecast, free_memory};
+pub use load::{Loaded, Unloaded, load};
+pub use out::{Beside, Out, Refusal};

@@ -1,0 +1,9 @@
+//! Papers: their folders read, their scenarios run.
+
+mod read;
+mod reproduce;
+mod sensitivity;
+
+pub use read::{names, read, record, recorded};
+pub use reproduce::{Unreproduced, reproduce};
+pub use sensitivity::sweep;

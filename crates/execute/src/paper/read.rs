@@ -1,0 +1,103 @@
+//! The files of a paper's folder: claims and scenarios, recorded verdicts, what they hang on.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use fanin_lab::paper::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity};
+use fanin_spec::Contender;
+use serde::Deserialize;
+
+use crate::input::{self, SCENARIO_MAX};
+use crate::{Unloaded, draft, load};
+
+/// The verdicts that were recorded.
+const EXPECTED: &str = "expected.json";
+/// On what they hang.
+pub(super) const SENSITIVITY: &str = "sensitivity.json";
+
+/// The papers of a folder, by name.
+pub fn names(papers: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(papers) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().join(CLAIMS).is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Reads a paper and checks it, its scenarios too.
+///
+/// # Errors
+/// The first thing that is wrong, with file and line.
+pub fn read(papers: &Path, name: &str) -> Result<Paper, PaperProblem> {
+    let folder = papers.join(name);
+    let path = folder.join(CLAIMS);
+    let text = input::text(&path, SCENARIO_MAX).map_err(|error| unread(&path, &error))?;
+    Paper::parse(&folder, &text, &|scenario, quick| contenders(&folder, scenario, quick, &[]))
+}
+
+/// The contenders of a scenario in a paper's folder, under what a quick reproduction sets and under `set`; `None` where there
+/// is no such file.
+pub(super) fn contenders(
+    folder: &Path,
+    scenario: &str,
+    quick: &[String],
+    set: &[String],
+) -> Result<Option<Vec<Contender>>, PaperProblem> {
+    let path = folder.join(scenario);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());
+    let mut loaded = load(&path).map_err(|why| match why {
+        Unloaded::Unread(error) => unread(&path, &error),
+        Unloaded::Problem(what) => problem(what),
+    })?;
+    for assignment in quick {
+        loaded.scenario.assign(assignment, assignment).map_err(problem)?;
+    }
+    for assignment in set {
+        loaded.scenario.assign(&format!("--set {assignment}"), assignment).map_err(problem)?;
+    }
+    loaded.contenders().map(Some).map_err(problem)
+}
+
+/// The verdicts that are recorded of a paper; none where the file is not there.
+///
+/// # Errors
+/// A file that is something else.
+pub fn recorded(folder: &Path) -> Result<Expected, PaperProblem> {
+    json(&folder.join(EXPECTED), "`--record` writes it anew")
+}
+
+/// Records the verdicts of one paper, as [`Expected::note`] has them.
+///
+/// # Errors
+/// What the file system says.
+pub fn record(mut expected: Expected, paper: &Paper, card: &Scorecard) -> io::Result<()> {
+    expected.note(paper, card);
+    draft::write(&paper.folder.join(EXPECTED), format!("{}\n", serde_json::to_string_pretty(&expected)?))
+}
+
+/// What is known of how far a paper's verdicts hang on what it leaves open; nothing where nobody looked.
+pub(super) fn sensitivity(folder: &Path) -> Result<Sensitivity, PaperProblem> {
+    json(&folder.join(SENSITIVITY), "`make sensitivity` writes it")
+}
+
+/// What a file holds, or nothing where it is not there.
+fn json<T: Default + for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<T, PaperProblem> {
+    match input::text(path, SCENARIO_MAX) {
+        Ok(text) => {
+            serde_json::from_str(&text).map_err(|error| PaperProblem(format!("{}: {error}; {remedy}", path.display())))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+        Err(error) => Err(unread(path, &error)),
+    }
+}
+
+fn unread(path: &Path, error: &io::Error) -> PaperProblem {
+    PaperProblem(format!("{}: {error}", path.display()))
+}

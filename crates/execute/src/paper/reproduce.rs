@@ -1,0 +1,189 @@
+//! Runs a paper's scenarios for its figures.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use fanin_lab::paper::{
+    Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
+};
+use fanin_lab::{Broken, Watching};
+use fanin_spec::{Contender, RunSpec, Watch};
+use fanin_units::Time;
+
+use super::read::{contenders, sensitivity};
+use crate::executor::clock;
+use crate::{Lab, Progress, execute};
+
+/// Why there is no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreproduced {
+    /// The paper's files.
+    #[error(transparent)]
+    Paper(#[from] PaperProblem),
+    /// A fault of the runner.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// It was asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// What figures want of one scenario: measures by scheme and fan-in.
+type Wanted = BTreeMap<String, BTreeMap<u32, BTreeSet<Measure>>>;
+
+/// Reproduces papers, or those of their figures that `wanted` names.
+///
+/// # Errors
+/// [`Unreproduced`].
+pub fn reproduce(
+    lab: &Lab,
+    papers: &[Paper],
+    wanted: &dyn Fn(&Figure) -> bool,
+    conditions: &Conditions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Reproduced, Unreproduced> {
+    let start = clock();
+    let mut out = Reproduced {
+        conditions: conditions.clone(),
+        papers: Vec::new(),
+        cached_runs: 0,
+        wall: Duration::ZERO,
+        cpu: Duration::ZERO,
+        notices: Vec::new(),
+    };
+    let mut work = Vec::new();
+    for paper in papers {
+        work.push((sensitivity(&paper.folder)?, plan(paper, wanted, conditions)?));
+    }
+    let mut tally = Tally {
+        done: 0,
+        total: work.iter().flat_map(|(_, batches)| batches).map(|b| b.specs.len()).sum(),
+        elapsed: Duration::ZERO,
+        tell: progress,
+    };
+    for (paper, (sensitivity, batches)) in papers.iter().zip(&work) {
+        let mut measured = Measured::default();
+        for batch in batches {
+            run(lab, batch, &mut tally, &mut measured, &mut out)?;
+        }
+        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, sensitivity)).collect();
+        out.papers.push(DrawnPaper { name: paper.name.clone(), title: paper.title.clone(), figures });
+    }
+    out.wall = start.elapsed();
+    Ok(out)
+}
+
+/// One scheme's runs of one scenario.
+struct Batch {
+    scenario: String,
+    specs: Vec<RunSpec>,
+    /// By fan-in.
+    measures: BTreeMap<u32, BTreeSet<Measure>>,
+    watched: bool,
+}
+
+fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions) -> Result<Vec<Batch>, PaperProblem> {
+    let mut scenarios: BTreeMap<&str, Wanted> = BTreeMap::new();
+    for figure in paper.figures.iter().filter(|f| wanted(f)) {
+        let Source::Runs { scenario, schemes, fan_in } = &figure.source else { continue };
+        let of_scenario = scenarios.entry(scenario).or_default();
+        let measures: BTreeSet<Measure> =
+            figure.draws.iter().copied().chain(figure.claims.iter().map(|c| c.measure)).collect();
+        for scheme in schemes {
+            for &n in fan_in {
+                of_scenario.entry(scheme.clone()).or_default().entry(n).or_default().extend(&measures);
+            }
+        }
+    }
+    let mut batches = Vec::new();
+    for (scenario, wanted) in scenarios {
+        let quick = conditions.mode == Mode::Quick;
+        let set: Vec<String> =
+            conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
+        for contender in
+            contenders(&paper.folder, scenario, if quick { &paper.quick_set } else { &[] }, &set)?.unwrap_or_default()
+        {
+            let Some(measures) = wanted.get(&contender.label) else { continue };
+            for watched in [false, true] {
+                let measures: BTreeMap<u32, BTreeSet<Measure>> = measures
+                    .iter()
+                    .map(|(&n, all)| {
+                        (n, all.iter().copied().filter(|m| m.watches() == watched).collect::<BTreeSet<_>>())
+                    })
+                    .filter(|(_, some)| !some.is_empty())
+                    .collect();
+                let specs = specs(paper, scenario, &contender, measures.keys(), conditions)?;
+                if !specs.is_empty() {
+                    batches.push(Batch { scenario: scenario.into(), specs, measures, watched });
+                }
+            }
+        }
+    }
+    Ok(batches)
+}
+
+fn specs<'a>(
+    paper: &Paper,
+    scenario: &str,
+    contender: &Contender,
+    fan_ins: impl Iterator<Item = &'a u32>,
+    conditions: &Conditions,
+) -> Result<Vec<RunSpec>, PaperProblem> {
+    let run = &contender.settings.run;
+    let seeds = conditions.seeds.unwrap_or(match conditions.mode {
+        Mode::Full => run.seeds,
+        Mode::Quick => paper.quick_seeds,
+    });
+    let first = conditions.first_seed.unwrap_or(run.first_seed);
+    let of = |fan_in: u32| (first..first + u64::from(seeds)).map(move |seed| (fan_in, seed));
+    let run = |(fan_in, seed)| {
+        let swept = contender.fan_ins();
+        let what = || format!("{scenario} as it is set here does not sweep over {fan_in} senders: {swept:?}");
+        contender.run(fan_in, seed).ok_or_else(|| PaperProblem(what()))
+    };
+    fan_ins.flat_map(|&n| of(n)).map(run).collect()
+}
+
+/// The first server's window, as closely as figures need it.
+const FIRST_WINDOW: (Time, u32) = (Time::from_micros(100), 0);
+
+/// Progress over all batches.
+struct Tally<'a> {
+    done: usize,
+    total: usize,
+    elapsed: Duration,
+    tell: &'a mut dyn FnMut(Progress),
+}
+
+impl Tally<'_> {
+    fn tell(&mut self, batch: Progress) {
+        let (done, elapsed) = (self.done + batch.done, self.elapsed + batch.elapsed);
+        let left = (done > 0).then(|| elapsed.mul_f64((self.total - done) as f64 / done as f64));
+        (self.tell)(Progress { done, total: self.total, elapsed, left });
+    }
+}
+
+fn run(
+    lab: &Lab,
+    batch: &Batch,
+    tally: &mut Tally,
+    measured: &mut Measured,
+    out: &mut Reproduced,
+) -> Result<(), Unreproduced> {
+    let (step, server) = FIRST_WINDOW;
+    let watch = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: vec![server] };
+    let watching = Watching { runner: lab.runner, watch };
+    // The cache knows runs by their specs, and those that were not watched have no samples.
+    let lab = if batch.watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
+    let outcome = execute(&lab, &batch.specs, &mut |progress| tally.tell(progress))?;
+    tally.done += batch.specs.len();
+    tally.elapsed += outcome.wall;
+    out.cached_runs += outcome.cached;
+    out.notices.extend(outcome.notices);
+    for (spec, done) in batch.specs.iter().zip(outcome.runs) {
+        let done = done.ok_or(Unreproduced::Stopped)?;
+        out.cpu += done.cpu;
+        measured.take(&batch.scenario, batch.measures.get(&spec.fan_in).into_iter().flatten(), spec, &done.tables);
+    }
+    Ok(())
+}

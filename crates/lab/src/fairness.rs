@@ -1,0 +1,100 @@
+//! How evenly a run serves those that want the same.
+
+use std::collections::BTreeMap;
+
+use fanin_spec::{FlowKind, FlowRow, RunTables};
+
+use crate::stats::{self, Interval};
+
+/// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
+pub(crate) fn jain(run: &RunTables, servers: u32) -> Option<f64> {
+    let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
+    let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
+    match run.flows.iter().map(|flow| flow.class).next()? {
+        FlowKind::Long => {
+            let mut moved = vec![0.0; servers as usize];
+            of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
+            stats::jain(&moved)
+        }
+        FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
+        _ => stats::jain(&run.flows.iter().filter(|flow| flow.class.is_own()).filter_map(speed).collect::<Vec<_>>()),
+    }
+}
+
+/// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
+fn server_goodputs(run: &RunTables, servers: u32) -> Vec<f64> {
+    let mut sums = vec![(0u64, 0u64); servers as usize];
+    for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
+        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
+            *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
+        }
+    }
+    sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()
+}
+
+/// Jain's index within each round that ended, over the goodputs of the servers that answer in it: a server that waits in one
+/// round and another one in the next are equal over a run, and not within these rounds.
+///
+/// Jain, Chiu, Hawe, DEC TR-301, 1984: the index; short-term fairness is the same over a window, which here is a round.
+pub(crate) fn jain_by_round(run: &RunTables) -> Vec<f64> {
+    let mut rounds: BTreeMap<u64, BTreeMap<u32, (u64, u64)>> = BTreeMap::new();
+    for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
+        if let (Some(round), Some(fct)) = (flow.round, flow.fct_ps) {
+            let sum = rounds.entry(round).or_default().entry(flow.from_host).or_default();
+            *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
+        }
+    }
+    let ended = run.queries.iter().filter(|query| query.qct_ps.is_some());
+    let goodputs = ended.filter_map(|query| rounds.get(&query.round.into()));
+    let of = |servers: &BTreeMap<u32, (u64, u64)>| {
+        stats::jain(&servers.values().map(|&(bytes, ps)| bytes as f64 / ps.max(1) as f64).collect::<Vec<_>>())
+    };
+    goodputs.filter_map(of).collect()
+}
+
+/// The mean over rounds, of each seed, as a mean over seeds.
+pub(crate) fn mean_of_rounds(by_seed: &[Vec<f64>]) -> Option<Interval> {
+    let means: Vec<f64> = by_seed.iter().filter_map(|rounds| stats::mean(rounds)).collect();
+    stats::bounded_interval(&means, 1.0).map(Interval::six_digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::QueryRow;
+
+    use super::*;
+
+    fn answer(round: u64, from_host: u32, ms: Option<u64>) -> FlowRow {
+        let fct_ps = ms.map(|ms| ms * 1_000_000_000);
+        FlowRow { round: Some(round), from_host, delivered_bytes: 3_000, fct_ps, ..FlowRow::default() }
+    }
+
+    fn round(round: u32, qct_ps: Option<u64>) -> QueryRow {
+        QueryRow { round, qct_ps, ..QueryRow::default() }
+    }
+
+    #[test]
+    fn servers_that_wait_in_turn_are_equal_over_the_run_and_not_within_a_round() {
+        // 3 kB in 1 ms and in 3 ms: speeds of 3 and 1, (3 + 1)^2 / (2 (9 + 1)) = 0.8.
+        let flows = vec![answer(0, 1, Some(1)), answer(0, 2, Some(3)), answer(1, 1, Some(3)), answer(1, 2, Some(1))];
+        let run = RunTables { flows, queries: vec![round(0, Some(3)), round(1, Some(3))], ..RunTables::default() };
+        assert_eq!(jain(&run, 2), Some(1.0));
+        assert_eq!(jain_by_round(&run).into_iter().map(stats::six_digits).collect::<Vec<_>>(), [0.8, 0.8]);
+    }
+
+    #[test]
+    fn a_round_that_was_cut_off_tells_nothing_and_a_run_without_rounds_has_none() {
+        let flows = vec![answer(0, 1, Some(2)), answer(0, 2, Some(2)), answer(1, 1, Some(1)), answer(1, 2, None)];
+        let run = RunTables { flows, queries: vec![round(0, Some(2)), round(1, None)], ..RunTables::default() };
+        assert_eq!(jain_by_round(&run), [1.0]);
+        assert!(jain_by_round(&RunTables { queries: Vec::new(), ..run }).is_empty());
+    }
+
+    #[test]
+    fn several_answers_of_a_server_in_a_round_count_as_one() {
+        // 6 kB in 4 ms beside 3 kB in 2 ms: the same speed.
+        let flows = vec![answer(0, 1, Some(1)), answer(0, 1, Some(3)), answer(0, 2, Some(2))];
+        let run = RunTables { flows, queries: vec![round(0, Some(4))], ..RunTables::default() };
+        assert_eq!(jain_by_round(&run), [1.0]);
+    }
+}

@@ -1,0 +1,111 @@
+//! From what runs of a paper gave to its figures: curves, and claims judged by them.
+
+use std::collections::BTreeMap;
+
+use fanin_model::{Bottleneck, Growth};
+use fanin_spec::{RunSpec, RunTables};
+
+use super::curve::{Curve, Point};
+use super::file::{Claim, Figure, ModelCurve, ModelForm, Source};
+use super::measure::{Measure, Over};
+use super::reproduced::{Chart, DrawnFigure, JudgedClaim};
+use super::sensitivity::Sensitivity;
+
+/// Where a figure's values are found: its scenario, a scheme's label, a measure, a fan-in.
+type Place = (String, String, Measure, u32);
+
+/// What the runs of a paper gave.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// One value a seed.
+    values: BTreeMap<Place, Vec<f64>>,
+    /// One series a seed.
+    series: BTreeMap<Place, Vec<Vec<(f64, f64)>>>,
+}
+
+impl Measured {
+    /// Takes what figures want of a run of a scenario; runs come in the order of their seeds.
+    pub fn take<'a>(
+        &mut self,
+        scenario: &str,
+        measures: impl IntoIterator<Item = &'a Measure>,
+        spec: &RunSpec,
+        tables: &RunTables,
+    ) {
+        for &measure in measures {
+            let place = (scenario.to_string(), spec.label.clone(), measure, spec.fan_in);
+            match measure.over() {
+                Over::FanIn => self.values.entry(place).or_default().extend(measure.of_run(spec, tables)),
+                _ => self.series.entry(place).or_default().push(measure.series(spec, tables)),
+            }
+        }
+    }
+
+    /// A curve of a figure's scenario.
+    fn curve(&self, scenario: &str, scheme: &str, fan_ins: &[u32], measure: Measure) -> Curve {
+        let place = |n: u32| (scenario.to_string(), scheme.to_string(), measure, n);
+        let points = match (measure.over(), fan_ins.first()) {
+            (Over::FanIn, _) => {
+                fan_ins.iter().filter_map(|&n| Point::new(n.into(), self.values.get(&place(n))?.clone())).collect()
+            }
+            (Over::Rounds, Some(&n)) => by_x(self.series.get(&place(n)).map_or(&[], Vec::as_slice)),
+            (_, Some(&n)) => {
+                // Of one run: times of different runs do not match.
+                let first = self.series.get(&place(n)).and_then(|all| all.first());
+                first.into_iter().flatten().filter_map(|&(x, y)| Point::new(x, vec![y])).collect()
+            }
+            (_, None) => Vec::new(),
+        };
+        Curve { name: scheme.into(), points }
+    }
+
+    /// Draws a figure and judges its claims.
+    pub fn draw(&self, figure: &Figure, sensitivity: &Sensitivity) -> DrawnFigure {
+        let curves = |measure: Measure| -> Vec<Curve> {
+            match &figure.source {
+                Source::Runs { scenario, schemes, fan_in } => {
+                    schemes.iter().map(|scheme| self.curve(scenario, scheme, fan_in, measure)).collect()
+                }
+                Source::Model { curves, flows } => curves.iter().map(|c| model_curve(c, flows)).collect(),
+            }
+        };
+        let chart = |&measure: &Measure| Chart {
+            measure,
+            x: measure.over_axis(),
+            y: measure.axis(),
+            curves: curves(measure),
+            over: figure.over.get(&measure).cloned().unwrap_or_default(),
+        };
+        let judged = |claim: &Claim| JudgedClaim {
+            claim: claim.clone(),
+            judgement: claim.test.judge(&curves(claim.measure)),
+            robust: sensitivity.robust(&claim.id),
+        };
+        DrawnFigure {
+            id: figure.id.clone(),
+            title: figure.title.clone(),
+            log: figure.log,
+            charts: figure.draws.iter().map(chart).collect(),
+            claims: figure.claims.iter().map(judged).collect(),
+        }
+    }
+}
+
+/// The values of all series at each x.
+fn by_x(series: &[Vec<(f64, f64)>]) -> Vec<Point> {
+    let Some(longest) = series.iter().max_by_key(|s| s.len()) else { return Vec::new() };
+    let at = |x: f64| series.iter().filter_map(|s| s.iter().find(|p| p.0 == x)).map(|p| p.1).collect();
+    longest.iter().filter_map(|&(x, _)| Point::new(x, at(x))).collect()
+}
+
+fn model_curve(curve: &ModelCurve, flows: &[u32]) -> Curve {
+    let bottleneck = Bottleneck { rate: curve.rate, buffer: curve.buffer, rtt: curve.rtt, packet: curve.packet };
+    let probability = |n: f64| match curve.form {
+        ModelForm::Doubles => fanin_model::incast_when_full(n, Growth::Doubles, &bottleneck),
+        ModelForm::ByOne => fanin_model::incast_when_full(n, Growth::ByOne, &bottleneck),
+        ModelForm::Printed => fanin_model::incast_as_printed(n, &bottleneck),
+        ModelForm::Window => fanin_model::incast_at(n, curve.window.unwrap_or(1.0), bottleneck.buffer_packets()),
+    };
+    let points = flows.iter().filter_map(|&n| Point::new(n.into(), vec![probability(n.into())])).collect();
+    Curve { name: curve.name.clone(), points }
+}

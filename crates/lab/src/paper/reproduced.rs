@@ -1,0 +1,121 @@
+//! How papers are reproduced, and what comes out.
+
+use core::time::Duration;
+
+use super::curve::Curve;
+use super::file::Claim;
+use super::judge::Judgement;
+use super::measure::Measure;
+
+/// How much of a paper's settings is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The paper's own.
+    Full,
+    /// Fewer seeds and shorter runs, as its claims file has them.
+    Quick,
+}
+
+/// How a paper is reproduced.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// Full or quick.
+    pub mode: Mode,
+    /// In place of the scenarios' number of seeds.
+    pub seeds: Option<u32>,
+    /// In place of the scenarios' first seed.
+    pub first_seed: Option<u64>,
+    /// Keys of scenarios that are set, as `--set` does.
+    pub set: Vec<Setting>,
+}
+
+/// A key of some or of all scenarios, set to a value.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// `path.to.key=VALUE`.
+    pub assignment: String,
+    /// The scenarios' files; all where there is none.
+    pub scenarios: Vec<String>,
+}
+
+impl Setting {
+    /// A key of all scenarios.
+    pub fn everywhere(assignment: &str) -> Setting {
+        Setting { assignment: assignment.into(), scenarios: Vec::new() }
+    }
+
+    /// Whether it sets a key of this scenario.
+    pub fn is_of(&self, scenario: &str) -> bool {
+        self.scenarios.is_empty() || self.scenarios.iter().any(|name| name == scenario)
+    }
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Reproduced {
+    /// How they were reproduced.
+    pub conditions: Conditions,
+    /// The papers, in the order that was asked for.
+    pub papers: Vec<DrawnPaper>,
+    /// Runs that came from the cache.
+    pub cached_runs: usize,
+    /// Wall time of it all.
+    pub wall: Duration,
+    /// User CPU time of all runs, those of the cache as they were measured then.
+    pub cpu: Duration,
+    /// What the user may want to know of the cache.
+    pub notices: Vec<String>,
+}
+
+/// A paper with its figures drawn.
+#[derive(Clone, Debug)]
+pub struct DrawnPaper {
+    /// `m21`.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// Its figures.
+    pub figures: Vec<DrawnFigure>,
+}
+
+/// A figure with its curves and judged claims.
+#[derive(Clone, Debug)]
+pub struct DrawnFigure {
+    /// `M-6`.
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Whether the y axis is logarithmic.
+    pub log: bool,
+    /// One chart a measure that is drawn.
+    pub charts: Vec<Chart>,
+    /// Its claims with their verdicts.
+    pub claims: Vec<JudgedClaim>,
+}
+
+/// One chart.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What is drawn.
+    pub measure: Measure,
+    /// The words of the axes.
+    pub x: &'static str,
+    /// The words of the axes.
+    pub y: &'static str,
+    /// The curves, in the legend's order.
+    pub curves: Vec<Curve>,
+    /// The curves that it is drawn over; none where it shows values as they are.
+    pub over: Vec<String>,
+}
+
+/// A claim with its verdict.
+#[derive(Clone, Debug)]
+pub struct JudgedClaim {
+    /// The claim.
+    pub claim: Claim,
+    /// The outcome.
+    pub judgement: Judgement,
+    /// Whether the verdict keeps over the plausible ranges of what the paper leaves open; `None` where nobody looked.
+    pub robust: Option<bool>,
+}
