@@ -7,7 +7,7 @@ use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View};
+use super::application::{Application, Driver, Record, View, round_row};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
@@ -129,7 +129,7 @@ impl AllReduce {
         self.missing -= u32::from(host.count as usize == host.came.len());
         self.pass_on(driver, id);
         if self.missing == 0 {
-            self.queries.push(self.query(driver, Some(driver.now().since(self.round_start).0)));
+            self.queries.push(self.query(driver, true));
             driver.round_ended(self.round);
             self.round += 1;
             match self.round == self.limit {
@@ -139,14 +139,9 @@ impl AllReduce {
         }
     }
 
-    fn query(&self, view: &dyn View, qct_ps: Option<u64>) -> QueryRow {
-        QueryRow {
-            round: self.round,
-            start_ps: self.round_start.0,
-            qct_ps,
-            waited_ps: qct_ps.is_none().then(|| view.now().since(self.round_start).0),
-            timeouts: view.timeouts() - self.round_timeouts,
-        }
+    fn query(&self, view: &dyn View, whole: bool) -> QueryRow {
+        let took = view.now().since(self.round_start);
+        round_row(self.round, self.round_start.0, took, whole, view.timeouts() - self.round_timeouts)
     }
 }
 
@@ -178,7 +173,7 @@ impl Application for AllReduce {
     fn record(&self, view: &dyn View, record: &mut Record) {
         record.queries.extend(self.queries.iter().cloned());
         if self.missing > 0 {
-            record.queries.push(self.query(view, None));
+            record.queries.push(self.query(view, false));
         }
         record.flows.extend(self.transfers.rows(view, 0));
         record.payload_bytes = self.transfers.delivered(view);

@@ -84,6 +84,11 @@ pub(crate) struct Record {
     pub service: Vec<ServiceRow>,
 }
 
+/// A row of a round or query that began at `start_ps` and took so long, or where it is not `whole` has lasted so long.
+pub(crate) fn round_row(round: u32, start_ps: u64, took: Time, whole: bool, timeouts: u64) -> QueryRow {
+    QueryRow { round, start_ps, qct_ps: whole.then_some(took.0), waited_ps: (!whole).then_some(took.0), timeouts }
+}
+
 /// The host of a server.
 pub(crate) fn host_of(server: u32) -> HostId {
     HostId(server + 1)

@@ -1,10 +1,10 @@
 //! One shot: every server opens a connection to the client and sends one fragment; the run ends with the last byte.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_spec::{FlowKind, FlowRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View, host_of};
+use super::application::{Application, Driver, Record, View, host_of, round_row};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
 use crate::streams::{Purpose, Stream};
@@ -107,13 +107,7 @@ impl Application for OneShot {
     fn record(&self, view: &dyn View, record: &mut Record) {
         let start = self.flows.iter().map(|flow| flow.start_ps).min().unwrap_or(0);
         let (took, whole) = (view.now().0 - start, self.missing == 0);
-        record.queries.push(QueryRow {
-            round: 0,
-            start_ps: start,
-            qct_ps: whole.then_some(took),
-            waited_ps: (!whole).then_some(took),
-            timeouts: view.timeouts(),
-        });
+        record.queries.push(round_row(0, start, Time(took), whole, view.timeouts()));
         let row = |server| FlowRow { delivered_bytes: self.delivered(view, server), ..self.flows[server].clone() };
         record.flows.extend((0..self.flows.len()).map(row));
         record.payload_bytes = record.flows.iter().map(|flow| flow.delivered_bytes).sum();

@@ -7,7 +7,7 @@ use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View, host_of};
+use super::application::{Application, Driver, Record, View, host_of, round_row};
 use super::warm_up::WarmUp;
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
@@ -203,7 +203,7 @@ impl Rounds {
             self.ask_next(driver);
         }
         if self.missing == 0 {
-            self.queries.push(self.query(driver, Some(driver.now().since(self.round_start).0)));
+            self.queries.push(self.query(driver, true));
             driver.round_ended(self.round);
             self.round += 1;
             self.ended = !self.warm_up.is_on() && self.limit == Some(self.round);
@@ -246,14 +246,9 @@ impl Rounds {
         self.payload + parts
     }
 
-    fn query(&self, view: &dyn View, qct_ps: Option<u64>) -> QueryRow {
-        QueryRow {
-            round: self.round,
-            start_ps: self.round_start.since(self.began).0,
-            qct_ps,
-            waited_ps: qct_ps.is_none().then(|| view.now().since(self.round_start).0),
-            timeouts: view.timeouts() - self.round_timeouts,
-        }
+    fn query(&self, view: &dyn View, whole: bool) -> QueryRow {
+        let (start_ps, took) = (self.round_start.since(self.began).0, view.now().since(self.round_start));
+        round_row(self.round, start_ps, took, whole, view.timeouts() - self.round_timeouts)
     }
 }
 
@@ -309,7 +304,7 @@ impl Application for Rounds {
         record.flows.extend(self.flows.iter().cloned().chain(self.open_flows(view)));
         record.queries.extend(self.queries.iter().cloned());
         if !self.ended {
-            record.queries.push(self.query(view, None));
+            record.queries.push(self.query(view, false));
         }
         record.payload_bytes = self.payload(view);
         record.measured = view.now().since(self.began);

@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, QueryRow, RunSpec};
+use fanin_spec::{FlowKind, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View};
+use super::application::{Application, Driver, Record, View, round_row};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
@@ -104,13 +104,7 @@ impl Application for Shuffle {
     fn record(&self, view: &dyn View, record: &mut Record) {
         let start = Time(self.transfers.first_start());
         let (took, whole) = (view.now().since(start), self.is_whole());
-        record.queries.push(QueryRow {
-            round: 0,
-            start_ps: start.0,
-            qct_ps: whole.then_some(took.0),
-            waited_ps: (!whole).then_some(took.0),
-            timeouts: view.timeouts(),
-        });
+        record.queries.push(round_row(0, start.0, took, whole, view.timeouts()));
         record.flows.extend(self.transfers.rows(view, 0));
         record.payload_bytes = self.transfers.delivered(view);
         record.measured = took;

@@ -11,10 +11,10 @@ mod placement;
 mod tracker;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, MapReduce as Settings, QueryRow, RunSpec, Tell};
+use fanin_spec::{FlowKind, MapReduce as Settings, RunSpec, Tell};
 use fanin_units::{Rate, Time};
 
-use super::application::{Application, Driver, Record, View};
+use super::application::{Application, Driver, Record, View, round_row};
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
@@ -410,16 +410,11 @@ impl Application for MapReduce {
 
     fn record(&self, view: &dyn View, record: &mut Record) {
         let finished = self.tracker.is_done();
-        record.queries.push(QueryRow {
-            round: 0,
-            start_ps: 0,
-            qct_ps: finished.then_some(self.ended.0),
-            waited_ps: (!finished).then_some(view.now().0),
-            timeouts: view.timeouts(),
-        });
+        let took = if finished { self.ended } else { view.now() };
+        record.queries.push(round_row(0, 0, took, finished, view.timeouts()));
         record.flows.extend(self.transfers.rows(view, 0));
         record.payload_bytes = self.transfers.delivered(view);
-        record.measured = if finished { self.ended } else { view.now() };
+        record.measured = took;
         record.tasks = self.tracker.tasks.iter().map(|task| task.row.clone()).collect();
     }
 }
