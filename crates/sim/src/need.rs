@@ -5,9 +5,10 @@ use std::mem::size_of;
 
 use fanin_spec::{FlowRow, Memory, Need, RunSpec, Settings};
 
-/// Bytes that a host takes with its links, and a connection with its two endpoints.
+/// Bytes that a host takes with its links, a connection with its two endpoints, and one that is over.
 const HOST: f64 = 600.0;
-const CONNECTION: f64 = 1_000.0;
+const CONNECTION: f64 = 1_200.0;
+const OVER: f64 = 100.0;
 /// Seconds of a run that does nothing, and of each host, connection and data packet.
 const RUN_S: f64 = 20e-6;
 const HOST_S: f64 = 100e-9;
@@ -23,15 +24,16 @@ pub fn need(settings: &Settings) -> Need {
         .flat_map(|list| list.iter())
         .map(|text| size_of::<String>() + text.len())
         .sum();
-    let memory = |rows: f64| {
+    let memory = |rows: f64, connection: f64| {
         let rows = rows * size_of::<FlowRow>() as f64;
         // The rows are there twice as the run ends.
-        let working = volume.hosts * HOST + volume.connections * CONNECTION + 2.0 * rows;
+        let working = volume.hosts * HOST + volume.connections * connection + 2.0 * rows;
         Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + lists as f64 + rows }
     };
     Need {
-        memory: memory(volume.rows),
-        least: memory(volume.least_rows),
+        // All of them may be open at once, or hardly any.
+        memory: memory(volume.rows, CONNECTION),
+        least: memory(volume.least_rows, OVER),
         cpu_s: RUN_S + volume.hosts * HOST_S + volume.connections * CONNECTION_S + volume.packets * PACKET_S,
     }
 }

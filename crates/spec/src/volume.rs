@@ -11,7 +11,7 @@ use crate::{Settings, WarmUp};
 pub struct Volume {
     /// Hosts.
     pub hosts: f64,
-    /// Connections over the whole run, none of which is forgotten.
+    /// Connections over the whole run.
     pub connections: f64,
     /// Rows of flows and queries, where no round stalls.
     pub rows: f64,
@@ -43,7 +43,7 @@ pub struct Need {
     pub cpu_s: f64,
 }
 
-/// No run has more connections: at a kilobyte each and more, no machine holds them.
+/// No run has more connections: with their rows, no machine holds them.
 const CONNECTIONS_MAX: f64 = 1e8;
 /// A shuffle draws for every pair of hosts, those that send nothing too.
 const DRAWS_MAX: f64 = 1e9;
