@@ -24,16 +24,16 @@ pub fn need(settings: &Settings) -> Need {
         .flat_map(|list| list.iter())
         .map(|text| size_of::<String>() + text.len())
         .sum();
-    let memory = |rows: f64, connection: f64| {
+    let memory = |rows: f64, open: f64, over: f64| {
         let rows = rows * size_of::<FlowRow>() as f64;
         // The rows are there twice as the run ends.
-        let working = volume.hosts * HOST + volume.connections * connection + 2.0 * rows;
+        let working = volume.hosts * HOST + open * CONNECTION + over * OVER + 2.0 * rows;
         Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + lists as f64 + rows }
     };
     Need {
-        // All of them may be open at once, or hardly any.
-        memory: memory(volume.rows, CONNECTION),
-        least: memory(volume.least_rows, OVER),
+        memory: memory(volume.rows, volume.connections, 0.0),
+        // What is over has a row.
+        least: memory(volume.least_rows, volume.open, volume.least_rows.min(volume.connections - volume.open)),
         cpu_s: RUN_S + volume.hosts * HOST_S + volume.connections * CONNECTION_S + volume.packets * PACKET_S,
     }
 }

@@ -13,6 +13,8 @@ pub struct Volume {
     pub hosts: f64,
     /// Connections over the whole run.
     pub connections: f64,
+    /// Those of them that are open at once whatever happens.
+    pub open: f64,
     /// Rows of flows and queries, where no round stalls.
     pub rows: f64,
     /// And where all do.
@@ -65,6 +67,7 @@ impl Settings {
         let mut volume = Volume {
             hosts,
             connections: flows,
+            open: 0.0,
             rows: flows,
             least_rows: flows,
             packets: packets_of(flows, bytes),
@@ -82,9 +85,17 @@ impl Settings {
             () if facts.endless => (volume.rows, volume.least_rows, volume.packets) = (0.0, 0.0, line),
             () => {}
         }
+        let stands = facts.asks && self.connections_stand();
+        if stands || facts.endless || facts.setup_rtts.is_some() {
+            volume.open = n;
+        }
+        if facts.asks {
+            volume.connections = if stands { n } else { volume.rows };
+        }
         if w.background > 0 {
             volume.hosts += f64::from(w.background);
             volume.connections += f64::from(w.background);
+            volume.open += f64::from(w.background);
             volume.packets = volume.packets.max(line);
         }
         if !w.kind.facts().poisson && w.load.0.is_some() {
