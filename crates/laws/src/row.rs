@@ -69,6 +69,35 @@ macro_rules! file {
 }
 pub(crate) use file;
 
+/// Declares the kinds of a table, with what each says of itself: the law's type in its file beside the table, whose settings it
+/// has (`from`), and its [`Row`].
+macro_rules! kinds {
+    (#[doc = $what:literal] $($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
+        #[doc = $what]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Kind { $($(#[doc = $doc])* $Law,)* }
+
+        impl Kind {
+            /// All of them.
+            pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
+
+            /// What it says of itself.
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Kind::$Law => const {
+                        &Row {
+                            laws: &[crate::row::file!($file)],
+                            sections: &[$(stringify!($section))?],
+                            ..Row { word: stringify!($file), $($row)* ..Row::PLAIN }
+                        }
+                    },)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use kinds;
+
 /// What of a law's state a person would look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {

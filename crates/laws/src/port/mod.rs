@@ -17,7 +17,7 @@ use manage::Congested;
 pub use manage::{Drop, Header, Manage, Place, Queue};
 use many_to_one::ManyToOne;
 
-use crate::row::{Offer, Row, Shown, file};
+use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
 
 /// What becomes of a packet.
@@ -56,27 +56,12 @@ sections! {
 /// Declares the disciplines, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
 macro_rules! disciplines {
     ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
-        /// Which discipline.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Kind { $($(#[doc = $doc])* $Law,)* }
+        crate::row::kinds! {
+            /// Which discipline.
+            $($(#[doc = $doc])* $Law in $file $(from $section)? { $($row)* })*
+        }
 
         impl Kind {
-            /// All of them.
-            pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
-
-            /// What it says of itself.
-            pub const fn row(self) -> &'static Row {
-                match self {
-                    $(Kind::$Law => const {
-                        &Row {
-                            laws: &[file!($file)],
-                            sections: &[$(stringify!($section))?],
-                            ..Row { word: stringify!($file), $($row)* ..Row::PLAIN }
-                        }
-                    },)*
-                }
-            }
-
             /// The state of an empty port; that of drop tail where nothing is left of the law at such a place.
             pub fn start(self, settings: &Settings, place: &Place) -> Discipline {
                 let started = match self {

@@ -21,7 +21,7 @@ pub use control::{Ack, Cause, Congestion, Control, Window};
 use gentle_slow_start::GentleSlowStart;
 use max_cwnd::MaxCwnd;
 
-use crate::row::{Offer, Row, Shown, file};
+use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
 
 sections! {
@@ -34,27 +34,12 @@ sections! {
 /// Declares the bases, a row each: the law's type in its file, whose settings it has (`from`), and its [`Row`].
 macro_rules! bases {
     ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
-        /// Which base law.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Kind { $($(#[doc = $doc])* $Law,)* }
+        crate::row::kinds! {
+            /// Which base law.
+            $($(#[doc = $doc])* $Law in $file $(from $section)? { $($row)* })*
+        }
 
         impl Kind {
-            /// All of them.
-            pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
-
-            /// What it says of itself.
-            pub const fn row(self) -> &'static Row {
-                match self {
-                    $(Kind::$Law => const {
-                        &Row {
-                            laws: &[file!($file)],
-                            sections: &[$(stringify!($section))?],
-                            ..Row { word: stringify!($file), $($row)* ..Row::PLAIN }
-                        }
-                    },)*
-                }
-            }
-
             /// The state of a new connection.
             pub fn start(self, settings: &Settings) -> Base {
                 let _ = settings;
