@@ -116,7 +116,8 @@ fn options(caught: &Caught, stack: &Stack) -> Vec<u8> {
     if stack.mcw {
         // Experimental (RFC 6994): the window handed out on the way and the one echoed, three bytes each; all ones: none.
         bytes.extend([253, 8]);
-        for window in [segment.mcw_offer, segment.mcw_echo] {
+        let windows = caught.notes.map_or([u32::MAX; 2], |notes| [notes.written.mcw, notes.echoed.mcw]);
+        for window in windows {
             bytes.extend(&window.min(0xff_ffff).to_be_bytes()[1..]);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
-use fanin_tcp::Block;
+use fanin_tcp::Beside;
 use fanin_units::Time;
 
 use crate::ids::{ConnectionId, EndpointId};
@@ -44,7 +44,7 @@ pub(crate) trait Probe {
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet for an endpoint has crossed a link.
-    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _sack: &[Block]) {}
+    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _beside: Beside<'_>) {}
     /// Something else.
     fn happening(&mut self, _now: Time, _happening: Happening) {}
     /// The measured time begins: its clock starts here.

@@ -88,12 +88,12 @@ impl<P: Probe> World<P> {
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
-        self.net.take_sack(packet, &mut self.sack);
+        let beside = self.net.unload(packet, &mut self.sack);
         let socket = self.sockets.at(packet.to);
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: packet.to.peer() };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
-        let progress = socket.endpoint.handle(&mut call, &packet.segment, &self.sack);
+        let progress = socket.endpoint.handle(&mut call, &packet.segment, beside);
         if P::ON {
             self.tell(packet.to, recoveries);
         }
