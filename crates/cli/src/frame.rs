@@ -4,8 +4,9 @@ use etherparse::{IpNumber, Ipv4Header, TcpHeader};
 use fanin_sim::Caught;
 use fanin_tcp::Flags;
 
-/// The port that connections are opened to: discard, which no analyser takes apart.
-const SERVICE: u16 = 9;
+/// The port that the workload's connections are opened to, and after it those of what runs beside: of none does an analyser take
+/// apart what it finds there.
+const SERVICE: u16 = 61_000;
 /// Openers' ports go round from here.
 const EPHEMERAL: u16 = 32_768;
 
@@ -64,8 +65,9 @@ pub fn packet(caught: &Caught, stack: &Stack, id: u16) -> Result<Vec<u8>, String
 
 fn tcp(caught: &Caught, stack: &Stack, options: &[u8], ip: &Ipv4Header, payload: &[u8]) -> Result<TcpHeader, String> {
     let segment = &caught.segment;
-    let opener = EPHEMERAL + (caught.connection.number() % 28_000) as u16;
-    let (source, destination) = if caught.from_opener { (opener, SERVICE) } else { (SERVICE, opener) };
+    let opener = EPHEMERAL + (caught.connection.place() % 28_000) as u16;
+    let service = SERVICE + u16::from(caught.connection.owner().number());
+    let (source, destination) = if caught.from_opener { (opener, service) } else { (service, opener) };
     let syn = segment.flags.any(Flags::SYN);
     // The window of a SYN is never scaled (RFC 7323, section 2.2).
     let window = if syn { segment.window } else { segment.window >> scale(stack.receive_window) };

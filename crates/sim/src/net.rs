@@ -1,5 +1,7 @@
 //! The network: links, what travels on them, and the queue of their events.
 
+use std::collections::BTreeMap;
+
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Beside, Block, Segment, Wire};
@@ -8,7 +10,7 @@ use fanin_units::Time;
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
-use crate::ids::{EndpointId, Slot};
+use crate::ids::{EndpointId, Owner, Slot};
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
 use crate::packet::{Luggage, Packet};
@@ -18,8 +20,6 @@ use crate::probe::{Happening, Probe};
 #[derive(Clone, Copy)]
 struct End {
     id: EndpointId,
-    /// It is of what runs beside the workload.
-    beside: bool,
     /// Packets for it that were dropped.
     lost: u32,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Net<P> {
     host_of: Vec<HostId>,
     ends: Vec<End>,
     /// The host of every endpoint that there ever was, for a probe to ask.
-    pub hosts: Vec<HostId>,
+    pub hosts: BTreeMap<EndpointId, HostId>,
     /// Packets dropped of what runs beside the workload.
     pub beside_drops: u64,
     luggage: Luggage,
@@ -62,7 +62,7 @@ impl<P: Probe> Net<P> {
             events,
             host_of: Vec::new(),
             ends: Vec::new(),
-            hosts: Vec::new(),
+            hosts: BTreeMap::new(),
             beside_drops: 0,
             luggage: Luggage::default(),
             framing,
@@ -108,10 +108,9 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up. It may be
-    /// of what runs beside the workload.
-    pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId), beside: bool) {
-        let end = End { id, beside, lost: 0 };
+    /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up.
+    pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId)) {
+        let end = End { id, lost: 0 };
         match self.ends.get_mut(slot.index()) {
             Some(place) => (*place, self.host_of[slot.index()]) = (end, host),
             None => {
@@ -120,7 +119,7 @@ impl<P: Probe> Net<P> {
             }
         }
         if P::ON {
-            self.hosts.push(host);
+            self.hosts.insert(id, host);
         }
         for link in self.fabric.way(from, host, self.flow_of(slot)) {
             self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
@@ -157,7 +156,7 @@ impl<P: Probe> Net<P> {
         self.luggage.free(beside);
         let end = &mut self.ends[to.index()];
         end.lost += 1;
-        self.beside_drops += u64::from(end.beside);
+        self.beside_drops += u64::from(end.id.connection().owner() != Owner::WORKLOAD);
         self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
 

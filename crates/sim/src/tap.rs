@@ -1,5 +1,7 @@
 //! A tap on links: every packet that crosses them, with when.
 
+use std::collections::BTreeMap;
+
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_tcp::{Beside, Block, Notes, Segment};
 use fanin_units::Time;
@@ -62,14 +64,14 @@ impl Probe for Tap {
         self.crossings.push(Crossing { time, link, to, segment: packet.segment, sack: sack.to_vec(), notes });
     }
 
-    fn caught(&mut self, fabric: &Fabric, host_of: &[HostId]) -> Vec<Caught> {
+    fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<Caught> {
         let mut crossings = std::mem::take(&mut self.crossings);
         crossings.sort_by_key(|crossing| (crossing.time, crossing.link));
         let name = |Crossing { time, link, to, segment, sack, notes }: Crossing| Caught {
             time,
             port: fabric.link_name(link),
-            from: host_of[to.peer().index()],
-            to: host_of[to.index()],
+            from: host_of[&to.peer()],
+            to: host_of[&to],
             connection: to.connection(),
             from_opener: to.peer().is_opener(),
             segment,

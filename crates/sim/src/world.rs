@@ -155,18 +155,14 @@ impl<P: Probe> World<P> {
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         self.sockets.give_back(|slot| self.net.lost(slot));
         let fabric = &self.net.fabric;
-        let (connection, slots) = self.sockets.add(|id| {
+        let (connection, slots) = self.sockets.add(owner, |id| {
             let host = if id.is_opener() { from } else { to };
-            Socket::new(Endpoint::new(&self.params, self.law), id, fabric.uplink(host), owner)
+            Socket::new(Endpoint::new(&self.params, self.law), id, fabric.uplink(host))
         });
-        let beside = owner != Owner::WORKLOAD;
-        self.net.add_endpoint(slots[0], connection.opener(), (from, to), beside);
-        self.net.add_endpoint(slots[1], connection.answerer(), (to, from), beside);
+        self.net.add_endpoint(slots[0], connection.opener(), (from, to));
+        self.net.add_endpoint(slots[1], connection.answerer(), (to, from));
         if let Some(latencies) = &mut self.latencies {
             latencies.classify(slots[0], kind);
-        }
-        if owner > Owner::BACKGROUND {
-            self.net.probe.beside(connection);
         }
         self.with(slots[0], |endpoint, call| endpoint.connect(call));
         connection
