@@ -79,6 +79,21 @@ impl Test {
         }
     }
 
+    /// The curves that it looks at.
+    pub fn curves(&self) -> impl Iterator<Item = &String> {
+        let (curves, others): (&[String], &[String]) = match self {
+            Test::Order { above, below, .. } => (above, below),
+            Test::Factor { curves, over, .. } => (curves, over),
+            Test::Share { curves, over, .. } => (curves, over.as_slice()),
+            Test::Onset { curves, .. }
+            | Test::Holds { curves, .. }
+            | Test::Level { curves, .. }
+            | Test::Shape { curves, .. }
+            | Test::None { curves, .. } => (curves, &[]),
+        };
+        curves.iter().chain(others)
+    }
+
     /// Judges the claim by the figure's curves.
     pub fn judge(&self, curves: &[Curve]) -> Judgement {
         let (verdict, measured) = self.see(curves);
