@@ -308,7 +308,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
     if let Some(id) = &claim.repeats {
         chips += &chip("repeats", &format!("repeats {id}"));
     }
-    let there = claim.hangs_on.iter().map(|(setting, verdict)| format!("{} with {setting}", verdict.says()));
+    let there = claim.hangs_on.iter().map(|on| format!("{} with {}", on.verdict.says(), on.setting));
     let hangs_on = match claim.hangs_on.is_empty() {
         true => String::new(),
         false => format!("It {}.", there.collect::<Vec<_>>().join(", ")),
