@@ -4,14 +4,17 @@ pub(crate) use fanin_assemble::fabric;
 use fanin_assemble::{changes, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_spec::{Change, RunSpec};
+use fanin_units::Time;
 
 use crate::link::{Departures, Link};
-use crate::streams::{Purpose, Stream};
+use crate::streams::{Purpose, SmallStream, Stream};
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {
     spec: RunSpec,
     departures: Departures,
+    /// How late a host's packet comes at most.
+    pub jitter: Time,
     /// What becomes of links.
     pub changes: Vec<Change>,
 }
@@ -19,7 +22,8 @@ pub(crate) struct Ports {
 impl Ports {
     /// The ports of a spec's network.
     pub fn new(spec: &RunSpec, departures: Departures, fabric: &Fabric) -> Ports {
-        Ports { spec: spec.clone(), departures, changes: changes(spec, fabric) }
+        let jitter = spec.settings.packet_jitter(fabric);
+        Ports { spec: spec.clone(), departures, jitter, changes: changes(spec, fabric) }
     }
 
     /// Sets the port of a link up, unless it is.
@@ -28,8 +32,14 @@ impl Ports {
             return;
         }
         let fanin_fabric::Link { from, rate, .. } = *fabric.link(id);
-        let law =
-            if fabric.is_host(from) { host_port_law(&self.spec, rate) } else { switch_port_law(&self.spec, rate) };
+        let law = if fabric.is_host(from) {
+            if self.jitter > Time::ZERO {
+                link.set_jitter(self.jitter, SmallStream::new(self.spec.seed, Purpose::Packet, from.0));
+            }
+            host_port_law(&self.spec, rate)
+        } else {
+            switch_port_law(&self.spec, rate)
+        };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         // What will have left by then is not known before.
         let departures = if changes { Departures::Lazy } else { self.departures };

@@ -8,7 +8,7 @@ use fanin_units::{Rate, Time};
 use crate::event::Due;
 use crate::packet::Packet;
 use crate::ring::Ring;
-use crate::streams::Stream;
+use crate::streams::{SmallStream, Stream};
 
 /// When the departures of a port are worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,15 @@ pub(crate) enum Todo {
     Dropped,
 }
 
+/// How late packets come, in their order.
+struct Jitter {
+    /// Up to this.
+    most: Time,
+    stream: SmallStream,
+    /// When the last packet so far arrives: none comes before it.
+    latest: u64,
+}
+
 /// One direction of a link: the FIFO holds packets on the wire first, then those that wait.
 pub(crate) struct Link {
     slots: Ring<Slot>,
@@ -81,6 +90,8 @@ pub(crate) struct Link {
     ready: bool,
     /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
     down: bool,
+    /// Of a host's packets. In a box, since all other links have none.
+    jitter: Option<Box<Jitter>>,
     /// Packets taken, and their bytes.
     pub packets: u64,
     pub wire_bytes: u64,
@@ -138,6 +149,7 @@ impl Link {
             departing: false,
             ready: false,
             down: false,
+            jitter: None,
             packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
@@ -158,6 +170,11 @@ impl Link {
         // What decides nothing is left out.
         let decides = changes || !law.admits_everything();
         self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default() }));
+    }
+
+    /// Packets come late by up to `most`, as those of a host do.
+    pub fn set_jitter(&mut self, most: Time, stream: SmallStream) {
+        self.jitter = Some(Box::new(Jitter { most, stream, latest: 0 }));
     }
 
     /// From the next packet on, the link sends so fast.
@@ -278,11 +295,16 @@ impl Link {
         if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
-    /// A frame leaves at `start`, when the link is free. Gives its arrival.
+    /// A frame leaves at `start`, when the link is free. Gives its arrival, late or not.
     #[inline]
     fn start(&mut self, start: u64, bytes: u32) -> Due {
         self.busy_until = start + self.time_for(bytes + self.gap);
-        Due::new(self.busy_until + self.delay, start - self.busy_from)
+        let mut at = self.busy_until + self.delay;
+        if let Some(jitter) = &mut self.jitter {
+            at = jitter.latest.max(at + jitter.stream.up_to(jitter.most).0);
+            jitter.latest = at;
+        }
+        Due::new(at, start - self.busy_from)
     }
 
     /// The packet waits behind others.
@@ -315,11 +337,11 @@ impl Link {
     #[inline]
     fn settle(&mut self, now: u64) {
         while self.waiting > 0 && self.next_start <= now {
-            let slot = self.slots.get(self.slots.len() - self.waiting as usize);
+            let slot = *self.slots.get(self.slots.len() - self.waiting as usize);
             self.waiting -= 1;
             self.waiting_bytes -= u64::from(slot.packet.frame_bytes);
             // The next one starts as this one has left.
-            self.next_start = slot.due.at - self.delay;
+            self.next_start += self.time_for(slot.packet.frame_bytes + self.gap);
         }
     }
 

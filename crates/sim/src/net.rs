@@ -53,7 +53,8 @@ impl<P: Probe> Net<P> {
     pub fn new(fabric: Fabric, ports: Ports, packet: u32, framing: Framing, flow_seed: u64, probe: P) -> Net<P> {
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
-        let span = 2 * links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
+        let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
+        let span = 2 * (longest + ports.jitter.0);
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,

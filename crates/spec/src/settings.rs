@@ -11,7 +11,7 @@ use crate::declare::{KeyDoc, Section, section, words};
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Workload};
-use crate::{FAN_IN, Flows, Framing, Literal, laws};
+use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, laws};
 
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
@@ -119,6 +119,8 @@ section! {
         buffer: Optional<QueueSize> = Optional::NONE,
         /// The law of a host's transmit queue: "switch" gives it that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
         queue: HostQueue = HostQueue::Plain,
+        /// How late a host hands a packet to its link: uniform in 0 up to this, packet by packet, and none before one that was earlier. "transmission": up to the time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": as simulators have it, every host at once.
+        packet_jitter: PacketJitter = PacketJitter::Transmission,
         /// Time that a server works on a request before it answers.
         #[only(Barrier, WebSearch)]
         #[range(..=Time::from_secs(1_000))]
