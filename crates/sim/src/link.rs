@@ -399,3 +399,56 @@ impl Link {
         (packet, (known > 0).then(|| self.slots.get(0).due))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fanin_fabric::{Star, star};
+
+    use super::*;
+    use crate::streams::Purpose;
+
+    const MOST: Time = Time::from_micros(2);
+
+    /// When packets arrive of bursts that come to a link, some of them before the last one has left.
+    fn arrivals(jitter: Option<SmallStream>) -> Vec<u64> {
+        let rate = Rate(10_000_000_000);
+        let star = star(&Star { servers: 1, rate, client_rate: rate, delay: Time::from_micros(5) });
+        let mut link = Link::new(&star.links()[0], 20);
+        link.set_up(Law::UNLIMITED, Departures::Eager, false, Stream::new(1, Purpose::Port, 0));
+        if let Some(stream) = jitter {
+            link.set_jitter(MOST, stream);
+        }
+        let mut next = None;
+        for burst in 0..200 {
+            for _ in 0..burst % 7 {
+                let packet = Packet { frame_bytes: 1_518, ..Packet::default() };
+                if let Todo::Arrival(due) = link.enqueue(4_000_000 * burst, packet) {
+                    next = Some(due);
+                }
+            }
+        }
+        let mut arrived = Vec::new();
+        while let Some(due) = next {
+            arrived.push(due.at);
+            next = link.arrive(due.at).1;
+        }
+        arrived
+    }
+
+    #[test]
+    fn a_hosts_packets_keep_their_order_and_none_is_late_by_more_than_the_jitter() {
+        let (on_time, late) = (arrivals(None), arrivals(Some(SmallStream::new(1, Purpose::Packet, 0))));
+        assert!(on_time.len() > 500 && late.is_sorted());
+        let by: Vec<u64> = on_time.iter().zip(&late).map(|(on_time, late)| late - on_time).collect();
+        assert!(by.iter().all(|&by| by < MOST.0));
+        assert!(by.iter().any(|&by| by < MOST.0 / 10) && by.iter().any(|&by| by > MOST.0 / 10 * 9));
+        assert_eq!(on_time.len(), late.len());
+    }
+
+    #[test]
+    fn each_hosts_packets_are_late_by_draws_of_their_own() {
+        let of = |host| arrivals(Some(SmallStream::new(1, Purpose::Packet, host)));
+        assert_eq!(of(1), of(1));
+        assert_ne!(of(1), of(2));
+    }
+}

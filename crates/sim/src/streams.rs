@@ -26,7 +26,7 @@ pub(crate) enum Purpose {
     Task = 8,
     /// How long a step of a task takes.
     Step = 9,
-    /// How late a host hands its packets to its link.
+    /// How late a host's packets come.
     Packet = 10,
 }
 
@@ -52,7 +52,6 @@ impl<G: Rng + SeedableRng> StreamOf<G> {
 }
 
 impl Stream {
-
     /// Uniform in the whole numbers under `n`, which is above zero.
     pub fn below(&mut self, n: u32) -> u32 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32

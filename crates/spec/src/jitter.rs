@@ -1,4 +1,4 @@
-//! How late hosts hand their packets to their links.
+//! How late packets of hosts come.
 
 use fanin_fabric::Fabric;
 use fanin_units::Time;
@@ -6,10 +6,10 @@ use fanin_units::Time;
 use crate::setting::Setting;
 use crate::{Literal, Settings};
 
-/// Up to what time a host is late with a packet.
+/// Up to what time a host's packet comes late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketJitter {
-    /// It never is.
+    /// It never does.
     None,
     /// That of a full packet on the slowest link.
     Transmission,
@@ -50,7 +50,7 @@ impl Setting for PacketJitter {
 }
 
 impl Settings {
-    /// Up to what time a host of this network is late with a packet.
+    /// Up to what time a packet of a host of this network comes late.
     pub fn packet_jitter(&self, fabric: &Fabric) -> Time {
         let full = self.link.framing.on_wire(self.full_packet().0 as u32);
         let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);

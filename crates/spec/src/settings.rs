@@ -119,7 +119,7 @@ section! {
         buffer: Optional<QueueSize> = Optional::NONE,
         /// The law of a host's transmit queue: "switch" gives it that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
         queue: HostQueue = HostQueue::Plain,
-        /// How late a host hands a packet to its link: uniform in 0 up to this, packet by packet, and none before one that was earlier. "transmission": up to the time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": as simulators have it, every host at once.
+        /// How late packets of a host come to the other end of its link: each uniform in 0 up to this, in their order. "transmission": up to the time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": as in simulators, where flows may starve for their phase.
         packet_jitter: PacketJitter = PacketJitter::Transmission,
         /// Time that a server works on a request before it answers.
         #[only(Barrier, WebSearch)]
