@@ -14,12 +14,6 @@ from rust import USE, uses, without_comments, without_tests
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST = 3
-# Larger ones of today, by crate: they may only shrink, and one that has shrunk is written down anew.
-KNOWN = {
-    "spec": [
-        "changes.rs check.rs declare.rs effect.rs facts.rs flows.rs network.rs run.rs scenario.rs settings.rs sizes.rs volume.rs workload.rs",
-    ],
-}
 
 DECLARED = re.compile(r"^[ \t]*(?:pub(?:\([a-z: ]+\))?\s+)?mod\s+(\w+)\s*;", re.M)
 PATH = re.compile(r"(?<![\w:])((?:crate|super|self|[a-z_][a-z0-9_]*)(?:::\w+)+)")
@@ -102,28 +96,19 @@ def circles(graph):
 
 
 def main():
-    found, files = {}, 0
+    files, wrong = 0, []
     for sources in sorted(ROOT.glob("crates/*/src")):
         crate = Crate(sources)
         files += len(crate.files)
         for circle in circles({module: crate.imports(module) for module in crate.files}):
             if len(circle) > MOST:
                 names = " ".join(str(crate.files[module].relative_to(sources)) for module in circle)
-                found.setdefault(sources.parent.name, []).append(names)
-    wrong = []
-    for crate in sorted(found.keys() | KNOWN.keys()):
-        now, known = found.get(crate, []), KNOWN.get(crate, [])
-        for names in sorted(set(now) - set(known)):
-            smaller = any(set(names.split()) < set(other.split()) for other in known)
-            what = "shrank: write it down in KNOWN" if smaller else f"more than {MOST} files import one another"
-            wrong.append(f"{crate}: {what}: {names}")
-        wrong += [f"{crate}: a circle is open: take it out of KNOWN: {names}" for names in sorted(set(known) - set(now))]
+                wrong.append(f"{sources.parent.name}: more than {MOST} files import one another: {names}")
     for line in wrong:
         print(f"circles: {line}")
     if wrong:
         sys.exit(1)
-    left = f", but for {sum(map(len, KNOWN.values()))} circles that may only shrink" if KNOWN else ""
-    print(f"circles: of {files} files no more than {MOST} import one another{left}")
+    print(f"circles: of {files} files no more than {MOST} import one another")
 
 
 if __name__ == "__main__":

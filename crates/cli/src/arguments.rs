@@ -174,7 +174,7 @@ pub struct ReproduceArguments {
     /// Print the scorecard as one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Exit 1 when any claim fails, recorded or not
+    /// Exit 1 when any claim fails or is undecided, recorded or not
     #[arg(long)]
     pub strict: bool,
     /// Record the verdicts in the papers' expected.json

@@ -12,6 +12,8 @@ pub const BOLD: Style = Style::new().bold();
 
 /// What holds.
 pub const GREEN: Style = AnsiColor::Green.on_default();
+/// What is neither.
+pub const YELLOW: Style = AnsiColor::Yellow.on_default();
 /// What fails.
 pub const RED: Style = AnsiColor::Red.on_default().bold();
 

@@ -4,8 +4,9 @@ use etherparse::{IpNumber, Ipv4Header, TcpHeader};
 use fanin_sim::Caught;
 use fanin_tcp::Flags;
 
-/// The port that connections are opened to: discard, which no analyser takes apart.
-const SERVICE: u16 = 9;
+/// The port that the workload's connections are opened to, and after it those of what runs beside: of none does an analyser take
+/// apart what it finds there.
+const SERVICE: u16 = 61_000;
 /// Openers' ports go round from here.
 const EPHEMERAL: u16 = 32_768;
 
@@ -64,8 +65,9 @@ pub fn packet(caught: &Caught, stack: &Stack, id: u16) -> Result<Vec<u8>, String
 
 fn tcp(caught: &Caught, stack: &Stack, options: &[u8], ip: &Ipv4Header, payload: &[u8]) -> Result<TcpHeader, String> {
     let segment = &caught.segment;
-    let opener = EPHEMERAL + (caught.connection.number() % 28_000) as u16;
-    let (source, destination) = if caught.from_opener { (opener, SERVICE) } else { (SERVICE, opener) };
+    let opener = EPHEMERAL + (caught.connection.place() % 28_000) as u16;
+    let service = SERVICE + u16::from(caught.connection.owner().number());
+    let (source, destination) = if caught.from_opener { (opener, service) } else { (service, opener) };
     let syn = segment.flags.any(Flags::SYN);
     // The window of a SYN is never scaled (RFC 7323, section 2.2).
     let window = if syn { segment.window } else { segment.window >> scale(stack.receive_window) };
@@ -116,7 +118,8 @@ fn options(caught: &Caught, stack: &Stack) -> Vec<u8> {
     if stack.mcw {
         // Experimental (RFC 6994): the window handed out on the way and the one echoed, three bytes each; all ones: none.
         bytes.extend([253, 8]);
-        for window in [segment.mcw_offer, segment.mcw_echo] {
+        let windows = caught.notes.map_or([u32::MAX; 2], |notes| [notes.written.mcw, notes.echoed.mcw]);
+        for window in windows {
             bytes.extend(&window.min(0xff_ffff).to_be_bytes()[1..]);
         }
     }

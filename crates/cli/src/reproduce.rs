@@ -8,12 +8,13 @@ use std::thread;
 use fanin_execute::Out;
 use fanin_execute::paper::{self, Unreproduced};
 use fanin_lab::paper::{
-    Changed, Conditions, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, Setting,
+    Changed, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
+    Setting, Verdict,
 };
 
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
-use crate::figures::{BOLD, GREEN, GREY, RED, clean, wrap};
+use crate::figures::{BOLD, GREEN, GREY, RED, YELLOW, clean, wrap};
 use crate::simulate::{Means, in_lab, notice};
 use crate::stop::{self, listen};
 use crate::terminal::{fold, say};
@@ -75,16 +76,17 @@ fn finish<'a>(
     if let Some(out) = out {
         out.fill_scorecard(reproduced, card).map_err(Failure::unwritten)?;
     }
-    let failed: Vec<&str> = card.claims().filter(|(_, c)| c.verdict == "fail").map(|(_, c)| c.id.as_str()).collect();
+    let unheld = |&(_, claim): &(&str, &ScoredClaim)| claim.verdict != Verdict::Pass;
+    let unheld: Vec<&str> = card.claims().filter(unheld).map(|(_, c)| c.id.as_str()).collect();
     if !changed.is_empty() {
         return Err(Failure::Check(format!("verdicts are not the recorded ones: {}", differences(&changed))));
     }
-    if arguments.strict && !failed.is_empty() {
+    if arguments.strict && !unheld.is_empty() {
         return Err(Failure::Check(format!(
-            "{} of {} claims fail: {}",
-            failed.len(),
+            "{} of {} claims fail or are undecided: {}",
+            unheld.len(),
             card.claims().count(),
-            failed.join(", ")
+            unheld.join(", ")
         )));
     }
     Ok(())
@@ -92,8 +94,8 @@ fn finish<'a>(
 
 fn differences(changed: &[Changed]) -> String {
     let one = |c: &Changed| match &c.was {
-        Some(was) => format!("{} was {was}, is {}", c.id, c.is),
-        None => format!("{} was not recorded, is {}", c.id, c.is),
+        Some(was) => format!("{} was {}, is {}", c.id, was.word(), c.is.word()),
+        None => format!("{} was not recorded, is {}", c.id, c.is.word()),
     };
     changed.iter().map(one).collect::<Vec<_>>().join("; ")
 }
@@ -143,27 +145,33 @@ fn told(card: &Scorecard) -> String {
         for figure in &paper.figures {
             text += &format!("\n{BOLD}{}{BOLD:#} {}\n", clean(&figure.id), clean(&figure.title));
             for claim in &figure.claims {
-                let colour = if claim.verdict == "pass" { GREEN } else { RED };
-                let lines = |words: &str| format!("{INDENT}{}\n", wrap(&clean(words), WIDTH, INDENT));
-                let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
-                text += &format!("  {colour}{}{colour:#} {}{fragile}\n", claim.verdict, clean(&claim.id));
-                text += &lines(&claim.says);
-                let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
-                text += &format!("{GREY}{}{GREY:#}", lines(&seen));
-                text += &claim.why.as_deref().map_or(String::new(), lines);
+                text += &told_claim(claim);
             }
         }
         text += "\n";
     }
-    let passed = card.claims().filter(|(_, c)| c.verdict == "pass").count();
-    let fragile = card.claims().filter(|(_, c)| c.robust == Some(false)).count();
+    let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
-        "{passed} of {} claims hold, {fragile} are fragile; {:.1} s, {:.1} s CPU, {} runs kept from before\n",
-        card.claims().count(),
-        card.wall_s,
-        card.cpu_s,
-        card.cached_runs
+        "{} of {} claims hold, {} are undecided, {} are fragile; {:.1} s, {:.1} s CPU, {} runs kept from before\n",
+        count.held, count.all, count.undecided, count.fragile, card.wall_s, card.cpu_s, card.cached_runs
     )
+}
+
+fn told_claim(claim: &ScoredClaim) -> String {
+    let colour = match claim.verdict {
+        Verdict::Pass => GREEN,
+        Verdict::Undecided => YELLOW,
+        Verdict::Fail => RED,
+    };
+    let lines = |words: &str| format!("{INDENT}{}\n", wrap(&clean(words), WIDTH, INDENT));
+    let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
+    let repeats = claim.repeats.as_ref().map_or(String::new(), |id| format!(", repeats {}", clean(id)));
+    let mut text = format!("  {colour}{}{colour:#} {}{fragile}{repeats}\n", claim.verdict.word(), clean(&claim.id));
+    text += &lines(&claim.says);
+    let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
+    text += &format!("{GREY}{}{GREY:#}", lines(&seen));
+    let words = [&claim.why, &claim.note].into_iter().flatten();
+    text + &words.map(|words| lines(words)).collect::<String>()
 }
 
 impl From<PaperProblem> for Failure {

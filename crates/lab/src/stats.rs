@@ -247,6 +247,17 @@ pub fn onset(goodputs: &[f64]) -> Option<usize> {
     (0..collapsed.len()).find(|&i| collapsed[i] && collapsed.get(i + 1).copied().unwrap_or(true))
 }
 
+/// Draws `n` seeds out of `n`, with replacement, so many times: places from zero, the same ones on every machine.
+pub fn resampled(n: usize, times: usize) -> impl Iterator<Item = Vec<usize>> {
+    // Knuth's linear congruential generator; its high half is good enough to draw seeds.
+    let mut state: u64 = 1;
+    let mut below = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (((state >> 32) * n as u64) >> 32) as usize
+    };
+    (0..times).map(move |_| (0..n).map(|_| below()).collect())
+}
+
 /// The value to six significant digits: what is reported, so that a last bit never shows.
 pub fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
@@ -285,6 +296,20 @@ mod tests {
         assert!((fit.slope.mean - 1.9).abs() < 1e-12);
         assert!((fit.slope.hi - fit.slope.mean - 1.1384).abs() < 1e-4, "{fit:?}");
         assert!((fit.r_squared - (1.0 - 0.7 / 18.75)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn seeds_are_drawn_evenly_with_replacement_and_the_same_every_time() {
+        let all: Vec<Vec<usize>> = resampled(5, 1_000).collect();
+        assert_eq!(all, resampled(5, 1_000).collect::<Vec<_>>());
+        assert!(all.iter().all(|drawn| drawn.len() == 5));
+        for seed in 0..5 {
+            let drawn = all.iter().flatten().filter(|&&s| s == seed).count();
+            assert!((900..1_100).contains(&drawn), "seed {seed} {drawn} times of 5,000");
+        }
+        // Without replacement every draw would have each seed once; with it, 5! / 5^5 = 4 % do.
+        let once = all.iter().filter(|drawn| (0..5).all(|seed| drawn.contains(&seed))).count();
+        assert!((20..60).contains(&once), "{once} of 1,000");
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Key {
 
     /// Applications' timers come last: the workload's first, and each one's in the order of their meanings.
     pub fn app(at: u64, Timer { owner, what }: Timer) -> Key {
-        Key::new(at, APP | u64::from(owner.0) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
+        Key::new(at, APP | u64::from(owner.number()) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
     }
 
     #[inline]
@@ -120,7 +120,7 @@ impl Key {
             }
             APP => {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
-                Event::App(Timer { owner: Owner((rank >> 40) as u8), what })
+                Event::App(Timer { owner: Owner::new((rank >> 40) as u8), what })
             }
             _ if rank & DEPARTURE == 0 => Event::Change(number),
             _ => Event::Departure(LinkId(number)),

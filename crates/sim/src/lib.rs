@@ -39,7 +39,7 @@ use std::sync::atomic::AtomicBool;
 use fanin_fabric::HostId;
 use fanin_spec::{RunError, RunSpec, RunTables, Watch};
 
-pub use ids::{ConnectionId, EndpointId};
+pub use ids::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;
 pub use need::need;
 pub use packet::{Caught, Packet};

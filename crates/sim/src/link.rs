@@ -1,12 +1,11 @@
 //! One direction of a link with the port in front of it.
 
 use fanin_fabric::NodeId;
-use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
-use fanin_tcp::Flags;
+use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{Rate, Time};
 
 use crate::event::Due;
-use crate::packet::Packet;
+use crate::packet::{Luggage, Packet};
 use crate::ring::Ring;
 use crate::streams::{SmallStream, Stream};
 
@@ -116,18 +115,9 @@ fn whole_per_byte(rate: Rate) -> u64 {
 impl Port {
     /// Asks the law.
     #[inline(always)]
-    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet) -> Verdict {
-        let flags = packet.segment.flags;
-        let header = Header {
-            bytes: packet.frame_bytes,
-            ect: flags.any(Flags::ECT | Flags::CE),
-            // Another may have its number once it is over, as ports are used again.
-            flow: packet.to.0,
-            opens: flags.any(Flags::SYN),
-            closes: flags.any(Flags::FIN | Flags::RST),
-            offer: packet.segment.mcw_offer,
-        };
-        self.law.enqueue(Time(now), queue, &header, self.stream.rng())
+    fn verdict(&mut self, now: u64, queue: &Queue, packet: &Packet, luggage: &mut Luggage) -> Verdict {
+        let note = luggage.note(packet.beside);
+        self.law.enqueue(Time(now), queue, &packet.header(), note, self.stream.rng())
     }
 }
 
@@ -240,12 +230,12 @@ impl Link {
         }
     }
 
-    /// Takes a packet, or drops it.
+    /// Takes a packet, beside which something may lie in `luggage`, or drops it.
     ///
     /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
     /// wait for them.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: Packet) -> Todo {
+    pub fn enqueue(&mut self, now: u64, packet: Packet, luggage: &mut Luggage) -> Todo {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
@@ -258,15 +248,11 @@ impl Link {
         let Some(port) = &mut self.port else { return self.take(now, packet, idle) };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        match port.verdict(now, &queue, &packet) {
-            Verdict::Admit { mark, offer } => {
+        match port.verdict(now, &queue, &packet, luggage) {
+            Verdict::Admit { mark } => {
                 port.counts.marks += u64::from(mark);
                 let todo = self.take(now, packet, idle);
-                let segment = &mut self.slots.last_mut().packet.segment;
-                segment.flags |= Flags::CE.when(mark);
-                if let Some(offer) = offer {
-                    segment.mcw_offer = offer;
-                }
+                self.slots.last_mut().packet.mark(mark);
                 return todo;
             }
             Verdict::Drop(Drop::Full) => port.counts.drops_full += 1,
@@ -351,11 +337,11 @@ impl Link {
         let at = self.slots.len() - self.waiting as usize;
         let slot = self.slots.get_mut(at);
         let bytes = u64::from(slot.packet.frame_bytes);
-        let ect = slot.packet.segment.flags.any(Flags::ECT | Flags::CE);
+        let ect = slot.packet.is_ecn_capable();
         let sojourn = Time(now - slot.due.at);
         match port.law.dequeue(Time(now), sojourn, self.waiting_bytes - bytes, ect) {
             Departure::Pass { mark } => {
-                slot.packet.segment.flags |= Flags::CE.when(mark);
+                slot.packet.mark(mark);
                 port.counts.marks += u64::from(mark);
                 return None;
             }

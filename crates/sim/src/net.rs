@@ -1,25 +1,25 @@
 //! The network: links, what travels on them, and the queue of their events.
 
+use std::collections::BTreeMap;
+
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_spec::{Change, Framing, State};
-use fanin_tcp::{Block, Segment, Wire};
+use fanin_tcp::{Beside, Block, Segment, Wire};
 use fanin_units::Time;
 
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
-use crate::ids::{EndpointId, Slot};
+use crate::ids::{EndpointId, Owner, Slot};
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
-use crate::packet::{Packet, Sacks};
+use crate::packet::{Luggage, Packet};
 use crate::probe::{Happening, Probe};
 
 /// What the network knows of the endpoint in a slot.
 #[derive(Clone, Copy)]
 struct End {
     id: EndpointId,
-    /// It is of what runs beside the workload.
-    beside: bool,
     /// Packets for it that were dropped.
     lost: u32,
 }
@@ -35,10 +35,10 @@ pub(crate) struct Net<P> {
     host_of: Vec<HostId>,
     ends: Vec<End>,
     /// The host of every endpoint that there ever was, for a probe to ask.
-    pub hosts: Vec<HostId>,
+    pub hosts: BTreeMap<EndpointId, HostId>,
     /// Packets dropped of what runs beside the workload.
     pub beside_drops: u64,
-    sacks: Sacks,
+    luggage: Luggage,
     framing: Framing,
     /// Flows are spread by their number and this.
     flow_seed: u64,
@@ -63,9 +63,9 @@ impl<P: Probe> Net<P> {
             events,
             host_of: Vec::new(),
             ends: Vec::new(),
-            hosts: Vec::new(),
+            hosts: BTreeMap::new(),
             beside_drops: 0,
-            sacks: Sacks::default(),
+            luggage: Luggage::default(),
             framing,
             flow_seed,
             probe,
@@ -98,7 +98,7 @@ impl<P: Probe> Net<P> {
                 State::Up => link.heal(),
                 State::Down => {
                     for packet in link.fail() {
-                        self.lose(now, id, packet.to, packet.sack);
+                        self.lose(now, id, packet.to, packet.beside);
                     }
                     self.probe.port(Time(now), id, &self.links[id.index()]);
                 }
@@ -109,10 +109,9 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up. It may be
-    /// of what runs beside the workload.
-    pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId), beside: bool) {
-        let end = End { id, beside, lost: 0 };
+    /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up.
+    pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId)) {
+        let end = End { id, lost: 0 };
         match self.ends.get_mut(slot.index()) {
             Some(place) => (*place, self.host_of[slot.index()]) = (end, host),
             None => {
@@ -121,7 +120,7 @@ impl<P: Probe> Net<P> {
             }
         }
         if P::ON {
-            self.hosts.push(host);
+            self.hosts.insert(id, host);
         }
         for link in self.fabric.way(from, host, self.flow_of(slot)) {
             self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
@@ -142,23 +141,23 @@ impl<P: Probe> Net<P> {
     /// Gives a packet to a link.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
-        let todo = self.links[link.index()].enqueue(now, packet);
+        let todo = self.links[link.index()].enqueue(now, packet, &mut self.luggage);
         if P::ON && todo != Todo::Dropped {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         match todo {
             Todo::Nothing => {}
-            Todo::Dropped => self.lose(now, link, packet.to, packet.sack),
+            Todo::Dropped => self.lose(now, link, packet.to, packet.beside),
             todo => self.schedule(link, todo),
         }
     }
 
     /// A packet is dropped.
-    fn lose(&mut self, now: u64, link: LinkId, to: Slot, sack: u32) {
-        self.sacks.free(sack);
+    fn lose(&mut self, now: u64, link: LinkId, to: Slot, beside: u32) {
+        self.luggage.free(beside);
         let end = &mut self.ends[to.index()];
         end.lost += 1;
-        self.beside_drops += u64::from(end.beside);
+        self.beside_drops += u64::from(end.id.connection().owner() != Owner::WORKLOAD);
         self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
 
@@ -174,7 +173,7 @@ impl<P: Probe> Net<P> {
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
         while let Some(packet) = self.links[link.index()].drop_first(now) {
-            self.lose(now, link, packet.to, packet.sack);
+            self.lose(now, link, packet.to, packet.beside);
         }
         let (arrives, departs) = self.links[link.index()].depart(now);
         self.probe.port(Time(now), link, &self.links[link.index()]);
@@ -190,7 +189,8 @@ impl<P: Probe> Net<P> {
         let node = link.to;
         let (packet, next) = link.arrive(now);
         if P::ON {
-            self.probe.crossed(Time(now), id, self.ends[packet.to.index()].id, &packet, self.sacks.of(packet.sack));
+            let to = self.ends[packet.to.index()].id;
+            self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
         }
         if let Some(due) = next {
             self.events.push(id.index(), Key::arrival(due, id));
@@ -205,14 +205,18 @@ impl<P: Probe> Net<P> {
         None
     }
 
-    /// The SACK blocks of a packet that came out, which are freed.
+    /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
     #[inline]
-    pub fn take_sack(&mut self, packet: &Packet, blocks: &mut Vec<Block>) {
-        blocks.clear();
-        if packet.sack != 0 {
-            blocks.extend_from_slice(self.sacks.of(packet.sack));
-            self.sacks.free(packet.sack);
+    pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> Beside<'a> {
+        sack.clear();
+        if packet.beside == 0 {
+            return Beside::default();
         }
+        let beside = self.luggage.of(packet.beside);
+        sack.extend_from_slice(beside.sack);
+        let notes = beside.notes;
+        self.luggage.free(packet.beside);
+        Beside { sack, notes }
     }
 
     /// Packets on links and in queues.
@@ -232,14 +236,14 @@ pub(crate) struct Uplink<'a, P> {
 
 impl<P: Probe> Wire for Uplink<'_, P> {
     #[inline(always)]
-    fn send(&mut self, segment: Segment, sack: &[Block]) {
+    fn send(&mut self, segment: Segment, beside: Beside<'_>) {
         self.net.injected += 1;
-        let sack = self.net.sacks.keep(sack);
+        let beside = self.net.luggage.keep(beside);
         let frame_bytes = self.net.framing.frame(segment.packet_bytes());
         self.net.enqueue(
             self.now.0,
             self.link,
-            Packet { to: self.peer, sack, frame_bytes, sent: stamp(self.now.0), segment },
+            Packet { to: self.peer, beside, frame_bytes, sent: stamp(self.now.0), segment },
         );
     }
 }

@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::link::{Departures, Todo};
-    use crate::packet::Packet;
+    use crate::packet::{Luggage, Packet};
     use crate::streams::{Purpose, Stream};
 
     const US: u64 = 1_000_000;
@@ -231,7 +231,7 @@ mod tests {
         fn packet(&mut self, us: u64, bytes: u32) {
             self.depart_until(us);
             let packet = Packet { frame_bytes: bytes, ..Packet::default() };
-            if let Todo::Departure(at) = self.link.enqueue(us * US, packet) {
+            if let Todo::Departure(at) = self.link.enqueue(us * US, packet, &mut Luggage::default()) {
                 self.departure = Some(at);
             }
             self.occupancy.port(Time(us * US), LinkId(0), &self.link);

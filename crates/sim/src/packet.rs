@@ -1,7 +1,8 @@
 //! What travels on links: segments with what the simulator needs to know of them.
 
 use fanin_fabric::HostId;
-use fanin_tcp::{Block, Segment};
+use fanin_laws::port::{Header, Note};
+use fanin_tcp::{Beside, Block, Flags, Notes, Segment};
 use fanin_units::Time;
 
 use crate::ids::{ConnectionId, Slot};
@@ -11,8 +12,8 @@ use crate::ids::{ConnectionId, Slot};
 pub struct Packet {
     /// Where the endpoint lies that it is for.
     pub(crate) to: Slot,
-    /// Its SACK blocks' place; zero for none.
-    pub(crate) sack: u32,
+    /// The place of what travels beside the segment; zero for nothing.
+    pub(crate) beside: u32,
     /// Its size in a buffer, framing included.
     pub(crate) frame_bytes: u32,
     /// When it was sent, as `latency::stamp` has it.
@@ -23,52 +24,90 @@ pub struct Packet {
 
 impl Default for Packet {
     fn default() -> Packet {
-        let segment = Segment {
-            seq: 0,
-            ack: 0,
-            window: 0,
-            mcw_offer: u32::MAX,
-            mcw_echo: u32::MAX,
-            ts_val: 0,
-            ts_ecr: 0,
-            len: 0,
-            header: 0,
-            flags: fanin_tcp::Flags::NONE,
-        };
-        Packet { to: Slot(0), sack: 0, frame_bytes: 0, sent: 0, segment }
+        let segment =
+            Segment { seq: 0, ack: 0, window: 0, ts_val: 0, ts_ecr: 0, len: 0, header: 0, flags: Flags::NONE };
+        Packet { to: Slot(0), beside: 0, frame_bytes: 0, sent: 0, segment }
     }
 }
 
-/// SACK blocks of packets under way: few packets have any.
+impl Packet {
+    /// Whether ports may mark it in place of dropping it.
+    #[inline]
+    pub(crate) fn is_ecn_capable(&self) -> bool {
+        self.segment.flags.any(Flags::ECT | Flags::CE)
+    }
+
+    /// Marks it where a port says so.
+    #[inline]
+    pub(crate) fn mark(&mut self, says_so: bool) {
+        self.segment.flags |= Flags::CE.when(says_so);
+    }
+
+    /// What a port reads of it.
+    #[inline(always)]
+    pub(crate) fn header(&self) -> Header {
+        let flags = self.segment.flags;
+        Header {
+            bytes: self.frame_bytes,
+            ect: self.is_ecn_capable(),
+            // Another may have its number once it is over, as ports are used again.
+            flow: self.to.0,
+            opens: flags.any(Flags::SYN),
+            closes: flags.any(Flags::FIN | Flags::RST),
+        }
+    }
+}
+
+/// What travels beside segments under way, of those few that have it.
 #[derive(Default)]
-pub(crate) struct Sacks {
-    blocks: Vec<Vec<Block>>,
+pub(crate) struct Luggage {
+    pieces: Vec<Piece>,
     free: Vec<u32>,
 }
 
-impl Sacks {
-    /// Keeps blocks; zero stands for none.
-    #[inline]
-    pub fn keep(&mut self, blocks: &[Block]) -> u32 {
-        if blocks.is_empty() { 0 } else { self.keep_some(blocks) }
+#[derive(Default)]
+struct Piece {
+    sack: Vec<Block>,
+    notes: Option<Notes>,
+}
+
+impl Luggage {
+    /// Keeps what travels beside a segment; zero stands for nothing.
+    #[inline(always)]
+    pub fn keep(&mut self, beside: Beside<'_>) -> u32 {
+        if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside) }
     }
 
-    #[cold]
-    fn keep_some(&mut self, blocks: &[Block]) -> u32 {
+    #[inline(never)]
+    fn keep_some(&mut self, Beside { sack, notes }: Beside<'_>) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
-            self.blocks.push(Vec::with_capacity(4));
-            self.blocks.len() as u32
+            self.pieces.push(Piece { sack: Vec::with_capacity(4), notes: None });
+            self.pieces.len() as u32
         });
-        let place = &mut self.blocks[handle as usize - 1];
-        place.clear();
-        place.extend_from_slice(blocks);
+        let piece = &mut self.pieces[handle as usize - 1];
+        piece.sack.clear();
+        piece.sack.extend_from_slice(sack);
+        piece.notes = notes;
         handle
     }
 
-    /// The blocks of a handle.
+    /// What is kept at a handle.
     #[inline]
-    pub fn of(&self, handle: u32) -> &[Block] {
-        if handle == 0 { &[] } else { &self.blocks[handle as usize - 1] }
+    pub fn of(&self, handle: u32) -> Beside<'_> {
+        match handle {
+            0 => Beside::default(),
+            _ => {
+                let Piece { sack, notes } = &self.pieces[handle as usize - 1];
+                Beside { sack, notes: *notes }
+            }
+        }
+    }
+
+    /// Where ports may write, of what is kept at a handle.
+    #[inline]
+    pub fn note(&mut self, handle: u32) -> Option<&mut Note> {
+        let piece = self.pieces.get_mut((handle as usize).checked_sub(1)?)?;
+        piece.notes.as_mut().map(|notes| &mut notes.written)
     }
 
     #[inline]
@@ -98,4 +137,6 @@ pub struct Caught {
     pub segment: Segment,
     /// Its SACK blocks.
     pub sack: Vec<Block>,
+    /// What ports had written, on its way and on the other one, where there is the option.
+    pub notes: Option<Notes>,
 }

@@ -1,14 +1,14 @@
 //! What can be watched inside a run. A run that is not watched pays nothing: its probe is empty and compiled away.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
-use fanin_tcp::Block;
+use fanin_tcp::Beside;
 use fanin_units::Time;
 
-use crate::ids::{ConnectionId, EndpointId};
+use crate::ids::{EndpointId, Owner};
 use crate::link::Link;
 use crate::occupancy::Occupancy;
 use crate::packet::{Caught, Packet};
@@ -44,7 +44,7 @@ pub(crate) trait Probe {
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet for an endpoint has crossed a link.
-    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _sack: &[Block]) {}
+    fn crossed(&mut self, _now: Time, _link: LinkId, _to: EndpointId, _packet: &Packet, _beside: Beside<'_>) {}
     /// Something else.
     fn happening(&mut self, _now: Time, _happening: Happening) {}
     /// The measured time begins: its clock starts here.
@@ -56,15 +56,13 @@ pub(crate) trait Probe {
         None
     }
     /// The samples and events that were kept: `host_of` gives an endpoint's host.
-    fn rows(&mut self, _fabric: &Fabric, _host_of: &[HostId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+    fn rows(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {
         Default::default()
     }
     /// The packets that were caught since this was last asked, in the order of time.
-    fn caught(&mut self, _fabric: &Fabric, _host_of: &[HostId]) -> Vec<Caught> {
+    fn caught(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> Vec<Caught> {
         Vec::new()
     }
-    /// A connection is a guest's, not the workload's: its windows and happenings are not kept.
-    fn beside(&mut self, _connection: ConnectionId) {}
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
     const ON: bool;
 }
@@ -91,17 +89,19 @@ struct Stand {
     window: Window,
 }
 
+/// Whether an endpoint is a guest's, whose windows and happenings are not kept.
+fn is_guests(endpoint: EndpointId) -> bool {
+    endpoint.connection().owner() > Owner::BACKGROUND
+}
+
 /// Keeps what is watched.
 pub(crate) struct Recorder {
     watch: Watch,
     /// When the first round began: the clock of the tables starts there.
     began: Time,
     client_port: LinkId,
-    /// Connections of guests.
-    beside: BTreeSet<ConnectionId>,
     queue: Option<Peak>,
-    /// By endpoint.
-    windows: Vec<Option<Stand>>,
+    windows: BTreeMap<EndpointId, Stand>,
     samples: Vec<Sample>,
     happenings: Vec<(Time, Happening)>,
 }
@@ -115,9 +115,8 @@ enum Sample {
 
 impl Recorder {
     pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
-        let (windows, samples, happenings) = (Vec::new(), Vec::new(), Vec::new());
-        let beside = BTreeSet::new();
-        Recorder { watch, began: Time::ZERO, client_port, beside, queue: None, windows, samples, happenings }
+        let (windows, samples, happenings) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Recorder { watch, began: Time::ZERO, client_port, queue: None, windows, samples, happenings }
     }
 
     fn step_of(&self, now: Time) -> Option<u64> {
@@ -132,11 +131,8 @@ impl Recorder {
     /// Writes out the series that are under way.
     fn finish(&mut self) {
         self.close_queue(None);
-        for endpoint in 0..self.windows.len() {
-            if let Some(stand) = self.windows[endpoint] {
-                let endpoint = EndpointId::new(endpoint as u32);
-                self.samples.push(Sample::Window(self.time_of(stand.step), endpoint, stand.window));
-            }
+        for (endpoint, stand) in std::mem::take(&mut self.windows) {
+            self.samples.push(Sample::Window(self.time_of(stand.step), endpoint, stand.window));
         }
     }
 
@@ -171,31 +167,26 @@ impl Probe for Recorder {
     }
 
     fn window(&mut self, now: Time, endpoint: EndpointId, window: Window) {
-        let Some(step) = self.step_of(now).filter(|_| !self.beside.contains(&endpoint.connection())) else { return };
-        if self.windows.len() <= endpoint.index() {
-            self.windows.resize(endpoint.index() + 1, None);
-        }
-        let before = self.windows[endpoint.index()].replace(Stand { step, window });
+        let Some(step) = self.step_of(now).filter(|_| !is_guests(endpoint)) else { return };
+        let before = self.windows.insert(endpoint, Stand { step, window });
         if let Some(before) = before.filter(|before| before.step != step) {
             self.samples.push(Sample::Window(self.time_of(before.step), endpoint, before.window));
         }
     }
 
     fn happening(&mut self, now: Time, happening: Happening) {
-        let beside = happening.endpoint().is_some_and(|endpoint| self.beside.contains(&endpoint.connection()));
-        if self.step_of(now).is_some() && !beside {
+        if self.step_of(now).is_some() && !happening.endpoint().is_some_and(is_guests) {
             self.happenings.push((now.since(self.began), happening));
         }
     }
 
-    fn rows(&mut self, fabric: &Fabric, host_of: &[HostId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+    fn rows(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {
         self.finish();
-        let host = |endpoint: EndpointId| fabric.name(host_of[endpoint.index()].node());
+        let host = |endpoint: EndpointId| fabric.name(host_of[&endpoint].node());
         let servers: BTreeSet<u32> = self.watch.servers.iter().copied().collect();
         // Host 0 is the client; servers come after it.
-        let watched = |endpoint: EndpointId| {
-            host_of[endpoint.index()].0.checked_sub(1).is_some_and(|server| servers.contains(&server))
-        };
+        let watched =
+            |endpoint: EndpointId| host_of[&endpoint].0.checked_sub(1).is_some_and(|server| servers.contains(&server));
         let mut samples = Vec::new();
         for sample in &self.samples {
             let mut row = |time: Time, series: &str, of: String, value_bytes: u64| {
@@ -221,10 +212,6 @@ impl Probe for Recorder {
             EventRow { time_ps: time.0, what: what.into(), at, of }
         };
         (samples, self.happenings.iter().map(event).collect())
-    }
-
-    fn beside(&mut self, connection: ConnectionId) {
-        self.beside.insert(connection);
     }
 
     fn clock_starts(&mut self, now: Time) {
@@ -286,13 +273,7 @@ impl Probe for Watchers {
         self.occupancy.as_ref()
     }
 
-    fn rows(&mut self, fabric: &Fabric, host_of: &[HostId]) -> (Vec<SampleRow>, Vec<EventRow>) {
+    fn rows(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {
         self.recorder.as_mut().map_or_else(Default::default, |recorder| recorder.rows(fabric, host_of))
-    }
-
-    fn beside(&mut self, connection: ConnectionId) {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.beside(connection);
-        }
     }
 }

@@ -27,8 +27,6 @@ pub(crate) struct Socket {
 
 /// What an application and its endpoint have to do with each other.
 struct Desk {
-    /// Whose the connection is.
-    owner: Owner,
     /// Bytes that the application gave the endpoint to send.
     written: u64,
     /// Messages on their way to it: the number of bytes that are there with the last one's, and what it means.
@@ -36,14 +34,14 @@ struct Desk {
 }
 
 impl Socket {
-    pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId, owner: Owner) -> Socket {
-        let desk = Box::new(Desk { owner, written: 0, inbox: VecDeque::new() });
+    pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
+        let desk = Box::new(Desk { written: 0, inbox: VecDeque::new() });
         Socket { endpoint, armed: Time::NEVER, id, uplink, desk }
     }
 
     /// Whose the connection is.
     pub fn owner(&self) -> Owner {
-        self.desk.owner
+        self.id.connection().owner()
     }
 
     /// Bytes that the application gave it to send.
@@ -87,8 +85,8 @@ pub(crate) struct Sockets {
     slots: Vec<Socket>,
     /// Pairs of slots that are free.
     free: Vec<u32>,
-    /// The pair of each connection; `OVER` where it has none any more.
-    pairs: Vec<u32>,
+    /// The pair of each connection, by owner; `OVER` where it has none any more.
+    pairs: [Vec<u32>; Owner::MOST],
     /// Connections of which an end has closed: soon they are over.
     closing: VecDeque<ConnectionId>,
     /// What those counted that are over: the workload's, and those beside it.
@@ -105,16 +103,17 @@ const AT_ONCE: usize = 4;
 impl Sockets {
     /// With room for so many.
     pub fn with_capacity(endpoints: usize) -> Sockets {
-        let (free, pairs, closing) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (free, pairs, closing) = (Vec::new(), Default::default(), VecDeque::new());
         Sockets { slots: Vec::with_capacity(endpoints), free, pairs, closing, over: Default::default(), broken: None }
     }
 
-    /// Adds a connection, whose two ends `socket` makes, opener first.
-    pub fn add(&mut self, mut socket: impl FnMut(EndpointId) -> Socket) -> (ConnectionId, [Slot; 2]) {
-        let connection = ConnectionId::new(self.pairs.len() as u32);
+    /// Adds a connection of `owner`, whose two ends `socket` makes, opener first.
+    pub fn add(&mut self, owner: Owner, mut socket: impl FnMut(EndpointId) -> Socket) -> (ConnectionId, [Slot; 2]) {
+        let pairs = &mut self.pairs[usize::from(owner.number())];
+        let connection = ConnectionId::new(owner, pairs.len() as u32);
         let ends = [connection.opener(), connection.answerer()].map(&mut socket);
         let pair = self.free.pop().unwrap_or(self.slots.len() as u32 / 2);
-        self.pairs.push(pair);
+        pairs.push(pair);
         let slots = Slot::pair(pair);
         for (slot, end) in slots.into_iter().zip(ends) {
             match self.slots.get_mut(slot.index()) {
@@ -131,9 +130,13 @@ impl Sockets {
         &mut self.slots[slot.index()]
     }
 
+    fn pair(&self, connection: ConnectionId) -> u32 {
+        self.pairs[usize::from(connection.owner().number())][connection.place() as usize]
+    }
+
     /// Where an endpoint lies, unless its connection is over.
     pub fn slot(&self, id: EndpointId) -> Option<Slot> {
-        let pair = Some(self.pairs[id.connection().number() as usize]).filter(|&pair| pair != OVER)?;
+        let pair = Some(self.pair(id.connection())).filter(|&pair| pair != OVER)?;
         Some(Slot::pair(pair)[usize::from(!id.is_opener())])
     }
 
@@ -144,7 +147,7 @@ impl Sockets {
 
     /// The two ends of each connection that is not over, opener first.
     pub fn connections(&self) -> impl Iterator<Item = [&Socket; 2]> {
-        let pairs = self.pairs.iter().filter(|&&pair| pair != OVER);
+        let pairs = self.pairs.iter().flatten().filter(|&&pair| pair != OVER);
         pairs.map(|&pair| Slot::pair(pair).map(|slot| &self.slots[slot.index()]))
     }
 
@@ -160,7 +163,7 @@ impl Sockets {
     pub fn give_back(&mut self, lost: impl Fn(Slot) -> u32) {
         for _ in 0..self.closing.len().min(AT_ONCE) {
             let Some(connection) = self.closing.pop_front() else { return };
-            let pair = self.pairs[connection.number() as usize];
+            let pair = self.pair(connection);
             if pair == OVER {
                 continue;
             }
@@ -179,7 +182,7 @@ impl Sockets {
             }
             let sums = &mut self.over[usize::from(ends[0].owner() != Owner::WORKLOAD)];
             *sums = ends.into_iter().fold(*sums, |sums, end| sums.and(Sums::of(&end.endpoint)));
-            self.pairs[connection.number() as usize] = OVER;
+            self.pairs[usize::from(connection.owner().number())][connection.place() as usize] = OVER;
             self.free.push(pair);
         }
     }

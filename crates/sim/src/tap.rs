@@ -1,7 +1,9 @@
 //! A tap on links: every packet that crosses them, with when.
 
+use std::collections::BTreeMap;
+
 use fanin_fabric::{Fabric, HostId, LinkId};
-use fanin_tcp::{Block, Segment};
+use fanin_tcp::{Beside, Block, Notes, Segment};
 use fanin_units::Time;
 
 use crate::ids::EndpointId;
@@ -22,7 +24,17 @@ pub(crate) struct Tap {
     /// The links, and whether time is taken at their far end.
     links: Vec<(LinkId, bool)>,
     delays: Vec<Time>,
-    caught: Vec<(Time, LinkId, EndpointId, Segment, Vec<Block>)>,
+    crossings: Vec<Crossing>,
+}
+
+/// A packet that crossed a link.
+struct Crossing {
+    time: Time,
+    link: LinkId,
+    to: EndpointId,
+    segment: Segment,
+    sack: Vec<Block>,
+    notes: Option<Notes>,
 }
 
 impl Tap {
@@ -38,32 +50,34 @@ impl Tap {
             }
         };
         let delays = fabric.links().iter().map(|link| link.delay).collect();
-        (!links.is_empty()).then_some(Tap { links, delays, caught: Vec::new() })
+        (!links.is_empty()).then_some(Tap { links, delays, crossings: Vec::new() })
     }
 }
 
 impl Probe for Tap {
     const ON: bool = true;
 
-    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, sack: &[Block]) {
+    fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, beside: Beside<'_>) {
         let Some(&(_, far_end)) = self.links.iter().find(|(tapped, _)| *tapped == link) else { return };
         let time = if far_end { now } else { now.since(self.delays[link.index()]) };
-        self.caught.push((time, link, to, packet.segment, sack.to_vec()));
+        let Beside { sack, notes } = beside;
+        self.crossings.push(Crossing { time, link, to, segment: packet.segment, sack: sack.to_vec(), notes });
     }
 
-    fn caught(&mut self, fabric: &Fabric, host_of: &[HostId]) -> Vec<Caught> {
-        let mut caught = std::mem::take(&mut self.caught);
-        caught.sort_by_key(|(time, link, ..)| (*time, *link));
-        let name = |(time, link, to, segment, sack): (Time, LinkId, EndpointId, Segment, Vec<Block>)| Caught {
+    fn caught(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> Vec<Caught> {
+        let mut crossings = std::mem::take(&mut self.crossings);
+        crossings.sort_by_key(|crossing| (crossing.time, crossing.link));
+        let name = |Crossing { time, link, to, segment, sack, notes }: Crossing| Caught {
             time,
             port: fabric.link_name(link),
-            from: host_of[to.peer().index()],
-            to: host_of[to.index()],
+            from: host_of[&to.peer()],
+            to: host_of[&to],
             connection: to.connection(),
             from_opener: to.peer().is_opener(),
             segment,
             sack,
+            notes,
         };
-        caught.into_iter().map(name).collect()
+        crossings.into_iter().map(name).collect()
     }
 }

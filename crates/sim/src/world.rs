@@ -88,12 +88,12 @@ impl<P: Probe> World<P> {
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
-        self.net.take_sack(packet, &mut self.sack);
+        let beside = self.net.unload(packet, &mut self.sack);
         let socket = self.sockets.at(packet.to);
         let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: packet.to.peer() };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
-        let progress = socket.endpoint.handle(&mut call, &packet.segment, &self.sack);
+        let progress = socket.endpoint.handle(&mut call, &packet.segment, beside);
         if P::ON {
             self.tell(packet.to, recoveries);
         }
@@ -155,18 +155,14 @@ impl<P: Probe> World<P> {
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         self.sockets.give_back(|slot| self.net.lost(slot));
         let fabric = &self.net.fabric;
-        let (connection, slots) = self.sockets.add(|id| {
+        let (connection, slots) = self.sockets.add(owner, |id| {
             let host = if id.is_opener() { from } else { to };
-            Socket::new(Endpoint::new(&self.params, self.law), id, fabric.uplink(host), owner)
+            Socket::new(Endpoint::new(&self.params, self.law), id, fabric.uplink(host))
         });
-        let beside = owner != Owner::WORKLOAD;
-        self.net.add_endpoint(slots[0], connection.opener(), (from, to), beside);
-        self.net.add_endpoint(slots[1], connection.answerer(), (to, from), beside);
+        self.net.add_endpoint(slots[0], connection.opener(), (from, to));
+        self.net.add_endpoint(slots[1], connection.answerer(), (to, from));
         if let Some(latencies) = &mut self.latencies {
             latencies.classify(slots[0], kind);
-        }
-        if owner > Owner::BACKGROUND {
-            self.net.probe.beside(connection);
         }
         self.with(slots[0], |endpoint, call| endpoint.connect(call));
         connection

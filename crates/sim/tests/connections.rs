@@ -103,11 +103,23 @@ fn a_jobs_fetches_follow_one_another_over_standing_connections_and_all_arrive() 
     assert_eq!(some.totals.payload_bytes, some.flows.iter().filter_map(|flow| flow.payload_bytes).sum::<u64>());
 }
 
+/// The places of the connections that were opened to and from the client, the workload's or those beside it.
+fn places(scenario: &str, beside: bool) -> Vec<u32> {
+    let (_, caught) =
+        tap(&spec(scenario, 5, 1), &TapPoint::Host("client".into()), &AtomicBool::new(false)).unwrap().expect("a host");
+    let opened = caught.iter().filter(|one| one.from_opener && one.segment.flags.any(Flags::SYN));
+    let of = opened.map(|one| one.connection).filter(|connection| (connection.owner().number() > 0) == beside);
+    of.map(|connection| connection.place()).collect()
+}
+
 #[test]
 fn a_connection_that_lies_where_another_lay_has_a_number_of_its_own() {
-    let (_, caught) =
-        tap(&spec(QUERIES, 5, 1), &TapPoint::Host("client".into()), &AtomicBool::new(false)).unwrap().expect("a host");
-    let opened = caught.iter().filter(|one| one.from_opener && one.segment.flags.any(Flags::SYN));
-    let numbers: Vec<u32> = opened.map(|one| one.connection.number()).collect();
-    assert_eq!(numbers, (0..30).collect::<Vec<_>>());
+    assert_eq!(places(QUERIES, false), (0..30).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_runs_beside_a_workload_moves_none_of_its_connections_numbers() {
+    let crowded = format!("{QUERIES}    load = \"80 %\"\n    sizes = \"hadoop\"\n");
+    assert!(!places(&crowded, true).is_empty(), "nothing runs beside it");
+    assert_eq!(places(&crowded, false), places(QUERIES, false));
 }

@@ -48,7 +48,7 @@ fn a_packet_allocates_nothing() {
 
 #[test]
 fn what_travels_and_what_is_touched_a_packet_is_small() {
-    assert_eq!(size_of::<fanin_tcp::Segment>(), 32);
-    assert_eq!(size_of::<fanin_sim::Packet>(), 48);
+    assert_eq!(size_of::<fanin_tcp::Segment>(), 24);
+    assert_eq!(size_of::<fanin_sim::Packet>(), 40);
     assert!(size_of::<fanin_tcp::Endpoint>() <= 496, "{}", size_of::<fanin_tcp::Endpoint>());
 }

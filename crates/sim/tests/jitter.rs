@@ -62,3 +62,10 @@ fn jitter_is_drawn_from_the_seed_and_is_the_same_for_the_same_one() {
     assert_eq!(run(&short(1)), run(&short(1)));
     assert_ne!(run(&short(1)).ports, run(&short(2)).ports);
 }
+
+#[test]
+fn jitter_of_a_transmission_is_that_of_a_full_packet_on_the_slowest_link() {
+    let two = but(&spec(PAIR, 2, 1), |s| s.link.client_rate.0 = Some(Rate(100_000_000)));
+    let fabric = two.settings.network().expect("a star");
+    assert_eq!(two.settings.packet_jitter(&fabric), Time(1_538 * 8 * 10_000));
+}

@@ -4,11 +4,11 @@ use fanin_fabric::Fabric;
 use fanin_laws::settings::Refusal;
 use fanin_units::{Bytes, QueueSize, Time};
 
-use crate::effect::owner;
 use crate::facts::{Leaves, Payload};
-use crate::problem::{Problem, Wrong};
+use crate::problem::{Problem, Wrong, wrong};
+use crate::range::{FAN_IN_MAX, RATE_MIN};
+use crate::registry::owner;
 use crate::scenario::Assignment;
-use crate::settings::{FAN_IN_MAX, RATE_MIN};
 use crate::volume::what_would_fit;
 use crate::{FabricSettings, Scheme, Settings, State, WarmUp};
 
@@ -60,10 +60,6 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     volume(s)?;
     network(s)?;
     laws(scheme, s)
-}
-
-pub(crate) fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(), Wrong> {
-    Err(Wrong { paths: paths.to_vec(), what: what.into() })
 }
 
 /// Every value lies in the range that its declaration says, in sections that the scheme and the workload look at.

@@ -1,7 +1,7 @@
 //! How sections of a scenario, their keys and their words are declared: each once, in one text.
 
-use crate::effect::Need;
 use crate::literal::Literal;
+use crate::{Scheme, Settings};
 
 /// A key of the scenario, as the reference lists it.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct KeyDoc {
     /// The workloads that look at it, by their words; empty where all do.
     pub workloads: &'static [&'static str],
     /// What else has to be so for it to matter.
-    pub(crate) need: Option<&'static Need>,
+    pub(crate) need: Option<&'static Condition>,
 }
 
 impl KeyDoc {
@@ -45,6 +45,66 @@ impl KeyDoc {
             words => format!(" ({} alone)", words.join(", ")),
         }
     }
+}
+
+/// What has to be so for a key to matter.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    pub(crate) met: fn(&Scheme, &Settings) -> bool,
+    /// Why it does not matter where that is not so.
+    pub(crate) without: &'static str,
+}
+
+/// What keys need; `#[needs(…)]` names one of these.
+pub(crate) mod needs {
+    use super::Condition;
+    use crate::FabricKind;
+
+    pub(crate) const RACKS: Condition = Condition {
+        met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
+        without: "this fabric has no racks to fill; leaf-spine and fat-tree have",
+    };
+    pub(crate) const NO_GSS: Condition = Condition {
+        met: |scheme, _| !scheme.gss,
+        without: "gentle slow start begins at `gss.initial_window` in its place",
+    };
+    pub(crate) const NO_SACK: Condition =
+        Condition { met: |_, s| !s.tcp.sack, without: "recovery goes by SACK; `tcp.sack = false` makes it NewReno's" };
+    pub(crate) const PROBES: Condition =
+        Condition { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
+    pub(crate) const RACK_TIMERS: Condition = Condition {
+        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+        without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
+    };
+    pub(crate) const DELAYED_ACKS: Condition = Condition {
+        met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
+        without: "no ACK is kept back with `tcp.delayed_ack = 1`",
+    };
+    pub(crate) const DELAYED_ACKS_AND_ECN: Condition = Condition {
+        met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
+        without: "no segment says CWR without ECN, and no ACK is kept back with `tcp.delayed_ack = 1`",
+    };
+    pub(crate) const ECN: Condition =
+        Condition { met: |scheme, _| scheme.ecn, without: "no scheme here uses ECN; dctcp and newreno+red+ecn do" };
+    pub(crate) const DEADLINES: Condition = Condition {
+        met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
+        without: "d2tcp alone looks at it",
+    };
+    pub(crate) const LOAD: Condition = Condition {
+        met: |_, s| s.workload.load.0.is_some(),
+        without: "there are no Poisson flows without `workload.load`",
+    };
+    pub(crate) const SERVICE: Condition = Condition {
+        met: |_, s| s.service.queries_per_s.0.is_some(),
+        without: "there is no service without `service.queries_per_s`",
+    };
+    pub(crate) const ANY_HOSTS: Condition = Condition {
+        met: |_, s| {
+            let w = &s.workload;
+            !w.kind.many_to_one() || w.load.0.is_some() || s.service.queries_per_s.0.is_some()
+        },
+        without: "nothing here goes between any hosts: `workload.load` and a service would, beside the servers that answer",
+    };
 }
 
 /// Declares an enum whose values are words in a scenario; with `for`, gives such words to one of another crate, which acts
@@ -94,7 +154,7 @@ pub(crate) use words;
 
 /// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
 /// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under
-/// some condition alone names that: `#[needs(LOAD)]`, of `effect::needs`. A key whose values lie in a range says so, and
+/// some condition alone names that: `#[needs(LOAD)]`, of [`needs`]. A key whose values lie in a range says so, and
 /// why where that is not plain: `#[range(1..=64, "why")]`. Sections of laws are their schemes' own
 /// (`Scheme::sections`).
 macro_rules! section {
@@ -159,7 +219,7 @@ macro_rules! section {
                         [] => Self::WORKLOADS,
                         own => own,
                     },
-                    need: [$(&crate::effect::needs::$need)?].first().copied(),
+                    need: [$(&crate::declare::needs::$need)?].first().copied(),
                 }),*]
             }
         }

@@ -5,64 +5,9 @@ use fanin_fabric::{Fabric, HostId};
 use fanin_units::QueueSize;
 
 use crate::problem::Wrong;
+use crate::registry::owner;
 use crate::scenario::Assignment;
-use crate::{Contender, Discipline, KeyDoc, PURE_ACK, Problem, REGISTRY, Scenario, Scheme, Settings};
-
-/// What has to be so for a key to matter.
-#[derive(Debug)]
-pub(crate) struct Need {
-    met: fn(&Scheme, &Settings) -> bool,
-    /// Why it does not matter where that is not so.
-    without: &'static str,
-}
-
-/// What keys need; `#[needs(…)]` in [`settings`](crate::settings) names one of these.
-pub(crate) mod needs {
-    use super::Need;
-    use crate::FabricKind;
-
-    pub(crate) const RACKS: Need = Need {
-        met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
-        without: "this fabric has no racks to fill; leaf-spine and fat-tree have",
-    };
-    pub(crate) const NO_GSS: Need =
-        Need { met: |scheme, _| !scheme.gss, without: "gentle slow start begins at `gss.initial_window` in its place" };
-    pub(crate) const NO_SACK: Need =
-        Need { met: |_, s| !s.tcp.sack, without: "recovery goes by SACK; `tcp.sack = false` makes it NewReno's" };
-    pub(crate) const PROBES: Need =
-        Need { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
-    pub(crate) const RACK_TIMERS: Need = Need {
-        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
-        without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
-    };
-    pub(crate) const DELAYED_ACKS: Need = Need {
-        met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
-        without: "no ACK is kept back with `tcp.delayed_ack = 1`",
-    };
-    pub(crate) const DELAYED_ACKS_AND_ECN: Need = Need {
-        met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
-        without: "no segment says CWR without ECN, and no ACK is kept back with `tcp.delayed_ack = 1`",
-    };
-    pub(crate) const ECN: Need =
-        Need { met: |scheme, _| scheme.ecn, without: "no scheme here uses ECN; dctcp and newreno+red+ecn do" };
-    pub(crate) const DEADLINES: Need = Need {
-        met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
-        without: "d2tcp alone looks at it",
-    };
-    pub(crate) const LOAD: Need =
-        Need { met: |_, s| s.workload.load.0.is_some(), without: "there are no Poisson flows without `workload.load`" };
-    pub(crate) const SERVICE: Need = Need {
-        met: |_, s| s.service.queries_per_s.0.is_some(),
-        without: "there is no service without `service.queries_per_s`",
-    };
-    pub(crate) const ANY_HOSTS: Need = Need {
-        met: |_, s| {
-            let w = &s.workload;
-            !w.kind.many_to_one() || w.load.0.is_some() || s.service.queries_per_s.0.is_some()
-        },
-        without: "nothing here goes between any hosts: `workload.load` and a service would, beside the servers that answer",
-    };
-}
+use crate::{Contender, Discipline, KeyDoc, PURE_ACK, Problem, Scenario, Scheme, Settings};
 
 impl Scenario {
     /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `contenders`, or not the
@@ -152,12 +97,6 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
     let unmet = key.need.filter(|need| !(need.met)(scheme, settings)).map(|need| need.without);
     idle.or(unmet).map(str::to_string)
-}
-
-/// The first scheme that a section is of, where it is one of schemes.
-pub(crate) fn owner(section: &str) -> Option<&'static str> {
-    let names = REGISTRY.iter().map(|entry| entry.name);
-    names.into_iter().find(|name| Scheme::parse(name).is_ok_and(|scheme| scheme.sections().contains(&section)))
 }
 
 /// Values that work, though hardly as meant, with the keys that they lie in.

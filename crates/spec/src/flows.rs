@@ -7,7 +7,7 @@ use fanin_units::Time;
 use sha2::{Digest, Sha256};
 
 use crate::problem::{Origin, Problem, excerpt};
-use crate::settings::FAN_IN_MAX;
+use crate::range::FAN_IN_MAX;
 
 /// One flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! How late packets of hosts come.
 
-use fanin_fabric::Fabric;
 use fanin_units::Time;
 
+use crate::Literal;
 use crate::setting::Setting;
-use crate::{Literal, Settings};
 
 /// Up to what time a host's packet comes late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +48,6 @@ impl Setting for PacketJitter {
     }
 }
 
-impl Settings {
-    /// Up to what time a packet of a host of this network comes late.
-    pub fn packet_jitter(&self, fabric: &Fabric) -> Time {
-        let full = self.link.framing.on_wire(self.full_packet().0 as u32);
-        let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);
-        match self.host.packet_jitter {
-            PacketJitter::None => Time::ZERO,
-            PacketJitter::Transmission => slowest().map_or(Time::ZERO, |rate| rate.time_for(full.into())),
-            PacketJitter::UpTo(time) => time,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,13 +69,5 @@ mod tests {
         for text in ["10001 us", "5 s", "off", "-1 us", "2"] {
             assert!(read(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_transmission_is_that_of_a_full_packet_on_the_slowest_link() {
-        let mut settings = Settings::default();
-        settings.link.client_rate.0 = Some(fanin_units::Rate(100_000_000));
-        let fabric = settings.network().unwrap_or_else(|why| panic!("{why}"));
-        assert_eq!(settings.packet_jitter(&fabric), Time(1_538 * 8 * 10_000));
     }
 }

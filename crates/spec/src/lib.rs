@@ -34,7 +34,7 @@ mod workload;
 
 pub use changes::{Change, State};
 pub use declare::KeyDoc;
-pub use facts::{Facts, Payload, Swept};
+pub use facts::{Payload, Swept};
 pub use fanin_fabric::{HostId, TIERS};
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
@@ -63,4 +63,4 @@ pub use tables::{
     RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
-pub use workload::{Connections, FlowKind, Kind, Workload};
+pub use workload::{Connections, Facts, FlowKind, Kind, Workload};

@@ -67,3 +67,7 @@ pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a s
         .filter(|&(distance, candidate)| distance <= 2 + candidate.len() / 4)
         .map_or(String::new(), |(_, candidate)| format!(" (did you mean `{candidate}`?)"))
 }
+
+pub(crate) fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(), Wrong> {
+    Err(Wrong { paths: paths.to_vec(), what: what.into() })
+}

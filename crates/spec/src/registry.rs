@@ -135,3 +135,9 @@ impl fmt::Display for Scheme {
         if self.ecn && !self.exact_echo() { write!(f, "+{ECN}") } else { Ok(()) }
     }
 }
+
+/// The first scheme that a section is of, where it is one of schemes.
+pub(crate) fn owner(section: &str) -> Option<&'static str> {
+    let names = REGISTRY.iter().map(|entry| entry.name);
+    names.into_iter().find(|name| Scheme::parse(name).is_ok_and(|scheme| scheme.sections().contains(&section)))
+}

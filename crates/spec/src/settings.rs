@@ -8,16 +8,11 @@ use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::declare::{KeyDoc, Section, section, words};
+use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Workload};
 use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, laws};
-
-/// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
-pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
-
-/// The slowest link. The time that packets take is counted in picoseconds, of which 64 bits hold 213 days: at this rate, 2 GB.
-pub(crate) const RATE_MIN: Rate = Rate(1_000);
 
 section! {
     /// Every link: both directions alike.

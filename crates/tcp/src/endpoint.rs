@@ -8,7 +8,7 @@ use fanin_units::Time;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::{Ect, Params};
-use crate::segment::{Block, Flags, Segment, Wire, header_bytes};
+use crate::segment::{Beside, Flags, Notes, Segment, Wire, header_bytes};
 use crate::tcb::{Progress, State, Stats, Tcb};
 
 /// How far what the application wrote has come, as its sender knows; bytes.
@@ -64,14 +64,14 @@ impl Endpoint {
         self.tcb.rcv.wake_at = bytes.saturating_add(1);
     }
 
-    /// Takes a segment and its SACK blocks.
+    /// Takes a segment.
     #[inline]
-    pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> Progress {
+    pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {
         self.tcb.stats.segments_received = self.tcb.stats.segments_received.wrapping_add(1);
         if self.tcb.state != State::Established || segment.flags.any(Flags::SYN | Flags::RST) {
-            return self.handle_unusual(call, segment, sack);
+            return self.handle_unusual(call, segment, beside);
         }
-        self.handle_established(call, segment, sack)
+        self.handle_established(call, segment, beside)
     }
 
     /// The earliest timer; `NEVER` where none runs.
@@ -149,17 +149,23 @@ impl Endpoint {
     }
 
     #[inline]
-    fn handle_established(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> Progress {
-        if call.params.mcw_option {
-            self.tcb.law.allot(segment.mcw_echo);
+    fn handle_established(
+        &mut self,
+        call: &mut Call<'_, impl Wire>,
+        segment: &Segment,
+        beside: Beside<'_>,
+    ) -> Progress {
+        if let Some(Notes { echoed, .. }) = &beside.notes {
+            self.tcb.law.allot(echoed);
         }
-        self.loss.on_ack(&mut self.tcb, call, segment, sack);
+        self.loss.on_ack(&mut self.tcb, call, segment, beside.sack);
+        self.tcb.rcv.keep_note(beside.notes);
         self.tcb.receive(call, segment)
     }
 
     /// The handshake, a repeated SYN, a reset (RFC 9293, section 3.10.7).
     #[cold]
-    fn handle_unusual(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) -> Progress {
+    fn handle_unusual(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
             self.tcb.state = State::Reset;
@@ -168,15 +174,15 @@ impl Endpoint {
         }
         match self.tcb.state {
             State::Listen if syn => {
-                self.learn_from_syn(call.params, segment);
+                self.learn_from_syn(call.params, segment, beside.notes);
                 self.tcb.state = State::SynReceived;
                 self.tcb.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
                 self.send_syn(call);
                 Progress::default()
             }
             State::SynSent if syn && ack => {
-                self.learn_from_syn(call.params, segment);
-                self.become_established(call, segment);
+                self.learn_from_syn(call.params, segment, beside.notes);
+                self.become_established(call, segment, beside.notes);
                 self.tcb.send_ack(call);
                 self.loss.transmit(&mut self.tcb, call);
                 Progress { established: true, ..Progress::default() }
@@ -186,8 +192,8 @@ impl Endpoint {
                 Progress::default()
             }
             State::SynReceived if ack && segment.ack == 1 => {
-                self.become_established(call, segment);
-                let progress = self.handle_established(call, segment, sack);
+                self.become_established(call, segment, beside.notes);
+                let progress = self.handle_established(call, segment, beside);
                 self.loss.transmit(&mut self.tcb, call);
                 Progress { established: true, ..progress }
             }
@@ -200,24 +206,26 @@ impl Endpoint {
         }
     }
 
-    fn learn_from_syn(&mut self, params: &Params, segment: &Segment) {
+    fn learn_from_syn(&mut self, params: &Params, segment: &Segment, notes: Option<Notes>) {
         // RFC 3168, section 6.1.1: ECE and CWR on the SYN offer ECN, ECE alone on the SYN-ACK accepts it.
         self.tcb.ecn = params.ect.is_some() && segment.flags.any(Flags::ECE);
         self.tcb.rcv.nxt = 1;
         if params.timestamps {
             self.tcb.rcv.ts_recent = segment.ts_val;
         }
-        self.tcb.rcv.note_options(segment);
+        self.tcb.rcv.keep_note(notes);
     }
 
-    fn become_established(&mut self, call: &Call<'_, impl Wire>, segment: &Segment) {
+    fn become_established(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, notes: Option<Notes>) {
         self.tcb.state = State::Established;
         self.tcb.snd.una = 1;
         self.tcb.snd.nxt = 1;
         self.tcb.snd.high = 1;
         self.tcb.snd.rwnd = segment.window;
         self.tcb.snd.rto_at = Time::NEVER;
-        self.tcb.law.allot(segment.mcw_echo);
+        if let Some(Notes { echoed, .. }) = &notes {
+            self.tcb.law.allot(echoed);
+        }
         match self.tcb.snd.timed.take() {
             Some((_, sent)) => {
                 self.tcb.snd.rtt.sample(call.params, call.now.since(sent));
@@ -246,7 +254,7 @@ impl Endpoint {
         let segment = Segment { seq: 0, header, len: 0, ..self.tcb.blank(call, flags) };
         self.tcb.snd.last_sent = call.now;
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, &[]);
+        call.wire.send(segment, Beside { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
     fn retry_syn(&mut self, call: &mut Call<'_, impl Wire>) {

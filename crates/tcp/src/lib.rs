@@ -29,5 +29,5 @@ mod tcb;
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};
 pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
-pub use segment::{Block, Flags, Segment, Wire};
+pub use segment::{Beside, Block, Flags, Notes, Segment, Wire};
 pub use tcb::{Progress, Stats};

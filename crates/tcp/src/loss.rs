@@ -36,7 +36,7 @@ impl Loss {
     }
 
     /// Takes the acknowledgement of a segment, and sends what it allows.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block]) {
         let ack = tcb.ack_of(segment);
         if ack > tcb.snd.high {

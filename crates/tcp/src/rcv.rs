@@ -1,8 +1,9 @@
 //! The state of the receiving half: reassembly, the echo of congestion marks, SACK blocks.
 
+use fanin_laws::port::Note;
 use fanin_units::Time;
 
-use crate::segment::{Block, Flags, Segment};
+use crate::segment::{Block, Flags, Notes, Segment};
 
 /// The state of the receiving half.
 #[derive(Clone, Debug)]
@@ -25,8 +26,8 @@ pub(crate) struct Receiver {
     pub closed: bool,
     /// Where the peer's FIN stands, once seen.
     pub fin_at: Option<u64>,
-    /// The latest window handed out on the way here.
-    pub mcw: u32,
+    /// What ports have written on what came last, to echo it.
+    pub note: Note,
     /// The timestamp to echo.
     pub ts_recent: u32,
     /// Runs beyond a hole, most recent first (RFC 2018, section 4).
@@ -45,7 +46,7 @@ impl Default for Receiver {
             ece: false,
             closed: false,
             fin_at: None,
-            mcw: u32::MAX,
+            note: Note::BLANK,
             ts_recent: 0,
             beyond: Vec::new(),
         }
@@ -59,11 +60,13 @@ impl Receiver {
         self.nxt.saturating_sub(1 + u64::from(self.closed))
     }
 
-    /// Remembers what the segment's options say.
+    /// Remembers what ports have written on a packet, if any has.
     #[inline]
-    pub fn note_options(&mut self, segment: &Segment) {
-        if segment.mcw_offer != u32::MAX {
-            self.mcw = segment.mcw_offer;
+    pub fn keep_note(&mut self, notes: Option<Notes>) {
+        if let Some(Notes { written, .. }) = notes
+            && written != Note::BLANK
+        {
+            self.note = written;
         }
     }
 

@@ -11,7 +11,6 @@ impl Tcb {
     /// Takes the payload and the FIN of a segment; acknowledges now or later.
     #[inline]
     pub fn receive(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
-        self.rcv.note_options(segment);
         if segment.span() == 0 {
             return Progress::default();
         }

@@ -2,6 +2,7 @@
 
 use std::ops::{BitOr, BitOrAssign};
 
+use fanin_laws::port::Note;
 use fanin_units::Time;
 
 /// Bytes of an IPv4 and a TCP header without options.
@@ -59,7 +60,7 @@ impl BitOrAssign for Flags {
     }
 }
 
-/// A segment. SACK blocks travel beside it, since few segments have any.
+/// A segment. What few segments have travels [beside it](Beside).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Sequence number of the first byte.
@@ -68,10 +69,6 @@ pub struct Segment {
     pub ack: u32,
     /// Receive window, bytes (scaled already).
     pub window: u32,
-    /// What switches hand out on the way: a window, only lowered, or a count, only raised; `u32::MAX` where none has.
-    pub mcw_offer: u32,
-    /// What was handed out on the way here, echoed; `u32::MAX` for none.
-    pub mcw_echo: u32,
     /// Timestamp, microseconds.
     pub ts_val: u32,
     /// Timestamp echoed.
@@ -119,10 +116,28 @@ pub struct Block {
     pub end: u64,
 }
 
+/// What ports on the way write, and what they wrote on the other way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notes {
+    /// What they write on this packet.
+    pub written: Note,
+    /// What they had written on the last one that came to its sender.
+    pub echoed: Note,
+}
+
+/// What travels with some segments, beside what all have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside<'a> {
+    /// SACK blocks, most recent first.
+    pub sack: &'a [Block],
+    /// Room for what ports write, where the connection has the option for it.
+    pub notes: Option<Notes>,
+}
+
 /// Takes what an endpoint sends.
 pub trait Wire {
-    /// Sends a segment with its SACK blocks, most recent first.
-    fn send(&mut self, segment: Segment, sack: &[Block]);
+    /// Sends a segment.
+    fn send(&mut self, segment: Segment, beside: Beside<'_>);
 }
 
 /// The 64-bit number nearest to `near` whose lower half is `wire`.

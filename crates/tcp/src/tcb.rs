@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use fanin_laws::port::Note;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
 
@@ -9,7 +10,7 @@ use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
 use crate::rcv::Receiver;
-use crate::segment::{Block, Flags, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
+use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
 use crate::snd::Sender;
 
 /// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
@@ -147,14 +148,18 @@ impl Tcb {
             seq: 0,
             ack: self.rcv.nxt as u32,
             window: call.params.receive_window,
-            mcw_offer: u32::MAX,
-            mcw_echo: self.rcv.mcw,
             ts_val: if call.params.timestamps { microseconds(call.now) } else { 0 },
             ts_ecr: self.rcv.ts_recent,
             len: 0,
             header: 0,
             flags,
         }
+    }
+
+    /// Room for what ports write, with the echo of what they wrote.
+    #[inline]
+    pub fn notes(&self, params: &Params) -> Option<Notes> {
+        params.mcw_option.then_some(Notes { written: Note::BLANK, echoed: self.rcv.note })
     }
 
     /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
@@ -186,7 +191,7 @@ impl Tcb {
         let header = header_bytes(call.params.option_bytes(), 0);
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, &[]);
+        call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
     }
 
     /// Sends a pure ACK.
@@ -203,6 +208,6 @@ impl Tcb {
         let header = header_bytes(call.params.option_bytes(), blocks.len());
         let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, blocks);
+        call.wire.send(segment, Beside { sack: blocks, notes: self.notes(call.params) });
     }
 }

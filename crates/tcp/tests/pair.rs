@@ -1,6 +1,7 @@
 //! Two endpoints over a network that loses, delays, reorders, repeats and marks: whatever the settings, every byte is
 //! delivered once and in order, both ends finish, and nobody sends beyond the peer's window.
 
+mod common;
 mod network;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -6,19 +6,23 @@ use std::collections::VecDeque;
 
 use common::{newreno, plain};
 use fanin_laws::sender::Law;
-use fanin_tcp::{Block, Call, Endpoint, Params, Segment, Wire};
+use fanin_tcp::{Beside, Block, Call, Endpoint, Params, Segment, Wire};
 use fanin_units::Time;
 
 #[derive(Default)]
 struct Pipe(VecDeque<(Segment, Vec<Block>)>);
 
 impl Wire for Pipe {
-    fn send(&mut self, segment: Segment, sack: &[Block]) {
+    fn send(&mut self, segment: Segment, beside: Beside<'_>) {
         // On the wire, a block has 32 bits too.
         let low = |number: u64| u64::from(number as u32);
-        let sack = sack.iter().map(|block| Block { start: low(block.start), end: low(block.end) }).collect();
+        let sack = beside.sack.iter().map(|block| Block { start: low(block.start), end: low(block.end) }).collect();
         self.0.push_back((segment, sack));
     }
+}
+
+fn of(sack: &[Block]) -> Beside<'_> {
+    Beside { sack, notes: None }
 }
 
 /// Nine gigabytes, which wrap twice, with every 997th segment of the sender lost; 10 ms each way.
@@ -39,12 +43,12 @@ fn transfer(sack: bool) {
         for (segment, blocks) in std::mem::take(&mut there.0) {
             sent += 1;
             if sent % 997 != 0 {
-                server.handle(&mut Call { params: &params, now, wire: &mut back }, &segment, &blocks);
+                server.handle(&mut Call { params: &params, now, wire: &mut back }, &segment, of(&blocks));
             }
         }
         now += Time::from_millis(10);
         for (segment, blocks) in std::mem::take(&mut back.0) {
-            client.handle(&mut Call { params: &params, now, wire: &mut there }, &segment, &blocks);
+            client.handle(&mut Call { params: &params, now, wire: &mut there }, &segment, of(&blocks));
         }
         if client.deadline() <= now {
             client.expire(&mut Call { params: &params, now, wire: &mut there });

@@ -51,7 +51,7 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
         (
             "\"level\"",
             "\"lvel\"",
-            "unknown class \"lvel\"; the classes are order, onset, level, factor, share, shape, none",
+            "unknown class \"lvel\"; the classes are order, onset, holds, level, factor, share, shape, none",
         ),
         ("at_least = 1\n", "", "class \"level\" needs one of `value`, `at_least`, `at_most`"),
         ("at_least = 1\n", "at_least = 1\nat_most = 2\n", "class \"level\" needs one of"),
@@ -78,9 +78,20 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
         refused(from, to, &format!("{one}{told}"));
     }
     refused("over = \"dctcp\"\n", "", &format!("{}class \"factor\" needs `over`", claim("T-1.2")));
-    refused("grid = [2, 4, 8]\n", "", &format!("{}class \"onset\" needs `grid`", claim("T-1.4")));
-    refused("grid = [2, 4, 8]\n", "grid = [2, 8, 4]\n", &format!("{}the steps of `grid` must rise", claim("T-1.4")));
-    refused("grid = [2, 4, 8]\n", "grid = [2, 4]\nonset = 3\n", "`onset` is no step of the grid [2.0, 4.0]");
+    let onset = claim("T-1.6");
+    refused("grid = [2, 4, 8]\n", "", &format!("{onset}class \"onset\" needs `grid`"));
+    refused("grid = [2, 4, 8]\n", "grid = [2, 8, 4]\n", &format!("{onset}the steps of `grid` must rise"));
+    refused("grid = [2, 4, 8]\n", "grid = [4, 8]\n", "`onset` is no step of the grid [4.0, 8.0]");
+    refused("onset = 2\n", "", &format!("{onset}class \"onset\" needs `onset`; that there is none is class \"holds\""));
+    let none = "to = 2\n\n[[figure.claim]]\nid = \"T-1.5\"";
+    let holds = |keys: &str| none.replacen("to = 2\n", &format!("to = 2\n{keys}\n"), 1);
+    refused(none, &holds("percent = 0"), &format!("{}percent = 0: right would be a share over 0", claim("T-1.4")));
+    refused(none, &holds("percent = 101"), "percent = 101: right would be a share over 0 and up to 100");
+    refused(none, &holds("onset = 2"), "class \"holds\" has no key `onset`; it has curve, line, percent");
+    refused("value = 100\n", "value = 100\ntakes = \"least\"\n", "takes = \"least\": right would be mean or largest");
+    let pairs = "over = [\"dctcp\", \"newreno\"]\n";
+    refused("over = \"dctcp\"\n", pairs, "`over` has one curve, or one for each of `curve`");
+    refused("over = \"newreno\"\n", pairs, "`over` has one curve");
     refused(
         "shape = \"rises\"\n",
         "shape = \"curly\"\n",
@@ -121,6 +132,11 @@ fn ids_stand_once_and_under_their_figure() {
     refused("id = \"T-1.2\"", "id = \"T-1.1\"", "claim `T-1.1` stands there twice");
     refused("id = \"T-2\"\n", "id = \"T-1\"\n", &format!("{}figure `T-1` stands there twice", line("id = \"T-2\"")));
     refused("id = \"T-1.2\"", "id = \"T-2.2\"", "claim `T-2.2` of figure `T-1`: its id would be T-1.1");
+    for gone in ["T-9.9", "T-1.6"] {
+        let at = line("repeats = \"T-1.1\"");
+        let told = format!("{at}claim `T-1.6` repeats `{gone}`, which is no claim that is counted");
+        refused("repeats = \"T-1.1\"", &format!("repeats = \"{gone}\""), &told);
+    }
     refused("id = \"T-1.2\"", "id = \"T-1.\"", "claim `T-1.` of figure `T-1`: its id would be T-1.1");
 }
 

@@ -67,7 +67,8 @@ pub fn reproduce(
             run(lab, batch, &mut tally, &mut measured, &mut out)?;
         }
         let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, sensitivity)).collect();
-        out.papers.push(DrawnPaper { name: paper.name.clone(), title: paper.title.clone(), figures });
+        let (name, title, sensitivity) = (paper.name.clone(), paper.title.clone(), sensitivity.clone());
+        out.papers.push(DrawnPaper { name, title, figures, sensitivity });
     }
     out.wall = start.elapsed();
     Ok(out)

@@ -1,12 +1,11 @@
 //! How far verdicts hang on what a paper leaves open: one parameter at a time goes to either end of its plausible range.
-//! Other readings of the paper's text are tried too; they are shown, and make no claim fragile.
 //!
 //! `sensitivity.toml` names the parameters with their ranges and the reduced settings; [`sweep`] writes `sensitivity.json`,
 //! which scorecards read, and `sensitivity.md`, which people do.
 
 use std::collections::BTreeMap;
 
-use fanin_lab::paper::{Conditions, Mode, Paper, PaperProblem, Sensitivity, Setting};
+use fanin_lab::paper::{Conditions, Hanging, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
 use serde::Deserialize;
 
 use super::read::{SENSITIVITY, contenders};
@@ -23,8 +22,6 @@ struct Ranges {
     set: Vec<String>,
     #[serde(default)]
     parameter: Vec<Parameter>,
-    #[serde(default)]
-    reading: Vec<Parameter>,
 }
 
 impl Ranges {
@@ -35,11 +32,10 @@ impl Ranges {
         let text = input::text(&path, SCENARIO_MAX).map_err(|error| problem(error.to_string()))?;
         let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
         let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
-        if let Some(name) = ranges.all().flat_map(|p| &p.scenarios).find(unknown) {
+        if let Some(name) = ranges.parameter.iter().flat_map(|p| &p.scenarios).find(unknown) {
             return Err(problem(format!("no figure has a scenario `{name}`")));
         }
-        for (parameter, end) in ranges.all().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
-            let setting = parameter.at(end);
+        for (_, setting) in ranges.settings() {
             for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
                 let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
                 contenders(&paper.folder, scenario, &[], &set).map_err(|what| problem(what.to_string()))?;
@@ -48,8 +44,9 @@ impl Ranges {
         Ok(ranges)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameter.iter().chain(&self.reading)
+    /// Every end of every parameter.
+    fn settings(&self) -> impl Iterator<Item = (&Parameter, Setting)> {
+        self.parameter.iter().flat_map(|p| p.ends.iter().map(move |end| (p, p.at(end))))
     }
 }
 
@@ -87,53 +84,58 @@ pub fn sweep(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Unreproduced> {
     let ranges = Ranges::read(paper)?;
-    let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, bool>, Unreproduced> {
+    let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, Verdict>, Unreproduced> {
         let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
         let out = reproduce(lab, std::slice::from_ref(paper), &|_| true, &conditions, progress)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
-        Ok(claims.map(|c| (c.claim.id, c.judgement.pass)).collect())
+        Ok(claims.map(|c| (c.claim.id, c.judgement.verdict)).collect())
     };
     tell("as the scenarios have it");
-    let base = verdicts(None)?;
-    let mut found = Sensitivity { hangs_on: base.keys().map(|id| (id.clone(), Vec::new())).collect() };
-    let mut rows = [String::new(), String::new()];
-    for (open, parameters) in [(true, &ranges.parameter), (false, &ranges.reading)] {
-        for (parameter, end) in parameters.iter().flat_map(|p| p.ends.iter().map(move |end| (p, end))) {
-            let setting = parameter.at(end);
-            tell(&setting.assignment);
-            let moved = verdicts(Some(setting.clone()))?;
-            let mut changed = Vec::new();
-            for (id, pass) in moved.into_iter().filter(|(id, pass)| base.get(id) != Some(pass)) {
-                changed.push(format!("{id} {}", if pass { "passes" } else { "fails" }));
-                if open {
-                    found.hangs_on.entry(id).or_default().push(setting.assignment.clone());
-                }
+    let base = verdicts(None)?.into_iter().map(|(id, here)| (id, Hanging { here, there: BTreeMap::new() }));
+    let mut found = Sensitivity { tried: Vec::new(), claims: base.collect() };
+    for (_, setting) in ranges.settings() {
+        tell(&setting.assignment);
+        for (id, verdict) in verdicts(Some(setting.clone()))? {
+            if let Some(hanging) = found.claims.get_mut(&id).filter(|hanging| hanging.here != verdict) {
+                hanging.there.insert(setting.assignment.clone(), verdict);
             }
-            let changed = if changed.is_empty() { "none".to_string() } else { changed.join(", ") };
-            let Parameter { key, value, why, .. } = parameter;
-            rows[usize::from(!open)] += &format!("| `{key}` | {value} | {end} | {changed} | {why} |\n");
         }
+        found.tried.push(setting.assignment);
     }
-    let head =
-        |why: &str| format!("| key | here | there | verdicts that change | {why} |\n| --- | --- | --- | --- | --- |\n");
-    let [open, readings] = rows;
-    let mut table = head("why this range") + &open;
-    if !readings.is_empty() {
-        table += &format!("\n## Other readings\n\nThey make no claim fragile.\n\n{}{readings}", head("why not"));
-    }
-    let fragile = found.hangs_on.values().filter(|settings| !settings.is_empty()).count();
-    let seeds = ranges.seeds.map_or("the scenarios' own seeds".to_string(), |seeds| format!("{seeds} seeds"));
-    let text = format!(
-        "# How far the verdicts hang on what the paper leaves open\n\n\
-         Made by `make sensitivity`: one parameter at a time, {seeds}{}. {fragile} of {} claims are fragile.\n\n{table}",
-        ranges.set.iter().map(|s| format!(", `{s}`")).collect::<String>(),
-        found.hangs_on.len(),
-    );
     let json = serde_json::to_string_pretty(&found).unwrap_or_default();
-    for (name, text) in [(SENSITIVITY, format!("{json}\n")), ("sensitivity.md", text)] {
+    for (name, text) in [(SENSITIVITY, format!("{json}\n")), ("sensitivity.md", page(paper, &ranges, &found))] {
         let path = paper.folder.join(name);
         draft::write(&path, &text).map_err(|error| PaperProblem(format!("{}: {error}", path.display())))?;
     }
     Ok(())
+}
+
+/// `sensitivity.md`.
+fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
+    let counted = |id: &str| paper.claims().any(|claim| claim.id == id && claim.repeats.is_none());
+    let all = || found.claims.iter().filter(|(id, _)| counted(id)).map(|(_, hanging)| hanging);
+    let (claims, fragile) = (all().count(), all().filter(|hanging| hanging.fragile()).count());
+    let held = all().filter(|hanging| hanging.here == Verdict::Pass).count();
+    let seeds = ranges.seeds.map_or("the scenarios' own seeds".to_string(), |seeds| format!("{seeds} seeds"));
+    let set = ranges.set.iter().map(|s| format!(", `{s}`")).collect::<String>();
+    let most = found.most(&counted).map_or(String::new(), |(key, n)| format!(", {n} of them on `{key}`"));
+    let mut text = format!(
+        "# How far the verdicts hang on what the paper leaves open\n\n\
+         Made by `make sensitivity`: one parameter at a time, {seeds}{set}. {fragile} of {claims} claims are fragile: they hold\n\
+         under some of these settings and fail under others{most}. As the scenarios have it {held} hold.\n\n\
+         | key | here | there | hold there | verdicts that change | why this range |\n\
+         | --- | --- | --- | --- | --- | --- |\n"
+    );
+    for ((parameter, setting), change) in ranges.settings().zip(found.changes(&counted)) {
+        let verdicts = change.verdicts.iter().map(|(id, verdict)| format!("{id} {}", verdict.says()));
+        let verdicts = match change.verdicts.is_empty() {
+            true => "none".into(),
+            false => verdicts.collect::<Vec<_>>().join(", "),
+        };
+        let Parameter { key, value, why, .. } = parameter;
+        let there = setting.assignment.strip_prefix(&format!("{key}=")).unwrap_or_default();
+        text += &format!("| `{key}` | {value} | {there} | {} | {verdicts} | {why} |\n", change.held);
+    }
+    text
 }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::judge::{Bound, Range, Shape, Test};
+use super::judge::{Bound, Range, Shape, Takes, Test};
 use super::measure::Measure;
 
 /// Every key that a claim of some class may have.
@@ -15,14 +15,20 @@ pub(super) struct RawClaim {
     class: String,
     pub measure: Option<Measure>,
     pub why: Option<String>,
+    pub note: Option<String>,
+    pub repeats: Option<String>,
     curve: Option<OneOrMore<String>>,
     above: Option<OneOrMore<String>>,
     below: Option<OneOrMore<String>>,
-    over: Option<String>,
+    over: Option<OneOrMore<String>>,
+    takes: Option<String>,
     at: Option<OneOrMore<f64>>,
     from: Option<f64>,
     to: Option<f64>,
+    or_equal: Option<bool>,
     whole: Option<bool>,
+    line: Option<f64>,
+    percent: Option<f64>,
     onset: Option<f64>,
     past: Option<f64>,
     grid: Option<Vec<f64>>,
@@ -50,11 +56,12 @@ impl<T: Clone> OneOrMore<T> {
 }
 
 /// The classes, and the keys of each beside `at`, `from` and `to`.
-const CLASSES: [(&str, &[&str]); 7] = [
-    ("order", &["above", "below", "whole"]),
+const CLASSES: [(&str, &[&str]); 8] = [
+    ("order", &["above", "below", "or_equal", "whole"]),
     ("onset", &["curve", "onset", "past", "grid"]),
+    ("holds", &["curve", "line", "percent"]),
     ("level", &["curve", "value", "at_least", "at_most"]),
-    ("factor", &["curve", "over", "value", "at_least"]),
+    ("factor", &["curve", "over", "takes", "value", "at_least"]),
     ("share", &["curve", "over", "value"]),
     ("shape", &["curve", "shape"]),
     ("none", &["curve"]),
@@ -83,41 +90,36 @@ impl Test {
                 above: curves("above", &raw.above)?,
                 below: curves("below", &raw.below)?,
                 range,
+                or_equal: raw.or_equal.unwrap_or(false),
                 whole: raw.whole.unwrap_or(false),
             },
             "onset" => {
-                let grid = raw.grid.clone().ok_or("class \"onset\" needs `grid`, the paper's own steps")?;
-                if !grid.windows(2).all(|pair| pair[0] < pair[1]) {
-                    return Err(format!("the steps of `grid` must rise: {grid:?}"));
-                }
-                if raw.onset.is_some_and(|at| !grid.contains(&at)) {
-                    return Err(format!("`onset` is no step of the grid {grid:?}"));
-                }
-                Test::Onset { curves: curve()?, at: raw.onset, past: raw.past, grid, range }
+                let (at, grid) = raw.onset()?;
+                Test::Onset { curves: curve()?, at, past: raw.past, grid, range }
             }
-            "level" => {
-                let bound = match (raw.value, raw.at_least, raw.at_most) {
-                    (Some(value), None, None) => Bound::Near(value),
-                    (None, Some(value), None) => Bound::AtLeast(value),
-                    (None, None, Some(value)) => Bound::AtMost(value),
-                    _ => return Err("class \"level\" needs one of `value`, `at_least`, `at_most`".into()),
-                };
-                Test::Level { curves: curve()?, bound, range }
-            }
+            "holds" => Test::Holds { curves: curve()?, line: raw.line, percent: raw.percent()?, range },
+            "level" => Test::Level { curves: curve()?, bound: raw.bound()?, range },
             "factor" => {
                 let (times, at_least) = match (raw.value, raw.at_least) {
                     (Some(times), None) => (times, false),
                     (None, Some(times)) => (times, true),
                     _ => return Err("class \"factor\" needs one of `value`, `at_least`".into()),
                 };
-                let over = raw.over.clone().ok_or("class \"factor\" needs `over`")?;
-                known(&over)?;
-                Test::Factor { curves: curve()?, over, times, at_least, range }
+                let (curves, over) = (curve()?, curves("over", &raw.over)?);
+                if over.len() != 1 && over.len() != curves.len() {
+                    return Err("`over` has one curve, or one for each of `curve`".into());
+                }
+                Test::Factor { curves, over, takes: raw.takes()?, times, at_least, range }
             }
             "share" => {
-                raw.over.iter().try_for_each(known)?;
+                let over = raw.over.is_some().then(|| curves("over", &raw.over)).transpose()?;
+                let over = match over.as_deref() {
+                    None => None,
+                    Some([one]) => Some(one.clone()),
+                    Some(_) => return Err("`over` has one curve".into()),
+                };
                 let percent = raw.value.ok_or("class \"share\" needs `value`")?;
-                Test::Share { curves: curve()?, over: raw.over.clone(), percent, range }
+                Test::Share { curves: curve()?, over, percent, range }
             }
             "shape" => {
                 let shape = match raw.shape.as_deref() {
@@ -147,7 +149,11 @@ impl RawClaim {
             ("above", self.above.is_some()),
             ("below", self.below.is_some()),
             ("over", self.over.is_some()),
+            ("takes", self.takes.is_some()),
+            ("or_equal", self.or_equal.is_some()),
             ("whole", self.whole.is_some()),
+            ("line", self.line.is_some()),
+            ("percent", self.percent.is_some()),
             ("onset", self.onset.is_some()),
             ("past", self.past.is_some()),
             ("grid", self.grid.is_some()),
@@ -159,6 +165,48 @@ impl RawClaim {
         match given.iter().find(|(key, is_given)| *is_given && !keys.contains(key)) {
             Some((key, _)) => Err(format!("class \"{class}\" has no key `{key}`; it has {}", keys.join(", "))),
             None => Ok(()),
+        }
+    }
+
+    /// The paper's onset and its steps.
+    fn onset(&self) -> Result<(f64, Vec<f64>), String> {
+        let grid = self.grid.clone().ok_or("class \"onset\" needs `grid`, the paper's own steps")?;
+        if !grid.windows(2).all(|pair| pair[0] < pair[1]) {
+            return Err(format!("the steps of `grid` must rise: {grid:?}"));
+        }
+        let at = self.onset.ok_or("class \"onset\" needs `onset`; that there is none is class \"holds\"")?;
+        match grid.contains(&at) {
+            true => Ok((at, grid)),
+            false => Err(format!("`onset` is no step of the grid {grid:?}")),
+        }
+    }
+
+    /// The share that a curve has to hold: half unless told.
+    fn percent(&self) -> Result<f64, String> {
+        let percent = self.percent.unwrap_or(50.0);
+        match percent > 0.0 && percent <= 100.0 {
+            true => Ok(percent),
+            false => Err(format!("percent = {percent}: right would be a share over 0 and up to 100")),
+        }
+    }
+
+    fn bound(&self) -> Result<Bound, String> {
+        match (self.value, self.at_least, self.at_most) {
+            (Some(value), None, None) => Ok(Bound::Near(value)),
+            (None, Some(value), None) => Ok(Bound::AtLeast(value)),
+            (None, None, Some(value)) => Ok(Bound::AtMost(value)),
+            _ => Err("class \"level\" needs one of `value`, `at_least`, `at_most`".into()),
+        }
+    }
+
+    fn takes(&self) -> Result<Takes, String> {
+        match self.takes.as_deref() {
+            None => Ok(Takes::Each),
+            Some("mean") => Ok(Takes::Mean),
+            Some("largest") => Ok(Takes::Largest),
+            Some(other) => {
+                Err(format!("takes = \"{other}\": right would be mean or largest, or no such line for each point"))
+            }
         }
     }
 

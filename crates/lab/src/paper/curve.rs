@@ -9,6 +9,8 @@ pub struct Curve {
     pub name: String,
     /// By rising x.
     pub points: Vec<Point>,
+    /// Whether it was worked out and not run, so that nothing in it is due to chance.
+    pub exact: bool,
 }
 
 /// What was measured at one x.

@@ -56,7 +56,7 @@ impl Measured {
             }
             (_, None) => Vec::new(),
         };
-        Curve { name: scheme.into(), points }
+        Curve { name: scheme.into(), points, exact: false }
     }
 
     /// Draws a figure and judges its claims.
@@ -79,7 +79,7 @@ impl Measured {
         let judged = |claim: &Claim| JudgedClaim {
             claim: claim.clone(),
             judgement: claim.test.judge(&curves(claim.measure)),
-            robust: sensitivity.robust(&claim.id),
+            hanging: sensitivity.claims.get(&claim.id).cloned(),
         };
         DrawnFigure {
             id: figure.id.clone(),
@@ -107,5 +107,5 @@ fn model_curve(curve: &ModelCurve, flows: &[u32]) -> Curve {
         ModelForm::Window => fanin_model::incast_at(n, curve.window.unwrap_or(1.0), bottleneck.buffer_packets()),
     };
     let points = flows.iter().filter_map(|&n| Point::new(n.into(), vec![probability(n.into())])).collect();
-    Curve { name: curve.name.clone(), points }
+    Curve { name: curve.name.clone(), points, exact: true }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::file::Paper;
+use super::judge::Verdict;
 use super::reproduced::Mode;
 use super::scorecard::Scorecard;
 
@@ -12,8 +13,8 @@ use super::scorecard::Scorecard;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    full: BTreeMap<String, String>,
-    quick: BTreeMap<String, String>,
+    full: BTreeMap<String, Verdict>,
+    quick: BTreeMap<String, Verdict>,
 }
 
 /// A verdict that is not the recorded one.
@@ -22,14 +23,14 @@ pub struct Changed {
     /// The claim.
     pub id: String,
     /// What was recorded, if anything was.
-    pub was: Option<String>,
+    pub was: Option<Verdict>,
     /// What it is.
-    pub is: &'static str,
+    pub is: Verdict,
 }
 
 impl Expected {
     /// What is recorded of one way to run.
-    fn of(&self, mode: Mode) -> &BTreeMap<String, String> {
+    fn of(&self, mode: Mode) -> &BTreeMap<String, Verdict> {
         match mode {
             Mode::Full => &self.full,
             Mode::Quick => &self.quick,
@@ -45,10 +46,10 @@ impl Expected {
     pub fn changed(&self, paper: &str, card: &Scorecard) -> Vec<Changed> {
         let recorded = self.of(card.mode);
         let own = card.claims().filter(|(name, _)| *name == paper);
-        own.filter(|(_, claim)| recorded.get(&claim.id).map(String::as_str) != Some(claim.verdict))
+        own.filter(|(_, claim)| recorded.get(&claim.id) != Some(&claim.verdict))
             .map(|(_, claim)| Changed {
                 id: claim.id.clone(),
-                was: recorded.get(&claim.id).cloned(),
+                was: recorded.get(&claim.id).copied(),
                 is: claim.verdict,
             })
             .collect()
@@ -62,9 +63,9 @@ impl Expected {
             Mode::Quick => &mut self.quick,
         };
         for (_, claim) in card.claims().filter(|(name, _)| *name == paper.name) {
-            recorded.insert(claim.id.clone(), claim.verdict.into());
+            recorded.insert(claim.id.clone(), claim.verdict);
         }
-        let claims: BTreeSet<&str> = paper.figures.iter().flat_map(|f| &f.claims).map(|c| c.id.as_str()).collect();
+        let claims: BTreeSet<&str> = paper.claims().map(|c| c.id.as_str()).collect();
         for recorded in [&mut self.full, &mut self.quick] {
             recorded.retain(|id, _| claims.contains(id.as_str()));
         }

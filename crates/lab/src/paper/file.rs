@@ -141,8 +141,12 @@ pub struct Claim {
     pub measure: Measure,
     /// The class with what it needs.
     pub test: Test,
-    /// Why it fails, where it does: what was found by looking.
+    /// Why it fails or stays undecided, where it does: what was found by looking.
     pub why: Option<String>,
+    /// What is to be known of it however it comes out.
+    pub note: Option<String>,
+    /// The claim whose measurement it repeats: it is shown, and not counted again.
+    pub repeats: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -226,12 +230,25 @@ impl Paper {
             quick_set,
             figures,
         };
+        for claim in paper.claims() {
+            let counted = |id: &String| paper.claims().any(|other| other.id == *id && other.repeats.is_none());
+            if let Some(gone) = claim.repeats.as_ref().filter(|id| !counted(id)) {
+                let at = text.find(&format!("repeats = \"{gone}\"")).unwrap_or(0);
+                let what = format!("claim `{}` repeats `{gone}`, which is no claim that is counted", claim.id);
+                return Err(reader.problem(at, what));
+            }
+        }
         for scenario in paper.scenarios() {
             scenarios(scenario, &paper.quick_set).map_err(|problem| {
                 reader.problem(raw.quick.set.as_ref().map_or(0, |set| set.span().start), format!("quick: {problem}"))
             })?;
         }
         Ok(paper)
+    }
+
+    /// The claims of all figures.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.figures.iter().flat_map(|figure| &figure.claims)
     }
 
     /// The scenarios of its figures, each once.
@@ -289,7 +306,8 @@ fn read_figure(
         source.gives(measure).map_err(|what| problem(format!("is of {what}")))?;
         let xs = matches!(measure.over(), Over::FanIn | Over::Flows).then(|| source.xs());
         let test = Test::read(&raw, &source.curves(), xs.as_deref()).map_err(problem)?;
-        claims.push(Claim { measure, id: raw.id, says: raw.says, place: raw.r#where, test, why: raw.why });
+        let RawClaim { id, says, r#where: place, why, note, repeats, .. } = raw;
+        claims.push(Claim { measure, id, says, place, test, why, note, repeats });
     }
     if claims.is_empty() {
         return Err(reader.problem(at, format!("figure `{id}` has no claim: every figure is judged")));

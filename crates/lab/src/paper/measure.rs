@@ -35,6 +35,8 @@ pub enum Measure {
     FlatMs,
     /// How many such periods there are.
     Flats,
+    /// When the first of them begins, ms.
+    FirstFlatMs,
     /// When each round ended, ms, by round.
     RoundEndMs,
     /// Answers received by then, by the time in ms.
@@ -81,7 +83,7 @@ impl Measure {
 
     /// Whether a run has to be watched for it.
     pub fn watches(self) -> bool {
-        matches!(self, Measure::FlatMs | Measure::Flats | Measure::CwndSegments)
+        matches!(self, Measure::FlatMs | Measure::Flats | Measure::FirstFlatMs | Measure::CwndSegments)
     }
 
     /// The axis' words.
@@ -103,6 +105,7 @@ impl Measure {
             Measure::Reducing => "reduces past their shuffle",
             Measure::FlatMs => "flat period, ms",
             Measure::Flats => "flat periods a run",
+            Measure::FirstFlatMs => "start of the first flat period, ms",
             Measure::RoundEndMs => "end of the round, ms",
             Measure::Answers => "answers received",
             Measure::CwndSegments => "cwnd, segments",
@@ -154,10 +157,11 @@ impl Measure {
             Measure::ShuffleSharePct => share_of_runtime(tables, |task| task.shuffle_start_ps),
             Measure::ShuffleLoggedPct => share_of_runtime(tables, |task| Some(task.start_ps)),
             Measure::FlatMs => {
-                let mut flats: Vec<u64> = flats(tables).iter().map(|t| t.0).collect();
+                let mut flats: Vec<u64> = flats(tables).iter().map(|(_, length)| length.0).collect();
                 crate::stats::percentiles(&mut flats).map(|p| p.p50 as f64 / 1e9)
             }
             Measure::Flats => Some(flats(tables).len() as f64),
+            Measure::FirstFlatMs => flats(tables).first().map(|(start, _)| start.0 as f64 / 1e9),
             _ => None,
         }
     }
@@ -229,16 +233,16 @@ fn cwnds(tables: &RunTables) -> impl Iterator<Item = (Time, u64)> {
     tables.samples.iter().filter(|s| s.series == "cwnd").map(|s| (Time(s.time_ps), s.value_bytes))
 }
 
-/// The periods of at least [`LEAST_FLAT`] between two changes of cwnd.
-fn flats(tables: &RunTables) -> Vec<Time> {
+/// The periods of at least [`LEAST_FLAT`] between two changes of cwnd: when each begins, and how long it is.
+fn flats(tables: &RunTables) -> Vec<(Time, Time)> {
     let mut changes: Vec<(Time, u64)> = Vec::new();
     for (at, bytes) in cwnds(tables) {
         if changes.last().is_none_or(|&(_, last)| last != bytes) {
             changes.push((at, bytes));
         }
     }
-    let gaps = changes.windows(2).map(|pair| pair[1].0.since(pair[0].0));
-    gaps.filter(|&gap| gap >= LEAST_FLAT).collect()
+    let gaps = changes.windows(2).map(|pair| (pair[0].0, pair[1].0.since(pair[0].0)));
+    gaps.filter(|&(_, gap)| gap >= LEAST_FLAT).collect()
 }
 
 #[cfg(test)]
@@ -262,6 +266,18 @@ mod tests {
         let tables = RunTables { tasks, ..RunTables::default() };
         let span = |task: &TaskRow| Some((task.start_ps, Some(task.input_end_ps)));
         assert_eq!(at_work(&tables, span), [(0.0, 0.0), (1.0, 1.0), (3.0, 2.0), (5.0, 0.0)]);
+    }
+
+    #[test]
+    fn a_window_that_does_not_move_for_100_ms_is_flat() {
+        let sample = |ms: u64, value_bytes| {
+            let (series, time_ps) = ("cwnd".into(), ms * 1_000_000_000);
+            fanin_spec::SampleRow { series, time_ps, value_bytes, ..Default::default() }
+        };
+        let samples = vec![sample(0, 1), sample(50, 2), sample(60, 2), sample(250, 3), sample(349, 4), sample(449, 5)];
+        let tables = RunTables { samples, ..RunTables::default() };
+        let flats: Vec<_> = flats(&tables).into_iter().map(|(at, length)| (at.0, length.0)).collect();
+        assert_eq!(flats, [(50, 200), (349, 100)].map(|(at, length)| (at * 1_000_000_000, length * 1_000_000_000)));
     }
 
     #[test]

@@ -21,11 +21,12 @@ pub use curve::Curve;
 pub use draw::Measured;
 pub use expected::{Changed, Expected};
 pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source};
+pub use judge::Verdict;
 pub use measure::Measure;
 pub(crate) use page::DrawnChart;
 #[cfg(test)]
 pub(crate) use page::ScorecardData;
 pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting};
-pub use scorecard::Scorecard;
-pub use sensitivity::Sensitivity;
+pub use scorecard::{Count, Scorecard, ScoredClaim};
+pub use sensitivity::{Change, Hanging, Sensitivity};
 pub use tables::CurveRow;

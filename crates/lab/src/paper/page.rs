@@ -5,7 +5,8 @@ use fanin_spec::{RunSpec, RunTables};
 use super::curve::Curve;
 use super::measure::{Measure, Over};
 use super::reproduced::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
-use super::scorecard::{Scorecard, ScoredClaim, ScoredFigure};
+use super::scorecard::{Count, Scorecard, ScoredClaim, ScoredFigure, ScoredPaper};
+use super::sensitivity::Sensitivity;
 use crate::report::{Page, quoted, text, thinned};
 use crate::stats::six_digits;
 
@@ -163,7 +164,7 @@ impl Reproduced {
             for figure in &scored.figures {
                 body += &figure_html(figure, &command(&paper.name, &figure.id, &self.conditions));
             }
-            body += "</section>\n";
+            body += &(open_html(&paper.name, &paper.sensitivity, scored) + "</section>\n");
         }
         body += &format!(
             "<p class=\"origin\">fanin {}. Every value that is drawn, seed by seed, stands in <code>figures.csv</code> beside \
@@ -191,21 +192,23 @@ fn command(paper: &str, figure: &str, conditions: &Conditions) -> String {
     conditions.set.iter().fold(command, |command, set| format!("{command} --set {}", quoted(&set.assignment)))
 }
 
-fn held<'a>(claims: impl Iterator<Item = &'a ScoredClaim>) -> (usize, usize) {
-    claims.fold((0, 0), |(held, all), claim| (held + usize::from(claim.verdict == "pass"), all + 1))
-}
-
 fn head(names: &str, conditions: &Conditions, card: &Scorecard) -> String {
-    let (passed, all) = held(card.claims().map(|(_, claim)| claim));
+    let count = Count::of(card.claims().map(|(_, claim)| claim));
     let mode = match conditions.mode {
         Mode::Full => "the papers’ full settings",
         Mode::Quick => "quick: fewer seeds and shorter runs than the papers’",
     };
     let set: String = conditions.set.iter().map(|set| format!("; with {}", set.assignment)).collect();
+    let undecided = match count.undecided {
+        0 => String::new(),
+        n => format!(", {n} undecided"),
+    };
     format!(
-        "<header>\n<p class=\"kicker\">fanin reproduce · {}</p>\n<h1>{passed} of {all} published claims hold</h1>\n\
+        "<header>\n<p class=\"kicker\">fanin reproduce · {}</p>\n<h1>{} of {} published claims hold{undecided}</h1>\n\
          <p class=\"setting\">{mode}{}</p>\n</header>\n",
         text(names),
+        count.held,
+        count.all,
         text(&set)
     )
 }
@@ -225,18 +228,24 @@ fn overview(card: &Scorecard) -> String {
     let mut rows = String::new();
     for paper in &card.papers {
         for figure in &paper.figures {
-            let (passed, all) = held(figure.claims.iter());
-            let fragile = match figure.claims.iter().filter(|c| c.robust == Some(false)).count() {
-                0 if figure.claims.iter().all(|c| c.robust.is_none()) => "not tried".into(),
+            let count = Count::of(figure.claims.iter());
+            let fragile = match count.fragile {
+                0 if count.untried == count.all => "not tried".into(),
                 0 => "none".into(),
                 n => n.to_string(),
             };
-            let chip = if passed == all { "pass" } else { "fail" };
+            let chip = match (count.held, count.undecided) {
+                (held, _) if held == count.all => "pass",
+                (held, undecided) if held + undecided == count.all => "undecided",
+                _ => "fail",
+            };
             rows += &format!(
                 "<tr><th scope=\"row\">{}</th><td><a href=\"#{id}\">{id}</a></td><td class=\"words\">{}</td>\
-                 <td><span class=\"chip {chip}\">{passed} of {all}</span></td><td>{fragile}</td></tr>\n",
+                 <td><span class=\"chip {chip}\">{} of {}</span></td><td>{fragile}</td></tr>\n",
                 text(&paper.paper),
                 text(&figure.title),
+                count.held,
+                count.all,
                 id = text(&figure.id),
             );
         }
@@ -246,8 +255,9 @@ fn overview(card: &Scorecard) -> String {
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"overview\">\n<table class=\"overview\">\n\
          <thead><tr><th scope=\"col\">paper</th><th scope=\"col\">figure</th><th scope=\"col\" class=\"words\">what it shows</th>\
          <th scope=\"col\">claims held</th><th scope=\"col\">fragile</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
-         <p class=\"note\">A claim’s class sets its tolerance; it is fragile where its verdict changes within the plausible range \
-         of something that the paper leaves open.</p>\n</section>\n"
+         <p class=\"note\">A claim’s class sets its tolerance. It is undecided where these seeds do not tell, and fragile where it \
+         holds and fails within the plausible ranges of what the paper leaves open. One that repeats another’s measurement is \
+         not counted again.</p>\n</section>\n"
     )
 }
 
@@ -266,20 +276,69 @@ fn figure_html(figure: &ScoredFigure, command: &str) -> String {
 }
 
 fn claim_html(claim: &ScoredClaim) -> String {
-    let fragile = match claim.robust {
-        Some(false) => " <span class=\"chip fragile\">fragile</span>",
-        _ => "",
+    let chip = |class: &str, words: &str| format!(" <span class=\"chip {class}\">{}</span>", text(words));
+    let mut chips = chip(claim.verdict.word(), claim.verdict.word());
+    if claim.robust == Some(false) {
+        chips += &chip("fragile", "fragile");
+    }
+    if let Some(id) = &claim.repeats {
+        chips += &chip("repeats", &format!("repeats {id}"));
+    }
+    let there = claim.hangs_on.iter().map(|(setting, verdict)| format!("{} with {setting}", verdict.says()));
+    let hangs_on = match claim.hangs_on.is_empty() {
+        true => String::new(),
+        false => format!("It {}.", there.collect::<Vec<_>>().join(", ")),
     };
-    let why = claim.why.as_deref().map_or(String::new(), |why| format!("<p class=\"why\">{}</p>", text(why)));
+    let words = |class: &str, words: &str| match words {
+        "" => String::new(),
+        words => format!("<p class=\"{class}\">{}</p>", text(words)),
+    };
     format!(
-        "<li class=\"claim {verdict}\"><p class=\"head\"><span class=\"chip {verdict}\">{verdict}</span>{fragile} <b>{}</b> {}</p>\
-         <p class=\"seen\">Measured {}; passes with {} ({}; {}).</p>{why}</li>\n",
+        "<li class=\"claim {}\"><p class=\"head\">{} <b>{}</b> {}</p>\
+         <p class=\"seen\">Measured {}; passes with {} ({}; {}).</p>{}{}{}</li>\n",
+        claim.verdict.word(),
+        chips.trim_start(),
         text(&claim.id),
         text(&claim.says),
         text(&claim.measured),
         text(&claim.expected),
         claim.class,
         text(&claim.r#where),
-        verdict = claim.verdict,
+        words("why", claim.why.as_deref().unwrap_or_default()),
+        words("why", claim.note.as_deref().unwrap_or_default()),
+        words("hangs", &hangs_on),
+    )
+}
+
+/// What each setting that the paper leaves open changes: its other readings, beside this one.
+fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> String {
+    if sensitivity.tried.is_empty() {
+        return String::new();
+    }
+    let claims = || scored.figures.iter().flat_map(|figure| &figure.claims);
+    let counted = |id: &str| claims().any(|claim| claim.id == id && claim.repeats.is_none());
+    let mut rows = String::new();
+    for change in sensitivity.changes(&counted) {
+        let verdicts = change.verdicts.iter().map(|(id, verdict)| format!("{id} {}", verdict.says()));
+        rows += &format!(
+            "<tr><th scope=\"row\"><code>{}</code></th><td>{}</td><td class=\"words\">{}</td></tr>\n",
+            text(change.setting),
+            change.held,
+            text(&verdicts.collect::<Vec<_>>().join(", ")),
+        );
+    }
+    let most = match sensitivity.most(&counted) {
+        Some((key, n)) => format!(" Most fragile claims, {n}, hang on <code>{}</code>.", text(key)),
+        None => String::new(),
+    };
+    let id = format!("open-{}", text(name));
+    format!(
+        "<details class=\"open\" id=\"{id}\">\n<summary>What the paper leaves open</summary>\n\
+         <p class=\"note\">One setting at a time goes to an end of its plausible range, at the settings of \
+         <code>sensitivity.toml</code>.{most}</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What the paper leaves open\">\n<table>\n\
+         <thead><tr><th scope=\"col\">setting</th><th scope=\"col\">claims that hold</th>\
+         <th scope=\"col\" class=\"words\">verdicts that change</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
+         </details>\n"
     )
 }

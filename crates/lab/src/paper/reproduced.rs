@@ -6,6 +6,7 @@ use super::curve::Curve;
 use super::file::Claim;
 use super::judge::Judgement;
 use super::measure::Measure;
+use super::sensitivity::{Hanging, Sensitivity};
 
 /// How much of a paper's settings is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -77,6 +78,8 @@ pub struct DrawnPaper {
     pub title: String,
     /// Its figures.
     pub figures: Vec<DrawnFigure>,
+    /// How its verdicts hang on what it leaves open.
+    pub sensitivity: Sensitivity,
 }
 
 /// A figure with its curves and judged claims.
@@ -116,6 +119,6 @@ pub struct JudgedClaim {
     pub claim: Claim,
     /// The outcome.
     pub judgement: Judgement,
-    /// Whether the verdict keeps over the plausible ranges of what the paper leaves open; `None` where nobody looked.
-    pub robust: Option<bool>,
+    /// How it hangs on what the paper leaves open; `None` where nobody looked.
+    pub hanging: Option<Hanging>,
 }

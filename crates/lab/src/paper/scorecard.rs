@@ -1,7 +1,10 @@
 //! `scorecard.json`: the contract that programs read.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
+use super::judge::Verdict;
 use super::reproduced::{JudgedClaim, Mode, Reproduced};
 use crate::stats::six_digits;
 
@@ -55,17 +58,55 @@ pub struct ScoredClaim {
     pub r#where: String,
     /// The class that sets the tolerance.
     pub class: &'static str,
-    /// `pass` or `fail`.
-    pub verdict: &'static str,
+    /// `pass`, `fail` or `undecided`.
+    pub verdict: Verdict,
     /// What was seen.
     pub measured: String,
     /// What would pass.
     pub expected: String,
     /// Whether the verdict keeps over the ranges of what the paper leaves open; `None` where nobody looked.
     pub robust: Option<bool>,
-    /// Only where it fails: what was found to be the cause.
+    /// The settings of what the paper leaves open under which its verdict is another, with that; where somebody looked and
+    /// there are some.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hangs_on: BTreeMap<String, Verdict>,
+    /// Only where it does not pass: what was found to be the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// What is to be known of it however it comes out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The claim whose measurement it repeats: it is not counted again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
+}
+
+/// How many claims, each measurement once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// All of them.
+    pub all: usize,
+    /// Those that hold.
+    pub held: usize,
+    /// Those that seeds do not tell.
+    pub undecided: usize,
+    /// Those whose verdict is another within the range of something that the paper leaves open.
+    pub fragile: usize,
+    /// Those of which nobody knows whether it is.
+    pub untried: usize,
+}
+
+impl Count {
+    /// Counts those that repeat no other.
+    pub fn of<'a>(claims: impl Iterator<Item = &'a ScoredClaim>) -> Count {
+        claims.filter(|claim| claim.repeats.is_none()).fold(Count::default(), |count, claim| Count {
+            all: count.all + 1,
+            held: count.held + usize::from(claim.verdict == Verdict::Pass),
+            undecided: count.undecided + usize::from(claim.verdict == Verdict::Undecided),
+            fragile: count.fragile + usize::from(claim.robust == Some(false)),
+            untried: count.untried + usize::from(claim.robust.is_none()),
+        })
+    }
 }
 
 impl Scorecard {
@@ -101,16 +142,19 @@ impl Scorecard {
 }
 
 fn score(judged: &JudgedClaim) -> ScoredClaim {
-    let JudgedClaim { claim, judgement, robust } = judged;
+    let JudgedClaim { claim, judgement, hanging } = judged;
     ScoredClaim {
         id: claim.id.clone(),
         says: claim.says.clone(),
         r#where: claim.place.clone(),
         class: claim.test.class(),
-        verdict: if judgement.pass { "pass" } else { "fail" },
+        verdict: judgement.verdict,
         measured: judgement.measured.clone(),
         expected: judgement.expected.clone(),
-        robust: *robust,
-        why: claim.why.clone().filter(|_| !judgement.pass),
+        robust: hanging.as_ref().map(|hanging| !hanging.fragile()),
+        hangs_on: hanging.as_ref().map_or_else(BTreeMap::new, |hanging| hanging.there.clone()),
+        why: claim.why.clone().filter(|_| judgement.verdict != Verdict::Pass),
+        note: claim.note.clone(),
+        repeats: claim.repeats.clone(),
     }
 }

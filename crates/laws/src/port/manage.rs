@@ -3,6 +3,7 @@
 use fanin_units::{QueueSize, Rate, Time};
 use rand_core::Rng;
 
+use super::many_to_one::NO_OFFER;
 use crate::row::Shown;
 
 /// What is in the queue as the packet comes; the packet on the wire does not count.
@@ -29,8 +30,18 @@ pub struct Header {
     pub opens: bool,
     /// FIN or RST is set: the flow closes.
     pub closes: bool,
-    /// What the ports before this one hand out to the flow.
-    pub offer: u32,
+}
+
+/// What ports write into a packet on its way, where its sender left room for it, and its receiver sends back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// What [M21's ports](super::many_to_one) hand out.
+    pub mcw: u32,
+}
+
+impl Note {
+    /// On which no port has written yet.
+    pub const BLANK: Note = Note { mcw: NO_OFFER };
 }
 
 /// Why a packet is dropped.

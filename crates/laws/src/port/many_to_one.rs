@@ -11,7 +11,7 @@
 
 use alloc::collections::BTreeSet;
 
-use super::manage::Header;
+use super::manage::{Header, Note};
 use crate::settings::{params, words};
 
 /// The least size of the headers of a packet, which equation 1 takes off once a flow.
@@ -62,18 +62,17 @@ impl ManyToOne {
         ManyToOne { form, buffer, open: BTreeSet::new(), offer: NO_OFFER }
     }
 
-    /// Counts a flow that opens or closes, and gives what the packet carries on: the least window, the largest count
-    /// of the ports so far.
+    /// Counts a flow that opens or closes, and leaves on the packet the least window, the largest count of the ports so far.
     #[inline]
-    pub fn enqueue(&mut self, header: &Header) -> u32 {
+    pub fn enqueue(&mut self, header: &Header, note: Option<&mut Note>) {
         if header.opens | header.closes {
             self.count(header);
         }
-        match self.form {
-            Form::Window => self.offer.min(header.offer),
-            Form::Count if self.offer == NO_OFFER || header.offer == NO_OFFER => self.offer.min(header.offer),
-            Form::Count => self.offer.max(header.offer),
-        }
+        let Some(Note { mcw }) = note else { return };
+        *mcw = match self.form {
+            Form::Count if self.offer != NO_OFFER && *mcw != NO_OFFER => self.offer.max(*mcw),
+            Form::Window | Form::Count => self.offer.min(*mcw),
+        };
     }
 
     fn count(&mut self, header: &Header) {

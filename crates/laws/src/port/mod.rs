@@ -14,7 +14,7 @@ use fanin_units::{QueueSize, Time};
 use rand_core::Rng;
 
 use manage::Congested;
-pub use manage::{Drop, Header, Manage, Place, Queue};
+pub use manage::{Drop, Header, Manage, Note, Place, Queue};
 use many_to_one::ManyToOne;
 
 use crate::row::{Offer, Row, Shown};
@@ -29,8 +29,6 @@ pub enum Verdict {
     Admit {
         /// Set CE.
         mark: bool,
-        /// What the packet carries on of what ports hand out, where this port does.
-        offer: Option<u32>,
     },
 }
 
@@ -149,12 +147,19 @@ impl Law {
         self.limit.is_none() && matches!(self.discipline, Discipline::DropTail(_)) && self.many_to_one.is_none()
     }
 
-    /// What becomes of a packet. Only RED draws from `rng`.
+    /// What becomes of a packet, on whose note the port may write. Only RED draws from `rng`.
     ///
     /// The early verdict comes before the test for room, as a queue discipline over a device queue has it: a packet
     /// that is both early and without room counts as early.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Time, queue: &Queue, header: &Header, rng: &mut impl Rng) -> Verdict {
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        queue: &Queue,
+        header: &Header,
+        note: Option<&mut Note>,
+        rng: &mut impl Rng,
+    ) -> Verdict {
         let congested = self.discipline.enqueue(now, queue, header, rng);
         let mark = match congested.fate(header.ect) {
             Ok(mark) => mark,
@@ -163,8 +168,10 @@ impl Law {
         if !drop_tail::has_room(self.limit, queue, header) {
             return Verdict::Drop(Drop::Full);
         }
-        let offer = self.many_to_one.as_mut().map(|m21| m21.enqueue(header));
-        Verdict::Admit { mark, offer }
+        if let Some(many_to_one) = &mut self.many_to_one {
+            many_to_one.enqueue(header, note);
+        }
+        Verdict::Admit { mark }
     }
 
     /// Whether the law looks at packets as they leave: then departures cannot be worked out before.

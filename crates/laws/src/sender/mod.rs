@@ -21,6 +21,7 @@ pub use control::{Ack, Cause, Congestion, Control, Window};
 use gentle_slow_start::GentleSlowStart;
 use max_cwnd::MaxCwnd;
 
+use crate::port::Note;
 use crate::row::{Offer, Row, Shown};
 use crate::settings::sections;
 
@@ -191,11 +192,11 @@ impl Law {
         self.base.cut(cause, at, self.mss, window)
     }
 
-    /// Takes what the network hands out, where the law has a cap.
+    /// Takes what ports have written, where the law has a cap.
     #[inline]
-    pub fn allot(&mut self, offer: u32) {
+    pub fn allot(&mut self, note: &Note) {
         if let Some(cap) = &mut self.cap {
-            cap.allot(offer);
+            cap.allot(note.mcw);
         }
     }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use fanin_laws::Settings;
 use fanin_laws::port::codel::{self, CoDel, Resume};
-use fanin_laws::port::many_to_one::{Form, ManyToOne, NO_OFFER};
+use fanin_laws::port::many_to_one::{Form, ManyToOne};
 use fanin_laws::port::red::{self, Red};
-use fanin_laws::port::{Departure, Discipline, Drop, Header, Kind, Law, Manage, Place, Queue, Verdict};
+use fanin_laws::port::{Departure, Discipline, Drop, Header, Kind, Law, Manage, Note, Place, Queue, Verdict};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -54,8 +54,8 @@ fn run(law: &Law, steps: &[Step], seed: u64) -> Vec<(Queue, Header, Verdict)> {
         let now = Time::from_micros(10 * index);
         match *step {
             Step::Packet { bytes, ect, flow, opens, closes } => {
-                let header = Header { bytes, ect, flow, opens, closes, offer: NO_OFFER };
-                let verdict = law.enqueue(now, &queue, &header, &mut rng);
+                let header = Header { bytes, ect, flow, opens, closes };
+                let verdict = law.enqueue(now, &queue, &header, None, &mut rng);
                 verdicts.push((queue, header, verdict));
                 if matches!(verdict, Verdict::Admit { .. }) {
                     waiting.push(bytes);
@@ -94,10 +94,9 @@ proptest! {
                 Some(QueueSize::Packets(limit)) => queue.packets < limit,
             };
             match verdict {
-                Verdict::Admit { mark, offer } => {
+                Verdict::Admit { mark } => {
                     prop_assert!(fits, "admitted into {queue:?}");
                     prop_assert!(!mark || header.ect, "marked what is not ECN-capable");
-                    prop_assert_eq!(offer, None);
                 }
                 Verdict::Drop(Drop::Full) => prop_assert!(!fits, "dropped from {queue:?}"),
                 Verdict::Drop(Drop::NotEct) => prop_assert!(!header.ect),
@@ -108,7 +107,7 @@ proptest! {
                     QueueSize::Bytes(k) => queue.bytes > k,
                     QueueSize::Packets(k) => queue.packets > k,
                 };
-                let marked = matches!(verdict, Verdict::Admit { mark: true, .. });
+                let marked = matches!(verdict, Verdict::Admit { mark: true });
                 prop_assert_eq!(marked, above && header.ect && fits);
                 prop_assert_eq!(verdict == Verdict::Drop(Drop::NotEct), above && !header.ect);
             }
@@ -144,7 +143,7 @@ proptest! {
         for (index, (packets, idle)) in (0..).zip(lengths) {
             let idle_since = (idle && packets == 0).then_some(Time::from_micros(index));
             let queue = Queue { bytes: u64::from(packets) * 1500, packets, idle_since };
-            let header = Header { bytes: 1500, ect: false, flow: 0, opens: false, closes: false, offer: NO_OFFER };
+            let header = Header { bytes: 1500, ect: false, flow: 0, opens: false, closes: false };
             red.enqueue(Time::from_micros(2 * index), &queue, &header, &mut rng);
             most = most.max(u64::from(packets) << 16);
             prop_assert!(red.shown().is_some_and(|avg| avg.value <= most));
@@ -156,7 +155,9 @@ proptest! {
         let (mut law, mut open) = (ManyToOne::new(Form::Window, buffer), BTreeSet::new());
         for step in steps {
             let Step::Packet { bytes, ect, flow, opens, closes } = step else { continue };
-            let offer = law.enqueue(&Header { bytes, ect, flow, opens, closes, offer: NO_OFFER });
+            let mut note = Note::BLANK;
+            law.enqueue(&Header { bytes, ect, flow, opens, closes }, Some(&mut note));
+            let offer = note.mcw;
             if closes {
                 open.remove(&flow);
             } else if opens {
@@ -175,7 +176,7 @@ proptest! {
 fn the_largest_queues_overflow_nothing() {
     let queue = Queue { bytes: 1 << 46, packets: u32::MAX, idle_since: None };
     let idle = Queue { bytes: 0, packets: 0, idle_since: Some(Time::ZERO) };
-    let header = Header { bytes: u32::MAX, ect: true, flow: u32::MAX, opens: true, closes: false, offer: NO_OFFER };
+    let header = Header { bytes: u32::MAX, ect: true, flow: u32::MAX, opens: true, closes: false };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for (min_th, max_th) in [
         (QueueSize::Bytes(0), QueueSize::Bytes(1 << 46)),
@@ -201,7 +202,7 @@ fn the_largest_queues_overflow_nothing() {
                 many_to_one: Some(ManyToOne::new(Form::Window, u64::MAX)),
             };
             for queue in [queue, idle, queue, idle] {
-                law.enqueue(Time::NEVER, &queue, &header, &mut rng);
+                law.enqueue(Time::NEVER, &queue, &header, Some(&mut Note::BLANK.clone()), &mut rng);
             }
         }
     }

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use fanin_laws::port::many_to_one::NO_OFFER;
-use fanin_laws::port::{Departure, Drop, Header, Law, Queue, Verdict};
+use fanin_laws::port::{Departure, Drop, Header, Law, Note, Queue, Verdict};
 use fanin_laws::row::Shown;
 use fanin_units::Time;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -95,27 +94,27 @@ impl Port {
 
     fn opens(&mut self, flow: u32) {
         self.enqueue(
-            Header { bytes: 48, ect: false, flow, opens: true, closes: false, offer: NO_OFFER },
+            Header { bytes: 48, ect: false, flow, opens: true, closes: false },
             &format!("SYN of flow {flow}"),
         );
     }
 
     fn closes(&mut self, flow: u32) {
         self.enqueue(
-            Header { bytes: 40, ect: false, flow, opens: false, closes: true, offer: NO_OFFER },
+            Header { bytes: 40, ect: false, flow, opens: false, closes: true },
             &format!("FIN of flow {flow}"),
         );
     }
 
     fn data(&mut self, flow: u32) {
-        let header = Header { bytes: 618, ect: false, flow, opens: false, closes: false, offer: NO_OFFER };
+        let header = Header { bytes: 618, ect: false, flow, opens: false, closes: false };
         self.enqueue(header, &format!("data of flow {flow}"));
     }
 
     fn arrive(&mut self) {
         self.sent += 1;
         let ect = self.not_ect_every == 0 || !self.sent.is_multiple_of(self.not_ect_every);
-        let header = Header { bytes: FRAME, ect, flow: 0, opens: false, closes: false, offer: NO_OFFER };
+        let header = Header { bytes: FRAME, ect, flow: 0, opens: false, closes: false };
         let what = format!("packet {}{}", self.sent, if ect { "" } else { " (not ECT)" });
         self.enqueue(header, &what);
     }
@@ -123,17 +122,20 @@ impl Port {
     fn enqueue(&mut self, header: Header, what: &str) {
         let bytes = self.waiting.iter().map(|packet| u64::from(packet.bytes)).sum();
         let queue = Queue { bytes, packets: self.waiting.len() as u32, idle_since: self.idle_since };
-        let verdict = self.law.enqueue(self.now, &queue, &header, &mut self.rng);
+        let mut note = Note::BLANK;
+        let verdict = self.law.enqueue(self.now, &queue, &header, Some(&mut note), &mut self.rng);
         let fate = match verdict {
-            Verdict::Admit { mark: false, .. } => "",
-            Verdict::Admit { mark: true, .. } => ": marked",
+            Verdict::Admit { mark: false } => "",
+            Verdict::Admit { mark: true } => ": marked",
             Verdict::Drop(Drop::Full) => ": dropped, full",
             Verdict::Drop(Drop::Early) => ": dropped early",
             Verdict::Drop(Drop::NotEct) => ": dropped in place of a mark",
         };
-        let Verdict::Admit { offer, .. } = verdict else { return self.row(&format!("{what}{fate}")) };
+        if matches!(verdict, Verdict::Drop(_)) {
+            return self.row(&format!("{what}{fate}"));
+        }
         if self.law.many_to_one.is_some() {
-            let offer = offer.filter(|&offer| offer != NO_OFFER).map_or("none".to_string(), |offer| offer.to_string());
+            let offer = if note == Note::BLANK { "none".to_string() } else { note.mcw.to_string() };
             return self.table.row(vec!["0".to_string(), what.to_string(), offer]);
         }
         let Header { bytes, ect, .. } = header;

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use fanin_laws::port::many_to_one::NO_OFFER;
-use fanin_laws::port::{self, Departure, Drop, Header, Queue, Verdict};
+use fanin_laws::port::{self, Departure, Drop, Header, Note, Queue, Verdict};
 use fanin_laws::row::Shown;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
@@ -59,7 +59,7 @@ impl Flow {
             };
             cut = Some(self.law.cut(cause, &at, &self.window));
         } else if let Some(offer) = step.get("allot") {
-            self.law.allot(whole(offer) as u32);
+            self.law.allot(&Note { mcw: whole(offer) as u32 });
         } else if let Some(bytes) = step.get("begin") {
             let deadline = step.get("deadline_us").map_or(Time::NEVER, micros);
             self.law.begin(self.una, self.una + whole(bytes), deadline);
@@ -143,23 +143,27 @@ impl Port {
             flow: whole(&step["flow"]) as u32,
             opens: step["opens"] == true,
             closes: step["closes"] == true,
-            offer: step["carries"].as_u64().map_or(NO_OFFER, |offer| offer as u32),
         };
         let headers = match step.get("flows_open") {
             Some(flows) => (0..whole(flows) as u32).map(|flow| Header { flow, opens: true, ..header }).collect(),
             None => vec![header],
         };
-        let mut verdict = Verdict::Drop(Drop::Full);
+        let carried = Note { mcw: step["carries"].as_u64().map_or(NO_OFFER, |offer| offer as u32) };
+        let (mut verdict, mut note) = (Verdict::Drop(Drop::Full), carried);
         for header in headers {
-            verdict = self.law.enqueue(micros(&step["now_us"]), &queue, &header, &mut Draw(number(&step["draw"])));
+            note = carried;
+            let draw = &mut Draw(number(&step["draw"]));
+            verdict = self.law.enqueue(micros(&step["now_us"]), &queue, &header, Some(&mut note), draw);
         }
-        let (says, offer) = match verdict {
-            Verdict::Admit { mark, offer } => (if mark { "mark" } else { "pass" }, offer),
-            Verdict::Drop(Drop::Full) => ("full", None),
-            Verdict::Drop(Drop::Early) => ("early", None),
-            Verdict::Drop(Drop::NotEct) => ("not_ect", None),
+        let says = match verdict {
+            Verdict::Admit { mark: true } => "mark",
+            Verdict::Admit { mark: false } => "pass",
+            Verdict::Drop(Drop::Full) => "full",
+            Verdict::Drop(Drop::Early) => "early",
+            Verdict::Drop(Drop::NotEct) => "not_ect",
         };
-        self.answers(says, offer)
+        let hands_out = self.law.many_to_one.is_some() && matches!(verdict, Verdict::Admit { .. });
+        self.answers(says, hands_out.then_some(note.mcw))
     }
 
     fn answers(&self, says: &str, offer: Option<u32>) -> Vec<(&'static str, Value)> {

@@ -26,7 +26,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Takes the acknowledgement of a segment, and sends what it allows.
-    #[inline]
+    #[inline(always)]
     pub fn on_ack(
         &mut self,
         tcb: &mut Tcb,

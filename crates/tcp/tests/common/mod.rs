@@ -21,10 +21,10 @@ mod segment;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Kind, Law};
-use fanin_tcp::{Block, Call, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
+use fanin_tcp::{Beside, Call, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
 use fanin_units::Time;
 
-pub use segment::Spec;
+pub use segment::{Sent, Spec};
 
 /// The payload of a full segment.
 pub const MSS: u32 = 1000;
@@ -72,11 +72,11 @@ pub fn newreno() -> Law {
 }
 
 #[derive(Default)]
-struct Outbox(VecDeque<(Time, Segment, Vec<Block>)>, Time);
+struct Outbox(VecDeque<(Time, Sent)>, Time);
 
 impl Wire for Outbox {
-    fn send(&mut self, segment: Segment, sack: &[Block]) {
-        self.0.push_back((self.1, segment, sack.to_vec()));
+    fn send(&mut self, segment: Segment, beside: Beside<'_>) {
+        self.0.push_back((self.1, Sent { segment, sack: beside.sack.to_vec(), notes: beside.notes }));
     }
 }
 
@@ -161,8 +161,8 @@ impl Script {
         let call = &mut Call { params: &self.params, now: self.now, wire: &mut self.outbox };
         match verb {
             "<" => {
-                let (segment, sack) = Spec::parse(value)?.segment(self.now);
-                self.endpoint.handle(call, &segment, &sack);
+                let Sent { segment, sack, notes } = Spec::parse(value)?.sent(self.now);
+                self.endpoint.handle(call, &segment, Beside { sack: &sack, notes });
             }
             "connect" => self.endpoint.connect(call),
             "write" => self.endpoint.write(call, number(value)?, Time::NEVER),
@@ -183,11 +183,11 @@ impl Script {
     }
 
     fn expect(&mut self, wanted: &Spec) -> Result<(), String> {
-        let (time, segment, sack) = self.outbox.0.pop_front().ok_or("nothing was sent")?;
+        let (time, sent) = self.outbox.0.pop_front().ok_or("nothing was sent")?;
         if time != self.now {
-            return Err(format!("sent at {}: {}", millis(time), segment::show(&segment, &sack)));
+            return Err(format!("sent at {}: {}", millis(time), segment::show(&sent)));
         }
-        wanted.matches(&segment, &sack).map_err(|what| format!("{what}: {}", segment::show(&segment, &sack)))
+        wanted.matches(&sent).map_err(|what| format!("{what}: {}", segment::show(&sent)))
     }
 
     /// What must hold: `cwnd`, `ssthresh` (bytes), `srtt`, `rto` (ms), `deadline` (ms or never), `delivered` (bytes),
@@ -217,8 +217,8 @@ impl Script {
     }
 
     fn unexpected(&self) -> Option<String> {
-        let (time, segment, sack) = self.outbox.0.front()?;
-        Some(format!("not expected: {} {}", millis(*time), segment::show(segment, sack)))
+        let (time, sent) = self.outbox.0.front()?;
+        Some(format!("not expected: {} {}", millis(*time), segment::show(sent)))
     }
 
     /// The endpoint, for what a script cannot say.

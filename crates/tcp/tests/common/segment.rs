@@ -1,9 +1,18 @@
 //! A segment as a script writes it.
 
-use fanin_tcp::{Block, Flags, Segment};
+use fanin_laws::port::Note;
+use fanin_tcp::{Block, Flags, Notes, Segment};
 use fanin_units::Time;
 
 use super::{at, millis, number};
+
+/// A segment with what travels beside it.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub segment: Segment,
+    pub sack: Vec<Block>,
+    pub notes: Option<Notes>,
+}
 
 /// What a script says of a segment.
 #[derive(Clone, Debug)]
@@ -58,24 +67,25 @@ impl Spec {
     }
 
     /// The segment that arrives; its timestamp is the time unless the script says another.
-    pub fn segment(&self, now: Time) -> (Segment, Vec<Block>) {
+    pub fn sent(&self, now: Time) -> Sent {
         let segment = Segment {
             seq: self.start as u32,
             ack: self.ack as u32,
             window: self.window.unwrap_or(1_000_000),
-            mcw_offer: self.offer.unwrap_or(u32::MAX),
-            mcw_echo: self.echo.unwrap_or(u32::MAX),
             ts_val: micros(self.ts.unwrap_or(now)),
             ts_ecr: micros(self.ecr.unwrap_or(Time::ZERO)),
             len: (self.end - self.start) as u16,
             header: self.header.unwrap_or(40),
             flags: self.flags,
         };
-        (segment, self.sack.clone())
+        let [written, echoed] = [self.offer, self.echo].map(|mcw| mcw.map_or(Note::BLANK, |mcw| Note { mcw }));
+        Sent { segment, sack: self.sack.clone(), notes: Some(Notes { written, echoed }) }
     }
 
     /// Whether what was sent is what was said; else what differs.
-    pub fn matches(&self, sent: &Segment, sack: &[Block]) -> Result<(), &'static str> {
+    pub fn matches(&self, sent: &Sent) -> Result<(), &'static str> {
+        let Sent { segment: sent, sack, notes } = sent;
+        let [offer, echo] = handed(*notes);
         fn differs<T: PartialEq>(wanted: Option<T>, found: T) -> bool {
             wanted.is_some_and(|wanted| wanted != found)
         }
@@ -85,13 +95,13 @@ impl Spec {
             Err("other data was sent")
         } else if self.flags.any(Flags::ACK) && sent.ack != self.ack as u32 {
             Err("another acknowledgement was sent")
-        } else if sack != self.sack {
+        } else if *sack != self.sack {
             Err("other SACK blocks were sent")
         } else if differs(self.window, sent.window) {
             Err("another window was sent")
         } else if differs(self.header, sent.header) {
             Err("another header size was sent")
-        } else if differs(self.offer, sent.mcw_offer) || differs(self.echo, sent.mcw_echo) {
+        } else if differs(self.offer, offer) || differs(self.echo, echo) {
             Err("another window option was sent")
         } else if differs(self.ts.map(micros), sent.ts_val) || differs(self.ecr.map(micros), sent.ts_ecr) {
             Err("another timestamp was sent")
@@ -101,8 +111,14 @@ impl Spec {
     }
 }
 
+/// What ports handed out on the way of a segment, and on the way back; all ones where none did.
+fn handed(notes: Option<Notes>) -> [u32; 2] {
+    notes.map_or([u32::MAX; 2], |Notes { written, echoed }| [written.mcw, echoed.mcw])
+}
+
 /// A segment in the words of a script.
-pub fn show(segment: &Segment, sack: &[Block]) -> String {
+pub fn show(Sent { segment, sack, notes }: &Sent) -> String {
+    let [offer, echo] = handed(*notes);
     let Segment { seq, ack, header, .. } = *segment;
     let mut text: String =
         FLAGS.iter().filter(|(_, flag)| segment.flags.any(*flag)).map(|(letter, _)| *letter).collect();
@@ -114,7 +130,7 @@ pub fn show(segment: &Segment, sack: &[Block]) -> String {
     for (name, flag) in [(" ect", Flags::ECT), (" ce", Flags::CE)] {
         text.push_str(if segment.flags.any(flag) { name } else { "" });
     }
-    for (name, value) in [(" offer", segment.mcw_offer), (" echo", segment.mcw_echo)] {
+    for (name, value) in [(" offer", offer), (" echo", echo)] {
         text.push_str(&if value == u32::MAX { String::new() } else { format!("{name} {value}") });
     }
     for (name, value) in [(" ts", segment.ts_val), (" ecr", segment.ts_ecr)] {

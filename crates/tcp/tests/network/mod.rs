@@ -4,8 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use fanin_laws::sender::Law;
-use fanin_tcp::{Block, Call, Endpoint, Flags, Params, Segment, Wire};
+use fanin_tcp::{Beside, Block, Call, Endpoint, Flags, Params, Segment, Wire};
 use fanin_units::Time;
+
+use crate::common::Sent;
 
 /// What goes wrong, in packets of a thousand; only the first `lossy_packets` packets are at risk, so that every run
 /// can end.
@@ -41,7 +43,7 @@ const EVENTS_MAX: u32 = 60_000;
 const TIME_MAX: Time = Time::from_secs(300);
 
 enum Event {
-    Arrives { at: usize, segment: Segment, sack: Vec<Block> },
+    Arrives { at: usize, sent: Sent },
     Writes { at: usize, bytes: u64, last: bool },
 }
 
@@ -66,11 +68,11 @@ impl Random {
 }
 
 #[derive(Default)]
-struct Outbox(Vec<(Segment, Vec<Block>)>);
+struct Outbox(Vec<Sent>);
 
 impl Wire for Outbox {
-    fn send(&mut self, segment: Segment, sack: &[Block]) {
-        self.0.push((segment, sack.to_vec()));
+    fn send(&mut self, segment: Segment, beside: Beside<'_>) {
+        self.0.push(Sent { segment, sack: beside.sack.to_vec(), notes: beside.notes });
     }
 }
 
@@ -192,9 +194,9 @@ impl Run<'_> {
                 }
                 at
             }
-            Event::Arrives { at, segment, sack } => {
+            Event::Arrives { at, sent: Sent { segment, sack, notes } } => {
                 self.note_ack(at, &segment);
-                self.ends[at].handle(call, &segment, &sack);
+                self.ends[at].handle(call, &segment, Beside { sack: &sack, notes });
                 self.check_delivery(at)?;
                 at
             }
@@ -220,9 +222,9 @@ impl Run<'_> {
     }
 
     fn post(&mut self, from: usize, outbox: Outbox) -> Result<(), String> {
-        for (segment, sack) in outbox.0 {
-            self.check_segment(from, &segment, &sack)?;
-            self.carry(from, segment, sack);
+        for sent in outbox.0 {
+            self.check_segment(from, &sent.segment, &sent.sack)?;
+            self.carry(from, sent);
         }
         Ok(())
     }
@@ -252,34 +254,34 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn carry(&mut self, from: usize, mut segment: Segment, sack: Vec<Block>) {
+    fn carry(&mut self, from: usize, mut sent: Sent) {
         let faults = self.case.faults;
         self.packets += 1;
         if self.packets > faults.lossy_packets {
-            return self.arrive(1 - from, ONE_WAY, segment, sack);
+            return self.arrive(1 - from, ONE_WAY, sent);
         }
         if self.random.chance(faults.loss) {
             self.trace.push("  lost".to_string());
             return;
         }
-        if segment.flags.any(Flags::ECT) && self.random.chance(faults.mark) {
-            segment.flags |= Flags::CE;
+        if sent.segment.flags.any(Flags::ECT) && self.random.chance(faults.mark) {
+            sent.segment.flags |= Flags::CE;
         }
-        if self.case.params.mcw_option {
+        if let Some(notes) = &mut sent.notes {
             let offer = self.random.below(u64::from(6 * self.case.params.mss)) as u32;
-            segment.mcw_offer = segment.mcw_offer.min(offer);
+            notes.written.mcw = notes.written.mcw.min(offer);
         }
         let mut delay = ONE_WAY;
         if self.random.chance(faults.delay) {
             delay += Time(self.random.below(3 * ONE_WAY.0));
         }
         if self.random.chance(faults.repeat) {
-            self.arrive(1 - from, delay + ONE_WAY, segment, sack.clone());
+            self.arrive(1 - from, delay + ONE_WAY, sent.clone());
         }
-        self.arrive(1 - from, delay, segment, sack);
+        self.arrive(1 - from, delay, sent);
     }
 
-    fn arrive(&mut self, at: usize, delay: Time, segment: Segment, sack: Vec<Block>) {
-        self.schedule(self.now + delay, Event::Arrives { at, segment, sack });
+    fn arrive(&mut self, at: usize, delay: Time, sent: Sent) {
+        self.schedule(self.now + delay, Event::Arrives { at, sent });
     }
 }

@@ -1,0 +1,48 @@
+//! The class `shape`: what a curve does.
+
+use super::seen::{Range, Seen, Verdict, figure, nothing};
+use crate::paper::curve::Curve;
+use crate::stats::{six_digits, slope};
+
+/// What a curve does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The slope's 95 % interval lies above zero.
+    Rises,
+    /// It lies below zero.
+    Falls,
+    /// The last point is within 10 % of the first.
+    Flat,
+    /// R² is at least 0.95.
+    Linear,
+}
+
+/// Rising and falling are undecided where the slope's interval contains zero, unless nothing is due to chance.
+pub(super) fn shape(curve: &Curve, shape: Shape, range: &Range) -> Seen {
+    let Some(points) = range.points(curve) else { return nothing() };
+    let [first, .., last] = points.as_slice() else { return nothing() };
+    if shape == Shape::Flat {
+        let (from, to) = (first.y.mean, last.y.mean);
+        let words = format!("{} at {}, {} at {}", figure(from), first.x, figure(to), last.x);
+        return (Verdict::of((to - from).abs() <= 0.1 * from.abs()), words);
+    }
+    let samples: Vec<(f64, f64)> = points.iter().flat_map(|p| p.values.iter().map(|&value| (p.x, value))).collect();
+    let Some(fit) = slope(&samples) else { return nothing() };
+    if shape == Shape::Linear {
+        // A line fits any two points.
+        if points.len() < 3 {
+            return nothing();
+        }
+        return (Verdict::of(fit.r_squared >= 0.95), format!("R² = {:.3}", fit.r_squared));
+    }
+    let by_sign = if shape == Shape::Rises { 1.0 } else { -1.0 };
+    let ends = [fit.slope.lo * by_sign, fit.slope.hi * by_sign];
+    let crosses = fit.slope.lo < 0.0 && fit.slope.hi > 0.0 && !curve.exact;
+    let verdict = match ends.iter().all(|&end| end > 0.0) {
+        true => Verdict::Pass,
+        false if crosses => Verdict::Undecided,
+        false => Verdict::Fail,
+    };
+    let [mean, lo, hi] = [fit.slope.mean, fit.slope.lo, fit.slope.hi].map(six_digits);
+    (verdict, format!("slope {mean} ({lo} to {hi})"))
+}
