@@ -408,7 +408,7 @@ mod tests {
         for burst in 0..200 {
             for _ in 0..burst % 7 {
                 let packet = Packet { frame_bytes: 1_518, ..Packet::default() };
-                if let Todo::Arrival(due) = link.enqueue(4_000_000 * burst, packet) {
+                if let Todo::Arrival(due) = link.enqueue(4_000_000 * burst, packet, &mut Luggage::default()) {
                     next = Some(due);
                 }
             }
