@@ -24,8 +24,8 @@ NOTES = {
         "**Linux at N = 32: on the edge.** Two kinds of rounds alternate there, some of 44 ms without a stall and some of 250 ms with "
         "one; Linux had the second in nearly every round of its one measurement. Which of the two comes hangs, in fanin, on what the "
         "measurement left open (`bench/scenarios/linux-incast.toml`). Goodput at N = 32, 48 and 64 (Linux: 34, 48, 63 Mbit/s): as it "
-        "stands 110, 50, 59; with `host.service_jitter` of 5 ms 63, 49, 61; with `link.rate` of 1 Gbit/s 66, 49, 59; with both 42, 50, "
-        "52. **The timers' ticks** are a fact of Linux that fanin leaves out: Linux's come every 4 ms, fanin's timers are exact. "
+        "stands 83, 49, 54; with `host.service_jitter` of 5 ms 54, 49, 62; with `link.rate` of 1 Gbit/s 71, 49, 58; with both 45, 49, "
+        "62. **The timers' ticks** are a fact of Linux that fanin leaves out: Linux's come every 4 ms, fanin's timers are exact. "
         "Of Linux's TCP there is still missing: undoing and F-RTO, DSACK, pingpong mode and "
         "compressed ACKs, the window's validation where the application limits it, its halving by idle time, and reno's half of cwnd "
         "where RFC 5681 takes half of what is in flight.",
