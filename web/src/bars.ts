@@ -2,16 +2,20 @@
 
 import type { DrawnChart, DrawnCurve } from "./data";
 import { el } from "./dom";
+import type { Claims } from "./expected";
 import { three } from "./format";
 
 /** The chart as a table, so that it reads and prints as one. */
-export function bars(chart: DrawnChart): HTMLElement {
+export function bars(chart: DrawnChart, claims: Claims): HTMLElement {
   const largest = chart.curves.reduce((most, { y }) => Math.max(most, y[0] ?? 0), 0) || 1;
   // The interval of few seeds may reach far over what was measured; it must not flatten the bars.
   const top = chart.curves.reduce((most, { hi }) => Math.max(most, Math.min(hi[0] ?? 0, 1.4 * largest)), largest);
   const rows = chart.curves.map((curve) =>
     el("tr", {}, el("th", { scope: "row" }, curve.name), el("td", {}, bar(curve, top, chart.ratios)), el("td", {}, said(curve))),
   );
+  claims.onChange(() => {
+    for (const [i, row] of rows.entries()) row.classList.toggle("back", claims.fades(chart.curves[i]?.name ?? ""));
+  });
   return el("table", { class: "bars" }, el("tbody", {}, ...rows));
 }
 

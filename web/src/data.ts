@@ -14,6 +14,13 @@ export type Background = {
   /** Its packets dropped at all ports, mean over seeds. */
   drops: number, };
 
+/** Between what a curve has to lie at each x. */
+export type Band = { curve: string, x: Array<number>,
+  /** Without a value there is no bound. */
+  least: Array<number | null>, most: Array<number | null>,
+  /** What the paper says. */
+  reported: Array<number | null>, };
+
 /** Why a server heard nothing until its timer ran out. */
 export type Cause = { "whole_window": { packets: number, } } | { "too_few_duplicates": { lost: number, window: number, } } | "recovery_stalled";
 
@@ -37,6 +44,11 @@ export type DrawnChart = { measure: Measure, x: string, y: string,
   bars: boolean,
   /** Whether values are ratios to a curve's. */
   ratios: boolean, curves: Array<DrawnCurve>, };
+
+/** A claim as its figure shows it. */
+export type DrawnClaim = { id: string,
+  /** What it is of: bounds stand in the charts of that, drawn as they are. */
+  measure: Measure, mark: Mark, };
 
 /** A curve by columns; `lo` and `hi` are empty where every point is of one run. */
 export type DrawnCurve = { name: string, x: Array<number>, y: Array<number>, lo: Array<number>, hi: Array<number>, };
@@ -91,12 +103,25 @@ export type Latency = {
   /** Their times in ms: the mean over all packets of all seeds; percentiles are means over seeds; the longest of all. */
   ms: Spread, };
 
+/** What a claim is of and what it expects, in the units of its measure. */
+export type Mark = {
+  /** The curves that it is of. */
+  curves: Array<string>,
+  /** The first and the last x that it is of; empty where nothing was measured. */
+  span: Array<number>,
+  /** The least and the largest onset that would pass; empty where it is of none. */
+  onset: Array<number>,
+  /** Where the paper has it. */
+  reported_onset: number | null,
+  /** What its curves may be, each. */
+  bands: Array<Band>, };
+
 /** What a figure's axis shows. */
 export type Measure = "goodput_mbps" | "query_ms" | "timeouts" | "timeout_queries_pct" | "finish_ms" | "drops" | "runtime_s" | "throughput_node_mbps" | "latency_us" | "shuffle_share_pct" | "shuffle_logged_pct" | "flat_ms" | "flats" | "first_flat_ms" | "round_end_ms" | "answers" | "cwnd_segments" | "maps" | "shuffling" | "reducing" | "incast_probability";
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
 
-export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, };
+export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, claims: Array<DrawnClaim>, };
 
 /** How many tasks are in each phase. */
 export type Phases = { scheme: string,

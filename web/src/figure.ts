@@ -5,6 +5,7 @@ import { bars } from "./bars";
 import { at, axis, Chart, type Hover, LEFT, logTicks, tooltip, wide } from "./chart";
 import type { DrawnChart, DrawnCurve, PaperFigure, ScorecardData } from "./data";
 import { el } from "./dom";
+import { Claims, expected, reported } from "./expected";
 import { three, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
 import { Schemes } from "./schemes";
@@ -15,7 +16,9 @@ export function figures(card: ScorecardData): void {
     // Of all figures of the paper, so that a scheme has one colour in it.
     const all = names(card.figures.filter((other) => other.paper === figure.paper));
     const place = [...document.querySelectorAll<HTMLElement>(".charts")].find((e) => e.dataset["figure"] === figure.id);
-    place?.replaceChildren(...figureParts(figure, new Schemes(names([figure]), all)));
+    const claims = new Claims(figure.claims);
+    claims.follow(figure, place?.parentElement);
+    place?.replaceChildren(...figureParts(figure, new Schemes(names([figure]), all), claims));
   }
 }
 
@@ -23,28 +26,42 @@ function names(all: readonly PaperFigure[]): string[] {
   return [...new Set(all.flatMap((figure) => figure.charts.flatMap((chart) => chart.curves.map((curve) => curve.name))))];
 }
 
-function figureParts(figure: PaperFigure, schemes: Schemes): HTMLElement[] {
+function figureParts(figure: PaperFigure, schemes: Schemes, claims: Claims): HTMLElement[] {
   const charts = figure.charts.map((chart) => {
     const title = el("h4", {}, capital(chart.y));
     if (chart.curves.every((curve) => curve.x.length === 0)) return el("figure", {}, title, el("p", {}, "Nothing was measured."));
     if (chart.bars) {
       const over = chart.ratios ? " The line is 1." : "";
-      return el("figure", {}, title, bars(chart), el("figcaption", {}, `Mean over seeds, with its 95 % interval.${over}`));
+      return el("figure", {}, title, bars(chart, claims), el("figcaption", {}, `Mean over seeds, with its 95 % interval.${over}`));
     }
     const banded = chart.curves.some((curve) => curve.lo.length > 0);
-    const over = chart.steps ? "Of one run, the first seed’s. Drag to zoom, double-click to see all." : "";
-    const caption = banded ? "Mean over seeds, with its 95 % interval as a band." : over;
-    return el("figure", {}, title, curves(figure.id, chart, figure.log, schemes), ...(caption ? [el("figcaption", {}, caption)] : []));
+    const caption = [
+      ...(banded ? ["Mean over seeds, with its 95 % interval as a band."] : []),
+      ...(!banded && chart.steps ? ["Of one run, the first seed’s. Drag to zoom, double-click to see all."] : []),
+      ...legend(chart, claims),
+    ].join(" ");
+    return el("figure", {}, title, curves(figure.id, chart, figure.log, schemes, claims), ...(caption ? [el("figcaption", {}, caption)] : []));
   });
   // Bars have their names beside them.
   if (figure.charts.every((chart) => chart.bars)) return charts;
   return [schemes.buttons(`Curves of ${figure.id} shown`), ...charts];
 }
 
-/** A chart of curves, which follows the buttons of its names; `id` is what its words call it. */
-export function curves(id: string, chart: DrawnChart, log: boolean, schemes: Schemes): HTMLElement {
-  const drawn = new Chart(says(id, chart), 300, () => draw(chart, log, schemes));
+/** What stands in a chart for what its claims expect. */
+function legend(chart: DrawnChart, claims: Claims): string[] {
+  const marks = claims.of(chart).map((claim) => claim.mark);
+  const some = [
+    ...(reported(chart, claims).length > 0 ? ["a diamond is what the paper says, shaded what would pass"] : []),
+    ...(marks.some((mark) => mark.onset.length > 0) ? ["a bar on the axis is where an onset would pass"] : []),
+  ];
+  return some.length > 0 ? [`${capital(some.join("; "))}.`] : [];
+}
+
+/** A chart of curves, which follows the buttons of its names; and the claim that is looked at; `id` is what its words call it. */
+export function curves(id: string, chart: DrawnChart, log: boolean, schemes: Schemes, claims = new Claims()): HTMLElement {
+  const drawn = new Chart(says(id, chart), 300, () => draw(chart, log, schemes, claims));
   schemes.onChange(() => drawn.draw());
+  claims.onChange(() => drawn.draw());
   return drawn.frame;
 }
 
@@ -94,11 +111,11 @@ function read(curve: DrawnCurve, x: number, steps: boolean): string | undefined 
   return hi > lo ? `${three(value)} ± ${three((hi - lo) / 2)}` : three(value);
 }
 
-function draw(chart: DrawnChart, log: boolean, schemes: Schemes) {
+function draw(chart: DrawnChart, log: boolean, schemes: Schemes, claims: Claims) {
   const xs = [...new Set(chart.curves.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const shown = chart.curves.filter((curve) => schemes.shows(curve.name));
   const scaled = shown.length > 0 ? shown : chart.curves;
-  const values = scaled.flatMap((curve) => curve.y);
+  const values = [...scaled.flatMap((curve) => curve.y), ...reported(chart, claims)];
   const positive = values.filter((value) => value > 0).reduce((a, b) => Math.min(a, b), Infinity);
   const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
   // The band of few seeds may reach far over what was measured; it must not flatten the curves.
@@ -109,7 +126,7 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes) {
   const labels = chart.curves.map((curve) => curve.name);
   // No measure is under zero, nor has a logarithmic axis a place for it: bands end there.
   const columns = chart.curves.map((curve) => points(curve, xs, low));
-  const drawn = lines(schemes, labels, columns, chart.steps);
+  const drawn = lines(schemes, labels, columns, chart.steps, (label) => claims.fades(label));
   const hover: Hover = (u) => {
     const x = chart.steps ? u.posToVal(u.cursor.left ?? 0, "x") : xs[u.cursor.idx ?? -1];
     if (x === undefined) return undefined;
@@ -138,7 +155,7 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes) {
     series: drawn.series,
     bands: drawn.bands,
     cursor: { drag: { x: chart.steps, y: false, dist: 5 }, y: false, points: chart.steps ? { show: false } : { size: 9 } },
-    plugins: [tooltip(hover)],
+    plugins: [expected(chart, claims, schemes), tooltip(hover)],
   };
   return { options, data: [xs, ...drawn.values] as uPlot.AlignedData };
 }

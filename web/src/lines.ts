@@ -13,8 +13,8 @@ export interface Point {
 
 export const NONE: Point = { value: null, lo: null, hi: null };
 
-/** Series, bands and values for uPlot: `columns` has the points of each label over one x; steps stand until the next. */
-export function lines(schemes: Schemes, labels: readonly string[], columns: readonly Point[][], steps = false) {
+/** Series, bands and values for uPlot: `columns` has the points of each label over one x; steps stand until the next; what fades stands back. */
+export function lines(schemes: Schemes, labels: readonly string[], columns: readonly Point[][], steps = false, fades = (_label: string) => false) {
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
   const values: (number | null)[][] = [];
@@ -22,8 +22,8 @@ export function lines(schemes: Schemes, labels: readonly string[], columns: read
   for (const [i, label] of labels.entries()) {
     const column = columns[i] ?? [];
     const common = { show: schemes.shows(label), spanGaps: true };
-    const colour = schemes.colour(label);
-    if (column.some((p) => p.lo !== p.hi)) {
+    const colour = fades(label) ? `${schemes.colour(label)}40` : schemes.colour(label);
+    if (!fades(label) && column.some((p) => p.lo !== p.hi)) {
       const first = series.length;
       series.push({ ...common, width: 0, points: { show: false } }, { ...common, width: 0, points: { show: false } });
       bands.push({ series: [first + 1, first], fill: `${colour}26` });

@@ -24,8 +24,12 @@ describePage("the scorecard's page", "FANIN_SCORECARD", (opened, scorecard) => {
 
   it("counts the claims that hold and leads to each figure", async (t) => {
     const { page } = await opened(t);
-    const [held, all] = [await page.locator(".claim.pass").count(), await page.locator(".claim").count()];
-    assert.equal(await page.locator("h1").innerText(), `${held} of ${all} published claims hold`);
+    // What repeats another claim is not counted again.
+    const counted = (kind) => page.locator(`.claim${kind}:not(:has(.chip.repeats))`).count();
+    const [held, undecided, all] = [await counted(".pass"), await counted(".undecided"), await counted("")];
+    assert.ok(all < (await page.locator(".claim").count()));
+    const open = undecided > 0 ? `, ${undecided} undecided` : "";
+    assert.equal(await page.locator("h1").innerText(), `${held} of ${all} published claims hold${open}`);
     const rows = await page.locator(".overview tbody .chip").allInnerTexts();
     const sums = rows.map((row) => row.split(" of ").map(Number)).reduce(([a, b], [c, d]) => [a + c, b + d], [0, 0]);
     assert.deepEqual(sums, [held, all]);
@@ -65,6 +69,46 @@ describePage("the scorecard's page", "FANIN_SCORECARD", (opened, scorecard) => {
     const names = async (id) => (await hovered(page, figure(page, id).locator(".u-over"))).split("\n");
     assert.ok(!(await names("M-6")).includes("dctcp"));
     assert.ok((await names("M-8")).includes("dctcp"));
+  });
+
+  it("shows what a claim expects, in full while the mouse or the keyboard is at it", async (t) => {
+    const { page, heard } = await opened(t);
+    const section = figure(page, "M-6");
+    const drawn = () => section.locator(".chart canvas").evaluate((canvas) => canvas.toDataURL());
+    await section.scrollIntoViewIfNeeded();
+    const plain = await drawn();
+    // A value with its band, an onset, an order: each marks something else.
+    const marked = new Set([plain]);
+    for (const id of ["M-6.2", "M-6.4", "M-6.9"]) {
+      const claim = section.locator(`.claim[data-claim="${id}"]`);
+      await claim.hover();
+      marked.add(await drawn());
+      await page.mouse.move(1, 1);
+      assert.equal(await drawn(), plain, `${id} is left`);
+      await claim.focus();
+      assert.ok(marked.has(await drawn()), `${id} by the keyboard`);
+      await claim.blur();
+    }
+    assert.equal(marked.size, 4);
+    assert.match(await section.locator("figcaption").innerText(), /A diamond is what the paper says/);
+    assert.deepEqual(heard.errors, []);
+  });
+
+  it("keeps the charts in view beside the last of their claims on a wide screen", async (t) => {
+    const { page } = await opened(t);
+    for (const id of ["M-6", "M-8"]) {
+      await figure(page, id).locator(".claim").last().scrollIntoViewIfNeeded();
+      const { y, height } = await figure(page, id).locator(".chart").first().boundingBox();
+      const bar = await page.locator(".bar").boundingBox();
+      assert.ok(y >= bar.y + bar.height - 1 && y + height <= page.viewportSize().height, `${id}: ${y} to ${y + height}`);
+    }
+  });
+
+  it("says what the paper leaves open, and what that changes", async (t) => {
+    const { page } = await opened(t);
+    const rows = await page.locator(".open-settings tbody tr").allInnerTexts();
+    assert.ok(rows.some((row) => /^tcp\.delayed_ack=1\s+\d+\s+M-/.test(row)), rows.join("\n"));
+    assert.match(await page.locator('.claim[data-claim="M-6.5"] .hangs').innerText(), /passes with tcp\.delayed_ack=1/);
   });
 
   it("gives a scheme one colour in all figures of a paper", async (t) => {

@@ -210,12 +210,16 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
     let place = tiny();
     // With no room in the switch rounds wait for timeouts.
     let ranges = "seeds = 1\n[[parameter]]\nkey = \"switch.buffer\"\nvalue = \"128 KiB\"\n\
-                  ends = [\"3 packets\", \"256 KiB\"]\nwhy = \"a test\"\n";
+                  ends = [\"3 packets\", \"256 KiB\"]\nwhy = \"a test\"\n\
+                  [[reading]]\nname = \"a switch of its own\"\n\
+                  set = [\"switch.buffer=4 packets\", \"link.delay=10 us\"]\nwhy = \"a test, too\"\n";
     fs::write(place.path("papers/tiny/sensitivity.toml"), ranges).unwrap();
     place.says(&["reproduce", "tiny", "--sensitivity"]);
     let told = fs::read_to_string(place.path("papers/tiny/sensitivity.md")).unwrap();
     assert!(told.contains("| `switch.buffer` | 128 KiB | 256 KiB | 7 | none | a test |"), "{told}");
     assert!(told.contains("| `switch.buffer` | 128 KiB | 3 packets | ") && told.contains("T-1.3 fails"), "{told}");
+    let reading = "| a switch of its own |  | `switch.buffer=4 packets` `link.delay=10 us` | ";
+    assert!(told.contains(reading) && told.contains(" | a test, too |"), "{told}");
     let terminal = place.says(&["reproduce", "tiny"]);
     assert!(terminal.contains("pass T-1.3, fragile") && terminal.contains("fail T-1.2\n"), "{terminal}");
     let card = card(&place, &[]);

@@ -22,6 +22,8 @@ struct Ranges {
     set: Vec<String>,
     #[serde(default)]
     parameter: Vec<Parameter>,
+    #[serde(default)]
+    reading: Vec<Reading>,
 }
 
 impl Ranges {
@@ -35,19 +37,32 @@ impl Ranges {
         if let Some(name) = ranges.parameter.iter().flat_map(|p| &p.scenarios).find(unknown) {
             return Err(problem(format!("no figure has a scenario `{name}`")));
         }
-        for (_, setting) in ranges.settings() {
-            for scenario in paper.scenarios().into_iter().filter(|name| setting.is_of(name)) {
-                let set: Vec<String> = ranges.set.iter().cloned().chain([setting.assignment.clone()]).collect();
+        for row in ranges.rows() {
+            for scenario in paper.scenarios() {
+                let own = row.settings.iter().filter(|setting| setting.is_of(scenario));
+                let set: Vec<String> =
+                    ranges.set.iter().chain(own.map(|setting| &setting.assignment)).cloned().collect();
                 contenders(&paper.folder, scenario, &[], &set).map_err(|what| problem(what.to_string()))?;
             }
         }
         Ok(ranges)
     }
 
-    /// Every end of every parameter.
-    fn settings(&self) -> impl Iterator<Item = (&Parameter, Setting)> {
-        self.parameter.iter().flat_map(|p| p.ends.iter().map(move |end| (p, p.at(end))))
+    /// Every end of every parameter, then every reading.
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let ends = self.parameter.iter().flat_map(|p| p.ends.iter().map(|end| p.row(end)));
+        ends.chain(self.reading.iter().map(Reading::row))
     }
+}
+
+/// What is set at once, as a row of the table.
+struct Row<'a> {
+    /// How results call it: `tcp.delayed_ack=1`, or the reading's name.
+    name: String,
+    settings: Vec<Setting>,
+    /// In the table: what it is, as the scenarios have it, and there.
+    cells: [String; 3],
+    why: &'a str,
 }
 
 #[derive(Deserialize)]
@@ -67,8 +82,38 @@ struct Parameter {
 }
 
 impl Parameter {
-    fn at(&self, end: &str) -> Setting {
-        Setting { assignment: format!("{}={end}", self.key), scenarios: self.scenarios.clone() }
+    fn row(&self, end: &str) -> Row<'_> {
+        let assignment = format!("{}={end}", self.key);
+        Row {
+            name: assignment.clone(),
+            settings: vec![Setting { assignment, scenarios: self.scenarios.clone() }],
+            cells: [format!("`{}`", self.key), self.value.clone(), end.into()],
+            why: &self.why,
+        }
+    }
+}
+
+/// Another way to read the paper, which is several settings at once.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reading {
+    /// In a few words.
+    name: String,
+    /// What it sets, as `--set` takes it.
+    set: Vec<String>,
+    /// What speaks for it.
+    why: String,
+}
+
+impl Reading {
+    fn row(&self) -> Row<'_> {
+        let set: Vec<String> = self.set.iter().map(|assignment| format!("`{assignment}`")).collect();
+        Row {
+            name: self.name.clone(),
+            settings: self.set.iter().map(|assignment| Setting::everywhere(assignment)).collect(),
+            cells: [self.name.clone(), String::new(), set.join(" ")],
+            why: &self.why,
+        }
     }
 }
 
@@ -84,24 +129,25 @@ pub fn sweep(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Unreproduced> {
     let ranges = Ranges::read(paper)?;
-    let mut verdicts = |more: Option<Setting>| -> Result<BTreeMap<String, Verdict>, Unreproduced> {
+    let judged = paper.for_its_claims();
+    let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, Unreproduced> {
         let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
-        let out = reproduce(lab, std::slice::from_ref(paper), &|_| true, &conditions, progress)?;
+        let out = reproduce(lab, std::slice::from_ref(&judged), &|_| true, &conditions, progress)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
         Ok(claims.map(|c| (c.claim.id, c.judgement.verdict)).collect())
     };
     tell("as the scenarios have it");
-    let base = verdicts(None)?.into_iter().map(|(id, here)| (id, Hanging { here, there: BTreeMap::new() }));
+    let base = verdicts(Vec::new())?.into_iter().map(|(id, here)| (id, Hanging { here, there: BTreeMap::new() }));
     let mut found = Sensitivity { tried: Vec::new(), claims: base.collect() };
-    for (_, setting) in ranges.settings() {
-        tell(&setting.assignment);
-        for (id, verdict) in verdicts(Some(setting.clone()))? {
+    for Row { name, settings, .. } in ranges.rows() {
+        tell(&name);
+        for (id, verdict) in verdicts(settings)? {
             if let Some(hanging) = found.claims.get_mut(&id).filter(|hanging| hanging.here != verdict) {
-                hanging.there.insert(setting.assignment.clone(), verdict);
+                hanging.there.insert(name.clone(), verdict);
             }
         }
-        found.tried.push(setting.assignment);
+        found.tried.push(name);
     }
     let json = serde_json::to_string_pretty(&found).unwrap_or_default();
     for (name, text) in [(SENSITIVITY, format!("{json}\n")), ("sensitivity.md", page(paper, &ranges, &found))] {
@@ -127,15 +173,13 @@ fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
          | key | here | there | hold there | verdicts that change | why this range |\n\
          | --- | --- | --- | --- | --- | --- |\n"
     );
-    for ((parameter, setting), change) in ranges.settings().zip(found.changes(&counted)) {
+    for (Row { cells: [what, here, there], why, .. }, change) in ranges.rows().zip(found.changes(&counted)) {
         let verdicts = change.verdicts.iter().map(|(id, verdict)| format!("{id} {}", verdict.says()));
         let verdicts = match change.verdicts.is_empty() {
             true => "none".into(),
             false => verdicts.collect::<Vec<_>>().join(", "),
         };
-        let Parameter { key, value, why, .. } = parameter;
-        let there = setting.assignment.strip_prefix(&format!("{key}=")).unwrap_or_default();
-        text += &format!("| `{key}` | {value} | {there} | {} | {verdicts} | {why} |\n", change.held);
+        text += &format!("| {what} | {here} | {there} | {} | {verdicts} | {why} |\n", change.held);
     }
     text
 }

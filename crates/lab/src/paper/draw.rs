@@ -79,6 +79,7 @@ impl Measured {
         let judged = |claim: &Claim| JudgedClaim {
             claim: claim.clone(),
             judgement: claim.test.judge(&curves(claim.measure)),
+            mark: claim.test.mark(&curves(claim.measure)),
             hanging: sensitivity.claims.get(&claim.id).cloned(),
         };
         DrawnFigure {

@@ -198,6 +198,18 @@ impl Reader<'_> {
 }
 
 impl Paper {
+    /// The paper with what its claims look at alone: no other curves, and nothing drawn.
+    pub fn for_its_claims(&self) -> Paper {
+        let mut paper = self.clone();
+        for figure in &mut paper.figures {
+            figure.draws.clear();
+            if let Source::Runs { schemes, .. } = &mut figure.source {
+                schemes.retain(|name| figure.claims.iter().any(|claim| claim.test.curves().any(|curve| curve == name)));
+            }
+        }
+        paper
+    }
+
     /// What the `claims.toml` of a folder says, checked, with the scenarios that lie beside it.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The classes of claims, and when each passes. Tolerances come from the class, never from a result.
 
 mod bounds;
+mod mark;
 mod onset;
 mod order;
 mod seen;
@@ -11,9 +12,11 @@ mod tests;
 use super::curve::Curve;
 use crate::stats::six_digits;
 use bounds::Bounds;
+use mark::Wanted;
 use seen::{Seen, figure};
 
 pub use bounds::Takes;
+pub use mark::Mark;
 pub use seen::{Range, Verdict};
 pub use shape::Shape;
 
@@ -76,6 +79,21 @@ impl Test {
         }
     }
 
+    /// The curves that it looks at.
+    pub fn curves(&self) -> impl Iterator<Item = &String> {
+        let (curves, others): (&[String], &[String]) = match self {
+            Test::Order { above, below, .. } => (above, below),
+            Test::Factor { curves, over, .. } => (curves, over),
+            Test::Share { curves, over, .. } => (curves, over.as_slice()),
+            Test::Onset { curves, .. }
+            | Test::Holds { curves, .. }
+            | Test::Level { curves, .. }
+            | Test::Shape { curves, .. }
+            | Test::None { curves, .. } => (curves, &[]),
+        };
+        curves.iter().chain(others)
+    }
+
     /// Judges the claim by the figure's curves.
     pub fn judge(&self, curves: &[Curve]) -> Judgement {
         let (verdict, measured) = self.see(curves);
@@ -111,6 +129,62 @@ impl Test {
             }
             Test::Shape { curves, shape, range } => all(curves, &|c| shape::shape(c, *shape, range)),
             Test::None { curves, range } => all(curves, &|c| bounds::none(c, range)),
+        }
+    }
+
+    /// What it expects, for its figure.
+    pub fn mark(&self, curves: &[Curve]) -> Mark {
+        let mean = |name: &str, x: f64| curves.iter().find(|c| c.name == name)?.at(x).map(|p| p.y.mean);
+        let one = |_: &Curve, _: f64| Some(1.0);
+        match self {
+            Test::Order { above, below, range, .. } => Mark::of([above.clone(), below.clone()].concat(), range, curves),
+            Test::Shape { curves: names, range, .. } => Mark::of(names.clone(), range, curves),
+            Test::Onset { curves: names, at, grid, range, .. } => {
+                Mark::of(names.clone(), range, curves).with_onset(grid, *at)
+            }
+            Test::Holds { curves: names, line, percent, range } => {
+                let wanted = Wanted { least: percent / 100.0, most: f64::INFINITY, reported: None };
+                let base = |curve: &Curve, x: f64| Some(line.unwrap_or_else(|| bounds::best(curve, x)));
+                Mark::of(names.clone(), range, curves).with_bands(range, curves, &wanted, &base)
+            }
+            Test::Level { curves: names, bound, range } => {
+                let Bounds { least, most } = bound.bounds();
+                let reported = if let Bound::Near(value) = bound { Some(*value) } else { None };
+                Mark::of(names.clone(), range, curves).with_bands(
+                    range,
+                    curves,
+                    &Wanted { least, most, reported },
+                    &one,
+                )
+            }
+            Test::Factor { curves: names, over, takes, times, at_least, range } => {
+                let mark = Mark::of([names.clone(), over.clone()].concat(), range, curves);
+                if *takes != Takes::Each {
+                    return mark;
+                }
+                let Bounds { least, most } = times_bounds(*times, *at_least);
+                let wanted = Wanted { least, most, reported: Some(*times) };
+                let under = |curve: &Curve, x: f64| {
+                    let place = names.iter().position(|name| *name == curve.name)?;
+                    mean(&over[place % over.len()], x)
+                };
+                mark.with_bands(range, curves, &wanted, &under)
+            }
+            Test::Share { curves: names, over, percent, range } => {
+                let both = names.iter().cloned().chain(over.clone());
+                let [least, most, reported] = [percent - 5.0, percent + 5.0, *percent]
+                    .map(|share| if over.is_some() { 1.0 + share / 100.0 } else { share });
+                let wanted = Wanted { least, most, reported: Some(reported) };
+                let own = |curve: &Curve| names.contains(&curve.name).then_some(1.0);
+                let under = |curve: &Curve, x: f64| {
+                    own(curve).and_then(|one| over.as_ref().map_or(Some(one), |over| mean(over, x)))
+                };
+                Mark::of(both, range, curves).with_bands(range, curves, &wanted, &under)
+            }
+            Test::None { curves: names, range } => {
+                let wanted = Wanted { least: 0.0, most: 0.0, reported: None };
+                Mark::of(names.clone(), range, curves).with_bands(range, curves, &wanted, &one)
+            }
         }
     }
 

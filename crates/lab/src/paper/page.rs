@@ -3,8 +3,9 @@
 use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::Curve;
+use super::judge::Mark;
 use super::measure::{Measure, Over};
-use super::reproduced::{Chart, Conditions, DrawnFigure, Mode, Reproduced};
+use super::reproduced::{Chart, Conditions, DrawnFigure, JudgedClaim, Mode, Reproduced};
 use super::scorecard::{Count, Scorecard, ScoredClaim, ScoredFigure, ScoredPaper};
 use super::sensitivity::Sensitivity;
 use crate::report::{Page, quoted, text, thinned};
@@ -29,6 +30,17 @@ struct PaperFigure<'a> {
     id: &'a str,
     log: bool,
     charts: Vec<DrawnChart<'a>>,
+    claims: Vec<DrawnClaim<'a>>,
+}
+
+/// A claim as its figure shows it.
+#[derive(serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct DrawnClaim<'a> {
+    id: &'a str,
+    /// What it is of: bounds stand in the charts of that, drawn as they are.
+    measure: Measure,
+    mark: &'a Mark,
 }
 
 /// A chart as the page draws it.
@@ -145,7 +157,18 @@ impl<'a> DrawnChart<'a> {
 impl<'a> PaperFigure<'a> {
     fn new(paper: &'a str, figure: &'a DrawnFigure) -> PaperFigure<'a> {
         let charts = figure.charts.iter().map(DrawnChart::new).collect();
-        PaperFigure { paper, id: &figure.id, log: figure.log, charts }
+        let claim = |judged: &'a JudgedClaim| DrawnClaim {
+            id: &judged.claim.id,
+            measure: judged.claim.measure,
+            mark: &judged.mark,
+        };
+        PaperFigure {
+            paper,
+            id: &figure.id,
+            log: figure.log,
+            charts,
+            claims: figure.claims.iter().map(claim).collect(),
+        }
     }
 }
 
@@ -265,7 +288,8 @@ fn figure_html(figure: &ScoredFigure, command: &str) -> String {
     let id = text(&figure.id);
     let mut html = format!(
         "<section class=\"paper-figure\" id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h3 id=\"{id}-title\">{id} · {}</h3>\n\
-         <div class=\"beside\">\n<div class=\"charts\" data-figure=\"{id}\"><noscript><p>The charts need JavaScript; nothing is \
+         <div class=\"beside\">\n<div class=\"charts\" data-figure=\"{id}\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"Charts of {id}\"><noscript><p>The charts need JavaScript; nothing is \
          fetched.</p></noscript></div>\n<ul class=\"claims\">\n",
         text(&figure.title),
     );
@@ -294,9 +318,10 @@ fn claim_html(claim: &ScoredClaim) -> String {
         words => format!("<p class=\"{class}\">{}</p>", text(words)),
     };
     format!(
-        "<li class=\"claim {}\"><p class=\"head\">{} <b>{}</b> {}</p>\
+        "<li class=\"claim {}\" data-claim=\"{}\" tabindex=\"0\"><p class=\"head\">{} <b>{}</b> {}</p>\
          <p class=\"seen\">Measured {}; passes with {} ({}; {}).</p>{}{}{}</li>\n",
         claim.verdict.word(),
+        text(&claim.id),
         chips.trim_start(),
         text(&claim.id),
         text(&claim.says),
@@ -333,12 +358,11 @@ fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> Str
     };
     let id = format!("open-{}", text(name));
     format!(
-        "<details class=\"open\" id=\"{id}\">\n<summary>What the paper leaves open</summary>\n\
-         <p class=\"note\">One setting at a time goes to an end of its plausible range, at the settings of \
-         <code>sensitivity.toml</code>.{most}</p>\n\
-         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"What the paper leaves open\">\n<table>\n\
+        "<section class=\"open-settings\" aria-labelledby=\"{id}\">\n<h3 id=\"{id}\">What the paper leaves open</h3>\n\
+         <p class=\"note\">One setting at a time is another; how many claims hold then, and which change.{most}</p>\n\
+         <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}\">\n<table>\n\
          <thead><tr><th scope=\"col\">setting</th><th scope=\"col\">claims that hold</th>\
          <th scope=\"col\" class=\"words\">verdicts that change</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
-         </details>\n"
+         </section>\n"
     )
 }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::curve::Curve;
 use super::file::Claim;
-use super::judge::Judgement;
+use super::judge::{Judgement, Mark};
 use super::measure::Measure;
 use super::sensitivity::{Hanging, Sensitivity};
 
@@ -119,6 +119,8 @@ pub struct JudgedClaim {
     pub claim: Claim,
     /// The outcome.
     pub judgement: Judgement,
+    /// What it expects, for its figure.
+    pub mark: Mark,
     /// How it hangs on what the paper leaves open; `None` where nobody looked.
     pub hanging: Option<Hanging>,
 }

@@ -142,7 +142,7 @@ impl Scorecard {
 }
 
 fn score(judged: &JudgedClaim) -> ScoredClaim {
-    let JudgedClaim { claim, judgement, hanging } = judged;
+    let JudgedClaim { claim, judgement, hanging, .. } = judged;
     ScoredClaim {
         id: claim.id.clone(),
         says: claim.says.clone(),

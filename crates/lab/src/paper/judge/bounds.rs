@@ -62,13 +62,17 @@ pub(super) fn level(curve: &Curve, bounds: Bounds, range: &Range) -> Seen {
     range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, ""))
 }
 
+/// The curve's best up to there.
+pub(super) fn best(curve: &Curve, x: f64) -> f64 {
+    curve.within(f64::NEG_INFINITY, x).map(|p| p.y.mean).fold(0.0, f64::max)
+}
+
 /// The curve's points, each in per cent of what the line gives, or of the curve's own best up to there: what only rises has
 /// not collapsed.
 pub(super) fn holds(curve: &Curve, line: Option<f64>, percent: f64, range: &Range) -> Seen {
     let Some(points) = range.points(curve) else { return nothing() };
     let share = |p: &&Point| {
-        let best = curve.within(f64::NEG_INFINITY, p.x).map(|p| p.y.mean).fold(0.0, f64::max);
-        let whole = line.unwrap_or(best);
+        let whole = line.unwrap_or_else(|| best(curve, p.x));
         (whole > 0.0).then(|| Point::new(p.x, p.values.iter().map(|value| 100.0 * value / whole).collect()))?
     };
     // Where nothing ever moved there is nothing that could hold.

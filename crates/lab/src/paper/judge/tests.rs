@@ -440,3 +440,43 @@ fn what_was_not_measured_fails_in_every_class() {
         }
     }
 }
+
+#[test]
+fn what_a_claim_expects_is_marked_in_the_units_of_its_figure() {
+    let curves = [of("a", &[10.0, 30.0, 20.0]), of("b", &[1.0, 2.0, 4.0])];
+    let range = || Range::Within(2.0, 9.0);
+    let band = |test: Test| {
+        let mark = test.mark(&curves);
+        assert_eq!(mark.span, [2.0, 3.0], "{test:?}");
+        let [band] = mark.bands.as_slice() else { panic!("{mark:?}") };
+        assert_eq!((band.curve.as_str(), band.x.as_slice()), ("a", &[2.0, 3.0][..]));
+        [&band.least, &band.reported, &band.most].map(|values| [values[0], values[1]])
+    };
+    let level = Test::Level { curves: a(), bound: Bound::Near(100.0), range: range() };
+    assert_eq!(band(level), [[Some(85.0); 2], [Some(100.0); 2], [Some(115.0); 2]]);
+    let level = Test::Level { curves: a(), bound: Bound::AtMost(9.0), range: range() };
+    assert_eq!(band(level), [[None; 2], [None; 2], [Some(9.0); 2]]);
+    let holds = |line| Test::Holds { curves: a(), line, percent: 50.0, range: range() };
+    assert_eq!(band(holds(None)), [[Some(15.0); 2], [None; 2], [None; 2]], "the best up to there is 30");
+    assert_eq!(band(holds(Some(200.0))), [[Some(100.0); 2], [None; 2], [None; 2]]);
+    let over = || names(&["b"]);
+    let factor =
+        Test::Factor { curves: a(), over: over(), takes: Takes::Each, times: 3.0, at_least: true, range: range() };
+    assert_eq!(band(factor), [[Some(4.0), Some(8.0)], [Some(6.0), Some(12.0)], [None; 2]]);
+    let share = |over| Test::Share { curves: a(), over, percent: 20.0, range: range() };
+    assert_eq!(band(share(None)), [[Some(15.0); 2], [Some(20.0); 2], [Some(25.0); 2]]);
+    let gains = band(share(Some("b".into())));
+    assert_eq!(gains, [[Some(2.3), Some(4.6)], [Some(2.4), Some(4.8)], [Some(2.5), Some(5.0)]]);
+    let none = Test::None { curves: a(), range: range() };
+    assert_eq!(band(none), [[Some(0.0); 2], [None; 2], [Some(0.0); 2]]);
+    // Of several ratios together no point has bounds, and of an order or a shape there are none.
+    let mean =
+        Test::Factor { curves: a(), over: over(), takes: Takes::Mean, times: 3.0, at_least: false, range: range() };
+    for test in [mean, above(range(), true)] {
+        let mark = test.mark(&curves);
+        assert_eq!((mark.curves, mark.bands), (names(&["a", "b"]), Vec::new()));
+    }
+    let mark = onset(2.0, None, &[1.0, 2.0, 3.0]).mark(&curves);
+    assert_eq!((mark.onset, mark.reported_onset, mark.span), (vec![1.0, 3.0], Some(2.0), vec![1.0, 3.0]));
+    assert_eq!(above(Range::At(vec![7.0]), true).mark(&curves).span, [] as [f64; 0], "nothing was measured there");
+}
