@@ -7,7 +7,7 @@ use fanin_spec::{Change, RunSpec};
 use fanin_units::Time;
 
 use crate::link::{Departures, Link};
-use crate::streams::{Purpose, SmallStream, Stream};
+use crate::streams::{Purpose, Stream};
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {
@@ -32,14 +32,8 @@ impl Ports {
             return;
         }
         let fanin_fabric::Link { from, rate, .. } = *fabric.link(id);
-        let law = if fabric.is_host(from) {
-            if self.jitter > Time::ZERO {
-                link.set_jitter(self.jitter, SmallStream::new(self.spec.seed, Purpose::Packet, from.0));
-            }
-            host_port_law(&self.spec, rate)
-        } else {
-            switch_port_law(&self.spec, rate)
-        };
+        let law =
+            if fabric.is_host(from) { host_port_law(&self.spec, rate) } else { switch_port_law(&self.spec, rate) };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         // What will have left by then is not known before.
         let departures = if changes { Departures::Lazy } else { self.departures };

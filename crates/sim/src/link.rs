@@ -7,7 +7,7 @@ use fanin_units::{Rate, Time};
 use crate::event::Due;
 use crate::packet::{Luggage, Packet};
 use crate::ring::Ring;
-use crate::streams::{SmallStream, Stream};
+use crate::streams::Stream;
 
 /// When the departures of a port are worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,15 +55,6 @@ pub(crate) enum Todo {
     Dropped,
 }
 
-/// How late packets come, in their order.
-struct Jitter {
-    /// Up to this.
-    most: Time,
-    stream: SmallStream,
-    /// When the last packet so far arrives: none comes before it.
-    latest: u64,
-}
-
 /// One direction of a link: the FIFO holds packets on the wire first, then those that wait.
 pub(crate) struct Link {
     slots: Ring<Slot>,
@@ -89,8 +80,6 @@ pub(crate) struct Link {
     ready: bool,
     /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
     down: bool,
-    /// Of a host's packets. In a box, since all other links have none.
-    jitter: Option<Box<Jitter>>,
     /// Packets taken, and their bytes.
     pub packets: u64,
     pub wire_bytes: u64,
@@ -139,7 +128,6 @@ impl Link {
             departing: false,
             ready: false,
             down: false,
-            jitter: None,
             packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
@@ -160,11 +148,6 @@ impl Link {
         // What decides nothing is left out.
         let decides = changes || !law.admits_everything();
         self.port = decides.then(|| Box::new(Port { law, stream, counts: Counts::default() }));
-    }
-
-    /// Packets come late by up to `most`, as those of a host do.
-    pub fn set_jitter(&mut self, most: Time, stream: SmallStream) {
-        self.jitter = Some(Box::new(Jitter { most, stream, latest: 0 }));
     }
 
     /// From the next packet on, the link sends so fast.
@@ -281,16 +264,11 @@ impl Link {
         if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
-    /// A frame leaves at `start`, when the link is free. Gives its arrival, late or not.
+    /// A frame leaves at `start`, when the link is free. Gives its arrival.
     #[inline]
     fn start(&mut self, start: u64, bytes: u32) -> Due {
         self.busy_until = start + self.time_for(bytes + self.gap);
-        let mut at = self.busy_until + self.delay;
-        if let Some(jitter) = &mut self.jitter {
-            at = jitter.latest.max(at + jitter.stream.up_to(jitter.most).0);
-            jitter.latest = at;
-        }
-        Due::new(at, start - self.busy_from)
+        Due::new(self.busy_until + self.delay, start - self.busy_from)
     }
 
     /// The packet waits behind others.
@@ -323,11 +301,11 @@ impl Link {
     #[inline]
     fn settle(&mut self, now: u64) {
         while self.waiting > 0 && self.next_start <= now {
-            let slot = *self.slots.get(self.slots.len() - self.waiting as usize);
+            let slot = self.slots.get(self.slots.len() - self.waiting as usize);
             self.waiting -= 1;
             self.waiting_bytes -= u64::from(slot.packet.frame_bytes);
             // The next one starts as this one has left.
-            self.next_start += self.time_for(slot.packet.frame_bytes + self.gap);
+            self.next_start = slot.due.at - self.delay;
         }
     }
 
@@ -383,58 +361,5 @@ impl Link {
             Departures::Lazy => self.slots.len() - self.waiting as usize,
         };
         (packet, (known > 0).then(|| self.slots.get(0).due))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use fanin_fabric::{Star, star};
-
-    use super::*;
-    use crate::streams::Purpose;
-
-    const MOST: Time = Time::from_micros(2);
-
-    /// When packets arrive of bursts that come to a link, some of them before the last one has left.
-    fn arrivals(jitter: Option<SmallStream>) -> Vec<u64> {
-        let rate = Rate(10_000_000_000);
-        let star = star(&Star { servers: 1, rate, client_rate: rate, delay: Time::from_micros(5) });
-        let mut link = Link::new(&star.links()[0], 20);
-        link.set_up(Law::UNLIMITED, Departures::Eager, false, Stream::new(1, Purpose::Port, 0));
-        if let Some(stream) = jitter {
-            link.set_jitter(MOST, stream);
-        }
-        let mut next = None;
-        for burst in 0..200 {
-            for _ in 0..burst % 7 {
-                let packet = Packet { frame_bytes: 1_518, ..Packet::default() };
-                if let Todo::Arrival(due) = link.enqueue(4_000_000 * burst, packet, &mut Luggage::default()) {
-                    next = Some(due);
-                }
-            }
-        }
-        let mut arrived = Vec::new();
-        while let Some(due) = next {
-            arrived.push(due.at);
-            next = link.arrive(due.at).1;
-        }
-        arrived
-    }
-
-    #[test]
-    fn a_hosts_packets_keep_their_order_and_none_is_late_by_more_than_the_jitter() {
-        let (on_time, late) = (arrivals(None), arrivals(Some(SmallStream::new(1, Purpose::Packet, 0))));
-        assert!(on_time.len() > 500 && late.is_sorted());
-        let by: Vec<u64> = on_time.iter().zip(&late).map(|(on_time, late)| late - on_time).collect();
-        assert!(by.iter().all(|&by| by < MOST.0));
-        assert!(by.iter().any(|&by| by < MOST.0 / 10) && by.iter().any(|&by| by > MOST.0 / 10 * 9));
-        assert_eq!(on_time.len(), late.len());
-    }
-
-    #[test]
-    fn each_hosts_packets_are_late_by_draws_of_their_own() {
-        let of = |host| arrivals(Some(SmallStream::new(1, Purpose::Packet, host)));
-        assert_eq!(of(1), of(1));
-        assert_ne!(of(1), of(2));
     }
 }
