@@ -37,8 +37,8 @@ impl Jitter {
         if self.hosts.is_empty() { due } else { Due { at: self.put_off(link, due.at), ..due } }
     }
 
-    /// Apart, and said to be rare, so that packets without jitter keep their registers.
-    #[cold]
+    /// Apart, so that packets without jitter keep their registers.
+    #[inline(never)]
     fn put_off(&mut self, link: LinkId, at: u64) -> u64 {
         let Some(late) = &mut self.hosts[link.index()] else { return at };
         late.latest = late.latest.max(at + late.stream.up_to(self.most).0);
