@@ -30,7 +30,7 @@ fi
 # Only the -l parts: Debian's .pc files also name a stray "-I/usr;" and libraries
 # of other packages by path.
 libs=$(pkg-config --libs-only-l $modules)
-for name in incast shuffle; do
+for name in incast shuffle pair; do
     program=$out/ns3-$name
     if [ "$program" -nt "$here/$name.cc" ] && [ "$program" -nt "$here/build.sh" ]; then
         continue

@@ -5,13 +5,14 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use fanin_execute::Beside;
-use fanin_lab::{Axis, Summary, summarise};
+use fanin_lab::{Axis, Outcome, Summary, hang_on_phases, summarise, with_jitter};
+use fanin_spec::{Contender, RunSpec};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
 use crate::failure::Failure;
 use crate::figures::GREY;
-use crate::load::{Wishes, fan_ins, load};
+use crate::load::{Wishes, fan_ins, load, warn};
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
 use crate::spread::{background, latency, overview, service, slowdown, tiers};
 use crate::terminal::{fold, say, width};
@@ -21,13 +22,15 @@ use crate::verdict::verdicts;
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let loaded =
         load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes(arguments)?)?;
-    loaded.warn();
+    warn(&loaded.warnings);
     let jobs = arguments.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
     let wishes = fanin_lab::Wishes { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs, cached: !arguments.common.no_cache };
     let (specs, outcome) = simulate(&loaded.contenders, wishes, means)?;
     let summary = summarise(&loaded.name, &loaded.contenders, wishes, (&specs, &outcome));
-    let summary = Summary { warnings: loaded.warnings, ..summary };
+    let hangs = with_other_phases(&loaded.contenders, &summary, (&specs, &outcome), (wishes, means))?;
+    warn(&hangs);
+    let summary = Summary { warnings: [loaded.warnings, hangs].concat(), ..summary };
     if let Some(out) = loaded.out {
         let title = loaded.title.as_deref();
         let report = tell(title, &loaded.contenders, &loaded.manifest, &summary, (&specs, &outcome))?;
@@ -56,6 +59,23 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&outcome)));
     }
     all_finished(&outcome)
+}
+
+/// What hangs on hosts without jitter: points that fare otherwise with some. One run a point, where no host has any.
+fn with_other_phases(
+    contenders: &[Contender],
+    summary: &Summary,
+    done: (&[RunSpec], &Outcome),
+    (wishes, means): (fanin_lab::Wishes, Means),
+) -> Result<Vec<String>, Failure> {
+    let others = with_jitter(contenders);
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wishes = fanin_lab::Wishes { precision: None, ..wishes };
+    let (specs, outcome) = simulate(&others, wishes, means)?;
+    let jittery = summarise(&summary.scenario, &others, wishes, (&specs, &outcome));
+    Ok(hang_on_phases(contenders, summary, done, &jittery))
 }
 
 fn wishes(arguments: &CompareArguments) -> Result<Wishes<'_>, Failure> {

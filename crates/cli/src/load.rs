@@ -61,13 +61,11 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
     Ok(Loaded { name, title, contenders, out, manifest, warnings })
 }
 
-impl Loaded {
-    /// Tells the warnings: once nothing is refused any more.
-    pub fn warn(&self) {
-        for warning in &self.warnings {
-            // Where it cannot be told, the results are none the worse.
-            let _ = writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#} {}", clean(warning));
-        }
+/// Tells warnings: those of a scenario once nothing is refused any more.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        // Where it cannot be told, the results are none the worse.
+        let _ = writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#} {}", clean(warning));
     }
 }
 

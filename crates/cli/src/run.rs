@@ -13,7 +13,7 @@ use crate::arguments::RunArguments;
 use crate::chart::header;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
-use crate::load::{Loaded, Wishes, fan_ins, load};
+use crate::load::{Loaded, Wishes, fan_ins, load, warn};
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
 use crate::terminal::{fold, say, width};
@@ -27,7 +27,7 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut loaded = load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes)?;
     one_point(&loaded)?;
     let watch = arguments.samples.map(|step| watch(step, &arguments.server, &loaded.contenders)).transpose()?;
-    loaded.warn();
+    warn(&loaded.warnings);
     let (beside, (specs, outcome)) = match watch {
         Some(watch) => (Beside::Series, simulate_watched(&loaded.contenders, watch)?),
         None => {

@@ -21,7 +21,7 @@ use crate::arguments::TraceArguments;
 use crate::failure::Failure;
 use crate::figures::{clean, large};
 use crate::frame::{Stack, packet};
-use crate::load::load;
+use crate::load::{load, warn};
 use crate::run::{one_point, one_run};
 use crate::stop::{self, STOP, listen};
 use crate::terminal::{fold, say};
@@ -45,7 +45,7 @@ pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
         false => unwritten(&arguments.out, error),
     })?;
     draft.publish().map_err(|error| unwritten(&arguments.out, error))?;
-    loaded.warn();
+    warn(&loaded.warnings);
     let shown = clean(&arguments.out.display().to_string());
     let last = caught.last().map_or(String::new(), |c| format!(", to {}", c.time));
     say(&fold(&format!("{shown}: {} packets at {}{last}\n", large(count as f64), arguments.at)))

@@ -9,6 +9,7 @@ mod axis;
 pub mod columns;
 mod fairness;
 pub mod figures;
+mod jitter;
 mod latency;
 mod manifest;
 mod outcome;
@@ -25,6 +26,7 @@ mod typescript;
 
 pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};
+pub use jitter::{hang_on_phases, with_jitter};
 pub use latency::Latency;
 pub use manifest::Manifest;
 pub use outcome::{Broken, Done, Outcome};

@@ -4,6 +4,7 @@ pub(crate) use fanin_assemble::fabric;
 use fanin_assemble::{changes, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_spec::{Change, RunSpec};
+use fanin_units::Time;
 
 use crate::link::{Departures, Link};
 use crate::streams::{Purpose, Stream};
@@ -12,6 +13,8 @@ use crate::streams::{Purpose, Stream};
 pub(crate) struct Ports {
     spec: RunSpec,
     departures: Departures,
+    /// How late a host's packet comes at most.
+    pub jitter: Time,
     /// What becomes of links.
     pub changes: Vec<Change>,
 }
@@ -19,7 +22,8 @@ pub(crate) struct Ports {
 impl Ports {
     /// The ports of a spec's network.
     pub fn new(spec: &RunSpec, departures: Departures, fabric: &Fabric) -> Ports {
-        Ports { spec: spec.clone(), departures, changes: changes(spec, fabric) }
+        let jitter = spec.settings.packet_jitter(fabric);
+        Ports { spec: spec.clone(), departures, jitter, changes: changes(spec, fabric) }
     }
 
     /// Sets the port of a link up, unless it is.

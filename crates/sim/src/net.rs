@@ -11,6 +11,7 @@ use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
 use crate::ids::{EndpointId, Owner, Slot};
+use crate::jitter::Jitter;
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
 use crate::packet::{Luggage, Packet};
@@ -40,6 +41,7 @@ pub(crate) struct Net<P> {
     pub beside_drops: u64,
     luggage: Luggage,
     framing: Framing,
+    jitter: Jitter,
     /// Flows are spread by their number and this.
     flow_seed: u64,
     pub probe: P,
@@ -53,7 +55,9 @@ impl<P: Probe> Net<P> {
     pub fn new(fabric: Fabric, ports: Ports, packet: u32, framing: Framing, flow_seed: u64, probe: P) -> Net<P> {
         let links: Vec<Link> = fabric.links().iter().map(|link| Link::new(link, framing.gap)).collect();
         // Twice the longest way over a link: nothing at the head of a FIFO arrives later.
-        let span = 2 * links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
+        let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
+        let span = 2 * (longest + ports.jitter.0);
+        let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,
@@ -66,6 +70,7 @@ impl<P: Probe> Net<P> {
             beside_drops: 0,
             luggage: Luggage::default(),
             framing,
+            jitter,
             flow_seed,
             probe,
             injected: 0,
@@ -137,9 +142,9 @@ impl<P: Probe> Net<P> {
         self.flow_seed ^ u64::from(self.ends[slot.index()].id.number())
     }
 
-    /// Gives a packet to a link.
+    /// Gives a packet to a link, which may be one from a host: of others none is late.
     #[inline(always)]
-    fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet) {
+    fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet, from_host: bool) {
         let todo = self.links[link.index()].enqueue(now, packet, &mut self.luggage);
         if P::ON && todo != Todo::Dropped {
             self.probe.port(Time(now), link, &self.links[link.index()]);
@@ -147,6 +152,10 @@ impl<P: Probe> Net<P> {
         match todo {
             Todo::Nothing => {}
             Todo::Dropped => self.lose(now, link, packet.to, packet.beside),
+            Todo::Arrival(due) if from_host => {
+                let due = self.jitter.late(link, due);
+                self.schedule(link, Todo::Arrival(due));
+            }
             todo => self.schedule(link, todo),
         }
     }
@@ -176,7 +185,10 @@ impl<P: Probe> Net<P> {
         }
         let (arrives, departs) = self.links[link.index()].depart(now);
         self.probe.port(Time(now), link, &self.links[link.index()]);
-        self.schedule(link, arrives);
+        if let Todo::Arrival(due) = arrives {
+            let due = self.jitter.late(link, due);
+            self.schedule(link, Todo::Arrival(due));
+        }
         self.schedule(link, departs);
     }
 
@@ -191,16 +203,19 @@ impl<P: Probe> Net<P> {
             let to = self.ends[packet.to.index()].id;
             self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
         }
+        let at_host = self.fabric.is_host(node);
         if let Some(due) = next {
+            // What comes to a host is from a switch.
+            let due = if at_host { due } else { self.jitter.late(id, due) };
             self.events.push(id.index(), Key::arrival(due, id));
         }
-        if self.fabric.is_host(node) {
+        if at_host {
             self.delivered += 1;
             return Some(packet);
         }
         let host = self.host_of[packet.to.index()];
         let next = self.fabric.next_hop(node, host, || self.flow_of(packet.to));
-        self.enqueue(now, next, packet);
+        self.enqueue(now, next, packet, false);
         None
     }
 
@@ -243,6 +258,7 @@ impl<P: Probe> Wire for Uplink<'_, P> {
             self.now.0,
             self.link,
             Packet { to: self.peer, beside, frame_bytes, sent: stamp(self.now.0), segment },
+            true,
         );
     }
 }

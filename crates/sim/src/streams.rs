@@ -1,7 +1,7 @@
 //! Random streams keyed by seed, purpose and entity, so that adding a host or a probe moves no other draw.
 
 use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use fanin_units::Time;
 
@@ -26,23 +26,32 @@ pub(crate) enum Purpose {
     Task = 8,
     /// How long a step of a task takes.
     Step = 9,
+    /// How late a host's packets come.
+    Packet = 10,
 }
 
 /// One stream.
 #[derive(Clone, Debug)]
-pub(crate) struct Stream(Xoshiro256PlusPlus);
+pub(crate) struct StreamOf<G>(G);
 
-impl Stream {
-    pub fn new(seed: u64, purpose: Purpose, entity: u32) -> Stream {
+pub(crate) type Stream = StreamOf<Xoshiro256PlusPlus>;
+/// One of eight bytes, for what is drawn with every packet.
+pub(crate) type SmallStream = StreamOf<SplitMix64>;
+
+impl<G: Rng + SeedableRng> StreamOf<G> {
+    pub fn new(seed: u64, purpose: Purpose, entity: u32) -> StreamOf<G> {
         let key = mix(mix(seed) ^ (purpose as u64) << 32 ^ u64::from(entity));
-        Stream(Xoshiro256PlusPlus::seed_from_u64(key))
+        StreamOf(G::seed_from_u64(key))
     }
 
     /// Uniform in zero up to `span`, `span` excluded where it is above zero.
+    #[inline]
     pub fn up_to(&mut self, span: Time) -> Time {
         Time(((u128::from(self.0.next_u64()) * u128::from(span.0)) >> 64) as u64)
     }
+}
 
+impl Stream {
     /// Uniform in the whole numbers under `n`, which is above zero.
     pub fn below(&mut self, n: u32) -> u32 {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u32

@@ -11,6 +11,8 @@ const RING: &str = r#"
     [link]
     rate = "10 Gbit/s"
     delay = "1 us"
+    [host]
+    packet_jitter = "none"
     [switch]
     buffer = "1 MB"
     [workload]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::{but, checked, run, run_as, schemes, specs};
 use fanin_sim::Departures;
-use fanin_spec::{FilePath, FlowKind, Flows, Kind, Optional, RunTables, Settings, Share, Sizes};
+use fanin_spec::{FilePath, FlowKind, Flows, Kind, Optional, PacketJitter, RunTables, Settings, Share, Sizes};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -88,6 +88,7 @@ fn a_flow_alone_takes_its_ideal_time_and_a_handshake() {
             s.workload.file = Optional(Some(FilePath("a.csv".into())));
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap()));
             s.host.buffer = Optional::NONE;
+            s.host.packet_jitter = PacketJitter::None;
         });
         let tables = run(&spec);
         let flow = &tables.flows[0];

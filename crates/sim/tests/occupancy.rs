@@ -90,6 +90,8 @@ fn parts_add_up_to_the_run_at_every_port() {
 
 const STAR: &str = r#"
     schemes = ["newreno"]
+    [host]
+    packet_jitter = "none"
     [tcp]
     sack = false
     [switch]

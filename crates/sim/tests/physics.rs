@@ -108,7 +108,8 @@ fn one_flow_takes_the_time_that_arithmetic_gives() {
     // to the ACK 44, so that its frame has 64; a plain 2 B is what it says.
     for (framing, syn, ack, data) in [("", 90, 84, 1_078), ("framing = \"2 B\"", 54, 42, 1_042)] {
         let scenario = format!(
-            "schemes = [\"newreno\"]\n[link]\n{framing}\n[workload]\nkind = \"one-shot\"\nfragment = \"1000 B\"\n"
+            "schemes = [\"newreno\"]\n[link]\n{framing}\n[host]\npacket_jitter = \"none\"\n\
+             [workload]\nkind = \"one-shot\"\nfragment = \"1000 B\"\n"
         );
         let tables = run(&spec(&scenario, 1, 1));
         let ways = 3 * 2 * Time::from_micros(25).0;

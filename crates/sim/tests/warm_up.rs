@@ -13,6 +13,8 @@ const BARRIER: &str = r#"
     rate = "1 Gbit/s"
     delay = "25 us"
     framing = "2 B"
+    [host]
+    packet_jitter = "none"
     [switch]
     buffer = "64 KiB"
     [tcp]

@@ -113,7 +113,7 @@ pub const LIMITS: &[Limit] = &[
         also: &["cpu", "nic", "tso", "gso", "gro", "lro", "interrupts", "coalescing", "offload", "kernel"],
         missing: "a host takes and sends packets as fast as its link, in no time; nothing is sent or received in batches",
         so: "figures at 100 Gbit/s and more are those of the network alone: a real host adds tens of microseconds, larger bursts and ACKs that come in clumps",
-        near: "host.service_time and host.service_jitter delay answers, tcp.delayed_ack thins ACKs out",
+        near: "host.service_time and host.service_jitter delay answers, host.packet_jitter each packet, tcp.delayed_ack thins ACKs out",
     },
     Limit {
         name: "bit-errors",

@@ -3,7 +3,7 @@
 use fanin_fabric::{Edge, Fabric, HostId, Star, edges, star};
 use fanin_units::{Bytes, Rate, Time};
 
-use crate::{FabricKind, Settings};
+use crate::{FabricKind, PacketJitter, Settings};
 
 /// No range of servers is longer than this.
 const RANGE_MAX: u32 = 100_000;
@@ -47,6 +47,17 @@ impl Settings {
             links.iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
         };
         Time(one_way(host, HostId::CLIENT, packet) + one_way(HostId::CLIENT, host, PURE_ACK))
+    }
+
+    /// Up to what time a packet of a host of this network comes late.
+    pub fn packet_jitter(&self, fabric: &Fabric) -> Time {
+        let full = self.link.framing.on_wire(self.full_packet().0 as u32);
+        let slowest = || fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0);
+        match self.host.packet_jitter {
+            PacketJitter::None => Time::ZERO,
+            PacketJitter::Transmission => slowest().map_or(Time::ZERO, |rate| rate.time_for(full.into())),
+            PacketJitter::UpTo(time) => time,
+        }
     }
 
     /// Refuses keys that another kind of fabric looks at.

@@ -6,7 +6,7 @@ use fanin_units::Time;
 
 use crate::check;
 use crate::problem::Wrong;
-use crate::{Point, Scheme, Settings};
+use crate::{PacketJitter, Point, Scheme, Settings};
 
 /// A scheme that takes part, with every setting resolved and checked at every point of the sweep: it reads as its
 /// [`ContenderParts`], and cannot be changed.
@@ -73,6 +73,18 @@ impl Contender {
     /// checked.
     pub fn run(&self, fan_in: u32, seed: u64) -> Option<RunSpec> {
         self.at(self.points.iter().position(|at| at.settings.servers() == fan_in)?, seed)
+    }
+
+    /// The same under one seed, with jitter where hosts have none; `None` where they have some, or where that is what is swept.
+    pub fn with_jitter(&self) -> Option<Contender> {
+        let key = "host.packet_jitter";
+        let swept = self.points[0].point.0.iter().any(|coordinate| coordinate.key == key);
+        let none = |at: &At| at.settings.host.packet_jitter == PacketJitter::None;
+        let mut points = self.points.clone();
+        for at in &mut points {
+            (at.settings.host.packet_jitter, at.settings.run.seeds) = (PacketJitter::Transmission, 1);
+        }
+        (!swept && self.points.iter().all(none)).then(|| Contender::of(self.label.clone(), self.scheme, points))
     }
 
     /// The numbers of servers that are swept over, in their order.

@@ -12,7 +12,7 @@ use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Workload};
-use crate::{FAN_IN, Flows, Framing, Literal, laws};
+use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, laws};
 
 section! {
     /// Every link: both directions alike.
@@ -114,6 +114,8 @@ section! {
         buffer: Optional<QueueSize> = Optional::NONE,
         /// The law of a host's transmit queue: "switch" gives it that of the scheme's switch ports and, unless buffer is set, their size (ns-2).
         queue: HostQueue = HostQueue::Plain,
+        /// How late packets of a host come to the other end of its link: each uniform in 0 up to this, in their order. "transmission": up to the time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": as in simulators, where flows may starve for their phase.
+        packet_jitter: PacketJitter = PacketJitter::Transmission,
         /// Time that a server works on a request before it answers.
         #[only(Barrier, WebSearch)]
         #[range(..=Time::from_secs(1_000))]

@@ -43,6 +43,12 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "[host]\nqueue = \"fifo\"\n",
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; right would be \"plain\" or \"switch\"",
         ),
+        ("[host]\npacket_jitter = \"-1 us\"\n", "my.toml:2: `host.packet_jitter`: \"-1 us\" is not a value here"),
+        ("[host]\npacket_jitter = \"off\"\n", "right would be \"transmission\", \"none\", or a time of at most 10 ms"),
+        (
+            "[host]\npacket_jitter = \"11 ms\"\n",
+            "my.toml:2: `host.packet_jitter`: 11 ms of jitter a packet are too much; right would be",
+        ),
         ("[host]\nqueue = true\n", "my.toml:2: `host.queue`: it is not a word; right would be \"plain\""),
         ("[sweep]\nfan_in = [0]\n", "my.toml:2: `workload.fan_in` of 0: right would be 1 to 1000000"),
         ("schemes = [\"newrno\"]\n", "my.toml:1: unknown scheme `newrno` (did you mean `newreno`?)"),

@@ -4,13 +4,15 @@ use serde_json::Value;
 
 use crate::common::Place;
 
-/// A rack at 25 Gbit/s whose second round hangs: no seed changes it.
+/// A rack at 25 Gbit/s whose second round hangs: no seed changes it, as no host has jitter.
 const RACK: &str = r#"
 schemes = ["cubic"]
 [link]
 rate = "25 Gbit/s"
 delay = "1 us"
 framing = "2 B"
+[host]
+packet_jitter = "none"
 [switch]
 buffer = "512 KiB"
 [workload]
@@ -138,6 +140,26 @@ fn a_precision_out_of_reach_is_told_with_what_was_reached() {
         "{}",
         object["precision"]
     );
+}
+
+#[test]
+fn a_verdict_that_hangs_on_hosts_without_jitter_is_warned_of() {
+    let place = Place::with(
+        "schemes = [\"newreno\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"256 KiB\"\n\
+         [workload]\nkind = \"long\"\nduration = \"100 ms\"\n[sweep]\nfan_in = [2]\n[run]\nseeds = 2\n",
+    );
+    let warnings = |more: &[&str]| {
+        let text = place.says(&[&["compare", "my.toml", "--no-cache", "--json"], more].concat());
+        serde_json::from_str::<Value>(&text).unwrap()["warnings"].as_array().unwrap().clone()
+    };
+    let told = warnings(&["--set", "host.packet_jitter=none"]);
+    let told = told.first().and_then(Value::as_str).unwrap_or_default();
+    assert!(told.starts_with("newreno with 2 senders hangs on `host.packet_jitter = \"none\"`, and so on"), "{told}");
+    assert!(told.contains("it has a Jain's index of 0.50, and of "), "{told}");
+    // With jitter there is nothing to ask, and who sweeps it asks himself.
+    for more in [&[][..], &["--sweep", "host.packet_jitter=none,1 us"]] {
+        assert_eq!(warnings(more), Vec::<Value>::new(), "{more:?}");
+    }
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn state_of(share: f64) -> State {
 }
 
 /// Judges goodput at a point where `mbps` would be its mean.
-pub(super) fn state(row: &SummaryRow, mbps: f64) -> State {
+pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
     state_of(row.allowed_mbps.map_or(1.0, |allowed| mbps / allowed))
 }
 

@@ -32,6 +32,7 @@ use cdf::Cdf;
 pub use finding::{Finding, Verdict};
 pub use findings::{findings, line_mbps};
 use heat::Heat;
+pub(crate) use judgement::state;
 pub use judgement::{State, state_at};
 use phases::Phases;
 use rows::ReportRow;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use fanin_spec::{Connections, FilePath, Flows, Framing, Kind, Optional, RunSpec, Settings, Share, Sizes};
+use fanin_spec::{
+    Connections, FilePath, Flows, Framing, Kind, Optional, PacketJitter, RunSpec, Settings, Share, Sizes,
+};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -13,19 +15,26 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
     let kind = prop::sample::select(Kind::all().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>());
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
     let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
-    let network = (1u64..20, 0u64..100, framing, buffer, prop::option::of(2_000u64..60_000));
+    let jitter = prop_oneof![
+        Just(PacketJitter::None),
+        Just(PacketJitter::Transmission),
+        (0u64..20_000).prop_map(|ns| PacketJitter::UpTo(Time(1_000 * ns)))
+    ];
+    let host = (prop::option::of(2_000u64..60_000), jitter);
+    let network = (1u64..20, 0u64..100, framing, buffer, host);
     let tcp = (64u64..1461, 1u32..20, any::<[bool; 9]>(), 1u32..4, 1u64..50);
     let connections = prop::sample::select(vec![Connections::Usual, Connections::Standing, Connections::New]);
     let work = (1u64..60_000, 0u64..200, prop::option::of(1u32..4), 0u32..3, prop::bool::ANY, connections);
     let flows = prop::collection::vec((0u32..9, 1u32..9, 1u64..60_000, 0u64..3_000), 1..12);
     (kind, 1u32..9, network, tcp, work, flows).prop_map(|(kind, fan_in, network, tcp, work, flows)| {
         let mut s = Settings::default();
-        let (rate, delay_us, framing, buffer, host) = network;
+        let (rate, delay_us, framing, buffer, (host, jitter)) = network;
         s.link.rate = Rate(rate * 500_000_000);
         s.link.delay = Time::from_micros(delay_us);
         s.link.framing = framing;
         s.switch.buffer = buffer;
         s.host.buffer = Optional(host.map(QueueSize::Bytes));
+        s.host.packet_jitter = jitter;
         let (mss, initial_window, flags, delayed_ack, rto_ms) = tcp;
         s.tcp.mss = Bytes(mss);
         s.tcp.initial_window = initial_window;

@@ -1,0 +1,53 @@
+//! Whether what is said of a scheme hangs on hosts that have no jitter, and so on phases that no real hosts keep.
+
+use fanin_spec::{Contender, RunSpec};
+
+use crate::figures::three;
+use crate::report::state;
+use crate::{Axis, Outcome, State, Summary, SummaryRow};
+
+/// What differs by less is no matter of phases: goodput that is another state by a hair, flows that share a little worse.
+const ALIKE: f64 = 0.8;
+
+/// The schemes that are judged and have hosts without jitter, with jitter and under one seed: to be run beside the others.
+pub fn with_jitter(contenders: &[Contender]) -> Vec<Contender> {
+    let judged = contenders.iter().filter(|contender| contender.settings.workload.kind.many_to_one());
+    judged.filter_map(Contender::with_jitter).collect()
+}
+
+/// A sentence for each point that fares under no seed as it does with jitter.
+pub fn hang_on_phases(
+    contenders: &[Contender],
+    summary: &Summary,
+    (specs, outcome): (&[RunSpec], &Outcome),
+    with_jitter: &Summary,
+) -> Vec<String> {
+    let axis = Axis::of(contenders);
+    // Of others, the index is of who waits for the last round.
+    let endless = contenders.iter().all(|contender| contender.settings.workload.kind.facts().endless);
+    let differs = |jittery: &SummaryRow| {
+        let own = |row: &&SummaryRow| row.scheme == jittery.scheme && row.place == jittery.place;
+        let row = summary.rows.iter().find(own)?;
+        let there = |(spec, _): &(&RunSpec, _)| spec.label == row.scheme && spec.place == row.place;
+        let done = specs.iter().zip(&outcome.runs).filter(there).filter_map(|(_, done)| done.as_ref());
+        let states: Vec<State> = done.map(|done| state(row, done.tables.goodput_mbps())).collect();
+        let now = state(jittery, jittery.goodput_mbps.mean);
+        let [here, there] = [row, jittery].map(|row| three(row.goodput_mbps.mean));
+        let [less, more] = [f64::min, f64::max].map(|of| of(row.goodput_mbps.mean, jittery.goodput_mbps.mean));
+        let how = match row.jain.zip(jittery.jain).filter(|_| endless) {
+            _ if !states.contains(&now) && less < ALIKE * more => {
+                format!("moves {here} Mbit/s, and {there} with jitter")
+            }
+            Some((here, there)) if here < ALIKE * there => {
+                format!("has a Jain's index of {here:.2}, and of {there:.2} with jitter")
+            }
+            _ => return None,
+        };
+        Some(format!(
+            "{} {} hangs on `host.packet_jitter = \"none\"`, and so on phases that real hosts do not keep: it {how}",
+            row.scheme,
+            axis.at(&axis.tick(row))
+        ))
+    };
+    with_jitter.rows.iter().filter_map(differs).collect()
+}
