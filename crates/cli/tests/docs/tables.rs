@@ -208,6 +208,10 @@ const FIGURES: Fields = &[
     ("y", "the measure's", "The value of one run."),
 ];
 
+/// What a scorecard says of open parameters, where somebody has tried them.
+const HANGS_ON: [&str; 2] =
+    ["papers[].figures[].claims[].hangs_on[].setting", "papers[].figures[].claims[].hangs_on[].verdict"];
+
 const SCORECARD: Fields = &[
     ("schema", "number", "The version of this form: 1."),
     ("fanin", "text", "The version of the program."),
@@ -224,17 +228,33 @@ const SCORECARD: Fields = &[
     (
         "papers[].figures[].claims[].class",
         "text",
-        "The class that sets the tolerance: order, onset, level, factor, share, shape or none.",
+        "The class that sets the tolerance: order, onset, holds, level, factor, share, shape or none.",
     ),
-    ("papers[].figures[].claims[].verdict", "text", "`pass` or `fail`."),
+    ("papers[].figures[].claims[].verdict", "text", "`pass`, `fail` or `undecided`."),
     ("papers[].figures[].claims[].measured", "text", "What was seen."),
     ("papers[].figures[].claims[].expected", "text", "What passes."),
     (
         "papers[].figures[].claims[].robust",
         "true, false, null",
-        "Whether the verdict keeps over the plausible ranges of what the paper leaves open; null where nobody has tried.",
+        "Whether it holds or fails alike over the plausible ranges of what the paper leaves open; null where nobody has tried.",
     ),
-    ("papers[].figures[].claims[].why", "text", "Only where it fails: what was found to be the cause."),
+    (HANGS_ON[0], "text", "A setting of what the paper leaves open; there alone where some change its verdict."),
+    (HANGS_ON[1], "text", "Its verdict then."),
+    (
+        "papers[].figures[].claims[].why",
+        "text",
+        "Only where it fails, or is undecided and more seeds would not tell: what was found to be the cause.",
+    ),
+    (
+        "papers[].figures[].claims[].note",
+        "text",
+        "What is to be known of it however it comes out; there alone where there is something.",
+    ),
+    (
+        "papers[].figures[].claims[].repeats",
+        "text",
+        "The claim whose measurement it repeats, so that it is not counted again; there alone where it does.",
+    ),
 ];
 
 const COLUMNS: &str = "| column | unit | type | what it is |\n| --- | --- | --- | --- |\n";
@@ -477,5 +497,8 @@ fn whatever_one_run_writes_is_documented() {
 fn whatever_a_scorecard_writes_is_documented() {
     let tiny = ["reproduce", "tiny", "--papers-in", "crates/cli/tests/papers"];
     let (card, _) = written(&tiny, &["figures"]);
-    assert_eq!(found(&card), told(SCORECARD, &[]));
+    // Nobody has tried the tiny paper's open parameters.
+    let mut found = found(&card);
+    found.extend(HANGS_ON.map(String::from));
+    assert_eq!(found, told(SCORECARD, &[]));
 }

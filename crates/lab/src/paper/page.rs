@@ -3,7 +3,7 @@
 use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::Curve;
-use super::judge::Mark;
+use super::judge::{Mark, Verdict};
 use super::measure::{Measure, Over};
 use super::reproduced::{Chart, Conditions, DrawnFigure, JudgedClaim, Mode, Reproduced};
 use super::scorecard::{Count, Scorecard, ScoredClaim, ScoredFigure, ScoredPaper};
@@ -308,7 +308,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
     if let Some(id) = &claim.repeats {
         chips += &chip("repeats", &format!("repeats {id}"));
     }
-    let there = claim.hangs_on.iter().map(|(setting, verdict)| format!("{} with {setting}", verdict.says()));
+    let there = claim.hangs_on.iter().map(|on| format!("{} with {}", on.verdict.says(), on.setting));
     let hangs_on = match claim.hangs_on.is_empty() {
         true => String::new(),
         false => format!("It {}.", there.collect::<Vec<_>>().join(", ")),
@@ -342,7 +342,8 @@ fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> Str
     }
     let claims = || scored.figures.iter().flat_map(|figure| &figure.claims);
     let counted = |id: &str| claims().any(|claim| claim.id == id && claim.repeats.is_none());
-    let mut rows = String::new();
+    let here = sensitivity.claims.iter().filter(|(id, hanging)| counted(id) && hanging.here == Verdict::Pass).count();
+    let mut rows = format!("<tr><th scope=\"row\">as the scenarios have it</th><td>{here}</td><td></td></tr>\n");
     for change in sensitivity.changes(&counted) {
         let verdicts = change.verdicts.iter().map(|(id, verdict)| format!("{id} {}", verdict.says()));
         rows += &format!(
@@ -359,7 +360,8 @@ fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> Str
     let id = format!("open-{}", text(name));
     format!(
         "<section class=\"open-settings\" aria-labelledby=\"{id}\">\n<h3 id=\"{id}\">What the paper leaves open</h3>\n\
-         <p class=\"note\">One setting at a time is another; how many claims hold then, and which change.{most}</p>\n\
+         <p class=\"note\">One setting at a time is another; how many claims hold then, and which change. With fewer seeds than \
+         above, as <code>sensitivity.md</code> says.{most}</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"{id}\">\n<table>\n\
          <thead><tr><th scope=\"col\">setting</th><th scope=\"col\">claims that hold</th>\
          <th scope=\"col\" class=\"words\">verdicts that change</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\

@@ -1,7 +1,5 @@
 //! `scorecard.json`: the contract that programs read.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::judge::Verdict;
@@ -66,10 +64,9 @@ pub struct ScoredClaim {
     pub expected: String,
     /// Whether the verdict keeps over the ranges of what the paper leaves open; `None` where nobody looked.
     pub robust: Option<bool>,
-    /// The settings of what the paper leaves open under which its verdict is another, with that; where somebody looked and
-    /// there are some.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub hangs_on: BTreeMap<String, Verdict>,
+    /// Where its verdict is another; absent where it nowhere is, or nobody looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hangs_on: Vec<HangsOn>,
     /// Only where it does not pass: what was found to be the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -79,6 +76,15 @@ pub struct ScoredClaim {
     /// The claim whose measurement it repeats: it is not counted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
+}
+
+/// A setting of what the paper leaves open under which a claim's verdict is another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HangsOn {
+    /// `tcp.delayed_ack=1`.
+    pub setting: String,
+    /// What it is then.
+    pub verdict: Verdict,
 }
 
 /// How many claims, each measurement once.
@@ -152,9 +158,13 @@ fn score(judged: &JudgedClaim) -> ScoredClaim {
         measured: judgement.measured.clone(),
         expected: judgement.expected.clone(),
         robust: hanging.as_ref().map(|hanging| !hanging.fragile()),
-        hangs_on: hanging.as_ref().map_or_else(BTreeMap::new, |hanging| hanging.there.clone()),
+        hangs_on: hanging.iter().flat_map(|hanging| &hanging.there).map(hangs_on).collect(),
         why: claim.why.clone().filter(|_| judgement.verdict != Verdict::Pass),
         note: claim.note.clone(),
         repeats: claim.repeats.clone(),
     }
+}
+
+fn hangs_on((setting, &verdict): (&String, &Verdict)) -> HangsOn {
+    HangsOn { setting: setting.clone(), verdict }
 }
