@@ -21,7 +21,7 @@ pub enum TapPoint {
 
 /// Keeps what crosses its links.
 pub(crate) struct Tap {
-    /// The links, and whether time is taken at their far end.
+    /// The links, and whether time is taken at their far end; elsewhere a host's jitter is in it.
     links: Vec<(LinkId, bool)>,
     delays: Vec<Time>,
     crossings: Vec<Crossing>,
