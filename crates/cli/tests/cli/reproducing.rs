@@ -225,7 +225,8 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
     let card = card(&place, &[]);
     let claims = card["papers"][0]["figures"][0]["claims"].as_array().unwrap();
     assert_eq!((&claims[1]["robust"], &claims[2]["robust"]), (&true.into(), &false.into()));
-    let there = serde_json::json!([{"setting": "switch.buffer=3 packets", "verdict": "fail"}]);
+    let there = ["a switch of its own", "switch.buffer=3 packets"];
+    let there = there.map(|setting| serde_json::json!({"setting": setting, "verdict": "fail"})).to_vec().into();
     assert_eq!((&claims[2]["hangs_on"], &claims[1]["hangs_on"]), (&there, &Value::Null));
     place.says(&["reproduce", "tiny", "--out", "page"]);
     assert!(

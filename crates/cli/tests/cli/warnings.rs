@@ -175,7 +175,7 @@ fn warnings_stand_in_the_report_and_in_the_json_of_one_run() {
 }
 
 #[test]
-fn no_bundled_scenario_nor_a_papers_gives_a_warning() {
+fn no_bundled_scenario_nor_a_papers_gives_a_warning_but_of_the_small_timeout_that_a_paper_warns_of() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
     let folders = ["scenarios", "scenarios/flows", "bench/scenarios", "papers/m21", "papers/gss", "papers/aqm"];
@@ -192,7 +192,10 @@ fn no_bundled_scenario_nor_a_papers_gives_a_warning() {
             fs::read_to_string(&path).map(|text| (path.display().to_string(), text)).map_err(|error| error.to_string())
         };
         let contenders = scenario.contenders_with(&beside).unwrap();
-        assert_eq!(scenario.warnings(&contenders), [], "{}", file.display());
+        // Of 1 ms the paper says that it makes false timeouts; its scenario is to show that (H-r.9, H-r.11).
+        let meant = |what: &str| name == "terasort.toml" && what.starts_with("`tcp.rto_min` of 1 ms is under");
+        let warnings: Vec<_> = scenario.warnings(&contenders).into_iter().filter(|it| !meant(&it.what)).collect();
+        assert_eq!(warnings, [], "{}", file.display());
         seen += 1;
     }
     assert!(seen >= 20, "{seen} scenarios");
