@@ -164,8 +164,22 @@ impl<P: Probe> World<P> {
         if let Some(latencies) = &mut self.latencies {
             latencies.classify(slots[0], kind);
         }
-        self.with(slots[0], |endpoint, call| endpoint.connect(call));
+        match self.net.is_down(from) {
+            true => self.sockets.at(slots[0]).endpoint.abort(),
+            false => self.with(slots[0], |endpoint, call| endpoint.connect(call)),
+        }
         connection
+    }
+
+    /// A host forgets its connections. One that nothing has come for is heard when it returns.
+    pub fn crash(&mut self, host: HostId) {
+        let uplink = self.net.fabric.uplink(host);
+        self.sockets.each(|socket| {
+            let endpoint = &mut socket.endpoint;
+            if socket.uplink == uplink && !endpoint.listens() && !endpoint.finished() {
+                endpoint.abort();
+            }
+        });
     }
 
     /// The least time in which `bytes` get from one host to another, alone in the network.
@@ -248,6 +262,7 @@ impl<P: Probe> World<P> {
             beside_drops: self.net.beside_drops,
             delivered_packets: self.net.delivered,
             ports: self.net.links.iter().map(PortSums::of).collect(),
+            faults: self.net.met(),
         };
         self.net.links.iter_mut().for_each(Link::forget_longest_queue);
         if let Some(latencies) = &mut self.latencies {

@@ -98,6 +98,10 @@ pub(crate) mod needs {
         met: |_, s| s.service.queries_per_s.0.is_some(),
         without: "there is no service without `service.queries_per_s`",
     };
+    pub(crate) const REORDERING: Condition = Condition {
+        met: |_, s| !s.faults.reordering.is_zero(),
+        without: "no packet comes late without `faults.reordering`",
+    };
     pub(crate) const ANY_HOSTS: Condition = Condition {
         met: |_, s| {
             let w = &s.workload;
