@@ -7,8 +7,8 @@ use fanin_roles::{Node, hub};
 use fanin_spec::{FanOut, RunSpec};
 use fanin_units::{Bytes, Rate, Time};
 
-/// A front end at a host.
-pub fn front_end_params(spec: &RunSpec, host: u32) -> Params {
+/// A front end at a host, in one of its lives.
+pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let (s, k) = (&spec.settings, &spec.settings.key_value);
     let capacity = capacity(spec, HostId(host));
     let fan_out = spec.scheme.fan_out.unwrap_or(FanOut::OneAll);
@@ -29,7 +29,7 @@ pub fn front_end_params(spec: &RunSpec, host: u32) -> Params {
             ),
         },
     };
-    Params { me: Node(host), epoch: 0, capacity, asking, patience: k.patience.0, tries: k.tries as u8 }
+    Params { me: Node(host), epoch: life, capacity, asking, patience: k.patience.0, tries: k.tries as u8 }
 }
 
 /// The hub that a host may become.

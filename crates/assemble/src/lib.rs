@@ -14,7 +14,7 @@ pub use sender::sender_law;
 pub use tcp::tcp_params;
 
 use fanin_fabric::Fabric;
-use fanin_spec::{Change, RunSpec};
+use fanin_spec::{Change, HostFault, RunSpec};
 
 /// The network: the client, its servers, then the background's hosts.
 pub fn fabric(spec: &RunSpec) -> Fabric {
@@ -24,6 +24,11 @@ pub fn fabric(spec: &RunSpec) -> Fabric {
 /// What becomes of the network's links.
 pub fn changes(spec: &RunSpec, fabric: &Fabric) -> Vec<Change> {
     spec.settings.changes(fabric).expect("a spec's changes have been worked out once")
+}
+
+/// What becomes of its hosts, in the order of time.
+pub fn host_faults(spec: &RunSpec, fabric: &Fabric) -> Vec<HostFault> {
+    spec.settings.host_faults(fabric).expect("a spec's faults have been worked out once")
 }
 
 /// M21's B; a buffer in packets is that many full frames.

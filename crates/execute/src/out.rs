@@ -168,6 +168,9 @@ impl Out {
         if runs.iter().any(|(_, tables)| !tables.latency.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.latency));
         }
+        if runs.iter().any(|(_, tables)| !tables.faults.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.faults));
+        }
         if runs.iter().any(|(_, tables)| !tables.port_series.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.port_series));
         }

@@ -42,6 +42,10 @@ impl<P: Probe> View for World<P> {
         fabric.link(fabric.uplink(host)).rate
     }
 
+    fn at_work(&self, host: HostId, span: Time) -> Time {
+        self.net.at_work(host, span)
+    }
+
     fn share_a_rack(&self, one: HostId, other: HostId) -> bool {
         let fabric = &self.net.fabric;
         let switch = |host| fabric.link(fabric.uplink(host)).to;
@@ -100,6 +104,10 @@ impl<P: Probe> View for Acting<'_, P> {
 
     fn rate(&self, host: HostId) -> Rate {
         self.world.rate(host)
+    }
+
+    fn at_work(&self, host: HostId, span: Time) -> Time {
+        self.world.at_work(host, span)
     }
 
     fn share_a_rack(&self, one: HostId, other: HostId) -> bool {

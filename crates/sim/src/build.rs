@@ -1,12 +1,13 @@
 //! From a spec to the ports of its network, which are set up as they are needed.
 
 pub(crate) use fanin_assemble::fabric;
-use fanin_assemble::{changes, host_port_law, switch_port_law};
+use fanin_assemble::{changes, host_faults, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
-use fanin_spec::{Change, RunSpec};
+use fanin_spec::{Change, HostFault, RunSpec};
 use fanin_units::Time;
 
 use crate::link::{Departures, Link};
+use crate::net::Faults;
 use crate::streams::{Purpose, Stream};
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
@@ -17,13 +18,21 @@ pub(crate) struct Ports {
     pub jitter: Time,
     /// What becomes of links.
     pub changes: Vec<Change>,
+    /// What becomes of hosts.
+    pub host_faults: Vec<HostFault>,
 }
 
 impl Ports {
     /// The ports of a spec's network.
     pub fn new(spec: &RunSpec, departures: Departures, fabric: &Fabric) -> Ports {
         let jitter = spec.settings.packet_jitter(fabric);
-        Ports { spec: spec.clone(), departures, jitter, changes: changes(spec, fabric) }
+        let (changes, host_faults) = (changes(spec, fabric), host_faults(spec, fabric));
+        Ports { spec: spec.clone(), departures, jitter, changes, host_faults }
+    }
+
+    /// What goes wrong in the network, if anything.
+    pub fn faults(&self, fabric: &Fabric) -> Option<Box<Faults>> {
+        Faults::new(&self.spec.settings.faults, fabric, self.spec.seed)
     }
 
     /// Sets the port of a link up, unless it is.
@@ -35,8 +44,9 @@ impl Ports {
         let law =
             if fabric.is_host(from) { host_port_law(&self.spec, rate) } else { switch_port_law(&self.spec, rate) };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
+        let of_fault = self.host_faults.iter().any(|fault| fabric.uplink(fault.host) == id);
         // What will have left by then is not known before.
-        let departures = if changes { Departures::Lazy } else { self.departures };
+        let departures = if changes || of_fault { Departures::Lazy } else { self.departures };
         link.set_up(law, departures, changes, Stream::new(self.spec.seed, Purpose::Port, id.0));
     }
 }

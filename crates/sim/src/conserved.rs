@@ -1,14 +1,14 @@
 //! What must add up at the end of a run, in release too: nothing is lost, and nothing comes from nowhere.
 
-use fanin_spec::Totals;
+use fanin_spec::{FaultRow, RunTables, Totals};
 use fanin_tcp::Written;
 
 use crate::ids::EndpointId;
 use crate::socket::{Socket, Sockets};
 
 /// What does not add up, if anything: of the packets, of each connection's bytes, of the messages sent and told of.
-pub(crate) fn check(totals: &Totals, sockets: &Sockets, [sent, told]: [u64; 2]) -> Result<(), String> {
-    packets(totals)?;
+pub(crate) fn check(tables: &RunTables, sockets: &Sockets, [sent, told]: [u64; 2]) -> Result<(), String> {
+    packets(&tables.totals, &tables.faults)?;
     if let Some(what) = sockets.broken() {
         return Err(what.into());
     }
@@ -25,12 +25,17 @@ pub(crate) fn connection([one, other]: [&Socket; 2]) -> Result<(), String> {
     check(other, one)
 }
 
-/// Every packet that was sent was delivered, dropped, or is under way.
-fn packets(totals: &Totals) -> Result<(), String> {
+/// Every packet that was sent, or doubled by a fault, was delivered, dropped, lost by a fault, or is under way.
+fn packets(totals: &Totals, faults: &[FaultRow]) -> Result<(), String> {
     let &Totals { injected_packets: sent, delivered_packets: delivered, drops, in_flight_packets: under_way, .. } =
         totals;
-    let what = || format!("{sent} sent, {delivered} delivered, {drops} dropped, {under_way} under way");
-    held(sent == delivered + drops + under_way, "packets", what)
+    let lost: u64 = faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum();
+    let doubled: u64 = faults.iter().map(|row| row.duplicated_packets).sum();
+    let what = || {
+        let by_faults = if faults.is_empty() { String::new() } else { format!(", {doubled} doubled, {lost} lost") };
+        format!("{sent} sent, {delivered} delivered, {drops} dropped, {under_way} under way{by_faults}")
+    };
+    held(sent + doubled == delivered + drops + lost + under_way, "packets", what)
 }
 
 /// What the application wrote at an endpoint is what the endpoint took; of that its peer has delivered in order no more
@@ -64,9 +69,19 @@ mod tests {
     fn a_packet_that_is_neither_delivered_nor_dropped_nor_under_way_is_missed() {
         let whole =
             Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
-        assert_eq!(packets(&whole), Ok(()));
+        assert_eq!(packets(&whole, &[]), Ok(()));
         let said = "packets are not conserved: 9 sent, 5 delivered, 2 dropped, 1 under way";
-        assert_eq!(packets(&Totals { drops: 2, ..whole }), Err(said.into()));
+        assert_eq!(packets(&Totals { drops: 2, ..whole }, &[]), Err(said.into()));
+    }
+
+    #[test]
+    fn what_faults_lost_and_doubled_is_part_of_the_sum() {
+        let whole =
+            Totals { injected_packets: 9, delivered_packets: 5, drops: 3, in_flight_packets: 1, ..Totals::default() };
+        let faults = FaultRow { lost_packets: 3, crashed_packets: 1, duplicated_packets: 4, ..FaultRow::default() };
+        assert_eq!(packets(&whole, std::slice::from_ref(&faults)), Ok(()));
+        let said = "packets are not conserved: 9 sent, 5 delivered, 3 dropped, 1 under way, 3 doubled, 4 lost";
+        assert_eq!(packets(&whole, &[FaultRow { duplicated_packets: 3, ..faults }]), Err(said.into()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The loop that serves one event after another, and how a run stands in between.
 
 use fanin_fabric::LinkId;
-use fanin_spec::{RunSpec, RunTables, Totals};
+use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
@@ -11,7 +11,7 @@ use crate::conserved;
 use crate::event::{Event, Key, Timer};
 use crate::ids::{Owner, Slot};
 use crate::link::Departures;
-use crate::packet::Caught;
+use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
 use crate::tables;
 use crate::world::World;
@@ -51,6 +51,7 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
     let (world, last) = (World::new(spec, departures, probe), Key::NEVER);
     let mut running = Running { world, workload: app::workload(spec), guests: app::guests(spec), begun: false, last };
     running.world.net.await_changes();
+    running.world.net.await_faults();
     running.tell(Owner::WORKLOAD, |workload, driver| workload.start(driver));
     Box::new(running)
 }
@@ -59,9 +60,39 @@ impl<P: Probe> Running<P> {
     #[inline(always)]
     fn arrive(&mut self, link: LinkId) {
         let Some(packet) = self.world.net.arrive(self.world.now.0, link) else { return };
-        let progress = self.world.receive(link, &packet);
+        self.receive(link, &packet);
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, link: LinkId, packet: &Packet) {
+        let progress = self.world.receive(link, packet);
         if progress != Progress::default() {
             self.report(packet.to, progress);
+        }
+    }
+
+    /// A packet that was put off arrives.
+    #[cold]
+    fn come_late(&mut self, link: LinkId) {
+        if let Some(packet) = self.world.net.come_late(self.world.now.0, link) {
+            self.receive(link, &packet);
+        }
+    }
+
+    /// A host crashes, returns or changes its speed: of the first two all applications are told that have begun.
+    #[cold]
+    fn befall(&mut self, number: u32) {
+        let HostFault { host, to, .. } = self.world.net.befall(self.world.now.0, number);
+        if to == HostState::Crashed {
+            self.world.crash(host);
+        }
+        let guests = if self.begun { self.guests.len() as u8 } else { 0 };
+        for owner in [Owner::WORKLOAD].into_iter().chain((0..guests).map(Owner::guest)) {
+            match to {
+                HostState::Crashed => self.tell(owner, |app, driver| app.crashed(driver, host)),
+                HostState::Returned => self.tell(owner, |app, driver| app.returned(driver, host)),
+                HostState::Slowed(_) => {}
+            }
         }
     }
 
@@ -96,6 +127,9 @@ impl<P: Probe> Running<P> {
         if progress.closed {
             self.world.sockets.closes(at);
             self.tell(owner, |app, driver| app.closed(driver, at));
+        }
+        if progress.broken {
+            self.tell(owner, |app, driver| app.broken(driver, at));
         }
     }
 
@@ -142,6 +176,8 @@ impl<P: Probe> Steps for Running<P> {
                 Event::Arrival(link) => self.arrive(link),
                 Event::Departure(link) => self.world.net.depart(key.time(), link),
                 Event::Change(number) => self.world.net.change(key.time(), number),
+                Event::Fault(number) => self.befall(number),
+                Event::Late(link) => self.come_late(link),
                 Event::Endpoint(id, slot) => self.world.look_at_timer(id, slot),
                 Event::App(timer) => self.due(timer),
             }
@@ -175,7 +211,7 @@ impl<P: Probe> Steps for Running<P> {
         let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
         let tables = tables::tables(&self.world, self.record());
         let messages = [self.world.messages_sent, self.world.messages_told];
-        conserved::check(&tables.totals, &self.world.sockets, messages)?;
+        conserved::check(&tables, &self.world.sockets, messages)?;
         Ok(RunTables { samples, events, ..tables })
     }
 }

@@ -10,8 +10,12 @@ use crate::message::Meaning;
 pub(crate) enum Event {
     /// A link fails, heals or changes its rate.
     Change(u32),
+    /// A host crashes, returns or changes its speed.
+    Fault(u32),
     /// The first packet that waits at a port leaves it.
     Departure(LinkId),
+    /// A packet comes late that had crossed a link before.
+    Late(LinkId),
     /// The head of a link arrives.
     Arrival(LinkId),
     /// The timer of the endpoint in a slot may be due, if it lies there still.
@@ -39,8 +43,10 @@ pub(crate) struct Due {
     pub busy: u32,
 }
 
-/// Set of departures; not of changes, which so come first of all.
+/// Set of faults of hosts; not of changes, which so come first of all.
+const FAULT: u64 = 1 << 31;
 const DEPARTURE: u64 = 1 << 32;
+const LATE: u64 = 1 << 33;
 const ARRIVAL: u64 = 1 << 62;
 const ENDPOINT: u64 = 2 << 62;
 const APP: u64 = 3 << 62;
@@ -80,9 +86,19 @@ impl Key {
         Key::new(at, number.into())
     }
 
+    /// Faults of hosts come next, by their number.
+    pub fn fault(at: u64, number: u32) -> Key {
+        Key::new(at, FAULT | u64::from(number))
+    }
+
     /// Departures come before everything else that packets and endpoints do.
     pub fn departure(at: u64, link: LinkId) -> Key {
         Key::new(at, DEPARTURE | u64::from(link.0))
+    }
+
+    /// A packet that comes late has overtaken nobody: it is the first of those that arrive.
+    pub fn late(at: u64, link: LinkId) -> Key {
+        Key::new(at, LATE | u64::from(link.0))
     }
 
     /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
@@ -122,8 +138,10 @@ impl Key {
                 let what = Meaning { kind: (rank >> 32) as u8, number };
                 Event::App(Timer { owner: Owner::new((rank >> 40) as u8), what })
             }
-            _ if rank & DEPARTURE == 0 => Event::Change(number),
-            _ => Event::Departure(LinkId(number)),
+            _ if rank & LATE != 0 => Event::Late(LinkId(number)),
+            _ if rank & DEPARTURE != 0 => Event::Departure(LinkId(number)),
+            _ if rank & FAULT != 0 => Event::Fault(number & !(FAULT as u32)),
+            _ => Event::Change(number),
         }
     }
 }

@@ -155,11 +155,17 @@ impl Link {
         (self.rate, self.per_byte) = (rate, whole_per_byte(rate));
     }
 
-    /// The link takes no more packets, and those that wait are lost: gives them. What is on the wire arrives.
-    pub fn fail(&mut self) -> Vec<Packet> {
+    /// Takes out what waits; what is on the wire arrives. Of a link whose departures are lazy.
+    pub fn clear(&mut self) -> Vec<Packet> {
         let on_wire = self.slots.len() - self.waiting as usize;
-        let lost: Vec<Packet> = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
+        let waiting = (0..self.waiting).map(|_| self.slots.remove(on_wire).packet).collect();
         (self.waiting, self.waiting_bytes) = (0, 0);
+        waiting
+    }
+
+    /// The link takes no more packets, and those that wait are lost: gives them.
+    pub fn fail(&mut self) -> Vec<Packet> {
+        let lost = self.clear();
         self.down = true;
         self.count_lost(lost.len());
         lost

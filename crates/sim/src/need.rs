@@ -19,7 +19,7 @@ const PACKET_S: f64 = 0.2e-6;
 pub fn need(settings: &Settings) -> Need {
     let volume = settings.volume();
     // Every run has its own settings.
-    let lists: usize = [&settings.fabric.edges, &settings.fabric.changes]
+    let lists: usize = [&settings.fabric.edges, &settings.fabric.changes, &settings.faults.hosts]
         .iter()
         .flat_map(|list| list.iter())
         .map(|text| size_of::<String>() + text.len())

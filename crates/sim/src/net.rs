@@ -1,8 +1,10 @@
 //! The network: links, what travels on them, and the queue of their events.
 
+mod faults;
+
 use std::collections::BTreeMap;
 
-use fanin_fabric::{Fabric, HostId, LinkId};
+use fanin_fabric::{Fabric, HostId, LinkId, NodeId};
 use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Beside, Block, Segment, Wire};
 use fanin_units::Time;
@@ -17,11 +19,13 @@ use crate::link::{Link, Todo};
 use crate::packet::{Luggage, Packet};
 use crate::probe::{Happening, Probe};
 
+pub(crate) use faults::{ByLink, Faults};
+
 /// What the network knows of the endpoint in a slot.
 #[derive(Clone, Copy)]
 struct End {
     id: EndpointId,
-    /// Packets for it that were dropped.
+    /// Packets for it that were dropped or lost, less those that come twice; wraps.
     lost: u32,
 }
 
@@ -42,6 +46,7 @@ pub(crate) struct Net<P> {
     luggage: Luggage,
     framing: Framing,
     jitter: Jitter,
+    faults: Option<Box<Faults>>,
     /// Flows are spread by their number and this.
     flow_seed: u64,
     pub probe: P,
@@ -58,6 +63,7 @@ impl<P: Probe> Net<P> {
         let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
         let span = 2 * (longest + ports.jitter.0);
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
+        let faults = ports.faults(&fabric);
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,
@@ -71,6 +77,7 @@ impl<P: Probe> Net<P> {
             luggage: Luggage::default(),
             framing,
             jitter,
+            faults,
             flow_seed,
             probe,
             injected: 0,
@@ -96,12 +103,11 @@ impl<P: Probe> Net<P> {
     pub fn change(&mut self, now: u64, number: u32) {
         let Change { links, to, .. } = self.ports.changes[number as usize];
         for id in links {
-            let link = &mut self.links[id.index()];
             match to {
-                State::Rate(rate) => link.set_rate(rate),
-                State::Up => link.heal(),
+                State::Rate(rate) => self.set_rate(id, rate),
+                State::Up => self.links[id.index()].heal(),
                 State::Down => {
-                    for packet in link.fail() {
+                    for packet in self.links[id.index()].fail() {
                         self.lose(now, id, packet.to, packet.beside);
                     }
                     self.probe.port(Time(now), id, &self.links[id.index()]);
@@ -131,7 +137,7 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    /// Packets to a slot that were dropped.
+    /// Packets to a slot that were dropped or lost, less those that come twice.
     pub fn lost(&self, slot: Slot) -> u32 {
         self.ends[slot.index()].lost
     }
@@ -164,7 +170,7 @@ impl<P: Probe> Net<P> {
     fn lose(&mut self, now: u64, link: LinkId, to: Slot, beside: u32) {
         self.luggage.free(beside);
         let end = &mut self.ends[to.index()];
-        end.lost += 1;
+        end.lost = end.lost.wrapping_add(1);
         self.beside_drops += u64::from(end.id.connection().owner() != Owner::WORKLOAD);
         self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
@@ -209,7 +215,16 @@ impl<P: Probe> Net<P> {
             let due = if at_host { due } else { self.jitter.late(id, due) };
             self.events.push(id.index(), Key::arrival(due, id));
         }
-        if at_host {
+        if self.faults.is_some() && !self.passes(now, id, &packet) {
+            return None;
+        }
+        self.go_on(now, node, packet)
+    }
+
+    /// A packet that has crossed a link goes on at its other end: at a host it comes out.
+    #[inline(always)]
+    fn go_on(&mut self, now: u64, node: NodeId, packet: Packet) -> Option<Packet> {
+        if self.fabric.is_host(node) {
             self.delivered += 1;
             return Some(packet);
         }
@@ -233,9 +248,9 @@ impl<P: Probe> Net<P> {
         Beside { sack, notes }
     }
 
-    /// Packets on links and in queues.
+    /// Packets on links, in queues, and late.
     pub fn in_flight(&self) -> u64 {
-        self.links.iter().map(|link| link.len() as u64).sum()
+        self.links.iter().map(|link| link.len() as u64).sum::<u64>() + self.late()
     }
 }
 

@@ -91,6 +91,13 @@ impl Luggage {
         handle
     }
 
+    /// Keeps once more what is kept at a handle.
+    pub fn copy(&mut self, handle: u32) -> u32 {
+        let Beside { sack, notes } = self.of(handle);
+        let sack = sack.to_vec();
+        self.keep(Beside { sack: &sack, notes })
+    }
+
     /// What is kept at a handle.
     #[inline]
     pub fn of(&self, handle: u32) -> Beside<'_> {

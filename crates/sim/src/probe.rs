@@ -18,6 +18,8 @@ use crate::packet::{Caught, Packet};
 pub(crate) enum Happening {
     /// A port dropped a packet for this endpoint.
     Drop(LinkId, EndpointId),
+    /// A packet for this endpoint was lost by a fault.
+    Loss(LinkId, EndpointId),
     /// An endpoint's retransmission timer fired.
     Timeout(EndpointId),
     /// An endpoint entered fast recovery.
@@ -29,9 +31,10 @@ pub(crate) enum Happening {
 impl Happening {
     fn endpoint(self) -> Option<EndpointId> {
         match self {
-            Happening::Drop(_, endpoint) | Happening::Timeout(endpoint) | Happening::FastRetransmit(endpoint) => {
-                Some(endpoint)
-            }
+            Happening::Drop(_, endpoint)
+            | Happening::Loss(_, endpoint)
+            | Happening::Timeout(endpoint)
+            | Happening::FastRetransmit(endpoint) => Some(endpoint),
             Happening::RoundEnd(_) => None,
         }
     }
@@ -205,6 +208,7 @@ impl Probe for Recorder {
         let event = |&(time, happening): &(Time, Happening)| {
             let (what, at, of) = match happening {
                 Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to.peer())),
+                Happening::Loss(link, to) => ("loss", fabric.link_name(link), host(to.peer())),
                 Happening::Timeout(endpoint) => ("timeout", host(endpoint), String::new()),
                 Happening::FastRetransmit(endpoint) => ("fast_retransmit", host(endpoint), String::new()),
                 Happening::RoundEnd(round) => ("round_end", fabric.name(HostId::CLIENT.node()), round.to_string()),

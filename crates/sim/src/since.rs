@@ -5,6 +5,7 @@ use fanin_tcp::{Endpoint, Stats};
 use fanin_units::Time;
 
 use crate::link::{Counts, Link};
+use crate::net::ByLink;
 
 /// What endpoints count, added up.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,6 +92,7 @@ pub(crate) struct Since {
     pub delivered_packets: u64,
     /// By link.
     pub ports: Vec<PortSums>,
+    pub faults: ByLink,
 }
 
 impl Since {

@@ -151,6 +151,14 @@ impl Sockets {
         pairs.map(|&pair| Slot::pair(pair).map(|slot| &self.slots[slot.index()]))
     }
 
+    /// Does something to each endpoint whose connection is not over.
+    pub fn each(&mut self, act: impl FnMut(&mut Socket)) {
+        let pairs = self.pairs.iter().flatten().filter(|&&pair| pair != OVER);
+        let slots: Vec<Slot> = pairs.flat_map(|&pair| Slot::pair(pair)).collect();
+        let mut act = act;
+        slots.into_iter().for_each(|slot| act(&mut self.slots[slot.index()]));
+    }
+
     /// An end of a connection has heard the other one close.
     pub fn closes(&mut self, at: EndpointId) {
         if self.closing.back() != Some(&at.connection()) {
@@ -169,6 +177,10 @@ impl Sockets {
             }
             let slots = Slot::pair(pair);
             let ends = slots.map(|slot| &self.slots[slot.index()]);
+            if ends.iter().any(|end| end.endpoint.is_reset()) {
+                // It will never be whole, and keeps its place: its application may ask for it at any time.
+                continue;
+            }
             let [a, b] = ends.map(|end| end.endpoint.stats());
             // Counts wrap.
             let to_a = b.segments_sent.wrapping_sub(a.segments_received).wrapping_sub(lost(slots[0]));

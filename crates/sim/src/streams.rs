@@ -3,7 +3,7 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-use fanin_units::Time;
+use fanin_units::{Share, Time};
 
 /// What a stream is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +28,16 @@ pub(crate) enum Purpose {
     Step = 9,
     /// How late a host's packets come.
     Packet = 10,
+    /// Which of its packets are lost.
+    Loss = 11,
+    /// Which come twice.
+    Duplication = 12,
+    /// Which come late by a fault, and how late.
+    Reordering = 13,
     /// What a front end asks for, and which replica.
-    Request = 11,
+    Request = 14,
     /// Which hubs are busy with something else.
-    Overload = 12,
+    Overload = 15,
 }
 
 /// One stream.
@@ -52,6 +58,11 @@ impl<G: Rng + SeedableRng> StreamOf<G> {
     #[inline]
     pub fn up_to(&mut self, span: Time) -> Time {
         Time(((u128::from(self.0.next_u64()) * u128::from(span.0)) >> 64) as u64)
+    }
+
+    /// Whether what happens with this share of all happens now; nothing is drawn where it never does.
+    pub fn falls_into(&mut self, share: Share) -> bool {
+        !share.is_zero() && share.covers(self.0.next_u64())
     }
 }
 

@@ -17,8 +17,21 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
     let Record { flows, queries, tasks, service, .. } = record;
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
+    let faults = world.net.fault_rows(&world.since.faults);
     let port_series = world.net.probe.occupancy().map_or(Vec::new(), |occupancy| occupancy.rows(&world.net.fabric));
-    RunTables { totals, flows, queries, tasks, service, latency, ports, port_series, engine, ..RunTables::default() }
+    RunTables {
+        totals,
+        flows,
+        queries,
+        tasks,
+        service,
+        latency,
+        ports,
+        faults,
+        port_series,
+        engine,
+        ..RunTables::default()
+    }
 }
 
 /// The totals alone.
@@ -30,6 +43,8 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     let counts =
         || world.net.links.iter().zip(world.net.fabric.link_ids()).map(|(link, id)| since.port(id, link).counts);
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
+    let lost_before: u64 = since.faults.values().map(|met| met.lost + met.crashed).sum();
+    let doubled_before: u64 = since.faults.values().map(|met| met.duplicated).sum();
     // The pause at hand may be a stall.
     let mut stalls = world.stalls;
     stalls.heard(world.now);
@@ -51,7 +66,8 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
         background_drops: world.net.beside_drops - since.beside_drops,
         queue_max_bytes: longest_queue(world),
         // What was under way as the measured time began was sent in it, so that packets are conserved.
-        injected_packets: world.net.injected - since.delivered_packets - dropped_before,
+        injected_packets: world.net.injected + doubled_before
+            - (since.delivered_packets + dropped_before + lost_before),
         delivered_packets: world.net.delivered - since.delivered_packets,
         in_flight_packets: world.net.in_flight(),
     }

@@ -154,7 +154,10 @@ impl<P: Probe> World<P> {
     /// Opens a connection from one host to another, for flows of a kind.
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
-        self.with(slots[0], |endpoint, call| endpoint.connect(call));
+        match self.net.is_down(from) {
+            true => self.sockets.at(slots[0]).endpoint.abort(),
+            false => self.with(slots[0], |endpoint, call| endpoint.connect(call)),
+        }
         connection
     }
 
@@ -177,8 +180,13 @@ impl<P: Probe> World<P> {
     pub fn stand(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
         let rtt = self.handshake_time(from, to);
-        for slot in slots {
-            self.sockets.at(slot).endpoint.stand(&self.params, self.now, rtt);
+        for (slot, host) in slots.into_iter().zip([from, to]) {
+            let down = self.net.is_down(host);
+            let endpoint = &mut self.sockets.at(slot).endpoint;
+            match down {
+                true => endpoint.abort(),
+                false => endpoint.stand(&self.params, self.now, rtt),
+            }
         }
         connection
     }
@@ -191,6 +199,17 @@ impl<P: Probe> World<P> {
         let way =
             |from, to| fabric.path(from, to).iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>();
         Time(way(from, to) + way(to, from))
+    }
+
+    /// A host forgets its connections. One that nothing has come for is heard when it returns.
+    pub fn crash(&mut self, host: HostId) {
+        let uplink = self.net.fabric.uplink(host);
+        self.sockets.each(|socket| {
+            let endpoint = &mut socket.endpoint;
+            if socket.uplink == uplink && !endpoint.listens() && !endpoint.finished() {
+                endpoint.abort();
+            }
+        });
     }
 
     /// The least time in which `bytes` get from one host to another, alone in the network.
@@ -273,6 +292,7 @@ impl<P: Probe> World<P> {
             beside_drops: self.net.beside_drops,
             delivered_packets: self.net.delivered,
             ports: self.net.links.iter().map(PortSums::of).collect(),
+            faults: self.net.met(),
         };
         self.net.links.iter_mut().for_each(Link::forget_longest_queue);
         if let Some(latencies) = &mut self.latencies {

@@ -15,7 +15,7 @@ const BASES: [&str; 10] = [
     "schemes = [\"d2tcp\"]\n[workload]\nkind = \"web-search\"\nfragment = \"300 KB\"\nqueries = 3\ndeadline = \"5 ms\"\n",
     "schemes = [\"newreno+red+ecn\"]\n[workload]\nkind = \"long\"\nload = 0.3\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n",
     "schemes = [\"newreno+red\"]\n[red]\ntarget_delay = \"100 us\"\n[workload]\nkind = \"long\"\n",
-    "schemes = [\"newreno+red\"]\n[red]\ninstantaneous = true\nbyte_mode = true\n[workload]\nkind = \"shuffle\"\nfragment = \"64 KiB\"\n",
+    "schemes = [\"newreno+red\"]\n[red]\ninstantaneous = true\nbyte_mode = true\n[workload]\nkind = \"shuffle\"\nfragment = \"64 KiB\"\n[faults]\nreordering = 0.1\n",
     "schemes = [\"cubic+gss\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n[tcp]\nrto_initial = \"1 s\"\n[workload]\nkind = \"long\"\nduration = \"8 s\"\n",
     "schemes = [\"newreno+codel\"]\n[switch]\nbuffer = \"2 MB\"\n[codel]\ntarget = \"200 us\"\ninterval = \"2 ms\"\n[workload]\nkind = \"long\"\nduration = \"500 ms\"\n",
     "schemes = [\"newreno+m21\"]\n[workload]\nkind = \"mapreduce\"\nduration = \"60 s\"\n[mapreduce]\ninput = \"10 MB\"\nmaps = 40\nreduces = 20\nheartbeat = \"100 ms\"\ntasks_per_heartbeat = 9\n",

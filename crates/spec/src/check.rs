@@ -148,7 +148,8 @@ fn buffers(s: &Settings) -> Result<(), Wrong> {
 
 /// There is such a network, and its links are fast enough for the clock. A plain star always is.
 fn network(s: &Settings) -> Result<(), Wrong> {
-    if s.fabric == (FabricSettings { hosts: s.fabric.hosts, ..FabricSettings::default() }) {
+    let star = s.fabric == (FabricSettings { hosts: s.fabric.hosts, ..FabricSettings::default() });
+    if star && s.faults.hosts.is_empty() {
         return Ok(());
     }
     match s.network() {
@@ -250,14 +251,15 @@ fn warm_up(s: &Settings) -> Result<(), Wrong> {
     }
 }
 
-/// Refuses links that are too slow for the clock, in a list of edges and among what becomes of links, too; and changes that
-/// are not understood.
+/// Refuses links that are too slow for the clock, in a list of edges and among what becomes of links, too; and what becomes of
+/// links and hosts where it is not understood.
 fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
     if let Some(link) = fabric.links().iter().find(|link| link.rate < RATE_MIN) {
         let path = if s.fabric.edges.is_empty() { "fabric.oversubscription" } else { "fabric.edges" };
         return wrong(&[path], format!("`{path}`: a link of {}: right would be at least {RATE_MIN}", link.rate));
     }
     let changes = s.changes(fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
+    s.host_faults(fabric).map_err(|what| Wrong { paths: vec!["faults.hosts"], what })?;
     match changes.iter().find(|change| matches!(change.to, State::Rate(rate) if rate < RATE_MIN)) {
         Some(_) => wrong(&["fabric.changes"], format!("`fabric.changes`: a link's rate is at least {RATE_MIN}")),
         None => Ok(()),

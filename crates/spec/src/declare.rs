@@ -102,6 +102,10 @@ pub(crate) mod needs {
         met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
         without: "no scheme here asks through hubs; sicc does",
     };
+    pub(crate) const REORDERING: Condition = Condition {
+        met: |_, s| !s.faults.reordering.is_zero(),
+        without: "no packet comes late without `faults.reordering`",
+    };
     pub(crate) const ANY_HOSTS: Condition = Condition {
         met: |_, s| {
             let w = &s.workload;

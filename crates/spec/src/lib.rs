@@ -9,6 +9,7 @@ mod check;
 mod declare;
 mod effect;
 mod facts;
+mod faults;
 mod flows;
 mod framing;
 mod jitter;
@@ -42,6 +43,7 @@ pub use fanin_laws::row::Offer;
 pub use fanin_laws::sender::Kind as Base;
 pub use fanin_tcp::{Ect, NewReno, RtoFloor};
 pub use fanin_units::Share;
+pub use faults::{HostFault, HostState};
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use jitter::PacketJitter;
@@ -55,13 +57,13 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    FabricKind, FabricSettings, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement, Run, Service,
-    Settings, Sweep, Switch, Tcp, Tell,
+    FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement, Run,
+    Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, RunError,
-    RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
+    RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
 pub use workload::{Connections, Facts, FlowKind, Kind, Workload};

@@ -91,7 +91,7 @@ pub const LIMITS: &[Limit] = &[
         name: "load-balancing",
         also: &["conga", "letflow", "drill", "flowlet", "flowlets", "spraying", "packet-spraying", "wcmp"],
         missing: "a flow keeps the way that its hash picks among those of equal length, whatever the load there",
-        so: "collisions of flows last as long as the flows do, and packets are never reordered by the network",
+        so: "collisions of flows last as long as the flows do, and no packet overtakes another on its account",
         near: "several seeds draw several hashes: their spread shows how much hangs on that",
     },
     Limit {
@@ -114,13 +114,6 @@ pub const LIMITS: &[Limit] = &[
         missing: "a host takes and sends packets as fast as its link, in no time; nothing is sent or received in batches",
         so: "figures at 100 Gbit/s and more are those of the network alone: a real host adds tens of microseconds, larger bursts and ACKs that come in clumps",
         near: "host.service_time and host.service_jitter delay answers, host.packet_jitter each packet, tcp.delayed_ack thins ACKs out",
-    },
-    Limit {
-        name: "bit-errors",
-        also: &["corruption", "loss-rate", "random-loss", "wireless"],
-        missing: "what is sent over a link that is up arrives: packets are lost at queues and on failed links alone",
-        so: "loss that has nothing to do with load, such as of a bad cable, is not seen",
-        near: "RED with low thresholds drops at random, if under load",
     },
     Limit {
         name: "cut-through",

@@ -315,6 +315,24 @@ section! {
     }
 }
 
+section! {
+    /// What goes wrong, at random or at its time, under every workload.
+    Faults in "faults" {
+        /// Share of the packets that hosts send, data and ACKs alike, that are lost: each is drawn once, at the other end of its host's link, so that as many are lost whatever way they have before them. Beside what ports drop.
+        loss: Share = Share::of(0, 1),
+        /// Share of these packets that come there twice, one copy right behind the other.
+        duplication: Share = Share::of(0, 1),
+        /// Share of these packets that come there late, behind some sent after them.
+        reordering: Share = Share::of(0, 1),
+        /// How late: uniform in 0 up to this.
+        #[needs(REORDERING)]
+        #[range(Time(1)..=Time::from_secs(10), "in no time nothing is overtaken")]
+        reordering_delay: Time = Time::from_micros(100),
+        /// Hosts that crash, return or slow down: a time, a host, then crashes, returns or slows to a share, such as "10 ms server3 crashes", "30 ms server3 returns", "20 ms server5 slows to 0.1". With a crash all connections of a host are gone, what waits in its port, and what comes for it until it returns; then it answers what it does not know with a reset. A slow host sends at that share of its link's rate and takes as much longer for a service or a task; "slows to 1" ends that.
+        hosts: Vec<String> = Vec::new(),
+    }
+}
+
 /// What is swept where nothing else is said.
 pub(crate) const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
 /// The section `[sweep]`: its keys are those of other sections.
@@ -530,6 +548,7 @@ settings! {
     mapreduce: MapReduce,
     service: Service,
     key_value: KeyValue,
+    faults: Faults,
     measure: Measure,
     sweep: Sweep,
     run: Run,

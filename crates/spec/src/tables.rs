@@ -221,6 +221,22 @@ table! {
 }
 
 table! {
+    /// One link over which packets met a fault of `[faults]`: what ports drop is apart, in `ports`.
+    FaultRow in "faults" {
+        /// From where to where, as in `ports`.
+        port: String,
+        /// Packets that were lost at random.
+        lost_packets: u64,
+        /// Packets that came twice.
+        duplicated_packets: u64,
+        /// Packets that came late.
+        reordered_packets: u64,
+        /// Packets that waited as their host crashed, or came for it while it was down.
+        crashed_packets: u64,
+    }
+}
+
+table! {
     /// One port over one of at most 200 equal parts of a run; parts in which it neither queued nor sent are left out.
     PortPartRow in "port_series" {
         /// When the part begins.
@@ -303,11 +319,11 @@ table! {
     EventRow in "events" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
         time_ps: u64,
-        /// `drop`, `timeout`, `fast_retransmit` or `round_end`.
+        /// `drop`, `loss` (a fault's), `timeout`, `fast_retransmit` or `round_end`.
         what: String,
         /// The port or host where it happened.
         at: String,
-        /// Of a drop the host that the packet was for or from, of a round's end the round.
+        /// Of a drop or loss the host that the packet was for or from, of a round's end the round.
         of: String,
     }
 }
@@ -347,7 +363,7 @@ table! {
         background_drops: u64,
         /// The longest queue at the port to the client; of a flows, shuffle or poisson workload, at any switch port.
         queue_max_bytes: u64,
-        /// Packets that endpoints sent.
+        /// Packets that endpoints sent; where there are faults, these and the copies are those delivered, dropped, lost and under way.
         injected_packets: u64,
         /// Packets that reached their endpoint.
         delivered_packets: u64,
@@ -400,6 +416,8 @@ pub struct RunTables {
     pub latency: Vec<LatencyRow>,
     /// One row a port that took or dropped a packet.
     pub ports: Vec<PortRow>,
+    /// One row a link over which packets met a fault.
+    pub faults: Vec<FaultRow>,
     /// Ports over time, where the scenario measures them.
     pub port_series: Vec<PortPartRow>,
     /// Series that were watched; empty where nothing was.

@@ -67,13 +67,35 @@ impl Endpoint {
         let start = self.tcb.snd.end;
         self.tcb.snd.end += bytes;
         self.tcb.law.begin(start, self.tcb.snd.end, deadline);
-        self.loss.transmit(&mut self.tcb, call);
+        self.send_more(call);
     }
 
     /// Closes the sending side: a FIN follows the last byte.
     pub fn close(&mut self, call: &mut Call<'_, impl Wire>) {
         self.tcb.snd.fin = true;
-        self.loss.transmit(&mut self.tcb, call);
+        self.send_more(call);
+    }
+
+    fn send_more(&mut self, call: &mut Call<'_, impl Wire>) {
+        if !self.is_reset() {
+            self.loss.transmit(&mut self.tcb, call);
+        }
+    }
+
+    /// The host forgets the connection and says nothing: what comes for it is answered with a reset.
+    pub fn abort(&mut self) {
+        self.tcb.state = State::Reset;
+        (self.tcb.snd.rto_at, self.tcb.rcv.ack_at) = (Time::NEVER, Time::NEVER);
+    }
+
+    /// Whether the connection was aborted, at this end or by the other one.
+    pub fn is_reset(&self) -> bool {
+        self.tcb.state == State::Reset
+    }
+
+    /// Whether nothing has come or gone yet.
+    pub fn listens(&self) -> bool {
+        self.tcb.state == State::Listen
     }
 
     /// Asks for [`Progress::awake`] when `bytes` have been delivered in all.
@@ -137,7 +159,7 @@ impl Endpoint {
 
     /// Whether both sides have closed and said so.
     pub fn finished(&self) -> bool {
-        self.tcb.state == State::Reset || (self.tcb.snd.fin && self.all_acked() && self.tcb.rcv.closed)
+        self.tcb.snd.fin && self.all_acked() && self.tcb.rcv.closed
     }
 
     /// The congestion window and the slow-start threshold.
@@ -185,11 +207,22 @@ impl Endpoint {
     fn handle_unusual(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
-            self.tcb.state = State::Reset;
-            (self.tcb.snd.rto_at, self.tcb.rcv.ack_at) = (Time::NEVER, Time::NEVER);
-            return Progress { closed: true, ..Progress::default() };
+            // Of a connection that is not there, a reset is no news.
+            let broken = !self.is_reset() && !self.listens();
+            if broken {
+                self.abort();
+            }
+            return Progress { broken, ..Progress::default() };
         }
         match self.tcb.state {
+            State::Reset => {
+                self.send_reset(call, segment);
+                Progress::default()
+            }
+            State::Listen if ack => {
+                self.send_reset(call, segment);
+                Progress::default()
+            }
             State::Listen if syn => {
                 self.learn_from_syn(call.params, segment, beside.notes);
                 self.tcb.state = State::SynReceived;
@@ -272,6 +305,20 @@ impl Endpoint {
         self.tcb.snd.last_sent = call.now;
         self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
         call.wire.send(segment, Beside { sack: &[], notes: self.tcb.notes(call.params) });
+    }
+
+    /// The answer to a segment of no connection (RFC 9293, section 3.10.7.1).
+    fn send_reset(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) {
+        let header = header_bytes(call.params.option_bytes(), 0);
+        let reset = match segment.flags.any(Flags::ACK) {
+            true => Segment { seq: segment.ack, ack: 0, header, ..self.tcb.blank(call, Flags::RST) },
+            false => {
+                let ack = segment.seq.wrapping_add(segment.span() as u32);
+                Segment { ack, header, ..self.tcb.blank(call, Flags::RST | Flags::ACK) }
+            }
+        };
+        self.tcb.stats.segments_sent = self.tcb.stats.segments_sent.wrapping_add(1);
+        call.wire.send(reset, Beside { sack: &[], notes: self.tcb.notes(call.params) });
     }
 
     fn retry_syn(&mut self, call: &mut Call<'_, impl Wire>) {

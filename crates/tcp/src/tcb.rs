@@ -32,6 +32,8 @@ pub struct Progress {
     pub awake: bool,
     /// The peer closed its side, and everything before is delivered.
     pub closed: bool,
+    /// The peer knows nothing of the connection: it is no more.
+    pub broken: bool,
 }
 
 /// What an endpoint counts.

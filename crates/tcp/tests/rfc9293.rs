@@ -203,11 +203,58 @@ fn a_reset_ends_everything_at_once() {
          20 > . 3001:4001 ack 1
          20 > . 4001:5001 ack 1
          25 < R 1:1
-         25 finished yes
+         25 broken yes
+         25 finished no
          25 deadline never
-         30 < . 1:1 ack 1001
          30 write 1000
+         30 close
          5000 silent",
+    );
+}
+
+#[test]
+fn a_reset_of_what_is_not_there_is_no_news() {
+    // Section 3.10.7.1 and 3.10.7.2.
+    Script::new(plain()).run("5 < R 0:0\n 5 broken no\n 6 < S 0:0\n 6 > S. 0:0 ack 1");
+    Script::client(plain()).run("20 abort\n 25 < R 1:1\n 25 broken no\n 5000 silent");
+}
+
+#[test]
+fn an_end_that_has_forgotten_the_connection_answers_with_a_reset_and_sends_nothing_else() {
+    // Section 3.10.7.1: a reset bears the acknowledgement's number, or acknowledges all that came.
+    Script::client(plain()).run(
+        "20 write 1000
+         20 > . 1:1001 ack 1
+         25 abort
+         25 deadline never
+         30 write 1000
+         40 < . 1:501 ack 1001
+         40 > R 1001:1001 ack 0
+         50 < S 7:7
+         50 > R. 0:0 ack 8
+         60 < F. 501:501 ack 1001
+         60 > R 1001:1001 ack 0
+         60 broken no
+         60 delivered 0
+         5000 silent",
+    );
+}
+
+#[test]
+fn an_acknowledgement_that_comes_where_no_connection_was_opened_is_answered_with_a_reset() {
+    // Section 3.10.7.2.
+    Script::new(plain()).run("5 < . 1:501 ack 9\n 5 > R 9:9 ack 0\n 6 < S 0:0\n 6 > S. 0:0 ack 1");
+}
+
+#[test]
+fn an_opener_whose_syn_is_answered_with_a_reset_gives_up() {
+    // Section 3.10.7.3.
+    Script::new(plain()).run(
+        "0 connect
+         0 > S 0:0
+         10 < R. 0:0 ack 1
+         10 broken yes
+         9000 silent",
     );
 }
 

@@ -29,6 +29,27 @@ impl Share {
         f64::from(self.written.0) / f64::from(self.written.1)
     }
 
+    /// Whether nothing is meant.
+    pub const fn is_zero(self) -> bool {
+        self.written.0 == 0
+    }
+
+    /// The share of a number, rounded down.
+    pub const fn part_of(self, whole: u64) -> u64 {
+        (whole as u128 * self.written.0 as u128 / self.written.1 as u128) as u64
+    }
+
+    /// The number that this is the share of, rounded down, as far as 64 bits hold it; the share is above zero.
+    pub const fn whole_of(self, part: u64) -> u64 {
+        let whole = part as u128 * self.written.1 as u128 / self.written.0 as u128;
+        if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 }
+    }
+
+    /// Whether a number that is uniform in 64 bits lies in this share of them.
+    pub const fn covers(self, word: u64) -> bool {
+        (word as u128 * self.written.1 as u128) < (self.written.0 as u128) << 64
+    }
+
     /// Numerator and denominator.
     fn fraction(text: &str) -> Option<(u32, u32)> {
         if let Some(percent) = text.trim().strip_suffix('%') {
@@ -79,6 +100,21 @@ mod tests {
         assert_eq!(Share::of(1, 1).in_q(32), u32::MAX);
         assert_eq!(Share::of(1, 1).in_q(16), 65_536);
         assert_eq!(Share::of(0, 1).in_q(32), 0);
+    }
+
+    #[test]
+    fn a_part_and_its_whole_are_each_others() {
+        let tenth = Share::of(1, 10);
+        assert_eq!((tenth.part_of(99), tenth.part_of(u64::MAX)), (9, u64::MAX / 10));
+        assert_eq!((tenth.whole_of(9), tenth.whole_of(u64::MAX / 2)), (90, u64::MAX));
+        assert_eq!((Share::of(1, 1).part_of(7), Share::of(1, 1).whole_of(7), Share::of(0, 1).part_of(7)), (7, 7, 0));
+    }
+
+    #[test]
+    fn a_share_covers_as_much_of_what_is_drawn() {
+        let quarter = Share::of(1, 4);
+        assert!(quarter.covers((1 << 62) - 1) && !quarter.covers(1 << 62));
+        assert!(Share::of(1, 1).covers(u64::MAX) && !Share::of(0, 1).covers(0));
     }
 
     #[test]

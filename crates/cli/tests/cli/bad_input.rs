@@ -295,3 +295,52 @@ scheme = \"newreno\"
     let message = place.refuses(&["compare", "\u{1b}[31m\u{202e}.toml"]);
     assert!(!disturbs(&message), "{message:?}");
 }
+
+#[test]
+fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
+    let form =
+        "right would be a time, a host, then crashes, returns or slows to a share, such as \"10 ms server3 crashes\"";
+    let cases: &[(&str, &str)] = &[
+        ("loss=1.5", "right would be a share from 0 to 1"),
+        ("loss=-0.1", "right would be a share from 0 to 1"),
+        ("duplication=many", "right would be a share from 0 to 1"),
+        ("reordering_delay=0 s", "`faults.reordering_delay` of 0 s: right would be above 0 and at most 10 s"),
+        ("hosts=[\"10 ms server3\"]", form),
+        ("hosts=[\"10 server3 crashes\"]", "\"10 server3 crashes\": "),
+        ("hosts=[\"10 ms server3 dies\"]", form),
+        (
+            "hosts=[\"10 ms server6 crashes\"]",
+            "no host is called `server6` here: right would be client, or server1 up to server5",
+        ),
+        ("hosts=[\"10 ms server0 crashes\"]", "no host is called `server0` here"),
+        ("hosts=[\"10 ms server03 crashes\"]", "no host is called `server03` here"),
+        ("hosts=[\"10 ms switch crashes\"]", "no host is called `switch` here"),
+        (
+            "hosts=[\"10 ms client returns\"]",
+            "\"10 ms client returns\": it is not down then: right would be a crash before",
+        ),
+        (
+            "hosts=[\"10 ms client returns\", \"20 ms client crashes\"]",
+            "\"10 ms client returns\": it is not down then: right would be a crash before",
+        ),
+        (
+            "hosts=[\"30 ms client crashes\", \"20 ms client crashes\"]",
+            "\"30 ms client crashes\": it is down then: right would be that it returns before",
+        ),
+        ("hosts=[\"10 ms server1 slows to 0\"]", "what slows to nothing never sends: right would be \"crashes\""),
+        ("hosts=[\"10 ms server1 slows to 2\"]", "right would be a share above 0 and at most 1"),
+        ("hosts=[\"10 ms server1 slows to\"]", "right would be a share above 0 and at most 1"),
+        (
+            "hosts=[\"10 ms server1 slows to 1/4000000\"]",
+            "its link would be at 250 bit/s: right would be at least 1 kbit/s",
+        ),
+    ];
+    let place = Place::with("");
+    for (set, told) in cases {
+        let arguments =
+            ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "5", "--set", "workload.fragment=4 KiB"];
+        let message = place.refuses(&[&arguments[..], &["--set", &format!("faults.{set}")]].concat());
+        assert!(message.contains(told), "{set} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}

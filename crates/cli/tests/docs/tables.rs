@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row, SampleRow,
-    ServiceRow, TaskRow, Totals, unit,
+    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
+    SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -29,6 +29,7 @@ is one; times count from the first request.
 | --- | --- |
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
 | `tasks`, `latency`, `port_series` | the same, of a MapReduce job, where `measure.latency` is on, where `measure.ports` is |
+| `faults` | the same, where packets met one of `[faults]` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
 | `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
@@ -327,6 +328,7 @@ fn page() -> String {
         + &FlowKind::ALL.iter().map(|(kind, says)| format!("- `{}`: {says}\n", kind.word())).collect::<String>()
         + &table::<QueryRow>("one row a round or query")
         + &table::<PortRow>("one row a port that took or dropped a packet")
+        + &table::<FaultRow>("one row a link over which packets met a fault")
         + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
         + &table::<TaskRow>("one row a task of a MapReduce job")
         + &table::<ServiceRow>("one row a query of the service beside a workload")
@@ -473,6 +475,7 @@ fn whatever_a_comparison_writes_is_documented() {
     let within =
         [("rows[]", with(&["background"])), ("rows[].service", of(SERVICE)), ("rows[].background", of(BACKGROUND))];
     compared(&["--set", "service.fan_out=4", "--set", "service.queries_per_s=100"], &["service"], &within);
+    compared(&["--set", "faults.loss=0.01"], &["faults"], &[("rows[]", rows())]);
     let within = [("rows[]", with(&["slowest"])), ("rows[].slowest", of(SLOWEST))];
     let many = ["compare", "scenarios/fixed-fragment.toml", "--schemes", "dctcp", "--fan-in", "2", "--seeds", "3"];
     let small = ["--set", "workload.duration=300 ms", "--no-cache", "--json"];

@@ -24,6 +24,12 @@ pub(crate) trait Application {
     fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId) {
         driver.close(at);
     }
+    /// The peer's host knows nothing of the connection any more: it will carry nothing.
+    fn broken(&mut self, _driver: &mut dyn Driver, _at: EndpointId) {}
+    /// A host has crashed: what it held is lost, and so is what its ends of connections are given to send.
+    fn crashed(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
+    /// A host that had crashed is there again.
+    fn returned(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A timer of [`Driver::after`] is due.
     fn due(&mut self, driver: &mut dyn Driver, timer: Self::Timer);
     /// Adds what was measured of it.
@@ -43,6 +49,8 @@ pub(crate) trait View {
     fn ideal(&self, from: HostId, to: HostId, bytes: u64) -> Time;
     /// The rate at which a host sends.
     fn rate(&self, host: HostId) -> Rate;
+    /// How long a host takes now for what takes `span` at its full speed.
+    fn at_work(&self, host: HostId, span: Time) -> Time;
     /// Whether one switch joins two hosts.
     fn share_a_rack(&self, one: HostId, other: HostId) -> bool;
     /// The number of hosts.
@@ -114,6 +122,9 @@ pub(crate) trait App {
     fn established(&mut self, driver: &mut dyn Driver, at: EndpointId);
     fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning);
     fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId);
+    fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId);
+    fn crashed(&mut self, driver: &mut dyn Driver, host: HostId);
+    fn returned(&mut self, driver: &mut dyn Driver, host: HostId);
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
     fn record(&self, view: &dyn View, record: &mut Record);
 }
@@ -133,6 +144,18 @@ impl<A: Application> App for A {
 
     fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId) {
         Application::closed(self, driver, at);
+    }
+
+    fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        Application::broken(self, driver, at);
+    }
+
+    fn crashed(&mut self, driver: &mut dyn Driver, host: HostId) {
+        Application::crashed(self, driver, host);
+    }
+
+    fn returned(&mut self, driver: &mut dyn Driver, host: HostId) {
+        Application::returned(self, driver, host);
     }
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning) {

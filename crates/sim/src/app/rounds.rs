@@ -19,6 +19,8 @@ meanings! {
         Serve(server),
         WarmUp,
         End,
+        /// A connection that was being opened ought to stand by now.
+        GiveUp(server),
     }
 }
 
@@ -44,6 +46,9 @@ struct Server {
     answered: bool,
 }
 
+/// So many of the longest timeouts.
+const PATIENCE: u64 = 10;
+
 pub(crate) struct Rounds {
     /// Connections stand from before the first round until the end.
     stand: bool,
@@ -61,6 +66,8 @@ pub(crate) struct Rounds {
     /// Connections that are being opened, and ends at which they stand.
     opened: u32,
     established: u32,
+    /// A connection that does not stand after this is given up, and the run with it; `None` where every host answers some time.
+    patience: Option<Time>,
     warm_up: WarmUp,
     /// When the first request that is measured went out; `NEVER` while connections are being opened.
     began: Time,
@@ -111,6 +118,7 @@ impl Rounds {
             servers: (0..spec.fan_in).map(server).collect(),
             opened: 0,
             established: 0,
+            patience: spec.settings.may_fail().then(|| spec.settings.tcp.rto_max.saturating_mul(PATIENCE)),
             warm_up: WarmUp::new(spec),
             began: Time::NEVER,
             round: 0,
@@ -129,6 +137,9 @@ impl Rounds {
     fn open_next(&mut self, driver: &mut dyn Driver) {
         let connection = driver.connect(HostId::CLIENT, host_of(self.opened), FlowKind::Answer);
         self.servers[self.opened as usize].connection = Some(connection);
+        if let Some(patience) = self.patience {
+            driver.after(patience, Timer::GiveUp(self.opened).into());
+        }
         self.opened += 1;
     }
 
@@ -284,9 +295,9 @@ impl Application for Rounds {
             Carried::Answer(id) => self.answered(driver, id),
             Carried::Request(id) => {
                 let server = &mut self.servers[id as usize];
-                let wait =
-                    self.service + server.service.up_to(self.service_jitter) + server.start.up_to(self.start_jitter);
-                driver.after(wait, Timer::Serve(id).into());
+                let service = self.service + server.service.up_to(self.service_jitter);
+                let start = server.start.up_to(self.start_jitter);
+                driver.after(driver.at_work(host_of(id), service).saturating_add(start), Timer::Serve(id).into());
             }
         }
     }
@@ -296,6 +307,8 @@ impl Application for Rounds {
             Timer::Serve(id) => self.serve(driver, id),
             Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
             Timer::WarmUp => {}
+            Timer::GiveUp(id) if self.began == Time::NEVER && id + 1 == self.opened => driver.finish(),
+            Timer::GiveUp(_) => {}
             Timer::End => driver.finish(),
         }
     }

@@ -86,6 +86,8 @@ pub struct Script {
     endpoint: Endpoint,
     outbox: Outbox,
     now: Time,
+    /// The application was told that the connection is no more.
+    broken: bool,
     told: String,
 }
 
@@ -98,7 +100,7 @@ impl Script {
     /// A new endpoint under a law.
     pub fn with_law(params: Params, law: Law) -> Script {
         let endpoint = Endpoint::new(&params, law);
-        Script { params, endpoint, outbox: Outbox::default(), now: Time::ZERO, told: String::new() }
+        Script { params, endpoint, outbox: Outbox::default(), now: Time::ZERO, broken: false, told: String::new() }
     }
 
     /// An active opener whose handshake took 10 ms; the script goes on at 10.
@@ -152,7 +154,7 @@ impl Script {
             return self.expect(&Spec::parse(wanted)?);
         }
         let (verb, value) = what.split_once(' ').unwrap_or((what, ""));
-        if !["<", "connect", "write", "close"].contains(&verb) {
+        if !["<", "connect", "write", "close", "abort"].contains(&verb) {
             return self.check(verb, value.trim());
         }
         if let Some(problem) = self.unexpected() {
@@ -162,9 +164,11 @@ impl Script {
         match verb {
             "<" => {
                 let Sent { segment, sack, notes } = Spec::parse(value)?.sent(self.now);
-                self.endpoint.handle(call, &segment, Beside { sack: &sack, notes });
+                let progress = self.endpoint.handle(call, &segment, Beside { sack: &sack, notes });
+                self.broken |= progress.broken;
             }
             "connect" => self.endpoint.connect(call),
+            "abort" => self.endpoint.abort(),
             "write" => self.endpoint.write(call, number(value)?, Time::NEVER),
             _ => self.endpoint.close(call),
         }
@@ -191,7 +195,7 @@ impl Script {
     }
 
     /// What must hold: `cwnd`, `ssthresh` (bytes), `srtt`, `rto` (ms), `deadline` (ms or never), `delivered` (bytes),
-    /// `timeouts`, `probes`, `fast`, `resent` (counts), `finished`, `all-acked` (yes or no).
+    /// `timeouts`, `probes`, `fast`, `resent` (counts), `finished`, `all-acked`, `broken` (yes or no).
     fn check(&self, what: &str, wanted: &str) -> Result<(), String> {
         let (endpoint, stats) = (&self.endpoint, self.endpoint.stats());
         let yes = |condition: bool| if condition { "yes" } else { "no" }.to_string();
@@ -208,6 +212,7 @@ impl Script {
             "fast" => stats.fast_retransmits.to_string(),
             "resent" => stats.retransmits.to_string(),
             "segments" => stats.data_segments.to_string(),
+            "broken" => yes(self.broken),
             "finished" => yes(endpoint.finished()),
             "all-acked" => yes(endpoint.all_acked()),
             "silent" => return Ok(()),

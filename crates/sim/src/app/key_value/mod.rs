@@ -10,6 +10,7 @@ mod store;
 use std::collections::VecDeque;
 
 use fanin_assemble::{front_end_params, hub_params};
+use fanin_fabric::HostId;
 use fanin_roles::data_server::{DataServer, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
@@ -77,6 +78,8 @@ struct Host {
     server: DataServer,
     service: Stream,
     hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
+    /// How often it has crashed.
+    lives: u16,
 }
 
 pub(crate) struct KeyValue {
@@ -88,8 +91,8 @@ pub(crate) struct KeyValue {
     /// Messages to the same host, which no network carries.
     local: VecDeque<(Node, Message)>,
     out: Outputs<Numbered, Size>,
-    /// What data servers are looking for, each at its host.
-    lookups: Slab<(Node, Lookup<Numbered>)>,
+    /// What data servers are looking for, each at its host, in one of its lives.
+    lookups: Slab<(Node, u16, Lookup<Numbered>)>,
     overloads: Stream,
     warm_up: WarmUp,
     began: Time,
@@ -107,7 +110,7 @@ pub(crate) struct KeyValue {
 impl KeyValue {
     pub fn new(spec: &RunSpec) -> KeyValue {
         let front = |host: u32| Front {
-            role: Timed { role: FrontEnd::new(front_end_params(spec, host)), armed: Time::NEVER },
+            role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
             draws: Stream::new(spec.seed, Purpose::Request, host),
             request: Request { number: 0, began: Time::ZERO, timeouts: 0, objects: Vec::new() },
             done: 0,
@@ -116,6 +119,7 @@ impl KeyValue {
             server: DataServer::new(spec.settings.key_value.lookups),
             service: Stream::new(spec.seed, Purpose::Service, host),
             hub: None,
+            lives: 0,
         };
         let front_ends = spec.settings.key_value.front_ends;
         KeyValue {
@@ -239,8 +243,9 @@ impl KeyValue {
     /// A data server looks for an object.
     fn look(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
         let host = &self.spec.settings.host;
-        let wait = host.service_time + self.hosts[at.0 as usize].service.up_to(host.service_jitter);
-        let number = self.lookups.put((at, lookup));
+        let work = host.service_time + self.hosts[at.0 as usize].service.up_to(host.service_jitter);
+        let wait = driver.at_work(HostId(at.0), work);
+        let number = self.lookups.put((at, self.hosts[at.0 as usize].lives, lookup));
         driver.after(wait, Timer::Found(number).into());
     }
 
@@ -368,10 +373,47 @@ impl Application for KeyValue {
         self.settle(driver);
     }
 
+    fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        let Some((here, peer)) = self.post.broken(at) else { return };
+        if let Some(hub) = &mut self.hosts[here.0 as usize].hub {
+            hub.role.gone(driver.now(), peer, &mut self.out);
+            self.act(driver, here);
+            self.arm_hub(driver, here.0);
+        }
+        if let Some(front) = self.fronts.get_mut(here.0 as usize) {
+            front.role.role.lost(driver.now(), peer, &self.store, &mut self.out);
+            self.act(driver, here);
+            self.arm_front(driver, here.0);
+        }
+        self.settle(driver);
+    }
+
+    /// What a host's roles knew is lost. Its front end begins a new life as it returns, and its request again.
+    fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        self.post.crashed(Node(host));
+        let Some(at) = self.hosts.get_mut(host as usize) else { return };
+        (at.hub, at.server, at.lives) = (None, DataServer::new(self.spec.settings.key_value.lookups), at.lives + 1);
+        if let Some(front) = self.fronts.get_mut(host as usize) {
+            front.role =
+                Timed { role: FrontEnd::new(front_end_params(&self.spec, host, at.lives)), armed: Time::NEVER };
+            self.queries.push(self.query(driver, host, false));
+        }
+    }
+
+    fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        if (host as usize) < self.fronts.len() {
+            self.ask(driver, host);
+            self.settle(driver);
+        }
+    }
+
     fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
         match timer {
             Timer::Found(number) => {
-                let (at, lookup) = self.lookups.take(number);
+                let (at, life, lookup) = self.lookups.take(number);
+                if life != self.hosts[at.0 as usize].lives {
+                    return;
+                }
                 let value = self.store.value(lookup.key);
                 self.hosts[at.0 as usize].server.found(&lookup, value, &mut self.out);
                 self.act(driver, at);

@@ -1,6 +1,6 @@
 //! How roles' messages go from host to host: over a connection between the two, which stands or is opened for a request.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fabric::HostId;
 use fanin_fanout::sicc::Queue;
@@ -12,7 +12,7 @@ use fanin_units::{Bytes, Time};
 use super::super::application::{Driver, View};
 use super::slab::Slab;
 use super::{Carried, Message};
-use crate::ids::ConnectionId;
+use crate::ids::{ConnectionId, EndpointId};
 use crate::message;
 
 /// Messages that go in one packet, where it has room.
@@ -29,6 +29,10 @@ pub(super) struct Post {
     stand: bool,
     /// By whose it is and the two hosts, the lower first, who opened it.
     connections: BTreeMap<(Of, Node, Node), ConnectionId>,
+    /// Which of them a connection is.
+    known: BTreeMap<ConnectionId, (Of, Node, Node)>,
+    /// Machines that crashed: connections to them do not stand any more.
+    crashed: BTreeSet<Node>,
     frames: Slab<Frame>,
     /// Emptied lists, to be filled again.
     empty: Vec<Vec<Message>>,
@@ -37,7 +41,14 @@ pub(super) struct Post {
 impl Post {
     /// Over connections that stand, or are opened for each request.
     pub fn new(stand: bool) -> Post {
-        Post { stand, connections: BTreeMap::new(), frames: Slab::default(), empty: Vec::new() }
+        Post {
+            stand,
+            connections: BTreeMap::new(),
+            known: BTreeMap::new(),
+            crashed: BTreeSet::new(),
+            frames: Slab::default(),
+            empty: Vec::new(),
+        }
     }
 
     /// A list to fill.
@@ -57,15 +68,18 @@ impl Post {
             frame.messages.first().filter(|_| !self.stand).map(|message| (message.tag.origin, message.tag.request));
         let bytes = frame.messages.iter().map(|message| message.len() as u64).sum();
         let (low, high) = (from.min(to), from.max(to));
-        let stand = self.stand;
         let connection = *self.connections.entry((of, low, high)).or_insert_with(|| {
-            let (low, high) = (HostId(low.0), HostId(high.0));
-            match stand {
-                true => driver.stand(low, high, FlowKind::Object),
-                false => driver.connect(low, high, FlowKind::Object),
-            }
+            let (one, other) = (HostId(from.0), HostId(to.0));
+            let stands = self.stand && !self.crashed.contains(&low) && !self.crashed.contains(&high);
+            let connection = match stands {
+                true => driver.stand(one, other, FlowKind::Object),
+                false => driver.connect(one, other, FlowKind::Object),
+            };
+            self.known.insert(connection, (of, from, to));
+            connection
         });
-        let end = if from == low { connection.opener() } else { connection.answerer() };
+        let (_, opener, _) = self.known[&connection];
+        let end = if from == opener { connection.opener() } else { connection.answerer() };
         let number = self.frames.put(frame);
         driver.send(end, message::Message::new(bytes, Carried::Frame(number)));
         self.empty()
@@ -83,8 +97,26 @@ impl Post {
         let own: Vec<_> = own.map(|(key, connection)| (*key, *connection)).collect();
         for (key, connection) in own {
             self.connections.remove(&key);
+            self.known.remove(&connection);
             driver.close(connection.opener());
         }
+    }
+
+    /// An end's connection is broken, and out of use: the end's machine and its peer.
+    pub fn broken(&mut self, at: EndpointId) -> Option<(Node, Node)> {
+        let connection = at.connection();
+        let (of, opener, answerer) = self.known.remove(&connection)?;
+        let key = (of, opener.min(answerer), opener.max(answerer));
+        if self.connections.get(&key) == Some(&connection) {
+            self.connections.remove(&key);
+        }
+        Some(if at.is_opener() { (opener, answerer) } else { (answerer, opener) })
+    }
+
+    /// A machine has crashed: what it had connections for goes over new ones.
+    pub fn crashed(&mut self, host: Node) {
+        self.crashed.insert(host);
+        self.connections.retain(|(_, low, high), _| *low != host && *high != host);
     }
 
     /// What a front end is told of the ports towards its rack, or measures itself: the longest of its round trips.
@@ -95,11 +127,11 @@ impl Post {
             Queue::Told => Measured::Queue(Bytes(queue), Bytes(buffer)),
             Queue::Estimated => {
                 let own = self.connections.iter().filter(|((_, low, high), _)| *low == front || *high == front);
-                let end = |(key, connection): (&(Of, Node, Node), &ConnectionId)| {
-                    let end = if key.1 == front { connection.opener() } else { connection.answerer() };
-                    view.srtt(end)
+                let end = |connection: &ConnectionId| match self.known[connection].1 == front {
+                    true => connection.opener(),
+                    false => connection.answerer(),
                 };
-                let rtt = own.filter_map(end).max().unwrap_or(Time::ZERO);
+                let rtt = own.filter_map(|(_, connection)| view.srtt(end(connection))).max().unwrap_or(Time::ZERO);
                 Measured::RoundTrip(rtt, view.rate_into_rack(host), Bytes(buffer))
             }
         }

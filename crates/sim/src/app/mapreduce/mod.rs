@@ -163,7 +163,7 @@ impl MapReduce {
     fn begin(&mut self, driver: &mut dyn Driver, number: u32, node: HostId) {
         self.tracker.begin(number, node, driver.now().0);
         let start = self.drawn(self.settings.task_start);
-        driver.after(start, Timer::Step(number).into());
+        driver.after(driver.at_work(node, start), Timer::Step(number).into());
     }
 
     /// A step's time: log-normal with this median.
@@ -219,9 +219,11 @@ impl MapReduce {
 
     /// A core works on a task.
     fn work(&mut self, driver: &mut dyn Driver, number: u32, phase: Phase, bytes: u64, rate: Rate) {
-        self.tracker.task(number).phase = phase;
+        let task = self.tracker.task(number);
+        task.phase = phase;
+        let node = task.node;
         let time = self.drawn(rate.time_for(bytes));
-        driver.after(time, Timer::Step(number).into());
+        driver.after(driver.at_work(node, time), Timer::Step(number).into());
     }
 
     fn reading_time(&self, bytes: u64) -> Time {
@@ -241,7 +243,7 @@ impl MapReduce {
     }
 
     fn queue_at_disk(&mut self, driver: &mut dyn Driver, node: HostId, work: Time, job: DiskJob) {
-        let work = self.drawn(work);
+        let work = driver.at_work(node, self.drawn(work));
         self.disk_jobs.push(job);
         self.disks[node.0 as usize].start(driver.now(), work, self.disk_jobs.len() as u32 - 1);
         self.await_disk(driver, node);

@@ -1,0 +1,239 @@
+//! What goes wrong on purpose: packets of hosts are lost, doubled or late once they have crossed their host's link, and hosts
+//! are down or slow. A network without faults has none of this.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fanin_fabric::{Fabric, HostId, LinkId};
+use fanin_spec::{FaultRow, Faults as Settings, HostFault, HostState};
+use fanin_units::{Rate, Share, Time};
+
+use super::Net;
+use crate::event::Key;
+use crate::packet::Packet;
+use crate::probe::{Happening, Probe};
+use crate::streams::{Purpose, SmallStream};
+
+/// What packets met over a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub lost: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub crashed: u64,
+}
+
+impl Counts {
+    /// What has come since.
+    fn since(self, before: Counts) -> Counts {
+        Counts {
+            lost: self.lost - before.lost,
+            duplicated: self.duplicated - before.duplicated,
+            reordered: self.reordered - before.reordered,
+            crashed: self.crashed - before.crashed,
+        }
+    }
+}
+
+/// By the link.
+pub(crate) type ByLink = BTreeMap<LinkId, Counts>;
+
+/// A host: the draws of its packets, and how it stands.
+struct Host {
+    loss: SmallStream,
+    duplication: SmallStream,
+    reordering: SmallStream,
+    down: bool,
+    pace: Share,
+    /// Of its link, were it not slow.
+    rate: Rate,
+}
+
+/// What becomes of a packet.
+struct Fate {
+    lost: bool,
+    twice: bool,
+    /// By how much it is late.
+    late: Option<u64>,
+}
+
+impl Host {
+    /// Each packet draws of each stream, whatever becomes of it by another.
+    fn fate(&mut self, settings: &Settings) -> Fate {
+        let late = self.reordering.falls_into(settings.reordering);
+        Fate {
+            lost: self.loss.falls_into(settings.loss),
+            twice: self.duplication.falls_into(settings.duplication),
+            late: late.then(|| self.reordering.up_to(settings.reordering_delay).0),
+        }
+    }
+}
+
+/// What goes wrong, and what has.
+pub(crate) struct Faults {
+    settings: Settings,
+    hosts: Vec<Host>,
+    /// Packets that crossed a link and are late, the first one in front.
+    late: BTreeMap<LinkId, VecDeque<(u64, Packet)>>,
+    counts: ByLink,
+}
+
+impl Faults {
+    /// Those of the settings, where there are any.
+    pub fn new(settings: &Settings, fabric: &Fabric, seed: u64) -> Option<Box<Faults>> {
+        let shares = [settings.loss, settings.duplication, settings.reordering];
+        if shares.into_iter().all(Share::is_zero) && settings.hosts.is_empty() {
+            return None;
+        }
+        let host = |number| Host {
+            loss: SmallStream::new(seed, Purpose::Loss, number),
+            duplication: SmallStream::new(seed, Purpose::Duplication, number),
+            reordering: SmallStream::new(seed, Purpose::Reordering, number),
+            down: false,
+            pace: Share::of(1, 1),
+            rate: fabric.link(fabric.uplink(HostId(number))).rate,
+        };
+        let hosts = (0..fabric.hosts()).map(host).collect();
+        let (late, counts) = Default::default();
+        Some(Box::new(Faults { settings: settings.clone(), hosts, late, counts }))
+    }
+}
+
+impl<P: Probe> Net<P> {
+    /// Whether a packet that has crossed a link goes on there and then; one that does not is lost, or comes late.
+    #[cold]
+    pub(super) fn passes(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
+        let fanin_fabric::Link { from, to, .. } = *self.fabric.link(link);
+        if self.fabric.is_host(to) && self.is_down(HostId(to.0)) {
+            self.lose_by_fault(now, link, packet, |counts| &mut counts.crashed);
+            return false;
+        }
+        let Some(Faults { settings, hosts, .. }) = self.faults.as_deref_mut() else { return true };
+        // Of the nodes, hosts come first.
+        let Some(host) = hosts.get_mut(from.index()) else { return true };
+        let Fate { lost, twice, late } = host.fate(settings);
+        if lost {
+            self.lose_by_fault(now, link, packet, |counts| &mut counts.lost);
+            return false;
+        }
+        if twice {
+            let copy = Packet { beside: self.luggage.copy(packet.beside), ..*packet };
+            // One more comes than was sent.
+            self.count_lost(packet, 1u32.wrapping_neg());
+            self.put_off(now, link, copy, |counts| &mut counts.duplicated);
+        }
+        if let Some(by) = late {
+            self.put_off(now + by, link, *packet, |counts| &mut counts.reordered);
+        }
+        late.is_none()
+    }
+
+    /// A packet that has crossed a link goes on from there at its time, behind others of that instant.
+    fn put_off(&mut self, at: u64, link: LinkId, packet: Packet, count: fn(&mut Counts) -> &mut u64) {
+        let Some(faults) = &mut self.faults else { return };
+        *count(faults.counts.entry(link).or_default()) += 1;
+        let late = faults.late.entry(link).or_default();
+        late.insert(late.partition_point(|&(other, _)| other <= at), (at, packet));
+        self.events.push_far(Key::late(at, link));
+    }
+
+    /// Serves a packet that comes late over a link: at a host it comes out.
+    #[cold]
+    pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<Packet> {
+        let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
+        self.go_on(now, self.fabric.link(link).to, packet)
+    }
+
+    /// Waits for what becomes of hosts.
+    pub fn await_faults(&mut self) {
+        for (fault, number) in self.ports.host_faults.iter().zip(0..) {
+            self.events.push_far(Key::fault(fault.at.0, number));
+        }
+    }
+
+    /// A host crashes, returns or changes its speed.
+    pub fn befall(&mut self, now: u64, number: u32) -> HostFault {
+        let fault = self.ports.host_faults[number as usize];
+        let uplink = self.fabric.uplink(fault.host);
+        let link = &mut self.links[uplink.index()];
+        let Some(faults) = &mut self.faults else { return fault };
+        let host = &mut faults.hosts[fault.host.0 as usize];
+        match fault.to {
+            HostState::Returned => host.down = false,
+            HostState::Slowed(pace) => {
+                host.pace = pace;
+                link.set_rate(Rate(pace.part_of(host.rate.0)));
+            }
+            HostState::Crashed => {
+                host.down = true;
+                for packet in link.clear() {
+                    self.lose_by_fault(now, uplink, &packet, |counts| &mut counts.crashed);
+                }
+                self.probe.port(Time(now), uplink, &self.links[uplink.index()]);
+            }
+        }
+        fault
+    }
+
+    /// From the next packet on, a link sends so fast, or a slow host's as much slower.
+    pub(super) fn set_rate(&mut self, id: LinkId, rate: Rate) {
+        let from = self.fabric.link(id).from;
+        let host = self.faults.as_mut().and_then(|faults| faults.hosts.get_mut(from.index()));
+        let rate = host.map_or(rate, |host| {
+            host.rate = rate;
+            Rate(host.pace.part_of(rate.0))
+        });
+        self.links[id.index()].set_rate(rate);
+    }
+
+    /// Whether a host is down.
+    pub fn is_down(&self, host: HostId) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.hosts[host.0 as usize].down)
+    }
+
+    /// How long a host takes now for what takes `span` at its full speed.
+    pub fn at_work(&self, host: HostId, span: Time) -> Time {
+        self.faults.as_ref().map_or(span, |faults| Time(faults.hosts[host.0 as usize].pace.whole_of(span.0)))
+    }
+
+    /// Packets that are late, off all links.
+    pub(super) fn late(&self) -> u64 {
+        self.faults.as_ref().map_or(0, |faults| faults.late.values().map(|late| late.len() as u64).sum())
+    }
+
+    /// What packets have met so far.
+    pub fn met(&self) -> ByLink {
+        self.faults.as_ref().map_or(ByLink::new(), |faults| faults.counts.clone())
+    }
+
+    /// A row a link over which packets met something after they had met that.
+    pub fn fault_rows(&self, before: &ByLink) -> Vec<FaultRow> {
+        let since = |(link, counts): (LinkId, Counts)| {
+            let before = before.get(&link).copied().unwrap_or_default();
+            let Counts { lost, duplicated, reordered, crashed } = counts.since(before);
+            (lost + duplicated + reordered + crashed > 0).then(|| FaultRow {
+                port: self.fabric.link_name(link),
+                lost_packets: lost,
+                duplicated_packets: duplicated,
+                reordered_packets: reordered,
+                crashed_packets: crashed,
+            })
+        };
+        self.met().into_iter().filter_map(since).collect()
+    }
+
+    fn lose_by_fault(&mut self, now: u64, link: LinkId, packet: &Packet, count: fn(&mut Counts) -> &mut u64) {
+        self.luggage.free(packet.beside);
+        self.count_lost(packet, 1);
+        if let Some(faults) = &mut self.faults {
+            *count(faults.counts.entry(link).or_default()) += 1;
+        }
+        let to = self.ends[packet.to.index()].id;
+        self.probe.happening(Time(now), Happening::Loss(link, to));
+    }
+
+    /// Of the packets to a slot so many more do not come; counts wrap.
+    fn count_lost(&mut self, packet: &Packet, more: u32) {
+        let end = &mut self.ends[packet.to.index()];
+        end.lost = end.lost.wrapping_add(more);
+    }
+}
