@@ -24,9 +24,12 @@ ALLOWED = {
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
-    "fanin-spec": ("fanin-fabric fanin-laws fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
-    "fanin-assemble": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", ""),
-    "fanin-sim": ("fanin-assemble fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
+    "fanin-roles": ("fanin-fanout fanin-units", ""),
+    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
+    "fanin-sim": (
+        "fanin-assemble fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro",
+    ),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
     # What touches the world: threads, clocks, files.

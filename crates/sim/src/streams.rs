@@ -28,6 +28,10 @@ pub(crate) enum Purpose {
     Step = 9,
     /// How late a host's packets come.
     Packet = 10,
+    /// What a front end asks for, and which replica.
+    Request = 11,
+    /// Which hubs are busy with something else.
+    Overload = 12,
 }
 
 /// One stream.
