@@ -20,8 +20,8 @@ const BUDGET: [(u32, Duration); 2] = [(10_000, Duration::from_micros(200)), (50_
 
 fn main() -> ExitCode {
     println!(
-        "{:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>6}",
-        "servers", "racks", "swarms us", "tree us", "both us", "p95 us", "depth"
+        "{:>8} {:>6} {:>9} {:>9} {:>9} {:>9} {:>6} {:>8}",
+        "servers", "racks", "swarms us", "tree us", "both us", "p95 us", "depth", "children"
     );
     let mut code = ExitCode::SUCCESS;
     for servers in [1_000, 5_000, 10_000, 20_000, 30_000, 40_000, 50_000, 100_000] {
@@ -39,7 +39,7 @@ fn row(servers: u32) -> Duration {
     let targets = targets(servers);
     let mut swarms = Swarms::default();
     let mut taken = Vec::with_capacity(RUNS);
-    let mut depth = 0;
+    let (mut depth, mut children) = (0, 0);
     for _ in 0..RUNS {
         let began = Instant::now();
         swarms.form(black_box(&targets), Policy::MostObjects);
@@ -49,6 +49,7 @@ fn row(servers: u32) -> Duration {
         let tree = black_box(Tree::build(&hubs, MOST));
         taken.push((began.elapsed(), formed));
         depth = tree.depth();
+        children = (0..hubs.len() as u32).map(|hub| tree.children(hub).len()).max().unwrap_or(0);
     }
     taken.sort_unstable();
     let (both, formed) = taken[RUNS / 2];
@@ -56,7 +57,7 @@ fn row(servers: u32) -> Duration {
     let cells = [us(formed), us(both - formed), us(both), us(taken[RUNS * 95 / 100].0)];
     print!("{servers:>8} {:>6}", swarms.swarms().len());
     cells.iter().for_each(|cell| print!(" {cell:>9}"));
-    println!(" {depth:>6}");
+    println!(" {depth:>6} {children:>8}");
     both
 }
 
