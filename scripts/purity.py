@@ -43,7 +43,7 @@ ALLOWED = {
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("fanin-fanout fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout"]

@@ -104,12 +104,15 @@ impl IctcpWindow {
     pub fn answered(&mut self, now: Time, bytes: u64, took: Time) {
         let took = took.max(Time(1));
         // The first slot begins as the first that answered was asked.
-        let fresh = Slot { began: now.since(took), half: took, bytes: [0, 0], answers: 0, took: Time::ZERO };
-        let mut slot = self.slot.unwrap_or(fresh);
-        if now.since(slot.began) >= slot.half.saturating_mul(2) {
-            self.turn(&slot);
-            slot = Slot { began: now, half: Time(slot.took.0 / slot.answers), ..fresh };
-        }
+        let first = Slot { began: now.since(took), half: took, bytes: [0, 0], answers: 0, took: Time::ZERO };
+        let mut slot = match self.slot {
+            None => first,
+            Some(slot) if now.since(slot.began) < slot.half.saturating_mul(2) => slot,
+            Some(over) => {
+                self.turn(&over);
+                Slot { began: now, half: Time(over.took.0 / over.answers), ..first }
+            }
+        };
         let half = usize::from(now.since(slot.began) >= slot.half);
         slot.bytes[half] = slot.bytes[half].saturating_add(bytes);
         slot.answers += 1;

@@ -5,8 +5,8 @@
 //! Units:   p in picoseconds, rounded down; objects; bit/s.
 //! Owns:    nothing: who holds what is the driver's, and moves with the verdict.
 //! Departs: of several hubs with a replica, the earliest takes it, where the paper says nothing; none takes one that would be
-//!          as late there. A hub without speed never ends: it is late as long as it has anything, takes nothing, and is left
-//!          out of the mean, which would be infinite. An object moves at most once a call.
+//!          as late there. A hub without speed counts as at 1/20 of the mean speed of those that have one, or no remaining time
+//!          would be under the mean. An object moves at most once a call.
 //! Checked: vectors/redirect.json; tests/trajectories/redirect.txt.
 
 use alloc::vec::Vec;
@@ -18,19 +18,8 @@ use fanin_units::{Bytes, Rate, Time};
 pub struct Hub {
     /// How many objects of its tree it has not sent: |D|.
     pub remaining: u64,
-    /// How fast it sends.
+    /// How fast it sends: of one that had nothing to send lately, how fast it did.
     pub real: Rate,
-}
-
-impl Hub {
-    /// Equation 7; without end where it has no speed.
-    pub fn time(&self, mean_object: Bytes) -> Time {
-        match self.real {
-            _ if self.remaining == 0 => Time::ZERO,
-            Rate(0) => Time::NEVER,
-            rate => rate.time_for(self.remaining.saturating_mul(mean_object.0)),
-        }
-    }
 }
 
 /// An object that may still be asked for elsewhere. It stands once among those of a call.
@@ -62,10 +51,18 @@ pub fn redirect(
     replicas: &mut dyn FnMut(u32, &mut Vec<u32>),
     moves: &mut Vec<Move>,
 ) {
-    let mean = mean(hubs, mean_object);
+    let slowest = slowest(hubs);
+    // Equation 7.
+    let time = |hub: &Hub| {
+        let rate = if hub.real == Rate(0) { slowest } else { hub.real };
+        rate.time_for(hub.remaining.saturating_mul(mean_object.0))
+    };
+    // Equation 8.
+    let sum: u128 = hubs.iter().map(|hub| u128::from(time(hub).0)).sum();
+    let mean = Time(sum.checked_div(hubs.len() as u128).unwrap_or(0) as u64);
     let mut with_replica = Vec::new();
     for &Held { object, hub: from } in held {
-        let late = hubs[from as usize].time(mean_object);
+        let late = time(&hubs[from as usize]);
         if late <= mean {
             continue;
         }
@@ -73,25 +70,20 @@ pub fn redirect(
         replicas(object, &mut with_replica);
         let early = |to: &u32| {
             let hub = hubs[*to as usize];
-            let with_it = Hub { remaining: hub.remaining + 1, ..hub }.time(mean_object);
-            let time = hub.time(mean_object);
-            (*to != from && hub.real > Rate(0) && time < mean && with_it < late).then_some((time, *to))
+            let with_it = Hub { remaining: hub.remaining.saturating_add(1), ..hub };
+            (time(&hub) < mean && time(&with_it) < late).then(|| (time(&hub), *to))
         };
         if let Some((_, to)) = with_replica.iter().filter_map(early).min() {
-            let left = &mut hubs[from as usize].remaining;
-            *left = left.saturating_sub(1);
+            hubs[from as usize].remaining -= 1;
             hubs[to as usize].remaining += 1;
             moves.push(Move { object, from, to });
         }
     }
 }
 
-/// Equation 8.
-fn mean(hubs: &[Hub], mean_object: Bytes) -> Time {
-    let (mut sum, mut count) = (0u128, 0);
-    for hub in hubs.iter().filter(|hub| hub.real > Rate(0)) {
-        sum += u128::from(hub.time(mean_object).0);
-        count += 1;
-    }
-    Time(sum.checked_div(count).unwrap_or(0) as u64)
+/// What a hub without speed counts as.
+fn slowest(hubs: &[Hub]) -> Rate {
+    let speeds = || hubs.iter().map(|hub| u128::from(hub.real.0)).filter(|speed| *speed > 0);
+    let mean = speeds().sum::<u128>().checked_div(speeds().count() as u128).unwrap_or(0) as u64;
+    Rate((mean / 20).max(1))
 }

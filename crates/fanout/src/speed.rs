@@ -1,9 +1,10 @@
 //! Speeds: what a front end plans to receive, and how hubs share it.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), sections 3.2.1 and 3.2.2, equations 2 to 6;
 //!          section 4.4 for the settings.
-//! Law:     once a period, B_p <- B_p (1 - beta q/S_a) where q/S_a >= T, else min(B_d, B_p + alpha B_a), and hubs' shares keep
-//!          their proportions; then a hub that did not reach its share is assigned what it reached, and what that frees goes
-//!          in equal parts to hubs that could use more. At first each has B_p/|H|.
+//! Law:     at first each hub has B_p/|H|. At the end of a period, one that did not reach its share is assigned what it reached,
+//!          and what that frees goes in equal parts to hubs that could use more; then B_p <- B_p (1 - beta q/S_a) where
+//!          q/S_a >= T, else min(B_d, B_p + alpha B_a), and hubs' shares keep their proportions. In this order: what a hub
+//!          reached is held against what it was assigned, not against what it will be.
 //! Units:   bit/s, rounded down; shares in 1/65536.
 //! Owns:    B_p. The driver owns hubs' assignments and measures what they reach.
 //! Departs: equation 3's hubs, faster than assigned, cannot be, as a hub sends no faster than assigned: here they are those with
@@ -32,7 +33,7 @@ impl Planned {
 
     /// At first: B_d - B_a, what of the link was not in use by others in the last period.
     pub fn start(&mut self, received: Bytes, period: Time) {
-        self.set(self.capacity.0.saturating_sub(rate(received, period)));
+        self.set(self.capacity.0.saturating_sub(Rate::of(received.0, period).0));
     }
 
     /// B_p.
@@ -50,7 +51,7 @@ impl Planned {
             let off_q32 = u64::from(params.beta.in_q(16)) * full_q16;
             self.set(planned - share(planned, off_q32, 32));
         } else {
-            let used = rate(received, period).min(planned);
+            let used = Rate::of(received.0, period).0.min(planned);
             self.set(planned.saturating_add(share(used, params.alpha.in_q(16).into(), 16)));
         }
     }
@@ -79,7 +80,7 @@ pub fn split(planned: Rate, hubs: &mut [Hub]) {
     }
 }
 
-/// Section 3.2.2: the same proportions of another B_p.
+/// Section 3.2.2: the same proportions of another B_p. A hub that has nothing of it gets nothing.
 pub fn rescale(planned: Rate, hubs: &mut [Hub]) {
     let sum: u128 = hubs.iter().map(|hub| u128::from(hub.assigned.0)).sum();
     if sum == 0 {
@@ -90,7 +91,7 @@ pub fn rescale(planned: Rate, hubs: &mut [Hub]) {
     }
 }
 
-/// Equations 3 and 4, mended.
+/// Equations 3 and 4, mended, of a period in which hubs had these assignments: before B_p changes.
 pub fn reassign(planned: Rate, hubs: &mut [Hub], params: &Params) {
     let count = hubs.len() as u64;
     let part = planned.0.checked_div(count).unwrap_or(0);
@@ -121,10 +122,4 @@ pub fn reassign(planned: Rate, hubs: &mut [Hub], params: &Params) {
 /// `value` times a share in units of 1/2^`bits`, which is at most one.
 fn share(value: u64, share_q: u64, bits: u32) -> u64 {
     ((u128::from(value) * u128::from(share_q)) >> bits) as u64
-}
-
-/// So many bytes in a time, as a rate.
-fn rate(bytes: Bytes, time: Time) -> u64 {
-    let bits = u128::from(bytes.0) * 8_000_000_000_000;
-    u64::try_from(bits.checked_div(time.0.into()).unwrap_or(0)).unwrap_or(u64::MAX)
 }

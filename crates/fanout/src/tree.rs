@@ -1,15 +1,17 @@
 //! The tree of hubs: at most N of them send to the front end, the others to a hub nearby.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.1: equation 1, Rules 1 and 2,
 //!          Algorithm 1, lines 5 to 13.
-//! Law:     while there are more than N roots: the one with the fewest objects in its tree becomes a child of the one with the
-//!          next fewest under its aggregation router (Rule 1), which is no smaller (Rule 2); and as long as the parent has fewer
-//!          than N children, the new child's own go over to it, the largest first. M = S_e/s B_u/B_d, N = M/m.
+//! Law:     while there are more than N roots: the one with the fewest objects in its tree, of those that are not alone under their
+//!          aggregation router, becomes a child of the one with the next fewest there (Rule 1), which has no fewer (Rule 2); and as
+//!          long as the parent has fewer than N children, the new child's own go over to it, the largest first.
+//!          M = S_e/s B_u/B_d, N = M/m.
 //! Units:   objects; hubs; N rounded down, at least 1.
 //! Owns:    parents, children.
-//! Departs: Algorithm 1 does not end where no other root is under the same router: then the smallest other root is the parent, as
-//!          all others are equally far in a fat tree. M grows as the downlink slows, against section 4.3: "mended" turns its
-//!          rates round. Rule 2 holds with equality allowed, and ties go to the lower hub. As printed, N bounds the children
-//!          that are taken over and not those that are linked.
+//! Departs: Algorithm 1 says nothing of a hub that is alone under its router, and does not end where all are: here it stays a
+//!          root while there are others to link, and once all are alone, links go across routers, which in a fat tree are
+//!          equally far from each other. M grows as the downlink slows, against section 4.3: "mended" turns its rates round.
+//!          Rule 2 holds with equality allowed, and ties go to the lower hub. As printed, N bounds the children that are taken
+//!          over and not those that are linked.
 //! Checked: vectors/tree.json; tests/trajectories/tree.txt.
 
 use alloc::collections::BinaryHeap;
@@ -64,7 +66,7 @@ pub struct Tree {
     roots: Vec<u32>,
 }
 
-/// A root, the smallest first; one that has grown since, or is none any more, is passed over.
+/// Roots with the objects of their trees, the smallest first; one that has grown since, or is none any more, is passed over.
 type Queue = BinaryHeap<Reverse<(u64, u32)>>;
 
 /// A tree under way.
@@ -82,7 +84,9 @@ impl Tree {
         let tree = Tree { parents: vec![None; count], children: vec![Vec::new(); count], roots: Vec::new() };
         let mut building = Building { objects: hubs.iter().map(|hub| hub.objects).collect(), tree };
         if count > most {
-            building.link(hubs, most);
+            let routers: Vec<u32> = hubs.iter().map(|hub| hub.aggregation).collect();
+            let left = building.link(&routers, count - most, most);
+            building.link(&vec![0; count], left, most);
         }
         let mut tree = building.tree;
         tree.roots = (0..count as u32).filter(|hub| tree.parent(*hub).is_none()).collect();
@@ -116,29 +120,35 @@ impl Tree {
 }
 
 impl Building {
-    /// Links roots until there are `most`.
-    fn link(&mut self, hubs: &[Hub], most: usize) {
-        let entry = |hub: usize| Reverse((hubs[hub].objects, hub as u32));
-        let mut all: Queue = (0..hubs.len()).map(entry).collect();
-        let routers = hubs.iter().map(|hub| hub.aggregation as usize + 1).max().unwrap_or(0);
-        let mut under: Vec<Vec<Reverse<(u64, u32)>>> = vec![Vec::new(); routers];
-        for (index, hub) in hubs.iter().enumerate() {
-            under[hub.aggregation as usize].push(entry(index));
+    /// Links up to `links` roots, each to another of its group: how many have found none.
+    fn link(&mut self, groups: &[u32], mut links: usize, most: usize) -> usize {
+        let count = groups.iter().max().map_or(0, |group| *group as usize + 1);
+        let mut entries: Vec<Vec<Reverse<(u64, u32)>>> = vec![Vec::new(); count];
+        for hub in (0..groups.len() as u32).filter(|hub| self.tree.parent(*hub).is_none()) {
+            entries[groups[hub as usize] as usize].push(Reverse((self.objects[hub as usize], hub)));
         }
-        let mut under: Vec<Queue> = under.into_iter().map(Queue::from).collect();
-        for _ in most..hubs.len() {
-            let Some(child) = self.smallest(&mut all) else { return };
+        let mut all: Queue = entries.iter().flatten().copied().collect();
+        let mut within: Vec<Queue> = entries.into_iter().map(Queue::from).collect();
+        while links > 0
+            && let Some(child) = self.smallest(&mut all)
+        {
             all.pop();
-            // The smallest of all is the smallest under its router, too.
-            let near = &mut under[hubs[child as usize].aggregation as usize];
-            let _ = self.smallest(near);
-            near.pop();
-            let Some(parent) = self.smallest(near).or_else(|| self.smallest(&mut all)) else { return };
+            // The smallest of all is the smallest of its group, too.
+            let group = &mut within[groups[child as usize] as usize];
+            self.smallest(group);
+            group.pop();
+            let Some(parent) = self.smallest(group) else { continue };
+            let before = self.objects[parent as usize];
             self.adopt(parent, child, most);
-            let grown = Reverse((self.objects[parent as usize], parent));
-            all.push(grown);
-            under[hubs[parent as usize].aggregation as usize].push(grown);
+            // By a child without objects it has not grown, and stands in the queues already.
+            if self.objects[parent as usize] > before {
+                let grown = Reverse((self.objects[parent as usize], parent));
+                all.push(grown);
+                group.push(grown);
+            }
+            links -= 1;
         }
+        links
     }
 
     /// The smallest root of a queue, where it stays.
