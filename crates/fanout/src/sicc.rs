@@ -53,7 +53,6 @@ params! {
         #[range(1..=1_000_000)]
         requests: u32 = 1,
         /// The mean size of an object, which the front end knows without knowing each: of 20 to 1,000 B, as section 4 draws them.
-        #[needs(|sicc| sicc.bound != Bound::Fixed, "remaining times are only compared, where it falls out")]
         #[range(Bytes(1)..=Bytes(1_000_000_000))]
         mean_object: Bytes = Bytes(510),
         /// Which server of a rack is its hub: the one with most of the requested objects (Algorithm 1), or with most spare I/O (section 3.1).
@@ -70,9 +69,6 @@ params! {
         /// What a hub has asked its rack for and not received, at most: under half of an edge port's 100 KB, so that one rack's servers cannot overflow its own port.
         #[range(Bytes(1)..=Bytes(1_000_000_000))]
         hub_window: Bytes = Bytes(32 << 10),
-        /// A hub that is silent for so long is taken for dead, and its backup asked: some RTOs of 10 ms, so that a loss is none.
-        #[range(Time::from_millis(1)..=Time::from_secs(100), "a hub that waits for one retransmission is not dead")]
-        patience: Time = Time::from_millis(50),
         /// Whether front ends are told the queue of their aggregation port (section 3.2.2) or estimate it.
         queue: Queue = Queue::Told,
         /// What sicc-nps, sicc-nmt and sicc-nssc are without a part of: SICC without its enhancements, or all of it.

@@ -137,11 +137,13 @@ impl<K: Part + Clone> FrontEnd<K> {
         let received = Bytes(std::mem::take(&mut self.received));
         if parts.speed {
             let (queue, buffer) = measured.map_or((Bytes(0), Bytes(1)), |measured| self.queue(measured));
+            let before = self.planned.get();
             self.planned.told(queue, buffer, received, settings.period, &settings);
             let roots = self.roots();
             let mut hubs = self.measured(&roots, settings.period);
+            // What was assigned is what speeds are held against.
+            speed::reassign(before, &mut hubs, &settings);
             speed::rescale(self.planned.get(), &mut hubs);
-            speed::reassign(self.planned.get(), &mut hubs, &settings);
             self.assign(&roots, &hubs, &roots, out);
         }
         if parts.redirect {
