@@ -120,7 +120,7 @@ impl<K: Part, V: Part> Hub<K, V> {
         match message.body {
             Body::Swarm(swarm) => self.gather(now, tag, &swarm),
             Body::Ask { key, holder } => self.want(now, tag, Wanted { index, key, holder }, out),
-            Body::Object(_) | Body::Miss | Body::Lost => self.arrived(now, message),
+            Body::Object(_) | Body::Miss | Body::Lost => self.arrived(now, message, out),
             Body::Speed(rate) => {
                 if let Some(gathering) = self.of(tag, now) {
                     gathering.rate = rate;
@@ -242,13 +242,16 @@ impl<K: Part, V: Part> Hub<K, V> {
     }
 
     /// An answer, of a server that was asked or of a child: it goes on.
-    fn arrived(&mut self, now: Time, message: Message<K, V>) {
+    fn arrived(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
         let (me, index) = (self.params.me, message.index);
         if let Body::Object(value) = &message.body {
             let len = value.len() as u64;
             self.mean = (self.mean * 7 + len) / 8;
         }
-        let Some(gathering) = self.gatherings.get_mut(&key(message.tag)).filter(|g| g.tag == message.tag) else {
+        let of_tag = |g: &&mut Gathering<K, V>| g.tag == message.tag;
+        let Some(gathering) = self.gatherings.get_mut(&key(message.tag)).filter(of_tag) else {
+            // A child was faster than the front end, or this hub was gone meanwhile.
+            out.push(Output::Send { to: message.tag.origin, message, more: false });
             return;
         };
         gathering.heard = now;

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fanin_lab::paper::{
-    Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
+    Along, Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
 };
 use fanin_lab::{Broken, Watching};
 use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::Time;
 
 use super::read::{contenders, sensitivity};
+use super::swarms;
 use crate::executor::clock;
 use crate::{Lab, Progress, execute};
 
@@ -28,8 +29,8 @@ pub enum Unreproduced {
     Stopped,
 }
 
-/// What figures want of one scenario: measures by scheme and fan-in.
-type Wanted = BTreeMap<String, BTreeMap<u32, BTreeSet<Measure>>>;
+/// What figures want of one scenario: measures by scheme and the bits of what is swept.
+type Wanted = BTreeMap<String, BTreeMap<u64, BTreeSet<Measure>>>;
 
 /// Reproduces papers, or those of their figures that `wanted` names.
 ///
@@ -66,6 +67,11 @@ pub fn reproduce(
         for batch in batches {
             run(lab, batch, &mut tally, &mut measured, &mut out)?;
         }
+        for figure in paper.figures.iter().filter(|f| wanted(f)) {
+            if let Source::Swarms { targets } = &figure.source {
+                targets.iter().for_each(|&n| measured.time(n, swarms::time(n)));
+            }
+        }
         let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, sensitivity)).collect();
         let (name, title, sensitivity) = (paper.name.clone(), paper.title.clone(), sensitivity.clone());
         out.papers.push(DrawnPaper { name, title, figures, sensitivity });
@@ -78,26 +84,27 @@ pub fn reproduce(
 struct Batch {
     scenario: String,
     specs: Vec<RunSpec>,
-    /// By fan-in.
-    measures: BTreeMap<u32, BTreeSet<Measure>>,
+    along: Along,
+    /// By the bits of what is swept.
+    measures: BTreeMap<u64, BTreeSet<Measure>>,
     watched: bool,
 }
 
 fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions) -> Result<Vec<Batch>, PaperProblem> {
-    let mut scenarios: BTreeMap<&str, Wanted> = BTreeMap::new();
+    let mut scenarios: BTreeMap<&str, (&Along, Wanted)> = BTreeMap::new();
     for figure in paper.figures.iter().filter(|f| wanted(f)) {
-        let Source::Runs { scenario, schemes, fan_in } = &figure.source else { continue };
-        let of_scenario = scenarios.entry(scenario).or_default();
+        let Source::Runs { scenario, schemes, along, xs } = &figure.source else { continue };
+        let (_, of_scenario) = scenarios.entry(scenario).or_insert_with(|| (along, Wanted::new()));
         let measures: BTreeSet<Measure> =
             figure.draws.iter().copied().chain(figure.claims.iter().map(|c| c.measure)).collect();
         for scheme in schemes {
-            for &n in fan_in {
-                of_scenario.entry(scheme.clone()).or_default().entry(n).or_default().extend(&measures);
+            for x in xs {
+                of_scenario.entry(scheme.clone()).or_default().entry(x.to_bits()).or_default().extend(&measures);
             }
         }
     }
     let mut batches = Vec::new();
-    for (scenario, wanted) in scenarios {
+    for (scenario, (along, wanted)) in scenarios {
         let quick = conditions.mode == Mode::Quick;
         let set: Vec<String> =
             conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
@@ -106,16 +113,18 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
         {
             let Some(measures) = wanted.get(&contender.label) else { continue };
             for watched in [false, true] {
-                let measures: BTreeMap<u32, BTreeSet<Measure>> = measures
+                let measures: BTreeMap<u64, BTreeSet<Measure>> = measures
                     .iter()
-                    .map(|(&n, all)| {
-                        (n, all.iter().copied().filter(|m| m.watches() == watched).collect::<BTreeSet<_>>())
+                    .map(|(&x, all)| {
+                        (x, all.iter().copied().filter(|m| m.watches() == watched).collect::<BTreeSet<_>>())
                     })
                     .filter(|(_, some)| !some.is_empty())
                     .collect();
-                let specs = specs(paper, scenario, &contender, measures.keys(), conditions)?;
+                let xs = measures.keys().map(|&x| f64::from_bits(x));
+                let specs = specs(paper, (scenario, along), &contender, xs, conditions)?;
                 if !specs.is_empty() {
-                    batches.push(Batch { scenario: scenario.into(), specs, measures, watched });
+                    let (scenario, along) = (scenario.into(), along.clone());
+                    batches.push(Batch { scenario, specs, along, measures, watched });
                 }
             }
         }
@@ -123,11 +132,11 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
     Ok(batches)
 }
 
-fn specs<'a>(
+fn specs(
     paper: &Paper,
-    scenario: &str,
+    (scenario, along): (&str, &Along),
     contender: &Contender,
-    fan_ins: impl Iterator<Item = &'a u32>,
+    xs: impl Iterator<Item = f64>,
     conditions: &Conditions,
 ) -> Result<Vec<RunSpec>, PaperProblem> {
     let run = &contender.settings.run;
@@ -136,13 +145,14 @@ fn specs<'a>(
         Mode::Quick => paper.quick_seeds,
     });
     let first = conditions.first_seed.unwrap_or(run.first_seed);
-    let of = |fan_in: u32| (first..first + u64::from(seeds)).map(move |seed| (fan_in, seed));
-    let run = |(fan_in, seed)| {
-        let swept = contender.fan_ins();
-        let what = || format!("{scenario} as it is set here does not sweep over {fan_in} senders: {swept:?}");
-        contender.run(fan_in, seed).ok_or_else(|| PaperProblem(what()))
+    let swept = along.xs(contender);
+    let of = |x: f64| (first..first + u64::from(seeds)).map(move |seed| (x, seed));
+    let run = |(x, seed)| {
+        let what = || format!("{scenario} as it is set here does not sweep over {x} {}: {swept:?}", along.axis());
+        let place = swept.iter().position(|&other| other == x);
+        place.and_then(|place| contender.at(place, seed)).ok_or_else(|| PaperProblem(what()))
     };
-    fan_ins.flat_map(|&n| of(n)).map(run).collect()
+    xs.flat_map(of).map(run).collect()
 }
 
 /// The first server's window, as closely as figures need it.
@@ -184,7 +194,9 @@ fn run(
     for (spec, done) in batch.specs.iter().zip(outcome.runs) {
         let done = done.ok_or(Unreproduced::Stopped)?;
         out.cpu += done.cpu;
-        measured.take(&batch.scenario, batch.measures.get(&spec.fan_in).into_iter().flatten(), spec, &done.tables);
+        let Some(x) = batch.along.x(&spec.point, spec.fan_in) else { continue };
+        let wanted = batch.measures.get(&x.to_bits()).into_iter().flatten();
+        measured.take((&batch.scenario, x), wanted, spec, &done.tables);
     }
     Ok(())
 }

@@ -103,7 +103,7 @@ pub struct Chart {
     /// What is drawn.
     pub measure: Measure,
     /// The words of the axes.
-    pub x: &'static str,
+    pub x: String,
     /// The words of the axes.
     pub y: &'static str,
     /// The curves, in the legend's order.
