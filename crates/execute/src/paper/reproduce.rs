@@ -48,6 +48,7 @@ pub fn reproduce(
         conditions: conditions.clone(),
         papers: Vec::new(),
         cached_runs: 0,
+        spared_runs: 0,
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         notices: Vec::new(),
@@ -65,7 +66,10 @@ pub fn reproduce(
     for (paper, (sensitivity, batches)) in papers.iter().zip(&work) {
         let mut measured = Measured::default();
         for batch in batches {
-            run(lab, batch, &mut tally, &mut measured, &mut out)?;
+            match paper.precision.filter(|_| conditions.mode == Mode::Full && conditions.seeds.is_none()) {
+                Some(precision) => run_until(lab, batch, precision, &mut tally, &mut measured, &mut out)?,
+                None => run(lab, batch, &batch.specs, &mut tally, &mut measured, &mut out)?,
+            }
         }
         for figure in paper.figures.iter().filter(|f| wanted(f)) {
             if let Source::Swarms { targets } = &figure.source {
@@ -174,9 +178,44 @@ impl Tally<'_> {
     }
 }
 
+/// So many seeds are added at a time.
+const STEP: usize = 5;
+
+/// Runs of a batch until each point's mean query time is known as precisely, or all of its seeds were run.
+fn run_until(
+    lab: &Lab,
+    batch: &Batch,
+    precision: f64,
+    tally: &mut Tally,
+    measured: &mut Measured,
+    out: &mut Reproduced,
+) -> Result<(), Unreproduced> {
+    let x_of = |spec: &RunSpec| batch.along.x(&spec.point, spec.fan_in);
+    let mut left = batch.specs.clone();
+    while !left.is_empty() {
+        let mut points: BTreeMap<u64, usize> = BTreeMap::new();
+        let (now, later): (Vec<_>, Vec<_>) = left.into_iter().partition(|spec| {
+            let count = points.entry(x_of(spec).unwrap_or_default().to_bits()).or_default();
+            *count += 1;
+            *count <= STEP
+        });
+        run(lab, batch, &now, tally, measured, out)?;
+        let before = later.len();
+        left = later;
+        left.retain(|spec| {
+            let width = x_of(spec).and_then(|x| measured.width(&batch.scenario, &spec.label, x));
+            width.is_none_or(|width| width > precision)
+        });
+        out.spared_runs += before - left.len();
+        tally.total -= before - left.len();
+    }
+    Ok(())
+}
+
 fn run(
     lab: &Lab,
     batch: &Batch,
+    specs: &[RunSpec],
     tally: &mut Tally,
     measured: &mut Measured,
     out: &mut Reproduced,
@@ -186,12 +225,12 @@ fn run(
     let watching = Watching { runner: lab.runner, watch };
     // The cache knows runs by their specs, and those that were not watched have no samples.
     let lab = if batch.watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
-    let outcome = execute(&lab, &batch.specs, &mut |progress| tally.tell(progress))?;
-    tally.done += batch.specs.len();
+    let outcome = execute(&lab, specs, &mut |progress| tally.tell(progress))?;
+    tally.done += specs.len();
     tally.elapsed += outcome.wall;
     out.cached_runs += outcome.cached;
     out.notices.extend(outcome.notices);
-    for (spec, done) in batch.specs.iter().zip(outcome.runs) {
+    for (spec, done) in specs.iter().zip(outcome.runs) {
         let done = done.ok_or(Unreproduced::Stopped)?;
         out.cpu += done.cpu;
         let Some(x) = batch.along.x(&spec.point, spec.fan_in) else { continue };

@@ -41,6 +41,13 @@ impl Measured {
         }
     }
 
+    /// Half of the 95 % interval of a point's mean query time, as a share of it.
+    pub fn width(&self, scenario: &str, scheme: &str, x: f64) -> Option<f64> {
+        let place = (scenario.to_string(), scheme.to_string(), Measure::QueryMs, x.to_bits());
+        let point = Point::new(x, self.values.get(&place)?.clone())?;
+        Some((point.y.hi - point.y.lo) / 2.0 / point.y.mean)
+    }
+
     /// Takes how long swarms of so many target servers took to form, ms, time after time.
     pub fn time(&mut self, targets: u32, ms: Vec<f64>) {
         let place = (String::new(), SWARMS.to_string(), Measure::TreeMs, f64::from(targets).to_bits());

@@ -40,6 +40,9 @@ pub struct Paper {
     pub title: String,
     /// Where its files are.
     pub folder: PathBuf,
+    /// How narrow the interval of a point's mean query time is to be, as a share of it, where runs are added until it is; of a full
+    /// reproduction.
+    pub precision: Option<f64>,
     /// Seeds of a quick reproduction.
     pub quick_seeds: u32,
     /// Keys of the scenarios that a quick reproduction sets.
@@ -164,6 +167,7 @@ pub struct Claim {
 #[serde(deny_unknown_fields)]
 struct RawPaper {
     title: String,
+    precision: Option<Spanned<f64>>,
     quick: RawQuick,
     #[serde(default)]
     figure: Vec<RawFigure>,
@@ -235,6 +239,10 @@ impl Paper {
         if *raw.quick.seeds.get_ref() == 0 {
             return Err(reader.problem(raw.quick.seeds.span().start, "no seeds: right would be a number from 1"));
         }
+        if let Some(precision) = raw.precision.as_ref().filter(|p| !(*p.get_ref() > 0.0 && *p.get_ref() < 1.0)) {
+            let what = format!("precision = {}: right would be a share such as 0.01", precision.get_ref());
+            return Err(reader.problem(precision.span().start, what));
+        }
         let mut ids = BTreeSet::new();
         let mut figures: Vec<Figure> = Vec::new();
         for figure in raw.figure {
@@ -251,6 +259,7 @@ impl Paper {
             name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             title: raw.title,
             folder: folder.into(),
+            precision: raw.precision.map(Spanned::into_inner),
             quick_seeds: raw.quick.seeds.into_inner(),
             quick_set,
             figures,
