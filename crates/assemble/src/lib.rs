@@ -4,10 +4,12 @@
 //! spec is checked by whoever made it: nothing here can fail.
 
 mod port;
+mod receiver;
 mod sender;
 mod tcp;
 
 pub use port::{host_port_law, switch_port_law};
+pub use receiver::receiver_law;
 pub use sender::sender_law;
 pub use tcp::tcp_params;
 

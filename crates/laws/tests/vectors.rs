@@ -6,8 +6,8 @@ mod support;
 
 use serde_json::Value;
 
-use drivers::{Flow, Port, number};
-use support::{files, is_of_ports};
+use drivers::{Flow, Port, Receiver, number};
+use support::{files, is_of_ports, is_of_receivers};
 
 /// Replays a file: `start` makes a driver for a case, which answers each step with names and values.
 fn replay<D>(
@@ -59,9 +59,10 @@ fn is_near(wanted: &Value, found: &Value, tolerance: &Value) -> bool {
 #[test]
 fn every_law_answers_as_its_vectors_say() {
     for (law, file) in files() {
-        match is_of_ports(law) {
-            true => replay(law, &file, Port::new, Port::step),
-            false => replay(law, &file, Flow::new, Flow::step),
+        match law {
+            _ if is_of_ports(law) => replay(law, &file, Port::new, Port::step),
+            _ if is_of_receivers(law) => replay(law, &file, Receiver::new, Receiver::step),
+            _ => replay(law, &file, Flow::new, Flow::step),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use fanin_laws::parts::{GSS, M21, PARTS};
+use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
 use crate::problem::did_you_mean;
@@ -18,6 +18,8 @@ pub struct Scheme {
     pub gss: bool,
     /// A window handed out by the switch.
     pub m21: bool,
+    /// Windows that a receiving host offers.
+    pub ictcp: bool,
     /// The switch ports' discipline.
     pub discipline: Discipline,
     /// Both ends use ECN, and the port law marks.
@@ -62,7 +64,7 @@ impl Scheme {
             return Err(format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", ")));
         };
         let ecn = base.row().brings(ECN);
-        let mut scheme = Scheme { base, gss: false, m21: false, discipline: own_discipline(base), ecn };
+        let mut scheme = Scheme { base, gss: false, m21: false, ictcp: false, discipline: own_discipline(base), ecn };
         let mut seen: Vec<&str> = Vec::new();
         for part in parts {
             if seen.contains(&part) {
@@ -77,6 +79,7 @@ impl Scheme {
                 (ECN, _) => scheme.ecn = true,
                 _ if part == GSS.word => scheme.gss = true,
                 _ if part == M21.word => scheme.m21 = true,
+                _ if part == ICTCP.word => scheme.ictcp = true,
                 _ => return Err(unknown_part(name, part)),
             }
             seen.push(part);
@@ -95,7 +98,9 @@ impl Scheme {
 
     /// The rows that it is made of: its base, its parts, its port law.
     pub fn rows(&self) -> Vec<&'static Row> {
-        let parts = [(self.gss, &GSS), (self.m21, &M21)].into_iter().filter_map(|(on, row)| on.then_some(row));
+        let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
+            .into_iter()
+            .filter_map(|(on, row)| on.then_some(row));
         [self.base.row()].into_iter().chain(parts).chain([self.discipline.row()]).collect()
     }
 
