@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench validate validate-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -55,6 +55,10 @@ cost-update: build ## write bench/cost.json anew
 
 bench: build ## speed against ns-3, in turn (installs ns-3; some minutes)
 	@python3 bench/run.py
+
+bench-tree: ## how long a front end takes to form swarms and their tree (S-10), against its budget
+	@scripts/setup.sh rust
+	@cargo bench --quiet --locked --package fanin-fanout --bench tree
 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks what each crate may depend on, that units and laws do without the standard library, and that simulator and lab do
+"""Checks what each crate may depend on, that units, laws and fan-outs do without the standard library, and that simulator and lab do
 without an operating system: a browser can step a run and report on it.
 
 The arrows between crates are the house's plan (docs/design.md): a change here is a change of that plan. Clocks, hash
@@ -20,12 +20,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ALLOWED = {
     "fanin-units": ("", ""),
     "fanin-laws": ("fanin-units", "rand_core"),
+    "fanin-fanout": ("fanin-laws fanin-units", ""),
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
-    "fanin-spec": ("fanin-fabric fanin-laws fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
-    "fanin-assemble": ("fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", ""),
-    "fanin-sim": ("fanin-assemble fanin-fabric fanin-laws fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro"),
+    "fanin-roles": ("fanin-fanout fanin-units", ""),
+    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
+    "fanin-sim": (
+        "fanin-assemble fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", "libm rand_core rand_xoshiro",
+    ),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
     # What touches the world: threads, clocks, files.
@@ -39,10 +43,10 @@ ALLOWED = {
     ),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("fanin-fanout fanin-laws fanin-model insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
-WITHOUT_STD = ["fanin-units", "fanin-laws"]
+WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.
 WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab"]

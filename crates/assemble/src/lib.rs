@@ -3,11 +3,13 @@
 //! Every driver of a [`RunSpec`] asks here, so that no setting means one thing in the simulator and another elsewhere. A
 //! spec is checked by whoever made it: nothing here can fail.
 
+mod asking;
 mod port;
 mod receiver;
 mod sender;
 mod tcp;
 
+pub use asking::{front_end_params, hub_params};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
 pub use sender::sender_law;

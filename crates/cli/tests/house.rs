@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs;
 
+use fanin_laws::row::Row;
 use fanin_spec::{Limit, REGISTRY, Scheme, Settings};
 
 use support::{fanin, is_current, root, text};
@@ -68,7 +69,9 @@ fn the_dictionary_of_the_fuzzer_has_every_section_key_and_word_that_the_settings
 #[test]
 fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
     let mut wrong = Vec::new();
-    for file in fanin_laws::rows().flat_map(|row| row.laws) {
+    let of = |rows: Vec<&'static Row>, home| rows.into_iter().flat_map(|row| row.laws).map(move |file| (home, file));
+    let laws = of(fanin_laws::rows().collect(), "crates/laws");
+    for (home, file) in laws.chain(of(fanin_fanout::rows().collect(), "crates/fanout")) {
         let law = file.law;
         let header: String = file.text.lines().take_while(|line| line.starts_with("//!")).collect();
         for label in ["Sources:", "Law:", "Units:", "Owns:", "Departs:", "Checked:"] {
@@ -78,7 +81,7 @@ fn every_law_has_vectors_a_trajectory_and_a_header_that_names_them() {
         }
         let vectors = format!("vectors/{law}.json");
         let trajectory = format!("tests/trajectories/{law}.txt");
-        for (named, file) in [(&vectors, vectors.clone()), (&trajectory, format!("crates/laws/{trajectory}"))] {
+        for (named, file) in [(&vectors, vectors.clone()), (&trajectory, format!("{home}/{trajectory}"))] {
             if !header.contains(named.as_str()) {
                 wrong.push(format!("the header of {law} does not name {named}"));
             }
@@ -108,10 +111,11 @@ fn every_law_is_part_of_some_registered_scheme() {
 #[test]
 fn every_file_of_a_law_has_a_row_and_every_word_of_a_row_is_its_own() {
     // What laws share, and the tables.
-    let others = ["mod", "control", "manage"];
-    let named: Vec<&str> = fanin_laws::rows().flat_map(|row| row.laws).map(|file| file.law).collect();
-    for folder in ["sender", "port"] {
-        for entry in fs::read_dir(root().join("crates/laws/src").join(folder)).unwrap() {
+    let others = ["mod", "control", "manage", "lib", "window", "sicc"];
+    let rows = fanin_laws::rows().chain(fanin_fanout::rows());
+    let named: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
+    for folder in ["laws/src/sender", "laws/src/port", "fanout/src"] {
+        for entry in fs::read_dir(root().join("crates").join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let law = path.file_stem().unwrap().to_str().unwrap();
             assert!(others.contains(&law) || named.contains(&law), "{} has no row", path.display());

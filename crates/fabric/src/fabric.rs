@@ -104,6 +104,26 @@ impl Fabric {
         LinkId(host)
     }
 
+    /// The number of the switch that a host is at: those of one rack have the same.
+    pub fn rack(&self, host: HostId) -> u32 {
+        self.link(self.uplink(host)).to.0 - self.hosts
+    }
+
+    /// The pod of a rack's hosts, whose spines are theirs alone; where there are no pods, all are in one.
+    pub fn pod(&self, host: HostId) -> u32 {
+        match self.routes.whole() {
+            Routes::Tree(tree) => tree.pod(host.0),
+            _ => 0,
+        }
+    }
+
+    /// The links by which a host's rack receives from other switches.
+    pub fn into_rack(&self, host: HostId) -> impl Iterator<Item = LinkId> {
+        let switch = self.link(self.uplink(host)).to;
+        let into = move |link: &LinkId| self.link(*link).to == switch && !self.is_host(self.link(*link).from);
+        self.link_ids().filter(into)
+    }
+
     /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
     /// which is asked for only then.
     #[inline]

@@ -226,6 +226,11 @@ enum Down {
 }
 
 impl Plan {
+    /// A host's pod.
+    pub fn pod(&self, host: u32) -> u32 {
+        self.tree.rack(host) / self.tree.racks
+    }
+
     /// How many hosts.
     pub fn hosts(&self) -> u32 {
         self.tree.all_hosts()

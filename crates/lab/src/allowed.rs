@@ -1,7 +1,7 @@
 //! What a closed form allows a workload on its network: `model` with a scenario's settings.
 
 use fanin_model::Answers;
-use fanin_spec::{HostId, PURE_ACK, Scheme, Settings};
+use fanin_spec::{HostId, Kind, PURE_ACK, Scheme, Settings};
 
 /// However much others send, TCP leaves a workload at least so much of a link.
 const LEAST_SHARE: f64 = 0.05;
@@ -17,6 +17,11 @@ pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
         fabric.gather_rate((1..=fan_in).map(HostId), HostId::CLIENT) * share_of_link(s, (segment + header) / segment);
     if s.workload.kind.facts().endless {
         return Some(rate / 1e6 * segment / (segment + header));
+    }
+    if s.workload.kind == Kind::KeyValue {
+        // Each front end has a link of its own, which headers share with what is packed best.
+        let ends = f64::from(s.key_value.front_ends);
+        return Some(ends * s.line_rate() as f64 / 1e6 * segment / (segment + header));
     }
     let asked = s.workload.request.0 > 0;
     let new = s.setup_rtts();

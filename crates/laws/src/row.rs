@@ -62,15 +62,17 @@ pub struct Offer {
 }
 
 /// A law's file as a row has it, by the file's name beside the table.
+#[macro_export]
 macro_rules! file {
     ($law:ident) => {
-        crate::row::File { law: stringify!($law), text: include_str!(concat!(stringify!($law), ".rs")) }
+        $crate::row::File { law: stringify!($law), text: include_str!(concat!(stringify!($law), ".rs")) }
     };
 }
-pub(crate) use file;
+pub use file;
 
 /// Declares the kinds of a table, with what each says of itself: the law's type in its file beside the table, whose settings it
-/// has (`from`), and its [`Row`].
+/// has (`from`), and its [`Row`], which may name other files.
+#[macro_export]
 macro_rules! kinds {
     (#[doc = $what:literal] $($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
         #[doc = $what]
@@ -86,9 +88,13 @@ macro_rules! kinds {
                 match self {
                     $(Kind::$Law => const {
                         &Row {
-                            laws: &[crate::row::file!($file)],
-                            sections: &[$(stringify!($section))?],
-                            ..Row { word: stringify!($file), $($row)* ..Row::PLAIN }
+                            $($row)*
+                            ..Row {
+                                word: stringify!($file),
+                                laws: &[$crate::row::file!($file)],
+                                sections: &[$(stringify!($section))?],
+                                ..Row::PLAIN
+                            }
                         }
                     },)*
                 }
@@ -96,7 +102,7 @@ macro_rules! kinds {
         }
     };
 }
-pub(crate) use kinds;
+pub use kinds;
 
 /// What of a law's state a person would look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

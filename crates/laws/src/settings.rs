@@ -111,7 +111,7 @@ pub trait Section {
 }
 
 /// The ends of a range.
-pub(crate) fn ends<T: Kept>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value>) {
+pub fn ends<T: Kept>(range: impl RangeBounds<T>) -> (Option<Value>, Option<Value>) {
     let end = |bound: Bound<&T>| match bound {
         Bound::Included(&end) | Bound::Excluded(&end) => Some(end.value()),
         Bound::Unbounded => None,
@@ -122,6 +122,7 @@ pub(crate) fn ends<T: Kept>(range: impl RangeBounds<T>) -> (Option<Value>, Optio
 /// Declares a law's settings, its `Params`, as the file's own section. A key whose values lie in a range says so, and why where
 /// that is not plain: `#[range(1..=64, "why")]`; one that matters under some condition on the section alone says which, and
 /// why it does not otherwise: `#[needs(|params| …, "why not")]`. Behind the keys may stand what they refuse.
+#[macro_export]
 macro_rules! params {
     ($(#[doc = $doc:literal])* $section:ident {
         $($(#[doc = $kdoc:literal])* $(#[needs($need:expr, $without:literal)])? $(#[range($range:expr $(, $why:literal)?)])?
@@ -137,7 +138,7 @@ macro_rules! params {
             }
         }
 
-        impl crate::settings::Section for Params {
+        impl $crate::settings::Section for Params {
             fn name(&self) -> &'static str {
                 stringify!($section)
             }
@@ -146,69 +147,71 @@ macro_rules! params {
                 concat!($($doc),*).trim_ascii()
             }
 
-            fn keys(&self) -> alloc::vec::Vec<crate::settings::Key> {
-                alloc::vec![$(crate::settings::Key {
+            fn keys(&self) -> alloc::vec::Vec<$crate::settings::Key> {
+                alloc::vec![$($crate::settings::Key {
                     name: stringify!($key),
                     path: concat!(stringify!($section), ".", stringify!($key)),
                     says: concat!($($kdoc),*).trim_ascii(),
-                    value: crate::settings::Kept::value(self.$key),
-                    range: crate::settings::first([$(crate::settings::ends($range))?]),
+                    value: $crate::settings::Kept::value(self.$key),
+                    range: $crate::settings::first([$($crate::settings::ends($range))?]),
                     why: concat!($($($why)?)?),
-                    idle: crate::settings::first([$({
+                    idle: $crate::settings::first([$({
                         let matters: fn(&Params) -> bool = $need;
                         (!matters(self)).then_some($without)
                     })?]).flatten(),
                 }),*]
             }
 
-            fn set(&mut self, key: &str, value: crate::settings::Value) -> Option<()> {
+            fn set(&mut self, key: &str, value: $crate::settings::Value) -> Option<()> {
                 match key {
-                    $(stringify!($key) => self.$key = crate::settings::Kept::of(value)?,)*
+                    $(stringify!($key) => self.$key = $crate::settings::Kept::of(value)?,)*
                     _ => return None,
                 }
                 Some(())
             }
 
-            fn refuses(&self) -> Option<crate::settings::Refusal> {
-                crate::settings::first([$({
-                    let refuses: fn(&Params) -> Option<crate::settings::Refusal> = $refuses;
+            fn refuses(&self) -> Option<$crate::settings::Refusal> {
+                $crate::settings::first([$({
+                    let refuses: fn(&Params) -> Option<$crate::settings::Refusal> = $refuses;
                     refuses(self)
                 })?]).flatten()
             }
         }
     };
 }
-pub(crate) use params;
+pub use params;
 
 /// What a declaration says at most once.
-pub(crate) fn first<T, const N: usize>(said: [T; N]) -> Option<T> {
+pub fn first<T, const N: usize>(said: [T; N]) -> Option<T> {
     said.into_iter().next()
 }
 
 /// Declares an enum whose values are words in a scenario.
+#[macro_export]
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident, $form:literal { $($(#[$vdoc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$vdoc])* $variant,)* }
 
-        impl crate::settings::Kept for $name {
-            fn value(self) -> crate::settings::Value {
-                static WORDS: crate::settings::Words = crate::settings::Words { form: $form, all: &[$($word),*] };
-                crate::settings::Value::Word(match self { $($name::$variant => $word,)* }, &WORDS)
+        impl $crate::settings::Kept for $name {
+            fn value(self) -> $crate::settings::Value {
+                static WORDS: $crate::settings::Words = $crate::settings::Words { form: $form, all: &[$($word),*] };
+                $crate::settings::Value::Word(match self { $($name::$variant => $word,)* }, &WORDS)
             }
-            fn of(value: crate::settings::Value) -> Option<$name> {
+            fn of(value: $crate::settings::Value) -> Option<$name> {
                 match value {
-                    $(crate::settings::Value::Word($word, _) => Some($name::$variant),)*
+                    $($crate::settings::Value::Word($word, _) => Some($name::$variant),)*
                     _ => None,
                 }
             }
         }
     };
 }
-pub(crate) use words;
+pub use words;
 
 /// Declares the struct that holds some laws' sections.
+#[macro_export]
 macro_rules! sections {
     ($(#[doc = $doc:literal])* $($section:ident: $params:ty,)*) => {
         $(#[doc = $doc])*
@@ -216,14 +219,16 @@ macro_rules! sections {
         pub struct Settings { $(#[doc = concat!("Section `[", stringify!($section), "]`.")] pub $section: $params,)* }
 
         impl Settings {
-            pub(crate) fn sections(&self) -> alloc::vec::Vec<&dyn crate::settings::Section> {
+            /// Each section.
+            pub fn sections(&self) -> alloc::vec::Vec<&dyn $crate::settings::Section> {
                 alloc::vec![$(&self.$section),*]
             }
 
-            pub(crate) fn sections_mut(&mut self) -> alloc::vec::Vec<&mut dyn crate::settings::Section> {
+            /// Each section, to be set.
+            pub fn sections_mut(&mut self) -> alloc::vec::Vec<&mut dyn $crate::settings::Section> {
                 alloc::vec![$(&mut self.$section),*]
             }
         }
     };
 }
-pub(crate) use sections;
+pub use sections;

@@ -11,4 +11,12 @@ mod receivers;
 #[path = "properties/senders.rs"]
 mod senders;
 #[path = "properties/settings.rs"]
-mod settings;
+mod set;
+
+use fanin_laws::Settings;
+use proptest::strategy::Strategy;
+
+/// Any settings that no law refuses.
+fn settings() -> impl Strategy<Value = Settings> {
+    set::settings(Settings::sections, Settings::sections_mut)
+}

@@ -1,6 +1,6 @@
 //! An application at work in the world: what it sees and does is the world's to give.
 
-use fanin_fabric::HostId;
+use fanin_fabric::{HostId, LinkId};
 use fanin_spec::FlowKind;
 use fanin_units::{Rate, Time};
 
@@ -51,6 +51,34 @@ impl<P: Probe> View for World<P> {
         let switch = |host| fabric.link(fabric.uplink(host)).to;
         switch(one) == switch(other)
     }
+
+    fn hosts(&self) -> u32 {
+        self.net.fabric.hosts()
+    }
+
+    fn rack(&self, host: HostId) -> u32 {
+        self.net.fabric.rack(host)
+    }
+
+    fn pod(&self, host: HostId) -> u32 {
+        self.net.fabric.pod(host)
+    }
+
+    fn queue_into_rack(&self, host: HostId) -> (u64, u64) {
+        let buffer = self.spec.settings.in_bytes(self.spec.settings.switch.buffer);
+        let ports = self.net.fabric.into_rack(host);
+        let queue = |link: LinkId| self.net.links[link.index()].queue_at(self.now);
+        ports.fold((0, 0), |(queued, room), link| (queued + queue(link), room + buffer))
+    }
+
+    fn rate_into_rack(&self, host: HostId) -> Rate {
+        let fabric = &self.net.fabric;
+        Rate(fabric.into_rack(host).map(|link| fabric.link(link).rate.0).sum())
+    }
+
+    fn srtt(&self, at: EndpointId) -> Option<Time> {
+        self.sockets.get(at).map(|socket| socket.endpoint.srtt())
+    }
 }
 
 impl<P: Probe> View for Acting<'_, P> {
@@ -85,11 +113,39 @@ impl<P: Probe> View for Acting<'_, P> {
     fn share_a_rack(&self, one: HostId, other: HostId) -> bool {
         self.world.share_a_rack(one, other)
     }
+
+    fn hosts(&self) -> u32 {
+        self.world.hosts()
+    }
+
+    fn rack(&self, host: HostId) -> u32 {
+        self.world.rack(host)
+    }
+
+    fn pod(&self, host: HostId) -> u32 {
+        self.world.pod(host)
+    }
+
+    fn queue_into_rack(&self, host: HostId) -> (u64, u64) {
+        self.world.queue_into_rack(host)
+    }
+
+    fn rate_into_rack(&self, host: HostId) -> Rate {
+        self.world.rate_into_rack(host)
+    }
+
+    fn srtt(&self, at: EndpointId) -> Option<Time> {
+        self.world.srtt(at)
+    }
 }
 
 impl<P: Probe> Driver for Acting<'_, P> {
     fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         self.world.connect(self.owner, from, to, kind)
+    }
+
+    fn stand(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        self.world.stand(self.owner, from, to, kind)
     }
 
     fn send(&mut self, from: EndpointId, message: Message) -> u64 {

@@ -197,6 +197,14 @@ impl Link {
         self.waiting_bytes
     }
 
+    /// Bytes in the queue at a time after the last packet that came or left.
+    pub fn queue_at(&self, now: Time) -> u64 {
+        match self.departures {
+            Departures::Lazy => self.waiting_bytes,
+            Departures::Eager => self.waiting_bytes.min(self.rate.bytes_in(self.busy_until().since(now))),
+        }
+    }
+
     /// The longest queue is looked for from now on.
     pub fn forget_longest_queue(&mut self) {
         self.queue_max_bytes = self.waiting_bytes;

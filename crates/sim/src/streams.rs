@@ -34,6 +34,10 @@ pub(crate) enum Purpose {
     Duplication = 12,
     /// Which come late by a fault, and how late.
     Reordering = 13,
+    /// What a front end asks for, and which replica.
+    Request = 14,
+    /// Which hubs are busy with something else.
+    Overload = 15,
 }
 
 /// One stream.

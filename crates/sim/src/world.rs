@@ -171,6 +171,15 @@ impl<P: Probe> World<P> {
 
     /// Opens a connection from one host to another, for flows of a kind.
     pub fn connect(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        let (connection, slots) = self.add(owner, from, to, kind);
+        match self.net.is_down(from) {
+            true => self.sockets.at(slots[0]).endpoint.abort(),
+            false => self.with(slots[0], |endpoint, call| endpoint.connect(call)),
+        }
+        connection
+    }
+
+    fn add(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> (ConnectionId, [Slot; 2]) {
         self.sockets.give_back(|slot| self.net.lost(slot));
         let fabric = &self.net.fabric;
         let (connection, slots) = self.sockets.add(owner, |id| {
@@ -186,11 +195,32 @@ impl<P: Probe> World<P> {
         if let Some(latencies) = &mut self.latencies {
             latencies.classify(slots[0], kind);
         }
-        match self.net.is_down(from) {
-            true => self.sockets.at(slots[0]).endpoint.abort(),
-            false => self.with(slots[0], |endpoint, call| endpoint.connect(call)),
+        (connection, slots)
+    }
+
+    /// A connection that has stood since long before, from one host to another, for flows of a kind.
+    pub fn stand(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
+        let (connection, slots) = self.add(owner, from, to, kind);
+        let rtt = self.handshake_time(from, to);
+        for (slot, host) in slots.into_iter().zip([from, to]) {
+            let down = self.net.is_down(host);
+            let endpoint = &mut self.sockets.at(slot).endpoint;
+            match down {
+                true => endpoint.abort(),
+                false => endpoint.stand(&self.params, self.now, rtt),
+            }
         }
         connection
+    }
+
+    /// The least time from a SYN to its SYN-ACK.
+    fn handshake_time(&self, from: HostId, to: HostId) -> Time {
+        let fabric = &self.net.fabric;
+        let packet = 40 + self.params.option_bytes() + self.params.syn_option_bytes();
+        let bytes = self.spec.settings.link.framing.on_wire(packet).into();
+        let way =
+            |from, to| fabric.path(from, to).iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>();
+        Time(way(from, to) + way(to, from))
     }
 
     /// A host forgets its connections. One that nothing has come for is heard when it returns.

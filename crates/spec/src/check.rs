@@ -10,7 +10,7 @@ use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Scheme, Settings, State, WarmUp};
+use crate::{FabricSettings, Kind, Scheme, Settings, State, WarmUp};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -57,6 +57,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     segments(s)?;
     buffers(s)?;
     workload(s)?;
+    asking(scheme, s)?;
     volume(s)?;
     network(s)?;
     laws(scheme, s)
@@ -161,7 +162,7 @@ fn network(s: &Settings) -> Result<(), Wrong> {
 /// What laws say of their own settings.
 fn laws(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let own = scheme.sections();
-    for law in s.laws.sections().into_iter().filter(|law| own.contains(&law.name())) {
+    for law in s.of_laws().into_iter().filter(|law| own.contains(&law.name())) {
         if let Some(Refusal { paths, what }) = law.refuses() {
             return wrong(paths, what);
         }
@@ -184,6 +185,21 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     warm_up(s)?;
     service(s)?;
     (w.kind.facts().check)(s)
+}
+
+/// Whom a client asks is the matter of one workload.
+fn asking(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    match scheme.fan_out {
+        Some(fan_out) if s.workload.kind != Kind::KeyValue => {
+            let (word, kind) = (fan_out.row().word, s.workload.kind.word());
+            let what = format!(
+                "`{word}` says whom a client asks for objects, and a {kind} workload has none: it goes with \
+                 `workload.kind = \"key_value\"`"
+            );
+            wrong(&["workload.kind"], what)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What servers answer, or hosts send one another.

@@ -98,6 +98,10 @@ pub(crate) mod needs {
         met: |_, s| s.service.queries_per_s.0.is_some(),
         without: "there is no service without `service.queries_per_s`",
     };
+    pub(crate) const HUBS: Condition = Condition {
+        met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
+        without: "no scheme here asks through hubs; sicc does",
+    };
     pub(crate) const REORDERING: Condition = Condition {
         met: |_, s| !s.faults.reordering.is_zero(),
         without: "no packet comes late without `faults.reordering`",

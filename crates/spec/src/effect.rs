@@ -93,7 +93,7 @@ fn reason(key: &KeyDoc, scheme: &Scheme, settings: &Settings) -> Option<String> 
     {
         return Some(format!("[{section}] is of schemes such as {owner}, and none of them takes part"));
     }
-    let own = settings.laws.sections().into_iter().find(|law| law.name() == section);
+    let own = settings.of_laws().into_iter().find(|law| law.name() == section);
     let idle = own.and_then(|law| law.keys().iter().find(|own| own.path == key.path)?.idle);
     let unmet = key.need.filter(|need| !(need.met)(scheme, settings)).map(|need| need.without);
     idle.or(unmet).map(str::to_string)

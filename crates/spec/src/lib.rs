@@ -37,6 +37,7 @@ pub use changes::{Change, State};
 pub use declare::KeyDoc;
 pub use facts::{Payload, Swept};
 pub use fanin_fabric::{HostId, TIERS};
+pub use fanin_fanout::Kind as FanOut;
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
 pub use fanin_laws::sender::Kind as Base;
@@ -56,8 +57,8 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, Link, MapReduce, Measure, Placement, Run, Service,
-    Settings, Sweep, Switch, Tcp, Tell,
+    FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement, Run,
+    Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{

@@ -1,4 +1,5 @@
-//! The one list of schemes: what stands on which sender, beside which port law. It is made of the laws' rows.
+//! The one list of schemes: what stands on which sender, beside which port law, and whom a client asks. It is made of the laws'
+//! rows.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -7,9 +8,9 @@ use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, Limit, Offer};
+use crate::{Base, Discipline, FanOut, Limit, Offer};
 
-/// A scheme: a sender, what stands on it, and the port law that it needs.
+/// A scheme: a sender, what stands on it, the port law that it needs, and how one client asks many servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
     /// The sender's congestion control.
@@ -24,11 +25,13 @@ pub struct Scheme {
     pub discipline: Discipline,
     /// Both ends use ECN, and the port law marks.
     pub ecn: bool,
+    /// How a client asks, where the name says it; otherwise all servers at once, or as the workload has it.
+    pub fan_out: Option<FanOut>,
 }
 
 /// The schemes that are documented and tested by name. Other combinations of their parts are understood too.
 pub static REGISTRY: LazyLock<Vec<Offer>> =
-    LazyLock::new(|| fanin_laws::rows().flat_map(|row| row.offers).copied().collect());
+    LazyLock::new(|| fanin_laws::rows().chain(fanin_fanout::rows()).flat_map(|row| row.offers).copied().collect());
 
 /// What says that both ends use ECN and the port law marks.
 const ECN: &str = "ecn";
@@ -46,62 +49,124 @@ fn own_discipline(base: Base) -> Discipline {
     disciplines().find(|discipline| base.row().brings(discipline.row().word)).unwrap_or(Discipline::DropTail)
 }
 
+fn fan_outs() -> impl Iterator<Item = FanOut> {
+    FanOut::ALL.iter().copied()
+}
+
+/// The sender of a scheme that names none.
+const USUAL: Base = Base::NewReno;
+
+/// What a word of a scheme's name fills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slot {
+    Sender(Base),
+    Port(Discipline),
+    FanOut(FanOut),
+    Gss,
+    M21,
+    Ictcp,
+    Ecn,
+}
+
+impl Slot {
+    fn of(word: &str) -> Option<Slot> {
+        let base = || bases().find(|base| base.row().word == word).map(Slot::Sender);
+        let port = || disciplines().find(|discipline| discipline.row().word == word).map(Slot::Port);
+        let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
+        let part = || {
+            [(GSS.word, Slot::Gss), (M21.word, Slot::M21), (ICTCP.word, Slot::Ictcp), (ECN, Slot::Ecn)]
+                .into_iter()
+                .find(|(w, _)| *w == word)
+        };
+        base().or_else(port).or_else(fan_out).or_else(|| part().map(|(_, slot)| slot))
+    }
+
+    /// What it is called, in words.
+    fn name(self) -> &'static str {
+        match self {
+            Slot::Sender(_) => "senders",
+            Slot::Port(_) => "port laws",
+            Slot::FanOut(_) => "ways to ask servers",
+            Slot::Gss => "slow starts",
+            Slot::M21 => "caps",
+            Slot::Ictcp => "laws of receivers",
+            Slot::Ecn => "notifications",
+        }
+    }
+}
+
 impl Scheme {
-    /// Reads a scheme's name: a registry name, an alias, or a base with parts, such as `cubic+red+ecn`.
+    /// Reads a scheme's name: a registry name, an alias, or words that each fill a slot, in any order, such as `cubic+red+ecn` or
+    /// `sicc+dctcp`; what is not named is usual: NewReno, its own port law, all servers at once.
     ///
     /// # Errors
     /// What is unknown or cannot work together, and what would.
     pub fn parse(name: &str) -> Result<Scheme, String> {
-        let name = REGISTRY.iter().find(|e| e.aliases.contains(&name)).map_or(name, |e| e.name);
         if let Some((part, limit)) = name.split('+').find_map(|part| Some((part, Limit::named(part)?))) {
             return Err(limit.told(part));
         }
-        let mut parts = name.split('+');
-        let word = parts.next().unwrap_or_default();
-        let Some(base) = bases().find(|base| base.row().word == word) else {
-            let names: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
-            let near = did_you_mean(name, REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name])));
-            return Err(format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", ")));
+        // An alias stands for a whole name, or among other words for one of them.
+        let aliased = |name: &'static str, whole| if whole || !name.contains('+') { Some(name) } else { None };
+        let known = |word, whole| {
+            let entry = REGISTRY.iter().find(|e| e.aliases.contains(&word));
+            entry.and_then(|e| aliased(e.name, whole)).unwrap_or(word)
         };
-        let ecn = base.row().brings(ECN);
-        let mut scheme = Scheme { base, gss: false, m21: false, ictcp: false, discipline: own_discipline(base), ecn };
-        let mut seen: Vec<&str> = Vec::new();
-        for part in parts {
-            if seen.contains(&part) {
-                return Err(format!("scheme `{name}` says `{part}` twice"));
+        let mut slots: Vec<(&str, Slot)> = Vec::new();
+        for word in known(name, true).split('+').map(|word| known(word, false)) {
+            let Some(slot) = Slot::of(word) else { return Err(unknown_word(name, word)) };
+            if slots.iter().any(|(_, other)| *other == slot) {
+                return Err(format!("scheme `{name}` says `{word}` twice"));
             }
-            let discipline = |word: &str| disciplines().find(|discipline| discipline.row().word == word);
-            if discipline(part).is_some() && seen.iter().any(|word| discipline(word).is_some()) {
-                return Err(format!("scheme `{name}` names two port laws; one is right"));
+            if slots.iter().any(|(_, other)| other.name() == slot.name()) {
+                return Err(format!("scheme `{name}` names two {}; one is right", slot.name()));
             }
-            match (part, discipline(part)) {
-                (_, Some(discipline)) => scheme.discipline = discipline,
-                (ECN, _) => scheme.ecn = true,
-                _ if part == GSS.word => scheme.gss = true,
-                _ if part == M21.word => scheme.m21 = true,
-                _ if part == ICTCP.word => scheme.ictcp = true,
-                _ => return Err(unknown_part(name, part)),
-            }
-            seen.push(part);
+            slots.push((word, slot));
         }
+        let scheme = Scheme::of(&slots);
         match scheme.refused() {
             Some(why) => Err(format!("scheme `{name}` cannot work: {why}")),
             None => Ok(scheme),
         }
     }
 
-    /// What a base may be joined with, by its words: parts, port laws, ECN.
-    pub fn parts() -> Vec<&'static str> {
-        let words = PARTS.iter().map(|part| part.word);
-        words.chain(disciplines().map(|discipline| discipline.row().word)).chain([ECN]).collect()
+    fn of(slots: &[(&str, Slot)]) -> Scheme {
+        let base = slots.iter().find_map(|(_, slot)| if let Slot::Sender(base) = slot { Some(*base) } else { None });
+        let base = base.unwrap_or(USUAL);
+        let (discipline, ecn) = (own_discipline(base), base.row().brings(ECN));
+        let mut scheme = Scheme { base, gss: false, m21: false, ictcp: false, discipline, ecn, fan_out: None };
+        for (_, slot) in slots {
+            match *slot {
+                Slot::Sender(_) => {}
+                Slot::Port(discipline) => scheme.discipline = discipline,
+                Slot::FanOut(fan_out) => scheme.fan_out = Some(fan_out),
+                Slot::Gss => scheme.gss = true,
+                Slot::M21 => scheme.m21 = true,
+                Slot::Ictcp => scheme.ictcp = true,
+                Slot::Ecn => scheme.ecn = true,
+            }
+        }
+        scheme
     }
 
-    /// The rows that it is made of: its base, its parts, its port law.
+    /// What a base may be joined with, by its words: parts, port laws, ECN, ways to ask servers.
+    pub fn parts() -> Vec<&'static str> {
+        let words = PARTS.iter().map(|part| part.word);
+        let ports = disciplines().map(|discipline| discipline.row().word);
+        words.chain(ports).chain([ECN]).chain(fan_outs().map(|fan_out| fan_out.row().word)).collect()
+    }
+
+    /// The same packets' laws, whomever a client asks.
+    pub fn of_packets(self) -> Scheme {
+        Scheme { fan_out: None, ..self }
+    }
+
+    /// The rows that it is made of: its way to ask servers, its base, its parts, its port law.
     pub fn rows(&self) -> Vec<&'static Row> {
         let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
             .into_iter()
             .filter_map(|(on, row)| on.then_some(row));
-        [self.base.row()].into_iter().chain(parts).chain([self.discipline.row()]).collect()
+        let fan_out = self.fan_out.map(FanOut::row);
+        fan_out.into_iter().chain([self.base.row()]).chain(parts).chain([self.discipline.row()]).collect()
     }
 
     /// Why some of it cannot go together with the rest, as the rows have it.
@@ -125,17 +190,27 @@ impl Scheme {
     }
 }
 
-fn unknown_part(name: &str, part: &str) -> String {
-    let known = Scheme::parts();
-    let near = did_you_mean(part, known.iter().copied());
-    format!("unknown part `{part}` of scheme `{name}`{near}; the parts are {}", known.join(", "))
+fn unknown_word(name: &str, word: &str) -> String {
+    if name == word {
+        let names: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
+        let near = did_you_mean(name, REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name])));
+        return format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", "));
+    }
+    let known: Vec<&str> = bases().map(|base| base.row().word).chain(Scheme::parts()).collect();
+    let near = did_you_mean(word, known.iter().copied());
+    format!("unknown part `{word}` of scheme `{name}`{near}; the parts are {}", known.join(", "))
 }
 
 impl fmt::Display for Scheme {
-    /// The canonical name: base, parts, port law where it is not the base's own, ecn.
+    /// The canonical name: way to ask, base unless it is the usual one behind that, parts, port law where it is not the base's own,
+    /// ecn.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let own = |row: &&Row| self.discipline != own_discipline(self.base) || row.word != self.discipline.row().word;
-        let words: Vec<&str> = self.rows().into_iter().filter(own).map(|row| row.word).collect();
+        let (port, base) = (self.discipline.row().word, self.base.row().word);
+        let silent = |word: &str| {
+            word == port && self.discipline == own_discipline(self.base)
+                || word == base && self.base == USUAL && self.fan_out.is_some()
+        };
+        let words: Vec<&str> = self.rows().into_iter().map(|row| row.word).filter(|word| !silent(word)).collect();
         f.write_str(&words.join("+"))?;
         if self.ecn && !self.exact_echo() { write!(f, "+{ECN}") } else { Ok(()) }
     }

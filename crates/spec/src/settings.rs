@@ -116,12 +116,12 @@ section! {
         queue: HostQueue = HostQueue::Plain,
         /// How late packets of a host come to the other end of its link: each uniform in 0 up to this, in their order. "transmission": up to the time of a full packet on the slowest link (Floyd and Jacobson's rule against phase effects); "none": as in simulators, where flows may starve for their phase.
         packet_jitter: PacketJitter = PacketJitter::Transmission,
-        /// Time that a server works on a request before it answers.
-        #[only(Barrier, WebSearch)]
+        /// Time that a server works on a request before it answers; of a key_value workload, on each object.
+        #[only(Barrier, WebSearch, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_time: Time = Time::ZERO,
         /// Uniform random addition to the service time, up to this.
-        #[only(Barrier, WebSearch)]
+        #[only(Barrier, WebSearch, KeyValue)]
         #[range(..=Time::from_secs(1_000))]
         service_jitter: Time = Time::ZERO,
     }
@@ -408,16 +408,23 @@ macro_rules! settings {
             $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)*
             /// Those of laws, which their own files declare.
             pub laws: fanin_laws::Settings,
+            /// Those of ways to ask servers, which their own files declare.
+            pub fan_outs: fanin_fanout::Settings,
             /// What the files hold that settings name.
             pub inputs: Inputs,
         }
 
         impl Settings {
+            /// Each section that a law's file declares.
+            pub fn of_laws(&self) -> Vec<&dyn fanin_laws::settings::Section> {
+                [self.laws.sections(), self.fan_outs.sections()].concat()
+            }
+
             /// The names of the sections with what they hold.
             pub fn sections() -> Vec<(&'static str, &'static str)> {
                 let mut sections = vec![$((<$section>::NAME, <$section>::DOC.trim_ascii())),*];
-                let laws = fanin_laws::Settings::default();
-                sections.extend(laws.sections().iter().map(|section| (section.name(), section.says())));
+                let laws = Settings::default();
+                sections.extend(laws.of_laws().iter().map(|section| (section.name(), section.says())));
                 sections
             }
 
@@ -426,8 +433,8 @@ macro_rules! settings {
                 match section {
                     $(stringify!($field) => Some(<$section>::KEYS.to_vec()),)*
                     _ => {
-                        let laws = fanin_laws::Settings::default();
-                        let law = laws.sections().into_iter().find(|law| law.name() == section)?;
+                        let laws = Settings::default();
+                        let law = laws.of_laws().into_iter().find(|law| law.name() == section)?;
                         Some(law.keys().iter().map(|key| key.name).collect())
                     }
                 }
@@ -438,7 +445,9 @@ macro_rules! settings {
                 match section {
                     $(stringify!($field) => self.$field.set(key, literal),)*
                     _ => {
-                        let law = self.laws.sections_mut().into_iter().find(|law| law.name() == section);
+                        let mut laws = self.laws.sections_mut();
+                        laws.extend(self.fan_outs.sections_mut());
+                        let law = laws.into_iter().find(|law| law.name() == section);
                         laws::set(law.expect("sections are looked up before they are set"), key, literal)
                     }
                 }
@@ -449,7 +458,7 @@ macro_rules! settings {
                 match section {
                     $(stringify!($field) => self.$field.value(key),)*
                     _ => {
-                        let law = self.laws.sections().into_iter().find(|law| law.name() == section);
+                        let law = self.of_laws().into_iter().find(|law| law.name() == section);
                         laws::value(law.expect("sections are looked up before they are asked for"), key)
                     }
                 }
@@ -466,7 +475,7 @@ macro_rules! settings {
                 {
                     return Some(wrong);
                 })*
-                let laws = self.laws.sections().into_iter();
+                let laws = self.of_laws().into_iter();
                 laws.filter(|law| looked_at(law.name(), &[])).find_map(laws::out_of_range)
             }
 
@@ -474,13 +483,59 @@ macro_rules! settings {
             pub fn docs(&self) -> Vec<KeyDoc> {
                 let mut docs = Vec::new();
                 $(docs.extend(self.$field.docs());)*
-                for law in self.laws.sections() {
+                for law in self.of_laws() {
                     docs.extend(law.keys().iter().map(law_doc));
                 }
                 docs
             }
         }
     };
+}
+
+section! {
+    /// Objects on servers, and front ends that ask for many of them at once.
+    #[only(KeyValue)]
+    KeyValue in "key_value" {
+        /// Objects in all.
+        #[range(1..=10_000_000)]
+        objects: u32 = 100_000,
+        /// Servers that have each object, drawn at random.
+        #[range(1..=64)]
+        replicas: u32 = 3,
+        /// The least object; sizes are uniform.
+        #[range(Bytes(1)..=Bytes(1 << 20))]
+        least: Bytes = Bytes(20),
+        /// The largest.
+        #[range(Bytes(1)..=Bytes(1 << 20))]
+        most: Bytes = Bytes(1_000),
+        /// Objects that a request is for, drawn at random.
+        #[range(1..=1_000_000, "a request with no object is none")]
+        per_request: u32 = 1_000,
+        /// Of the objects asked for, the share that no server has: a miss is an answer, too.
+        missing: Share = Share::of(0, 1),
+        /// Hosts that ask, each one request after another: the client and those after it, which are servers, too.
+        #[range(1..=100_000)]
+        front_ends: u32 = 1,
+        /// What is not there so long after its request began has failed; "none": it is waited for.
+        #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
+        deadline: Optional<Time> = Optional::NONE,
+        /// Who has been silent for so long is taken for gone, and asked no more; "none": nobody is.
+        #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
+        patience: Optional<Time> = Optional::NONE,
+        /// How often an object is asked for before it has failed.
+        #[range(1..=255)]
+        tries: u32 = 6,
+        /// Objects that a server looks for at once; it refuses more.
+        #[range(1..=1_000_000)]
+        lookups: u32 = 10_000,
+        /// The share of hubs, drawn anew for each request, whose machines are busy with something else.
+        #[needs(HUBS)]
+        overloaded: Share = Share::of(0, 1),
+        /// What such a hub sends at, as a share of the speed that it is first assigned.
+        #[needs(HUBS)]
+        #[range(Share::of(1, 1_000)..)]
+        overloaded_speed: Share = Share::of(1, 10),
+    }
 }
 
 settings! {
@@ -492,6 +547,7 @@ settings! {
     workload: Workload,
     mapreduce: MapReduce,
     service: Service,
+    key_value: KeyValue,
     faults: Faults,
     measure: Measure,
     sweep: Sweep,

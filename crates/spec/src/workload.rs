@@ -16,7 +16,7 @@ use crate::sizes::Distribution;
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\" or \"all-reduce\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\" or \"key_value\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -35,6 +35,8 @@ words! {
         MapReduce = "mapreduce",
         /// Ring all-reduces, one after another: every host, the client too, passes parts of its vector on to the next one.
         AllReduce = "all-reduce",
+        /// Front ends ask for many small objects that lie on many servers, request after request: a scheme says whom they ask.
+        KeyValue = "key_value",
     }
 }
 
@@ -51,6 +53,7 @@ impl Kind {
             Kind::Poisson => POISSON,
             Kind::MapReduce => MAP_REDUCE,
             Kind::AllReduce => ALL_REDUCE,
+            Kind::KeyValue => KEY_VALUE,
         }
     }
 
@@ -249,10 +252,25 @@ const ALL_REDUCE: Facts = Facts {
     ..Facts::BETWEEN
 };
 
+const KEY_VALUE: Facts = Facts {
+    lasts: false,
+    payload: Payload::Own,
+    leaves: Leaves::TimeOrRounds,
+    moves: objects_moved,
+    says: |s, _| {
+        let k = &s.key_value;
+        let ends =
+            if k.front_ends == 1 { "a front end".into() } else { format!("each of {} front ends", k.front_ends) };
+        format!("{ends} asks {} times for {} objects of {} to {}", s.workload.queries, k.per_request, k.least, k.most)
+    },
+    check: key_value_check,
+    ..Facts::READS
+};
+
 words! {
     /// What connections requests and answers go over.
     Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Standing ones for a barrier and an all-reduce, new ones for all others.
+        /// Standing ones for a barrier, an all-reduce and a key_value workload, new ones for all others.
         Usual = "usual",
         /// One between two hosts, which stays and carries answer after answer.
         Standing = "standing",
@@ -292,8 +310,8 @@ section! {
         #[only(Barrier, WebSearch, MapReduce)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
-        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier and an all-reduce, new for the others.
-        #[only(Barrier, WebSearch, MapReduce, AllReduce)]
+        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, an all-reduce and a key_value workload, new for the others.
+        #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue)]
         connections: Connections = Connections::Usual,
         /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's, of an all-reduce each host's.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce)]
@@ -303,13 +321,13 @@ section! {
         #[range(Time(1)..=Time::from_secs(100_000))]
         duration: Time = Time::from_secs(5),
         /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
-        #[only(Barrier, WebSearch, Long, Poisson)]
+        #[only(Barrier, WebSearch, Long, Poisson, KeyValue)]
         warm_up: Optional<WarmUp> = Optional::NONE,
         /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, or all-reduces, one after another.
-        #[only(WebSearch, AllReduce)]
+        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another.
+        #[only(WebSearch, AllReduce, KeyValue)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
         #[only(Barrier, WebSearch)]
@@ -384,6 +402,40 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+fn objects_moved(s: &Settings) -> Moves {
+    let k = &s.key_value;
+    let requests = f64::from(s.workload.queries) * f64::from(k.front_ends);
+    let objects = requests * f64::from(k.per_request);
+    let bytes = objects * (k.least.0 + k.most.0) as f64 / 2.0;
+    Moves { flows: objects, bytes, draws: f64::from(k.objects) * f64::from(k.replicas) }
+}
+
+fn key_value_check(s: &Settings) -> Result<(), Wrong> {
+    let k = &s.key_value;
+    let servers = s.servers();
+    if k.per_request > k.objects {
+        let what = format!("a request for {} of {} objects: right would be at most as many", k.per_request, k.objects);
+        return wrong(&["key_value.per_request", "key_value.objects"], what);
+    }
+    if k.least > k.most {
+        let what = format!("objects of {} to {}: the least is above the most", k.least, k.most);
+        return wrong(&["key_value.least", "key_value.most"], what);
+    }
+    if k.replicas > servers {
+        let what =
+            format!("{} replicas of an object on {servers} servers: right would be at most {servers}", k.replicas);
+        return wrong(&["key_value.replicas", "workload.fan_in"], what);
+    }
+    if k.front_ends > servers + 1 {
+        let what = format!("{} front ends among {} hosts", k.front_ends, servers + 1);
+        return wrong(&["key_value.front_ends", "workload.fan_in"], what);
+    }
+    if s.workload.queries == 0 {
+        return wrong(&["workload.queries"], "no request: right would be at least 1");
+    }
+    Ok(())
+}
+
 /// Declares what flows are of, with the words of tables; the first is what is taken where nothing is said.
 macro_rules! flow_kinds {
     ($(#[doc = $says:literal])* $usual:ident = $its:literal,
@@ -438,6 +490,8 @@ flow_kinds! {
     Query = "query",
     /// A part of a vector that an all-reduce passes on.
     Part = "part",
+    /// An object that a front end asked for.
+    Object = "object",
 }
 
 impl FlowKind {

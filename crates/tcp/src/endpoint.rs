@@ -8,7 +8,7 @@ use fanin_units::Time;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::{Ect, Params};
-use crate::segment::{Beside, Flags, Notes, Segment, Wire, header_bytes};
+use crate::segment::{Beside, Flags, Notes, Segment, Wire, header_bytes, microseconds};
 use crate::tcb::{Progress, State, Stats, Tcb};
 
 /// How far what the application wrote has come, as its sender knows; bytes.
@@ -42,6 +42,23 @@ impl Endpoint {
         self.tcb.state = State::SynSent;
         self.tcb.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
         self.send_syn(call);
+    }
+
+    /// Takes a connection for one that has stood since long before, its peer's settings being its own: as after a handshake that took
+    /// `rtt`, from the measured round trip of which the first timeout follows.
+    pub fn stand(&mut self, params: &Params, now: Time, rtt: Time) {
+        debug_assert_eq!(self.tcb.state, State::Listen);
+        self.tcb.state = State::Established;
+        self.tcb.ecn = params.ect.is_some();
+        (self.tcb.snd.una, self.tcb.snd.nxt, self.tcb.snd.high) = (1, 1, 1);
+        self.tcb.snd.rwnd = params.receive_window;
+        self.tcb.rcv.nxt = 1;
+        if params.timestamps {
+            self.tcb.rcv.ts_recent = microseconds(now);
+        }
+        self.tcb.snd.rtt.sample(params, rtt);
+        self.tcb.law.sample(rtt);
+        self.loss.note_rtt(rtt);
     }
 
     /// Takes `bytes` more to send, which ought to be there by `deadline`; `NEVER` where there is none.

@@ -136,6 +136,22 @@ impl Rate {
     }
 }
 
+impl Rate {
+    /// The rate at which `bytes` take this time, rounded down; the largest where it is zero.
+    pub const fn of(bytes: u64, time: Time) -> Rate {
+        let bits = bytes as u128 * 8_000_000_000_000;
+        match bits.checked_div(time.0 as u128) {
+            Some(rate) if rate < u64::MAX as u128 => Rate(rate as u64),
+            _ => Rate(u64::MAX),
+        }
+    }
+
+    /// How many bytes take this time, rounded down.
+    pub const fn bytes_in(self, time: Time) -> u64 {
+        (self.0 as u128 * time.0 as u128 / 8_000_000_000_000) as u64
+    }
+}
+
 impl FromStr for Time {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Time, ParseError> {

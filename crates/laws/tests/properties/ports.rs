@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use super::settings::settings;
+use crate::settings;
 
 fn size() -> impl Strategy<Value = QueueSize> {
     prop_oneof![(1..100_000u64).prop_map(QueueSize::Bytes), (1..100u32).prop_map(QueueSize::Packets)]

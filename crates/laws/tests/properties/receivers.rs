@@ -4,7 +4,7 @@ use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_units::{Rate, Time};
 use proptest::prelude::*;
 
-use super::settings::settings;
+use crate::settings;
 
 /// A packet: after how long, of which connection, its payload, and the RTT that its host knows.
 fn packets() -> impl Strategy<Value = Vec<(u64, usize, u32, u64)>> {

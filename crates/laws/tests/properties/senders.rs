@@ -11,7 +11,7 @@ use fanin_laws::sender::{Ack, Cause, Congestion, Control, Kind, Law, Window};
 use fanin_units::{Share, Time};
 use proptest::prelude::*;
 
-use super::settings::settings;
+use crate::settings;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {

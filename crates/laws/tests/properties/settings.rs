@@ -1,26 +1,30 @@
-//! Settings of laws at random: of every section, within the ranges that it declares.
+//! Settings of laws at random, fan-outs' too: of every section, within the ranges that it declares.
 
-use fanin_laws::Settings;
-use fanin_laws::settings::{Key, Value};
+use std::fmt::Debug;
+
+use fanin_laws::settings::{Key, Section, Value};
 use fanin_units::{Bytes, QueueSize, Share, Time};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Any settings that no law refuses.
-pub fn settings() -> impl Strategy<Value = Settings> {
-    let sections = Settings::default();
-    let keys: Vec<Key> = sections.sections().iter().flat_map(|section| section.keys()).collect();
+/// Any settings that no law refuses: of this default, whose sections these are.
+pub fn settings<S: Clone + Debug + Default>(
+    sections: fn(&S) -> Vec<&dyn Section>,
+    sections_mut: fn(&mut S) -> Vec<&mut dyn Section>,
+) -> impl Strategy<Value = S> {
+    let default = S::default();
+    let keys: Vec<Key> = sections(&default).iter().flat_map(|section| section.keys()).collect();
     let values: Vec<BoxedStrategy<Value>> = keys.iter().map(value).collect();
     let set = move |values: Vec<Value>| {
-        let mut settings = Settings::default();
+        let mut settings = S::default();
         for (key, value) in keys.iter().zip(values) {
-            let mut sections = settings.sections_mut().into_iter();
+            let mut sections = sections_mut(&mut settings).into_iter();
             let section = sections.find(|section| key.path.split('.').next() == Some(section.name()));
             section.and_then(|section| section.set(key.name, value)).expect("it has that key");
         }
         settings
     };
-    let right = |settings: &Settings| settings.sections().iter().all(|section| section.refuses().is_none());
+    let right = move |settings: &S| sections(settings).iter().all(|section| section.refuses().is_none());
     values.prop_map(set).prop_filter("laws refuse some settings", right)
 }
 

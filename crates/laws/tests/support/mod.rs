@@ -1,7 +1,7 @@
 //! Laws as `vectors/*.json` name and set them: any law that has a row.
 
-use std::fs;
-use std::path::PathBuf;
+#[path = "files.rs"]
+mod files;
 
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::{self, Place};
@@ -9,23 +9,18 @@ use fanin_laws::receiver::ictcp;
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
 use fanin_laws::sender::{self, Law};
-use fanin_laws::settings::{Section, Value as Kept};
 use fanin_laws::{Settings, rows};
 use fanin_units::{QueueSize, Rate};
 use serde_json::Value;
+
+use files::{set_from, vectors};
 
 /// What a case may set beside a law's own settings: what the driver says of the law's place.
 const PLACE: [&str; 8] = ["mss", "option_bytes", "count_in_buffer", "limit", "ecn", "rate", "max_packet", "buffer"];
 
 /// The vectors of every law that some row is made of.
 pub fn files() -> impl Iterator<Item = (&'static str, Value)> {
-    rows().flat_map(|row| row.laws).map(|file| {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../vectors/{}.json", file.law));
-        let text = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
-        let vectors: Value = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
-        assert_eq!(vectors["law"], file.law, "{}", path.display());
-        (file.law, vectors)
-    })
+    vectors(rows())
 }
 
 /// Whether a law is one of ports.
@@ -83,36 +78,8 @@ pub fn receiver(case: &Value, mss: u32) -> ictcp::Host {
 /// A law's settings, as a case has them.
 fn settings(law: &str, case: &Value) -> Settings {
     let mut set = Settings::default();
-    let row = rows().find(|row| row.laws.iter().any(|file| file.law == law)).expect("it has a row");
-    let own = set.sections_mut().into_iter().find(|section| row.sections.contains(&section.name()));
-    let mut own: Option<&mut dyn Section> = own;
-    for (key, value) in case.as_object().into_iter().flatten() {
-        let present = own.iter().flat_map(|section| section.keys()).find(|present| present.name == key);
-        match (present, &mut own) {
-            (Some(present), Some(section)) => {
-                let value = kept(present.value, value);
-                let value = value.unwrap_or_else(|| panic!("vectors/{law}.json: {key} is no {:?}", present.value));
-                section.set(key, value).expect("it is of the key's kind");
-            }
-            _ => assert!(PLACE.contains(&key.as_str()), "vectors/{law}.json: {law} has no setting {key}"),
-        }
-    }
+    set_from(case, law, rows(), set.sections_mut(), &PLACE);
     set
-}
-
-/// A value of the same kind as a present one.
-fn kept(present: Kept, value: &Value) -> Option<Kept> {
-    let text = value.as_str().map_or_else(|| value.to_string(), String::from);
-    Some(match present {
-        Kept::Count(_) => Kept::Count(text.parse().ok()?),
-        Kept::Flag(_) => Kept::Flag(value.as_bool()?),
-        Kept::Share(_) => Kept::Share(text.parse().ok()?),
-        Kept::Time(_) => Kept::Time(text.parse().ok()?),
-        Kept::MaybeTime(_) => Kept::MaybeTime(Some(text.parse().ok()?)),
-        Kept::Bytes(_) => Kept::Bytes(text.parse().ok()?),
-        Kept::Size(_) => Kept::Size(text.parse().ok()?),
-        Kept::Word(_, words) => Kept::Word(words.all.iter().find(|word| **word == text)?, words),
-    })
 }
 
 /// A number, or zero where there is none.

@@ -1,4 +1,4 @@
-//! Tables: aligned, compared line by line with the committed ones.
+//! Tables: aligned, compared line by line with the committed ones, of fan-outs too.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -65,8 +65,10 @@ pub fn differs(table: &Table) -> Option<String> {
         }
     }
     Some(format!(
-        "\n{} tells another story:\n{diff}\nIf that is meant: UPDATE=1 cargo test -p fanin-laws --test trajectories, and \
-         review crates/laws/tests/trajectories/{}.txt\n",
-        table.law, table.law
+        "\n{} tells another story:\n{diff}\nIf that is meant: UPDATE=1 cargo test -p {} --test trajectories, and \
+         review {}\n",
+        table.law,
+        env!("CARGO_PKG_NAME"),
+        path.display()
     ))
 }

@@ -13,11 +13,6 @@ use serde_json::{Value, json};
 
 use crate::support::{port_law, receiver, sender_law, whole};
 
-/// A number, or zero where there is none.
-pub fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or(0.0)
-}
-
 fn micros(value: &Value) -> Time {
     Time::from_micros(whole(value))
 }
@@ -153,7 +148,7 @@ impl Port {
         let (mut verdict, mut note) = (Verdict::Drop(Drop::Full), carried);
         for header in headers {
             note = carried;
-            let draw = &mut Draw(number(&step["draw"]));
+            let draw = &mut Draw(step["draw"].as_f64().unwrap_or(0.0));
             verdict = self.law.enqueue(micros(&step["now_us"]), &queue, &header, Some(&mut note), draw);
         }
         let says = match verdict {

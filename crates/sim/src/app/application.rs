@@ -53,12 +53,26 @@ pub(crate) trait View {
     fn at_work(&self, host: HostId, span: Time) -> Time;
     /// Whether one switch joins two hosts.
     fn share_a_rack(&self, one: HostId, other: HostId) -> bool;
+    /// The number of hosts.
+    fn hosts(&self) -> u32;
+    /// The number of a host's rack.
+    fn rack(&self, host: HostId) -> u32;
+    /// The number of its pod: racks under the same aggregation routers.
+    fn pod(&self, host: HostId) -> u32;
+    /// What waits, and what would find room, at the ports towards a host's rack: bytes.
+    fn queue_into_rack(&self, host: HostId) -> (u64, u64);
+    /// The rate of these ports together.
+    fn rate_into_rack(&self, host: HostId) -> Rate;
+    /// The smoothed round-trip time at an end of a connection that is still in use.
+    fn srtt(&self, at: EndpointId) -> Option<Time>;
 }
 
 /// What an application may do.
 pub(crate) trait Driver: View {
     /// Opens a connection from one host to another for flows of a kind.
     fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
+    /// A connection from one host to another that has stood since long before, for flows of a kind.
+    fn stand(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
     /// Sends a message from this end to the other, after those before; says how many bytes went before it.
     fn send(&mut self, from: EndpointId, message: Message) -> u64;
     /// Sends without end.

@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod application;
+mod key_value;
 mod listed;
 mod long;
 mod mapreduce;
@@ -29,6 +30,7 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
         Kind::Flows => Box::new(listed::Listed::new(spec)),
         Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => Box::new(poisson::Alone::new(spec)),
+        Kind::KeyValue => Box::new(key_value::KeyValue::new(spec)),
         Kind::AllReduce => Box::new(all_reduce::AllReduce::new(spec)),
     }
 }

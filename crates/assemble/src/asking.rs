@@ -1,0 +1,60 @@
+//! The settings of those who ask for objects and gather them.
+
+use fanin_fabric::HostId;
+use fanin_fanout::{sicc, tree};
+use fanin_roles::front_end::{Asking, Params};
+use fanin_roles::{Node, hub};
+use fanin_spec::{FanOut, RunSpec};
+use fanin_units::{Bytes, Rate, Time};
+
+/// A front end at a host, in one of its lives.
+pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
+    let (s, k) = (&spec.settings, &spec.settings.key_value);
+    let capacity = capacity(spec, HostId(host));
+    let fan_out = spec.scheme.fan_out.unwrap_or(FanOut::OneAll);
+    let sicc = s.fan_outs.sicc;
+    let asking = match (fan_out.window(&s.fan_outs, capacity), fan_out.parts(&sicc)) {
+        (Some(window), _) => Asking::Servers(window),
+        (None, parts) => Asking::Swarms {
+            parts: parts.expect("who asks no servers asks hubs"),
+            settings: sicc,
+            bound: tree::bound(
+                sicc.bound,
+                Bytes(s.in_bytes(s.switch.buffer)),
+                sicc.mean_object,
+                s.link.rate,
+                capacity,
+                sicc.requests,
+                sicc.hubs,
+            ),
+        },
+    };
+    Params { me: Node(host), epoch: life, capacity, asking, patience: k.patience.0, tries: k.tries as u8 }
+}
+
+/// The hub that a host may become.
+pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
+    let (s, sicc) = (&spec.settings, &spec.settings.fan_outs.sicc);
+    let parts: Option<sicc::Parts> = spec.scheme.fan_out.and_then(|fan_out| fan_out.parts(sicc));
+    // IP and TCP, and what the link layer adds.
+    let full = s.full_packet().0 as u32;
+    hub::Params {
+        me: Node(host),
+        room: s.tcp.mss.0 as u32,
+        overhead: s.link.framing.on_wire(full) - s.tcp.mss.0 as u32,
+        packs: parts.is_some_and(|parts| parts.packing),
+        linger: sicc.linger,
+        window: sicc.hub_window,
+        mean_object: sicc.mean_object,
+        patience: s.key_value.patience.0.unwrap_or(Time::NEVER),
+        forget: Time::from_secs(60),
+    }
+}
+
+/// The rate of a host's own link.
+fn capacity(spec: &RunSpec, host: HostId) -> Rate {
+    match host {
+        HostId::CLIENT => spec.settings.link.client_rate.0.unwrap_or(spec.settings.link.rate),
+        _ => spec.settings.link.rate,
+    }
+}

@@ -1,0 +1,170 @@
+//! Fan-outs: how one client asks many servers for what one request needs.
+//!
+//! Either the client asks the servers themselves, so many at once as a [`Window`] says; or, as SICC has it, one server a rack, a
+//! hub, collects its rack's answers ([`swarm`]), hubs pass them on along a tree ([`tree`]) at the speed that the client assigns
+//! ([`speed`]), several to a packet ([`packing`]), and what a slow hub has left is asked for elsewhere ([`redirect`], [`balance`]).
+//!
+//! Each law is written once, pure and in integers, one a file, as packet laws are: time, randomness and settings are arguments,
+//! a law returns a verdict, and its driver acts.
+#![no_std]
+
+extern crate alloc;
+
+pub mod balance;
+pub mod ictcp_window;
+pub mod one_all;
+pub mod packing;
+pub mod redirect;
+pub mod sicc;
+pub mod sliding_window;
+pub mod speed;
+pub mod swarm;
+pub mod tree;
+mod window;
+
+use fanin_laws::row::{File, Offer, Row, file, kinds};
+use fanin_laws::settings::sections;
+use fanin_units::Rate;
+
+use sicc::{Ablated, Parts, Swarms};
+pub use window::Window;
+
+sections! {
+    /// The settings of fan-outs.
+    sliding_window: sliding_window::Params,
+    ictcp_window: ictcp_window::Params,
+    sicc: sicc::Params,
+}
+
+const SWARM: File = file!(swarm);
+const TREE: File = file!(tree);
+const SPEED: File = file!(speed);
+const PACKING: File = file!(packing);
+const REDIRECT: File = file!(redirect);
+const BALANCE: File = file!(balance);
+
+kinds! {
+    /// Which fan-out.
+    /// Every server at once.
+    OneAll in one_all {
+        word: "one-all",
+        offers: &[Offer { name: "one-all", aliases: &["baseline"], says: "every server is asked at once: what collapses" }],
+    }
+    /// A window over servers, by loss.
+    SlidingWindow in sliding_window from sliding_window {
+        word: "sw",
+        offers: &[Offer {
+            name: "sw",
+            aliases: &["tsw"],
+            says: "a window over servers that grows until answers come late, and then halves",
+        }],
+    }
+    /// A window over servers, by the bandwidth in use.
+    IctcpWindow in ictcp_window from ictcp_window {
+        word: "ictcp-window",
+        offers: &[Offer {
+            name: "ictcp-window",
+            aliases: &[],
+            says: "a window over servers sized by the bandwidth in use, as SICC and PICC describe ICTCP",
+        }],
+    }
+    /// All of SICC.
+    Sicc in sicc from sicc {
+        word: "sicc",
+        laws: &[SWARM, TREE, SPEED, PACKING, REDIRECT],
+        offers: &[Offer {
+            name: "sicc",
+            aliases: &[],
+            says: "a hub a rack collects answers and sends them on, packed, at an assigned speed; slow hubs lose queries to others",
+        }],
+    }
+    /// SICC without its enhancements.
+    SiccBase in sicc from sicc {
+        word: "sicc-base",
+        laws: &[SWARM, TREE, SPEED],
+        offers: &[Offer {
+            name: "sicc-base",
+            aliases: &[],
+            says: "SICC without its enhancements: neither packing nor redirection",
+        }],
+    }
+    /// SICC without proximity.
+    SiccNps in sicc from sicc {
+        word: "sicc-nps",
+        laws: &[SWARM, TREE, SPEED],
+        offers: &[Offer { name: "sicc-nps", aliases: &[], says: "SICC whose swarms are drawn from all racks" }],
+    }
+    /// SICC without a tree.
+    SiccNmt in sicc from sicc {
+        word: "sicc-nmt",
+        laws: &[SWARM, SPEED],
+        offers: &[Offer { name: "sicc-nmt", aliases: &[], says: "SICC without the tree: all hubs send to the client itself" }],
+    }
+    /// SICC without control of speeds.
+    SiccNssc in sicc from sicc {
+        word: "sicc-nssc",
+        laws: &[SWARM, TREE],
+        offers: &[Offer { name: "sicc-nssc", aliases: &[], says: "SICC without control of hubs' speeds" }],
+    }
+    /// SICC without redirection.
+    SiccNqr in sicc from sicc {
+        word: "sicc-nqr",
+        laws: &[SWARM, TREE, SPEED, PACKING],
+        offers: &[Offer { name: "sicc-nqr", aliases: &[], says: "SICC without redirection of queries" }],
+    }
+    /// SICC without packing.
+    SiccNopack in sicc from sicc {
+        word: "sicc-nopack",
+        laws: &[SWARM, TREE, SPEED, REDIRECT],
+        offers: &[Offer { name: "sicc-nopack", aliases: &[], says: "SICC with an object a packet" }],
+    }
+    /// SICC with replicas chosen.
+    SiccBalanced in sicc from sicc {
+        word: "sicc-balanced",
+        laws: &[SWARM, TREE, SPEED, PACKING, REDIRECT, BALANCE],
+        offers: &[Offer {
+            name: "sicc-balanced",
+            aliases: &[],
+            says: "SICC with each object's replica chosen so that hubs finish together: better than the paper's",
+        }],
+    }
+}
+
+/// Every row.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    Kind::ALL.iter().map(|kind| kind.row())
+}
+
+impl Kind {
+    /// What a SICC is made of; none where the client asks servers themselves.
+    pub fn parts(self, sicc: &sicc::Params) -> Option<Parts> {
+        const FULL: Parts =
+            Parts { swarms: Swarms::ByRack, tree: true, speed: true, packing: true, redirect: true, balanced: false };
+        const BASE: Parts = Parts { packing: false, redirect: false, ..FULL };
+        let whole = match sicc.ablate {
+            Ablated::Base => BASE,
+            Ablated::Full => FULL,
+        };
+        Some(match self {
+            Kind::OneAll | Kind::SlidingWindow | Kind::IctcpWindow => return None,
+            Kind::Sicc => FULL,
+            Kind::SiccBase => BASE,
+            Kind::SiccNps => Parts { swarms: Swarms::AtRandom, ..whole },
+            Kind::SiccNmt => Parts { tree: false, ..whole },
+            Kind::SiccNssc => Parts { speed: false, ..whole },
+            Kind::SiccNqr => Parts { redirect: false, ..FULL },
+            Kind::SiccNopack => Parts { packing: false, ..FULL },
+            Kind::SiccBalanced => Parts { balanced: true, ..FULL },
+        })
+    }
+
+    /// How many servers are asked at once, of a client whose link takes `capacity`; none where hubs are asked.
+    pub fn window(self, settings: &Settings, capacity: Rate) -> Option<Window> {
+        Some(match self {
+            Kind::OneAll => Window::OneAll(one_all::OneAll),
+            Kind::SlidingWindow => Window::Sliding(sliding_window::SlidingWindow::start(&settings.sliding_window)),
+            Kind::IctcpWindow => Window::Ictcp(ictcp_window::IctcpWindow::start(&settings.ictcp_window, capacity)),
+            _ => return None,
+        })
+    }
+}

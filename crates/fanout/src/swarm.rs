@@ -1,0 +1,166 @@
+//! Swarms: the servers of one request, rack by rack, with a hub and its backup.
+//! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 3.1; Algorithm 1, lines 1 to 4;
+//!          section 4.2 for swarms without proximity (SICC-NPS).
+//! Law:     a swarm is a rack's target servers; its hub is the one with most of the requested objects, or with most spare I/O;
+//!          its backup, the next. Without proximity: as many swarms of the same sizes, drawn from all targets.
+//! Units:   objects, servers.
+//! Owns:    the order of targets by swarm.
+//! Departs: Algorithm 1 and the text of section 3.1 choose hubs differently: both are here. Ties go to the lower server.
+//! Checked: vectors/swarm.json; tests/trajectories/swarm.txt.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use fanin_laws::settings::words;
+
+words! {
+    /// Which server of a swarm is its hub.
+    Policy, "\"most-objects\" or \"spare-io\"" {
+        /// The one with most of the requested objects (Algorithm 1, line 4).
+        MostObjects = "most-objects",
+        /// The one with most spare capacity for I/O (section 3.1).
+        SpareIo = "spare-io",
+    }
+}
+
+/// A server that has objects of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Its number.
+    pub server: u32,
+    /// Its rack, by a number that is not much above the racks there are.
+    pub rack: u32,
+    /// How many of the requested objects it has.
+    pub objects: u32,
+    /// What it can do besides, in any unit.
+    pub spare_io: u32,
+}
+
+/// Some targets behind a hub. Targets go by their place among all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Swarm {
+    /// The hub's rack.
+    pub rack: u32,
+    /// The target that collects.
+    pub hub: u32,
+    /// The target that collects once the hub has failed; none where the hub is alone.
+    pub backup: Option<u32>,
+    /// Its targets, hub and backup among them: where they stand in the order.
+    pub members: Range<u32>,
+    /// All its requested objects.
+    pub objects: u64,
+}
+
+/// A swarm while its targets are looked at: the best two, each by a rank that tells all targets apart.
+#[derive(Clone, Copy, Debug)]
+struct Tally {
+    count: u32,
+    objects: u64,
+    first: (u64, u32),
+    second: (u64, u32),
+}
+
+/// What ranks below every target.
+const NOBODY: (u64, u32) = (0, u32::MAX);
+
+impl Tally {
+    const EMPTY: Tally = Tally { count: 0, objects: 0, first: NOBODY, second: NOBODY };
+
+    #[inline]
+    fn add(&mut self, target: &Target, index: u32, policy: Policy) {
+        let worth = match policy {
+            Policy::MostObjects => target.objects,
+            Policy::SpareIo => target.spare_io,
+        };
+        // The lower server first; a target's own place tells two of the same number apart.
+        let ranked = (u64::from(worth) << 32 | u64::from(!target.server), index);
+        self.count += 1;
+        self.objects += u64::from(target.objects);
+        let above = |other: (u64, u32)| other == NOBODY || ranked.0 > other.0;
+        if above(self.first) {
+            (self.first, self.second) = (ranked, self.first);
+        } else if above(self.second) {
+            self.second = ranked;
+        }
+    }
+}
+
+/// The swarms of a request. Their buffers are used again by the next.
+#[derive(Clone, Debug, Default)]
+pub struct Swarms {
+    swarms: Vec<Swarm>,
+    order: Vec<u32>,
+    /// By rack.
+    tallies: Vec<Tally>,
+    /// Where a rack's next member goes.
+    places: Vec<u32>,
+}
+
+impl Swarms {
+    /// Swarms by rack, in the racks' order; members stand as `targets` has them.
+    pub fn form(&mut self, targets: &[Target], policy: Policy) {
+        self.tally(targets, policy);
+        self.places.clear();
+        let mut start = 0;
+        for (rack, tally) in self.tallies.iter().enumerate() {
+            self.places.push(start);
+            if tally.count > 0 {
+                self.swarms.push(swarm(rack as u32, tally, start));
+                start += tally.count;
+            }
+        }
+        self.order.resize(targets.len(), 0);
+        for (index, target) in targets.iter().enumerate() {
+            let place = &mut self.places[target.rack as usize];
+            self.order[*place as usize] = index as u32;
+            *place += 1;
+        }
+    }
+
+    /// Swarms of the sizes that they would have by rack, their members drawn from all targets (SICC-NPS). `draw` gives a
+    /// number below its argument.
+    pub fn form_at_random(&mut self, targets: &[Target], policy: Policy, draw: &mut dyn FnMut(u32) -> u32) {
+        self.tally(targets, policy);
+        self.order.extend(0..targets.len() as u32);
+        let mut start = 0;
+        for size in self.tallies.iter().map(|tally| tally.count).filter(|count| *count > 0) {
+            let mut tally = Tally::EMPTY;
+            for place in start..start + size {
+                let left = targets.len() as u32 - place;
+                self.order.swap(place as usize, (place + draw(left)) as usize);
+                let index = self.order[place as usize];
+                tally.add(&targets[index as usize], index, policy);
+            }
+            self.swarms.push(swarm(targets[tally.first.1 as usize].rack, &tally, start));
+            start += size;
+        }
+    }
+
+    /// The swarms, hubs in no two of them.
+    pub fn swarms(&self) -> &[Swarm] {
+        &self.swarms
+    }
+
+    /// The targets of a swarm.
+    pub fn members(&self, swarm: &Swarm) -> &[u32] {
+        &self.order[swarm.members.start as usize..swarm.members.end as usize]
+    }
+
+    fn tally(&mut self, targets: &[Target], policy: Policy) {
+        self.swarms.clear();
+        self.order.clear();
+        self.tallies.clear();
+        for (index, target) in targets.iter().enumerate() {
+            let rack = target.rack as usize;
+            if rack >= self.tallies.len() {
+                self.tallies.resize(rack + 1, Tally::EMPTY);
+            }
+            self.tallies[rack].add(target, index as u32, policy);
+        }
+    }
+}
+
+fn swarm(rack: u32, tally: &Tally, start: u32) -> Swarm {
+    let backup = (tally.second != NOBODY).then_some(tally.second.1);
+    Swarm { rack, hub: tally.first.1, backup, members: start..start + tally.count, objects: tally.objects }
+}

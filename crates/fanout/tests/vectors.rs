@@ -1,0 +1,14 @@
+//! Every law of fan-outs answers as `vectors/*.json` says: worked out from the papers, not from this code.
+
+#[path = "../../laws/tests/vectors/replay.rs"]
+mod replay;
+mod support;
+
+use support::{files, start};
+
+#[test]
+fn every_law_answers_as_its_vectors_say() {
+    for (law, file) in files() {
+        replay::replay(law, &file, |law, case| start(law, &case["settings"]), |driver, step| driver(step));
+    }
+}

@@ -1,0 +1,60 @@
+//! Files of vectors, and settings as their cases have them, whatever their laws: fan-outs' too.
+
+use std::fs;
+use std::path::PathBuf;
+
+use fanin_laws::row::Row;
+use fanin_laws::settings::{Section, Value as Kept};
+use serde_json::Value;
+
+/// The vectors of every law that these rows are made of, each once.
+pub fn vectors(rows: impl Iterator<Item = &'static Row>) -> impl Iterator<Item = (&'static str, Value)> {
+    let mut laws: Vec<&str> = rows.flat_map(|row| row.laws).map(|file| file.law).collect();
+    laws.sort_unstable();
+    laws.dedup();
+    laws.into_iter().map(|law| {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../vectors/{law}.json"));
+        let text = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        let vectors: Value = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+        assert_eq!(vectors["law"], law, "{}", path.display());
+        (law, vectors)
+    })
+}
+
+/// Sets the keys of a law's section that a case has; `place` is what it may have beside them.
+pub fn set_from(
+    case: &Value,
+    law: &str,
+    mut rows: impl Iterator<Item = &'static Row>,
+    sections: Vec<&mut dyn Section>,
+    place: &[&str],
+) {
+    let row = rows.find(|row| row.laws.iter().any(|file| file.law == law)).expect("it has a row");
+    let mut own = sections.into_iter().find(|section| row.sections.contains(&section.name()));
+    for (key, value) in case.as_object().into_iter().flatten() {
+        let present = own.iter().flat_map(|section| section.keys()).find(|present| present.name == key);
+        match (present, &mut own) {
+            (Some(present), Some(section)) => {
+                let value = kept(present.value, value);
+                let value = value.unwrap_or_else(|| panic!("vectors/{law}.json: {key} is no {:?}", present.value));
+                section.set(key, value).expect("it is of the key's kind");
+            }
+            _ => assert!(place.contains(&key.as_str()), "vectors/{law}.json: {law} has no setting {key}"),
+        }
+    }
+}
+
+/// A value of the same kind as a present one.
+fn kept(present: Kept, value: &Value) -> Option<Kept> {
+    let text = value.as_str().map_or_else(|| value.to_string(), String::from);
+    Some(match present {
+        Kept::Count(_) => Kept::Count(text.parse().ok()?),
+        Kept::Flag(_) => Kept::Flag(value.as_bool()?),
+        Kept::Share(_) => Kept::Share(text.parse().ok()?),
+        Kept::Time(_) => Kept::Time(text.parse().ok()?),
+        Kept::MaybeTime(_) => Kept::MaybeTime(Some(text.parse().ok()?)),
+        Kept::Bytes(_) => Kept::Bytes(text.parse().ok()?),
+        Kept::Size(_) => Kept::Size(text.parse().ok()?),
+        Kept::Word(_, words) => Kept::Word(words.all.iter().find(|word| **word == text)?, words),
+    })
+}

@@ -1,0 +1,52 @@
+//! The data server: it is asked for an object, looks for it, and answers whoever asked.
+//!
+//! It looks for no more than so many at once; whoever asks for more is refused at once, and asks elsewhere.
+
+use crate::wire::{Body, Message, Node, Tag};
+use crate::{Output, Outputs};
+
+/// What is being looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lookup<K> {
+    /// Who asked.
+    pub asker: Node,
+    /// Of which request.
+    pub tag: Tag,
+    /// The object's place in it.
+    pub index: u32,
+    /// The object.
+    pub key: K,
+}
+
+/// A data server's state.
+#[derive(Clone, Copy, Debug)]
+pub struct DataServer {
+    pending: u32,
+    most: u32,
+}
+
+impl DataServer {
+    /// One that looks for so many objects at once at most.
+    pub fn new(most: u32) -> DataServer {
+        DataServer { pending: 0, most }
+    }
+
+    /// It is asked for an object: it looks ([`Output::Look`]), or refuses.
+    pub fn asked<K, V>(&mut self, lookup: Lookup<K>, out: &mut Outputs<K, V>) {
+        if self.pending == self.most {
+            let message = Message { tag: lookup.tag, index: lookup.index, body: Body::Lost };
+            out.push(Output::Send { to: lookup.asker, message, more: false });
+        } else {
+            self.pending += 1;
+            out.push(Output::Look(lookup));
+        }
+    }
+
+    /// What came of a lookup: the object, or that there is none.
+    pub fn found<K, V>(&mut self, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
+        self.pending -= 1;
+        let body = value.map_or(Body::Miss, Body::Object);
+        let message = Message { tag: lookup.tag, index: lookup.index, body };
+        out.push(Output::Send { to: lookup.asker, message, more: false });
+    }
+}

@@ -1,0 +1,101 @@
+//! Asking servers themselves: one after another, each for all that it has, as many at once as the window allows.
+
+use fanin_units::Time;
+
+use super::{Asking, Directory, FrontEnd, Request, State, Way};
+use crate::wire::{Body, Message, Part};
+use crate::{Output, Outputs};
+
+impl<K: Part + Clone> FrontEnd<K> {
+    /// A new request: its servers, in the order of their first objects.
+    pub(super) fn ask_servers<V>(
+        &mut self,
+        now: Time,
+        number: u32,
+        directory: &impl Directory<K>,
+        out: &mut Outputs<K, V>,
+    ) {
+        if let Some(request) = self.requests.get_mut(&number) {
+            request.line_up(directory);
+        }
+        self.ask_more_servers(now, out);
+    }
+
+    /// Asks as many more as the window allows, of the oldest request first.
+    pub(super) fn ask_more_servers<V>(&mut self, now: Time, out: &mut Outputs<K, V>) {
+        let Asking::Servers(window) = &self.params.asking else { return };
+        let mut busy: u32 = self.requests.values().map(|request| request.line.busy).sum();
+        for request in self.requests.values_mut() {
+            while busy < window.window() && request.ask_next(now, out) {
+                busy += 1;
+                if let Some(late) = window.late() {
+                    self.look_at = self.look_at.min(now.saturating_add(late));
+                }
+            }
+        }
+    }
+
+    /// Tells the window of answers that are late, each once.
+    pub(super) fn look_for_late(&mut self, now: Time) {
+        let Asking::Servers(window) = &mut self.params.asking else { return };
+        let Some(late) = window.late() else { return };
+        for request in self.requests.values_mut() {
+            while request.line.oldest < request.line.next {
+                let way = &request.ways[request.line.oldest as usize];
+                let (waits, at) = (way.missing > 0 && !way.gone, way.asked.saturating_add(late));
+                if waits && at > now {
+                    self.look_at = self.look_at.min(at);
+                    break;
+                }
+                if waits {
+                    window.lost(now);
+                }
+                request.line.oldest += 1;
+            }
+        }
+    }
+}
+
+impl<K: Part + Clone> Request<K> {
+    /// Makes a way of each server, and puts the objects in the ways' order.
+    fn line_up(&mut self, directory: &impl Directory<K>) {
+        let wishes = &self.wishes;
+        let holder = |index: &u32| wishes[*index as usize].holder;
+        let unasked = |index: &u32| wishes[*index as usize].state == State::Unasked;
+        let mut by_server: Vec<u32> = (0..wishes.len() as u32).filter(unasked).collect();
+        by_server.sort_by_key(|index| (holder(index), *index));
+        let mut groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
+        groups.sort_by_key(|group| group[0]);
+        let ways = groups.iter().map(|group| {
+            let node = holder(&group[0]);
+            Way { missing: group.len() as u32, ..Way::to(node, directory.rack(node), Time::NEVER) }
+        });
+        let ways: Vec<Way> = ways.collect();
+        self.ways = ways;
+        let of_way = |(way, group): (u32, &&[u32])| group.iter().map(move |&index| (way, index)).collect::<Vec<_>>();
+        self.line.objects = (0..).zip(&groups).flat_map(of_way).collect();
+        self.line.objects.iter().for_each(|&(way, index)| self.wishes[index as usize].via = way);
+    }
+
+    /// Asks the next server for all that it has; whether there is one.
+    fn ask_next<V>(&mut self, now: Time, out: &mut Outputs<K, V>) -> bool {
+        let Some(way) = self.ways.get_mut(self.line.next as usize) else { return false };
+        (way.asked, way.heard) = (now, now);
+        let to = way.node;
+        let rest = &self.line.objects[self.line.objects_asked as usize..];
+        for &(_, index) in rest.iter().take_while(|(way, _)| *way == self.line.next) {
+            self.line.objects_asked += 1;
+            let wish = &mut self.wishes[index as usize];
+            // Of a server that was gone before its turn came, objects are asked for elsewhere.
+            if wish.state == State::Unasked {
+                wish.state = State::Asked;
+                let body = Body::Get(wish.key.clone());
+                out.push(Output::Send { to, message: Message { tag: self.tag, index, body }, more: true });
+            }
+        }
+        crate::last_of_packet(out);
+        self.line.next += 1;
+        self.line.busy += 1;
+        true
+    }
+}

@@ -1,0 +1,133 @@
+//! One request under way: its objects, and through whom each is asked for.
+
+use fanin_units::{Rate, Time};
+
+use crate::wire::{Node, Tag};
+
+/// How it stands with an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It was not asked for yet.
+    Unasked,
+    /// It is asked for through [`Wish::via`].
+    Asked,
+    /// It is to be asked for through another hub, as soon as the present one has said that it will not send it.
+    Moving(u32),
+    /// It is there, missing or given up.
+    Done,
+}
+
+/// One object of a request.
+#[derive(Clone, Debug)]
+pub(super) struct Wish<K> {
+    pub key: K,
+    pub holder: Node,
+    /// Through whom, among the request's ways.
+    pub via: u32,
+    pub state: State,
+    /// How often it was asked for.
+    pub tries: u8,
+}
+
+/// Who is asked: a hub, or a data server itself.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub node: Node,
+    pub rack: u32,
+    /// Of a hub below another one.
+    pub parent: Option<u32>,
+    /// Who takes the hub's place when it is gone.
+    pub backup: Option<Node>,
+    /// Whether it is a hub.
+    pub hub: bool,
+    /// Objects asked for through it that are not there, children's apart.
+    pub missing: u32,
+    /// When it was asked, and when something was last heard of it or through it; `NEVER` before it is asked.
+    pub asked: Time,
+    pub heard: Time,
+    /// Bytes that came from it, or through it, in this period.
+    pub period_bytes: u64,
+    /// Bytes of its own objects.
+    pub bytes: u64,
+    pub assigned: Rate,
+    pub gone: bool,
+}
+
+impl Way {
+    pub fn to(node: Node, rack: u32, at: Time) -> Way {
+        Way {
+            node,
+            rack,
+            parent: None,
+            backup: None,
+            hub: false,
+            missing: 0,
+            asked: at,
+            heard: at,
+            period_bytes: 0,
+            bytes: 0,
+            assigned: Rate(0),
+            gone: false,
+        }
+    }
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(super) struct Request<K> {
+    pub tag: Tag,
+    pub deadline: Time,
+    pub wishes: Vec<Wish<K>>,
+    /// Objects that are not done.
+    pub left: u32,
+    pub ways: Vec<Way>,
+    /// Of servers that are asked one after another.
+    pub line: Line,
+}
+
+/// Servers in the order in which they are asked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// Objects in the order of the servers that have them, each behind its server's way.
+    pub objects: Vec<(u32, u32)>,
+    /// Those of the ways before the next one to ask.
+    pub objects_asked: u32,
+    /// The next way to ask.
+    pub next: u32,
+    /// The first that may be late.
+    pub oldest: u32,
+    /// Servers that were asked and have not answered whole.
+    pub busy: u32,
+}
+
+impl Way {
+    /// Whether it sends to the front end itself.
+    pub fn is_root(&self) -> bool {
+        self.parent.is_none() && !self.gone
+    }
+}
+
+impl<K> Request<K> {
+    /// The way that goes to the front end itself, from this one on.
+    pub fn root(&self, mut way: u32) -> u32 {
+        while let Some(parent) = self.ways[way as usize].parent {
+            way = parent;
+        }
+        way
+    }
+
+    /// Objects that each root has yet to deliver, by way; zero of what is no root.
+    pub fn missing_by_root(&self) -> Vec<u32> {
+        let mut missing = vec![0; self.ways.len()];
+        for (way, number) in self.ways.iter().zip(0..) {
+            missing[self.root(number) as usize] += way.missing;
+        }
+        missing
+    }
+
+    /// A rack's hub, unless it is gone.
+    pub fn hub_of(&self, rack: u32) -> Option<u32> {
+        let way = self.ways.iter().position(|way| way.hub && way.rack == rack && !way.gone)?;
+        Some(way as u32)
+    }
+}

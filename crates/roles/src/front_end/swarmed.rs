@@ -1,0 +1,332 @@
+//! Asking hubs: swarms, their tree, the speeds of those that send to the front end itself, and queries that go from slow hubs to
+//! others (SICC, section 3).
+
+use fanin_fanout::swarm::{Swarms, Target};
+use fanin_fanout::tree::{self, Tree};
+use fanin_fanout::{balance, redirect, sicc, speed};
+use fanin_units::{Bytes, Rate, Time};
+
+use super::{Asking, Directory, Draw, FrontEnd, Measured, Request, State, Way};
+use crate::wire::{Body, Message, Node, Part, Swarm};
+use crate::{Output, Outputs};
+
+impl<K: Part + Clone> FrontEnd<K> {
+    /// A new request: its swarms and their tree, and what each hub is asked for.
+    pub(super) fn ask_swarms<V>(
+        &mut self,
+        now: Time,
+        number: u32,
+        directory: &impl Directory<K>,
+        draw: Draw<'_>,
+        out: &mut Outputs<K, V>,
+    ) {
+        let Asking::Swarms { parts, settings, bound } = &self.params.asking else { return };
+        let (parts, period) = (*parts, settings.period);
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        let most = if parts.tree { *bound } else { u32::MAX };
+        request.form(now, &parts, settings, most, directory, draw);
+        if self.period_ends == Time::NEVER {
+            self.period_ends = now.saturating_add(period);
+            self.received = 0;
+        }
+        let known = self.speeds();
+        self.split(&known, out);
+        let Some(request) = self.requests.get(&number) else { return };
+        let missing = request.missing_through();
+        let mut by_way: Vec<u32> = (0..request.wishes.len() as u32).collect();
+        by_way.retain(|&index| request.wishes[index as usize].state == State::Unasked);
+        by_way.sort_by_key(|&index| request.wishes[index as usize].via);
+        for group in by_way.chunk_by(|a, b| request.wishes[*a as usize].via == request.wishes[*b as usize].via) {
+            let via = request.wishes[group[0] as usize].via;
+            self.make_hub(number, via, missing[via as usize], out);
+            self.ask_hub(number, via, group, out);
+        }
+        self.requests.get_mut(&number).into_iter().flat_map(|request| &mut request.wishes).for_each(|wish| {
+            if wish.state == State::Unasked {
+                wish.state = State::Asked;
+            }
+        });
+    }
+
+    /// Tells a machine that it is a hub, and of `all` that will come through it.
+    pub(super) fn make_hub<V>(&self, number: u32, via: u32, all: u32, out: &mut Outputs<K, V>) {
+        let Some(request) = self.requests.get(&number) else { return };
+        let way = &request.ways[via as usize];
+        let (parent, rate) = match way.parent {
+            None => (self.params.me, way.assigned),
+            Some(parent) => (request.ways[parent as usize].node, self.rate_below(request, parent)),
+        };
+        let rate = if self.controls_speed() { rate } else { Rate(0) };
+        let body = Body::Swarm(Swarm { parent, rate, own: way.missing, all });
+        out.push(Output::Send { to: way.node, message: Message { tag: request.tag, index: 0, body }, more: true });
+    }
+
+    /// Asks a hub for some objects, in a packet where they fit.
+    pub(super) fn ask_hub<V>(&self, number: u32, via: u32, objects: &[u32], out: &mut Outputs<K, V>) {
+        let Some(request) = self.requests.get(&number) else { return };
+        let to = request.ways[via as usize].node;
+        for &index in objects {
+            let wish = &request.wishes[index as usize];
+            let body = Body::Ask { key: wish.key.clone(), holder: wish.holder };
+            out.push(Output::Send { to, message: Message { tag: request.tag, index, body }, more: true });
+        }
+        crate::last_of_packet(out);
+    }
+
+    /// What a hub below another one may send at: an equal part of that one's link, which is taken to be as fast as one's own.
+    fn rate_below(&self, request: &Request<K>, parent: u32) -> Rate {
+        let siblings = request.ways.iter().filter(|way| way.parent == Some(parent) && !way.gone).count();
+        Rate(self.params.capacity.0 / siblings.max(1) as u64)
+    }
+
+    fn controls_speed(&self) -> bool {
+        matches!(self.params.asking, Asking::Swarms { parts: sicc::Parts { speed: true, .. }, .. })
+    }
+
+    /// The hubs of all requests that send to the front end itself and have something left to send: request and way.
+    fn roots(&self) -> Vec<(u32, u32)> {
+        let hubs = |(&number, request): (&u32, &Request<K>)| {
+            let hubs = request.owing().filter(|&way| request.ways[way as usize].hub);
+            hubs.map(|way| (number, way)).collect::<Vec<_>>()
+        };
+        self.requests.iter().flat_map(hubs).collect()
+    }
+
+    /// Gives each hub an equal part of B_p (equation 2), and tells those that knew another.
+    fn split<V>(&mut self, known: &[(u32, u32)], out: &mut Outputs<K, V>) {
+        let roots = self.roots();
+        let mut hubs = vec![speed::Hub { assigned: Rate(0), real: Rate(0), backlog: true }; roots.len()];
+        speed::split(self.planned.get(), &mut hubs);
+        self.assign(&roots, &hubs, known, out);
+    }
+
+    /// Hubs that were told a speed.
+    fn speeds(&self) -> Vec<(u32, u32)> {
+        let mut roots = self.roots();
+        roots.retain(|(number, way)| self.requests[number].ways[*way as usize].assigned.0 > 0);
+        roots
+    }
+
+    fn assign<V>(&mut self, roots: &[(u32, u32)], hubs: &[speed::Hub], known: &[(u32, u32)], out: &mut Outputs<K, V>) {
+        let tells = self.controls_speed();
+        for (root, hub) in roots.iter().zip(hubs) {
+            let Some(request) = self.requests.get_mut(&root.0) else { continue };
+            let way = &mut request.ways[root.1 as usize];
+            if tells && way.assigned != hub.assigned && known.contains(root) {
+                let body = Body::Speed(hub.assigned);
+                out.push(Output::Send {
+                    to: way.node,
+                    message: Message { tag: request.tag, index: 0, body },
+                    more: false,
+                });
+            }
+            way.assigned = hub.assigned;
+        }
+    }
+
+    /// A period is over: B_p, speeds and queries follow what was measured in it (equations 3 to 8).
+    pub(super) fn new_period<V>(
+        &mut self,
+        now: Time,
+        measured: Option<Measured>,
+        directory: &impl Directory<K>,
+        out: &mut Outputs<K, V>,
+    ) {
+        let Asking::Swarms { parts, settings, .. } = &self.params.asking else { return };
+        let (parts, settings) = (*parts, *settings);
+        let received = Bytes(std::mem::take(&mut self.received));
+        if parts.speed {
+            let (queue, buffer) = measured.map_or((Bytes(0), Bytes(1)), |measured| self.queue(measured));
+            let before = self.planned.get();
+            self.planned.told(queue, buffer, received, settings.period, &settings);
+            let roots = self.roots();
+            let mut hubs = self.measured(&roots, settings.period);
+            // What was assigned is what speeds are held against.
+            speed::reassign(before, &mut hubs, &settings);
+            speed::rescale(self.planned.get(), &mut hubs);
+            self.assign(&roots, &hubs, &roots, out);
+        }
+        if parts.redirect {
+            for number in self.numbers() {
+                self.redirect(number, &settings, directory, out);
+            }
+        }
+        let ways = self.requests.values_mut().flat_map(|request| &mut request.ways);
+        ways.for_each(|way| way.period_bytes = 0);
+        self.period_ends = now.saturating_add(settings.period);
+    }
+
+    fn queue(&mut self, measured: Measured) -> (Bytes, Bytes) {
+        match measured {
+            Measured::Queue(queue, buffer) => (queue, buffer),
+            Measured::RoundTrip(rtt, rate, buffer) => {
+                self.least_rtt = self.least_rtt.min(rtt);
+                (Bytes(rate.bytes_in(rtt.since(self.least_rtt)).min(buffer.0)), buffer)
+            }
+        }
+    }
+
+    fn measured(&self, roots: &[(u32, u32)], period: Time) -> Vec<speed::Hub> {
+        let hub = |(number, way): &(u32, u32)| {
+            let way = &self.requests[number].ways[*way as usize];
+            speed::Hub { assigned: way.assigned, real: Rate::of(way.period_bytes, period), backlog: true }
+        };
+        roots.iter().map(hub).collect()
+    }
+
+    /// Takes queries from hubs that will end late and gives them to others that have a replica in their racks.
+    fn redirect<V>(
+        &mut self,
+        number: u32,
+        settings: &sicc::Params,
+        directory: &impl Directory<K>,
+        out: &mut Outputs<K, V>,
+    ) {
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        let moves = request.moves(settings, directory);
+        for (object, to) in moves {
+            let wish = &mut request.wishes[object as usize];
+            wish.state = State::Moving(to);
+            let node = request.ways[wish.via as usize].node;
+            let message = Message { tag: request.tag, index: object, body: Body::Withdraw };
+            out.push(Output::Send { to: node, message, more: false });
+        }
+    }
+
+    /// A hub has given an object back: it is asked for through the other one.
+    pub(super) fn moved<V>(
+        &mut self,
+        now: Time,
+        number: u32,
+        index: u32,
+        directory: &impl Directory<K>,
+        out: &mut Outputs<K, V>,
+    ) {
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        let wish = &request.wishes[index as usize];
+        let State::Moving(to) = wish.state else { return };
+        let rack = request.ways[to as usize].rack;
+        let holder = directory.replicas(&wish.key).iter().copied().find(|&node| directory.rack(node) == rack);
+        match holder.filter(|_| !request.ways[to as usize].gone) {
+            Some(holder) => {
+                request.ways[wish.via as usize].missing -= 1;
+                request.ways[to as usize].missing += 1;
+                let wish = &mut request.wishes[index as usize];
+                (wish.via, wish.holder, wish.state) = (to, holder, State::Asked);
+                self.ask_hub(number, to, &[index], out);
+            }
+            None => self.ask_elsewhere(now, number, index, directory, out),
+        }
+    }
+}
+
+impl<K> Request<K> {
+    /// Forms the swarms of what is to be asked for, a way a hub, and joins the hubs to a tree of no more than `most` roots.
+    fn form(
+        &mut self,
+        now: Time,
+        parts: &sicc::Parts,
+        settings: &sicc::Params,
+        most: u32,
+        directory: &impl Directory<K>,
+        draw: Draw<'_>,
+    ) {
+        let wishes = &self.wishes;
+        let holder = |index: &u32| wishes[*index as usize].holder;
+        let mut by_server: Vec<u32> =
+            (0..wishes.len() as u32).filter(|&index| wishes[index as usize].state == State::Unasked).collect();
+        by_server.sort_by_key(|index| (holder(index), *index));
+        let groups: Vec<&[u32]> = by_server.chunk_by(|a, b| holder(a) == holder(b)).collect();
+        let target = |group: &&[u32]| {
+            let node = holder(&group[0]);
+            let (rack, spare_io) = (directory.rack(node), directory.spare_io(node));
+            Target { server: node.0, rack, objects: group.len() as u32, spare_io }
+        };
+        let targets: Vec<Target> = groups.iter().map(target).collect();
+        let mut swarms = Swarms::default();
+        match parts.swarms {
+            sicc::Swarms::ByRack => swarms.form(&targets, settings.hub),
+            sicc::Swarms::AtRandom => swarms.form_at_random(&targets, settings.hub, draw),
+        }
+        let mut via = vec![0; self.wishes.len()];
+        let server = |target: u32| Node(targets[target as usize].server);
+        for (swarm, number) in swarms.swarms().iter().zip(0..) {
+            let (node, backup) = (server(swarm.hub), swarm.backup.map(server));
+            let way =
+                Way { hub: true, backup, missing: swarm.objects as u32, ..Way::to(node, directory.rack(node), now) };
+            self.ways.push(way);
+            let objects = swarms.members(swarm).iter().flat_map(|&target| groups[target as usize]);
+            objects.for_each(|&index| via[index as usize] = number);
+        }
+        by_server.iter().for_each(|&index| self.wishes[index as usize].via = via[index as usize]);
+        let hub = |way: &Way| tree::Hub { objects: way.missing.into(), aggregation: directory.aggregation(way.rack) };
+        let hubs: Vec<tree::Hub> = self.ways.iter().map(hub).collect();
+        let tree = Tree::build(&hubs, most);
+        for (way, number) in self.ways.iter_mut().zip(0..) {
+            way.parent = tree.parent(number);
+        }
+    }
+
+    /// What is to go from hubs that will end late to others (equations 7 and 8): objects, and the way that each goes to.
+    fn moves(&self, settings: &sicc::Params, directory: &impl Directory<K>) -> Vec<(u32, u32)> {
+        let missing = self.missing_by_root();
+        let roots: Vec<u32> = self.owing().collect();
+        let mut place = vec![u32::MAX; self.ways.len()];
+        roots.iter().zip(0..).for_each(|(&way, number)| place[way as usize] = number);
+        let of_root = |way: u32| place[self.root(way) as usize];
+        let hub = |way: &u32| redirect::Hub {
+            remaining: missing[*way as usize].into(),
+            real: Rate::of(self.ways[*way as usize].period_bytes, settings.period),
+        };
+        let mut hubs: Vec<redirect::Hub> = roots.iter().map(hub).collect();
+        let asked = (0..self.wishes.len() as u32).filter(|&index| self.wishes[index as usize].state == State::Asked);
+        let held = asked.map(|index| redirect::Held { object: index, hub: of_root(self.wishes[index as usize].via) });
+        let held: Vec<redirect::Held> = held.filter(|held| held.hub != u32::MAX).collect();
+        // Where an object's replicas are: the hub of each one's rack.
+        let replicas_at = |object: u32| {
+            let nodes = directory.replicas(&self.wishes[object as usize].key).iter();
+            nodes.filter_map(|&node| self.hub_of(directory.rack(node)))
+        };
+        let mut replicas = |object: u32, hubs: &mut Vec<u32>| {
+            hubs.extend(replicas_at(object).map(of_root).filter(|&hub| hub != u32::MAX));
+        };
+        let mut moves = Vec::new();
+        redirect::redirect(&mut hubs, settings.mean_object, &held, &mut replicas, &mut moves);
+        let way = |to: &redirect::Move| Some((to.object, replicas_at(to.object).find(|&way| of_root(way) == to.to)?));
+        moves.iter().filter_map(way).collect()
+    }
+
+    /// Objects that come through each way, its children's among them.
+    fn missing_through(&self) -> Vec<u32> {
+        let mut missing = vec![0; self.ways.len()];
+        for (way, mut number) in self.ways.iter().zip(0..) {
+            missing[number as usize] += way.missing;
+            while let Some(parent) = self.ways[number as usize].parent {
+                missing[parent as usize] += way.missing;
+                number = parent;
+            }
+        }
+        missing
+    }
+}
+
+/// Chooses each object's replica so that racks, and with them hubs, have as many bytes.
+pub(super) fn balance<K>(request: &mut Request<K>, mean: Bytes, directory: &impl Directory<K>) {
+    let open = (0..request.wishes.len() as u32).filter(|&index| request.wishes[index as usize].state == State::Unasked);
+    let open: Vec<u32> = open.collect();
+    let racks: Vec<Vec<u32>> = open
+        .iter()
+        .map(|&index| {
+            let replicas = directory.replicas(&request.wishes[index as usize].key);
+            replicas.iter().map(|&node| directory.rack(node)).collect()
+        })
+        .collect();
+    let size = |index: u32| directory.size(&request.wishes[index as usize].key).unwrap_or(mean.0 as u32);
+    let objects: Vec<balance::Object<'_>> =
+        open.iter().zip(&racks).map(|(&index, racks)| balance::Object { bytes: size(index), racks }).collect();
+    let chosen = balance::balance(&objects);
+    for (&index, &replica) in open.iter().zip(&chosen) {
+        let wish = &mut request.wishes[index as usize];
+        wish.holder = directory.replicas(&wish.key)[replica as usize];
+    }
+}

@@ -1,0 +1,439 @@
+//! Front ends that ask for many small objects on many servers: the roles, over the simulator's TCP.
+//!
+//! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
+//! each, which makes one request after another. What roles say to one another goes as it would over sockets ([`post`]).
+
+mod post;
+mod slab;
+mod store;
+
+use std::collections::VecDeque;
+
+use fanin_assemble::{front_end_params, hub_params};
+use fanin_fabric::HostId;
+use fanin_roles::data_server::{DataServer, Lookup};
+use fanin_roles::front_end::FrontEnd;
+use fanin_roles::hub::Hub;
+use fanin_roles::wire::{Numbered, Size, Swarm};
+use fanin_roles::{Body, Node, Output, Outputs, Tag};
+use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_units::{Rate, Time};
+
+use super::application::{Application, Driver, Record, View, round_row};
+use super::warm_up::WarmUp;
+use crate::ids::EndpointId;
+use crate::message::meanings;
+use crate::streams::{Purpose, Stream};
+use post::{Frame, Post};
+use slab::Slab;
+use store::Store;
+
+meanings! {
+    pub(crate) enum Timer {
+        /// A data server has found what it looked for.
+        Found(lookup),
+        /// What a hub or a front end waits for.
+        Hub(host),
+        FrontEnd(host),
+        WarmUp,
+        End,
+    }
+}
+
+meanings! {
+    pub(crate) enum Carried {
+        /// Messages of roles that go together.
+        Frame(number),
+    }
+}
+
+pub(crate) type Message = fanin_roles::Message<Numbered, Size>;
+
+/// Rows of flows are kept of so many objects; what follows is in the sums alone.
+const ROWS_MAX: usize = 200_000;
+
+/// A role, and when its timer is due; a timer that is not so any more says nothing.
+struct Timed<R> {
+    role: R,
+    armed: Time,
+}
+
+/// A request under way.
+struct Request {
+    number: u32,
+    began: Time,
+    timeouts: u64,
+    objects: Vec<u32>,
+}
+
+struct Front {
+    role: Timed<FrontEnd<Numbered>>,
+    draws: Stream,
+    request: Request,
+    /// Requests that have ended in the measured time.
+    done: u32,
+}
+
+struct Host {
+    server: DataServer,
+    service: Stream,
+    hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
+    /// How often it has crashed.
+    lives: u16,
+}
+
+pub(crate) struct KeyValue {
+    spec: RunSpec,
+    store: Store,
+    fronts: Vec<Front>,
+    hosts: Vec<Host>,
+    post: Post,
+    /// Messages to the same host, which no network carries.
+    local: VecDeque<(Node, Message)>,
+    out: Outputs<Numbered, Size>,
+    /// What data servers are looking for, each at its host, in one of its lives.
+    lookups: Slab<(Node, u16, Lookup<Numbered>)>,
+    overloads: Stream,
+    warm_up: WarmUp,
+    began: Time,
+    /// Requests that have begun.
+    asked: u32,
+    payload: u64,
+    /// Objects that could not be had.
+    fails: u64,
+    flows: Vec<FlowRow>,
+    queries: Vec<QueryRow>,
+    /// Front ends that have requests left.
+    running: u32,
+}
+
+impl KeyValue {
+    pub fn new(spec: &RunSpec) -> KeyValue {
+        let front = |host: u32| Front {
+            role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
+            draws: Stream::new(spec.seed, Purpose::Request, host),
+            request: Request { number: 0, began: Time::ZERO, timeouts: 0, objects: Vec::new() },
+            done: 0,
+        };
+        let host = |host| Host {
+            server: DataServer::new(spec.settings.key_value.lookups),
+            service: Stream::new(spec.seed, Purpose::Service, host),
+            hub: None,
+            lives: 0,
+        };
+        let front_ends = spec.settings.key_value.front_ends;
+        KeyValue {
+            store: Store::new(spec),
+            fronts: (0..front_ends).map(front).collect(),
+            hosts: (0..=spec.fan_in).map(host).collect(),
+            post: Post::new(spec.settings.connections_stand()),
+            local: VecDeque::new(),
+            out: Vec::new(),
+            lookups: Slab::default(),
+            overloads: Stream::new(spec.seed, Purpose::Overload, 0),
+            warm_up: WarmUp::new(spec),
+            began: Time::ZERO,
+            asked: 0,
+            payload: 0,
+            fails: 0,
+            flows: Vec::new(),
+            queries: Vec::new(),
+            running: front_ends,
+            spec: spec.clone(),
+        }
+    }
+
+    /// A front end asks for its next objects.
+    fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
+        let at = &mut self.fronts[front as usize];
+        self.store.draw(&mut at.draws, &mut at.request.objects);
+        (at.request.number, at.request.began) = (self.asked, driver.now());
+        at.request.timeouts = driver.timeouts();
+        self.asked += 1;
+        let deadline = self.spec.settings.key_value.deadline.0.unwrap_or(Time::NEVER);
+        let keys = at.request.objects.iter().map(|&object| Numbered(object.into()));
+        let mut draw = |n| at.draws.below(n);
+        let deadline = driver.now().saturating_add(deadline);
+        at.role.role.ask(driver.now(), keys, deadline, &self.store, &mut draw, &mut self.out);
+        self.act(driver, Node(front));
+        self.arm_front(driver, front);
+    }
+
+    /// Does what a role at a host wants done.
+    fn act(&mut self, driver: &mut dyn Driver, at: Node) {
+        let mut out = std::mem::take(&mut self.out);
+        let mut frame = self.post.empty();
+        let mut over = None;
+        for output in out.drain(..) {
+            match output {
+                Output::Send { to, message, .. } if to == at => self.local.push_back((at, message)),
+                Output::Send { to, message, more } => {
+                    frame.push(message);
+                    if !more {
+                        frame = self.post.send(driver, Frame { from: at, to, messages: frame });
+                    }
+                }
+                Output::Look(lookup) => self.look(driver, at, lookup),
+                Output::Answer { index, value: Size(bytes), .. } => self.known(driver, at, index, Some(bytes)),
+                Output::Miss { index, .. } => self.known(driver, at, index, None),
+                Output::Fail { .. } => self.fails += 1,
+                Output::Done { request } => over = Some(request),
+            }
+        }
+        debug_assert!(frame.is_empty(), "a packet's last message says so");
+        self.post.keep(frame);
+        self.out = out;
+        if let Some(request) = over {
+            self.post.over(driver, at, request);
+            self.request_ended(driver, at.0);
+        }
+    }
+
+    /// Delivers what stays on a host, until nothing more comes of it.
+    fn settle(&mut self, driver: &mut dyn Driver) {
+        while let Some((at, message)) = self.local.pop_front() {
+            self.deliver(driver, at, at, message);
+        }
+    }
+
+    /// A message has come to a host: for its data server, its hub or its front end.
+    fn deliver(&mut self, driver: &mut dyn Driver, from: Node, at: Node, message: Message) {
+        let Message { tag, index, .. } = message;
+        let host = &mut self.hosts[at.0 as usize];
+        match message.body {
+            Body::Get(key) => {
+                host.server.asked(Lookup { asker: from, tag, index, key }, &mut self.out);
+                self.act(driver, at);
+            }
+            Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
+                if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
+            {
+                let front = &mut self.fronts[at.0 as usize].role.role;
+                front.handle(driver.now(), message, &self.store, &mut self.out);
+                self.act(driver, at);
+                self.arm_front(driver, at.0);
+            }
+            body => {
+                let params = hub_params(&self.spec, at.0);
+                let new = || Box::new(Timed { role: Hub::new(params), armed: Time::NEVER });
+                host.hub.get_or_insert_with(new).role.handle(driver.now(), message, &mut self.out);
+                if let Body::Swarm(swarm) = body {
+                    self.strain(at, tag, swarm);
+                }
+                self.act(driver, at);
+                self.arm_hub(driver, at.0);
+            }
+        }
+    }
+
+    /// The machine of a new hub may be busy with something else.
+    fn strain(&mut self, at: Node, tag: Tag, swarm: Swarm) {
+        let settings = &self.spec.settings.key_value;
+        let overloaded = settings.overloaded.in_q(32);
+        if overloaded == 0 || self.overloads.word() >> 32 >= u64::from(overloaded) {
+            return;
+        }
+        let assigned = self.fronts[tag.origin.0 as usize].role.role.assigned(tag.request, at).unwrap_or(swarm.rate);
+        let speed = (u128::from(assigned.0) * u128::from(settings.overloaded_speed.in_q(32))) >> 32;
+        if let Some(hub) = &mut self.hosts[at.0 as usize].hub {
+            hub.role.strain(tag, Rate((speed as u64).max(1)));
+        }
+    }
+
+    /// A data server looks for an object.
+    fn look(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
+        let host = &self.spec.settings.host;
+        let work = host.service_time + self.hosts[at.0 as usize].service.up_to(host.service_jitter);
+        let wait = driver.at_work(HostId(at.0), work);
+        let number = self.lookups.put((at, self.hosts[at.0 as usize].lives, lookup));
+        driver.after(wait, Timer::Found(number).into());
+    }
+
+    /// An object is there, or known to be missing.
+    fn known(&mut self, driver: &dyn Driver, at: Node, index: u32, bytes: Option<u32>) {
+        let request = &self.fronts[at.0 as usize].request;
+        self.payload += u64::from(bytes.unwrap_or(0));
+        if self.flows.len() < ROWS_MAX {
+            self.flows.push(FlowRow {
+                class: FlowKind::Object,
+                to_host: at.0,
+                round: Some(request.number.into()),
+                payload_bytes: bytes.map(u64::from),
+                delivered_bytes: bytes.unwrap_or(0).into(),
+                start_ps: request.began.since(self.began).0,
+                fct_ps: Some(driver.now().since(request.began).0),
+                from_host: self.store.first_replica(request.objects[index as usize]),
+                ..FlowRow::default()
+            });
+        }
+    }
+
+    fn request_ended(&mut self, driver: &mut dyn Driver, front: u32) {
+        self.queries.push(self.query(driver, front, true));
+        let request = &self.fronts[front as usize].request;
+        driver.round_ended(request.number);
+        let at = &mut self.fronts[front as usize];
+        at.done += u32::from(!self.warm_up.is_on());
+        if at.done == self.spec.settings.workload.queries {
+            self.running -= 1;
+            if self.running == 0 {
+                driver.finish();
+            }
+            return;
+        }
+        if self.warm_up.ends_with(driver.now(), self.asked) {
+            self.measure(driver);
+        }
+        self.ask(driver, front);
+    }
+
+    fn query(&self, view: &dyn View, front: u32, whole: bool) -> QueryRow {
+        let request = &self.fronts[front as usize].request;
+        let (start_ps, took) = (request.began.since(self.began).0, view.now().since(request.began));
+        round_row(request.number, start_ps, took, whole, view.timeouts() - request.timeouts)
+    }
+
+    /// What was so far is no matter of the figures.
+    fn measure(&mut self, driver: &mut dyn Driver) {
+        (self.began, self.asked) = (driver.now(), 0);
+        self.flows.clear();
+        self.queries.clear();
+        let payload = self.payload;
+        self.warm_up.end(driver, payload, Timer::End);
+    }
+
+    /// Keeps one timer a role, at its deadline or before.
+    fn arm_hub(&mut self, driver: &mut dyn Driver, host: u32) {
+        let Some(hub) = &mut self.hosts[host as usize].hub else { return };
+        let deadline = hub.role.deadline();
+        if deadline < hub.armed {
+            hub.armed = deadline;
+            driver.after(deadline.since(driver.now()), Timer::Hub(host).into());
+        }
+    }
+
+    fn arm_front(&mut self, driver: &mut dyn Driver, front: u32) {
+        let Timed { role, armed } = &mut self.fronts[front as usize].role;
+        let deadline = role.deadline();
+        if deadline < *armed {
+            *armed = deadline;
+            driver.after(deadline.since(driver.now()), Timer::FrontEnd(front).into());
+        }
+    }
+
+    fn hub_is_due(&mut self, driver: &mut dyn Driver, host: u32) {
+        let Some(hub) = &mut self.hosts[host as usize].hub else { return };
+        if hub.armed != driver.now() {
+            return;
+        }
+        hub.armed = Time::NEVER;
+        hub.role.due(driver.now(), &mut self.out);
+        self.act(driver, Node(host));
+        self.arm_hub(driver, host);
+    }
+
+    fn front_end_is_due(&mut self, driver: &mut dyn Driver, front: u32) {
+        let at = &mut self.fronts[front as usize].role;
+        if at.armed != driver.now() {
+            return;
+        }
+        at.armed = Time::NEVER;
+        let measured = at.role.measures(driver.now()).then(|| self.post.measured(driver, &self.spec, Node(front)));
+        at.role.due(driver.now(), measured, &self.store, &mut self.out);
+        self.act(driver, Node(front));
+        self.arm_front(driver, front);
+    }
+}
+
+impl Application for KeyValue {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        self.store.locate(driver);
+        self.began = driver.now();
+        driver.begin();
+        driver.await_answers();
+        self.warm_up.begin(driver, Timer::WarmUp);
+        if self.warm_up.ends_with(driver.now(), 0) {
+            self.measure(driver);
+        }
+        for front in 0..self.fronts.len() as u32 {
+            self.ask(driver, front);
+        }
+        self.settle(driver);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, Carried::Frame(number): Carried) {
+        let Frame { from, to, mut messages } = self.post.take(number);
+        for message in messages.drain(..) {
+            self.deliver(driver, from, to, message);
+        }
+        self.post.keep(messages);
+        self.settle(driver);
+    }
+
+    fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        let Some((here, peer)) = self.post.broken(at) else { return };
+        if let Some(hub) = &mut self.hosts[here.0 as usize].hub {
+            hub.role.gone(driver.now(), peer, &mut self.out);
+            self.act(driver, here);
+            self.arm_hub(driver, here.0);
+        }
+        if let Some(front) = self.fronts.get_mut(here.0 as usize) {
+            front.role.role.lost(driver.now(), peer, &self.store, &mut self.out);
+            self.act(driver, here);
+            self.arm_front(driver, here.0);
+        }
+        self.settle(driver);
+    }
+
+    /// What a host's roles knew is lost. Its front end begins a new life as it returns, and its request again.
+    fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        self.post.crashed(Node(host));
+        let Some(at) = self.hosts.get_mut(host as usize) else { return };
+        (at.hub, at.server, at.lives) = (None, DataServer::new(self.spec.settings.key_value.lookups), at.lives + 1);
+        if let Some(front) = self.fronts.get_mut(host as usize) {
+            front.role =
+                Timed { role: FrontEnd::new(front_end_params(&self.spec, host, at.lives)), armed: Time::NEVER };
+            self.queries.push(self.query(driver, host, false));
+        }
+    }
+
+    fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        if (host as usize) < self.fronts.len() {
+            self.ask(driver, host);
+            self.settle(driver);
+        }
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Found(number) => {
+                let (at, life, lookup) = self.lookups.take(number);
+                if life != self.hosts[at.0 as usize].lives {
+                    return;
+                }
+                let value = self.store.value(lookup.key);
+                self.hosts[at.0 as usize].server.found(&lookup, value, &mut self.out);
+                self.act(driver, at);
+            }
+            Timer::Hub(host) => self.hub_is_due(driver, host),
+            Timer::FrontEnd(front) => self.front_end_is_due(driver, front),
+            Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
+            Timer::WarmUp => {}
+            Timer::End => driver.finish(),
+        }
+        self.settle(driver);
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        record.flows.extend(self.flows.iter().cloned());
+        record.queries.extend(self.queries.iter().cloned());
+        let open = (0..self.fronts.len() as u32)
+            .filter(|&front| self.fronts[front as usize].done < self.spec.settings.workload.queries);
+        record.queries.extend(open.map(|front| self.query(view, front, false)));
+        record.payload_bytes = self.payload;
+        record.measured = view.now().since(self.began);
+    }
+}

@@ -1,0 +1,34 @@
+//! Things that are kept for a while, each under a number.
+
+/// A place for each; a number is given again once its thing was taken.
+pub(super) struct Slab<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    pub fn put(&mut self, thing: T) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self.places[number as usize] = Some(thing);
+                number
+            }
+            None => {
+                self.places.push(Some(thing));
+                self.places.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Takes what was put under a number, once.
+    pub fn take(&mut self, number: u32) -> T {
+        self.free.push(number);
+        self.places[number as usize].take().unwrap_or_else(|| unreachable!("{number} was taken before"))
+    }
+}
