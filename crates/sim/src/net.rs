@@ -261,6 +261,8 @@ pub(crate) struct Uplink<'a, P> {
     pub link: LinkId,
     /// Where the other end lies.
     pub peer: Slot,
+    /// No more than this is offered.
+    pub window: u32,
 }
 
 impl<P: Probe> Wire for Uplink<'_, P> {
@@ -268,6 +270,7 @@ impl<P: Probe> Wire for Uplink<'_, P> {
     fn send(&mut self, segment: Segment, beside: Beside<'_>) {
         self.net.injected += 1;
         let beside = self.net.luggage.keep(beside);
+        let segment = Segment { window: segment.window.min(self.window), ..segment };
         let frame_bytes = self.net.framing.frame(segment.packet_bytes());
         self.net.enqueue(
             self.now.0,
