@@ -209,7 +209,7 @@ impl KeyValue {
                 if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
             {
                 let front = &mut self.fronts[at.0 as usize].role.role;
-                front.handle(driver.now(), message, &self.store, &mut self.out);
+                front.handle(driver.now(), from, message, &self.store, &mut self.out);
                 self.act(driver, at);
                 self.arm_front(driver, at.0);
             }
