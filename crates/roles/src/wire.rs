@@ -99,6 +99,7 @@ pub struct Message<K, V> {
 }
 
 /// A key or a value, as it stands behind a header.
+#[allow(clippy::len_without_is_empty, reason = "nobody asks whether it is empty")]
 pub trait Part: Sized {
     /// Bytes that it takes.
     fn len(&self) -> usize;
