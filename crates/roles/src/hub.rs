@@ -110,6 +110,13 @@ struct Gathering<K, V> {
 
 type Key = (Node, u32);
 
+/// What is gathered for a request, and before when nothing of it is due: that is looked at more often than the rest.
+#[derive(Clone, Debug)]
+struct Slot<K, V> {
+    alarm: Time,
+    gathering: Box<Gathering<K, V>>,
+}
+
 /// A hub's state: of all requests that it gathers for.
 #[derive(Clone, Debug)]
 pub struct Hub<K, V> {
@@ -118,7 +125,7 @@ pub struct Hub<K, V> {
     mean: u64,
     /// Objects of others that were asked for and are not there.
     out: u32,
-    gatherings: BTreeMap<Key, Gathering<K, V>>,
+    gatherings: BTreeMap<Key, Slot<K, V>>,
     /// Those with something to ask for, one after another.
     hungry: VecDeque<Key>,
     /// Nothing is due before.
@@ -144,7 +151,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Whether it waits for this object's answer: whoever else is at its machine does not.
     pub fn waits_for(&self, tag: Tag, index: u32) -> bool {
-        let gathering = self.gatherings.get(&key(tag)).filter(|gathering| gathering.tag == tag);
+        let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
         gathering.is_some_and(|g| g.find(index).is_ok_and(|place| g.objects[place].is_out()))
     }
 
@@ -174,17 +181,17 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             Body::Get(_) | Body::Withdrawn => {}
         }
         self.ask(now, out);
-        let params = self.params;
-        if let Some(gathering) = self.gatherings.get_mut(&key(tag)) {
-            gathering.send(now, &params, out);
-            self.alarm = self.alarm.min(gathering.alarm(&params));
+        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
+            slot.send(now, &self.params, out);
+            self.alarm = self.alarm.min(slot.alarm);
         }
     }
 
     /// A machine is gone: what it was asked for is lost, and what was gathered for it is of no use.
     pub fn gone(&mut self, now: Time, peer: Node, out: &mut Outputs<K, V>) {
         self.forget_all(|gathering| gathering.tag.origin == peer);
-        for gathering in self.gatherings.values_mut() {
+        for Slot { alarm, gathering } in self.gatherings.values_mut() {
+            *alarm = now;
             for place in 0..gathering.objects.len() {
                 let object = &gathering.objects[place];
                 if object.holder == peer && object.is_out() {
@@ -198,8 +205,10 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// Serves what is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
         let Params { forget, patience, .. } = self.params;
-        self.forget_all(|gathering| gathering.heard.saturating_add(forget) <= now);
-        for gathering in self.gatherings.values_mut() {
+        let is_due = |slot: &&mut Slot<K, V>| slot.alarm <= now;
+        let mut any_old = false;
+        for Slot { gathering, .. } in self.gatherings.values_mut().filter(is_due) {
+            any_old |= gathering.heard.saturating_add(forget) <= now;
             while let Some(&(at, index)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(patience) <= now)
             {
                 gathering.asked.pop_front();
@@ -207,6 +216,9 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                     self.out -= gathering.give_up(now, place, &self.params);
                 }
             }
+        }
+        if any_old {
+            self.forget_all(|gathering| gathering.heard.saturating_add(forget) <= now);
         }
         self.go_on(now, out);
     }
@@ -218,16 +230,16 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
 
     /// Its machine is busy with something else: it sends at no more than this, of one request.
     pub fn strain(&mut self, tag: Tag, rate: Rate) {
-        if let Some(gathering) = self.gatherings.get_mut(&key(tag)).filter(|gathering| gathering.tag == tag) {
-            gathering.strained = Some(rate);
+        if let Some(slot) = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag) {
+            slot.gathering.strained = Some(rate);
         }
     }
 
     /// What is gathered for a request, of which something was heard; of an earlier life of its front end there is nothing.
     fn of(&mut self, tag: Tag, now: Time) -> Option<&mut Gathering<K, V>> {
-        let gathering = self.gatherings.get_mut(&key(tag)).filter(|g| g.tag == tag)?;
-        gathering.heard = now;
-        Some(gathering)
+        let slot = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag)?;
+        slot.gathering.heard = now;
+        Some(&mut slot.gathering)
     }
 
     /// It is made the hub of a swarm, or told anew where to send.
@@ -238,7 +250,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             return;
         }
         let ours = |gathering: &Gathering<K, V>| gathering.tag.origin == tag.origin;
-        if self.gatherings.values().any(|gathering| ours(gathering) && tag.is_before(gathering.tag)) {
+        if self.gatherings.values().any(|slot| ours(&slot.gathering) && tag.is_before(slot.gathering.tag)) {
             return;
         }
         self.forget_all(|gathering| ours(gathering) && gathering.tag.is_before(tag));
@@ -257,7 +269,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             sent: (now, 0),
             heard: now,
         };
-        self.gatherings.insert(key(tag), gathering);
+        self.gatherings.insert(key(tag), Slot { alarm: now, gathering: Box::new(gathering) });
     }
 
     fn want(&mut self, now: Time, tag: Tag, index: u32, key: K, holder: Node, out: &mut Outputs<K, V>) {
@@ -301,7 +313,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
             let Some(key) = self.hungry.front() else { return };
-            let Some(gathering) = self.gatherings.get_mut(key) else {
+            let Some(Slot { alarm, gathering }) = self.gatherings.get_mut(key) else {
                 self.hungry.pop_front();
                 continue;
             };
@@ -314,7 +326,8 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             if let Some(place) = gathering.find(index).ok().filter(wanted) {
                 out.push(gathering.ask(now, place));
                 self.out += 1;
-                self.alarm = self.alarm.min(now.saturating_add(self.params.patience));
+                *alarm = now.saturating_add(self.params.patience).min(*alarm);
+                self.alarm = self.alarm.min(*alarm);
             }
         }
     }
@@ -362,13 +375,13 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     fn forget_all(&mut self, old: impl Fn(&Gathering<K, V>) -> bool) {
-        while let Some(key) = self.gatherings.iter().find(|(_, gathering)| old(gathering)).map(|(key, _)| *key) {
+        while let Some(key) = self.gatherings.iter().find(|(_, slot)| old(&slot.gathering)).map(|(key, _)| *key) {
             self.forget(key);
         }
     }
 
     fn forget(&mut self, key: Key) {
-        if let Some(gathering) = self.gatherings.remove(&key) {
+        if let Some(Slot { gathering, .. }) = self.gatherings.remove(&key) {
             let me = self.params.me;
             self.out -= gathering.objects.iter().filter(|object| object.holder != me && object.is_out()).count() as u32;
         }
@@ -378,14 +391,24 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         }
     }
 
-    /// Asks and sends what may go now, of all requests, and finds out when something is due next.
+    /// Asks and sends what may go now, of requests of which something is due, and finds out when something is due next.
     fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
         self.ask(now, out);
         self.alarm = Time::NEVER;
-        for gathering in self.gatherings.values_mut() {
-            gathering.send(now, &self.params, out);
-            self.alarm = self.alarm.min(gathering.alarm(&self.params));
+        for slot in self.gatherings.values_mut() {
+            if slot.alarm <= now {
+                slot.send(now, &self.params, out);
+            }
+            self.alarm = self.alarm.min(slot.alarm);
         }
+    }
+}
+
+impl<K: Part + Clone, V: Part> Slot<K, V> {
+    /// Sends on what may go now, and finds out when something is due next.
+    fn send(&mut self, now: Time, params: &Params, out: &mut Outputs<K, V>) {
+        self.gathering.send(now, params, out);
+        self.alarm = self.gathering.alarm(params);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub mod toy;
+pub mod work;
 
 use fanin_fanout::sicc::{self, Parts, Swarms};
 use fanin_fanout::{Kind, Settings};
