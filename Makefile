@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree validate validate-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles torture validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -60,6 +60,14 @@ bench-tree: ## how long a front end takes to form swarms and their tree (S-10), 
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-fanout --bench tree
 
+bench-roles: ## how long a front end, a hub and a data server take for a message, against its budget
+	@scripts/setup.sh rust
+	@cargo bench --quiet --locked --package fanin-roles --bench roles
+
+torture: ## CASES (10000) random schedules of faults from FIRST (1000) on, a second each four hundred
+	@scripts/setup.sh rust
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test fault_schedules -- --ignored --nocapture
+
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py
 
@@ -72,7 +80,7 @@ docs: ## write the generated pages of docs/, the picture in README.md, the fuzze
 	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
 	UPDATE=1 cargo test --quiet --locked --package fanin-lab --lib what_the_charts_know
 
-fuzz: ## fuzz what reads a scenario, then a list of flows, for FUZZ_SECONDS (60) each
+fuzz: ## fuzz what reads a scenario, a list of flows and roles' messages, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 

@@ -46,7 +46,8 @@ pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
         linger: sicc.linger,
         window: sicc.hub_window,
         mean_object: sicc.mean_object,
-        patience: s.key_value.patience.0.unwrap_or(Time::NEVER),
+        // It says who is silent before it is taken for silent itself.
+        patience: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
         forget: Time::from_secs(60),
     }
 }

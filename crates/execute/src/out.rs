@@ -162,6 +162,9 @@ impl Out {
         if runs.iter().any(|(_, tables)| !tables.tasks.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.tasks));
         }
+        if runs.iter().any(|(_, tables)| !tables.requests.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.requests));
+        }
         if runs.iter().any(|(_, tables)| !tables.service.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.service));
         }

@@ -109,6 +109,14 @@ impl Fabric {
         self.link(self.uplink(host)).to.0 - self.hosts
     }
 
+    /// How many racks a tree has, with hosts or without; of other fabrics nobody knows of empty ones.
+    pub fn racks(&self) -> Option<u32> {
+        match self.routes.whole() {
+            Routes::Tree(tree) => Some(tree.racks()),
+            _ => None,
+        }
+    }
+
     /// The pod of a rack's hosts, whose spines are theirs alone; where there are no pods, all are in one.
     pub fn pod(&self, host: HostId) -> u32 {
         match self.routes.whole() {

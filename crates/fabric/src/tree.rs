@@ -226,6 +226,11 @@ enum Down {
 }
 
 impl Plan {
+    /// How many racks.
+    pub fn racks(&self) -> u32 {
+        self.tree.all_racks()
+    }
+
     /// A host's pod.
     pub fn pod(&self, host: u32) -> u32 {
         self.tree.rack(host) / self.tree.racks

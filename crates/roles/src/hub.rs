@@ -35,20 +35,33 @@ pub struct Params {
     pub forget: Time,
 }
 
-/// An object to be asked for.
+/// How it stands with an object that a hub was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// It is to be asked for, in its turn.
+    Wanted,
+    /// It was asked for, then.
+    Asked(Time),
+    /// It was asked for, then, and is not wanted any more.
+    Unwanted(Time),
+    /// It came, was given up or given back.
+    Over,
+}
+
+/// An object that a hub was asked for.
 #[derive(Clone, Copy, Debug)]
-struct Wanted<K> {
+struct Object<K> {
     index: u32,
     key: K,
     holder: Node,
+    stage: Stage,
 }
 
-/// One that was.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    index: u32,
-    holder: Node,
-    at: Time,
+impl<K> Object<K> {
+    /// Whether an answer is still to come.
+    fn is_out(&self) -> bool {
+        matches!(self.stage, Stage::Asked(_) | Stage::Unwanted(_))
+    }
 }
 
 /// A message that waits to be sent on.
@@ -57,6 +70,15 @@ struct Waiting<K, V> {
     message: Message<K, V>,
     len: u32,
     since: Time,
+}
+
+/// The next packet: the first of those that wait.
+#[derive(Clone, Copy, Debug, Default)]
+struct Packet {
+    count: usize,
+    bytes: u32,
+    /// Nothing more goes into it.
+    full: bool,
 }
 
 /// What is gathered for one request.
@@ -70,19 +92,30 @@ struct Gathering<K, V> {
     strained: Option<Rate>,
     /// Objects that have not come yet, children's too.
     left: u32,
-    wanted: VecDeque<Wanted<K>>,
-    /// In the order of asking.
-    asked: VecDeque<Asked>,
-    /// Asked for, and not wanted any more.
-    withdrawn: Vec<u32>,
+    /// By their index.
+    objects: Vec<Object<K>>,
+    /// Those that are wanted, in the order of asking; others among them are passed over.
+    wanted: VecDeque<u32>,
+    /// Whether it is among those with something to ask for.
+    hungry: bool,
+    /// What was asked for, and when; what has come is passed over.
+    asked: VecDeque<(Time, u32)>,
     waiting: VecDeque<Waiting<K, V>>,
-    /// When the next packet may go.
-    free_at: Time,
+    packet: Packet,
+    /// When the last packet began to go, and its bytes on the wire.
+    sent: (Time, u64),
     /// When something was last heard of it.
     heard: Time,
 }
 
 type Key = (Node, u32);
+
+/// What is gathered for a request, and before when nothing of it is due: that is looked at more often than the rest.
+#[derive(Clone, Debug)]
+struct Slot<K, V> {
+    alarm: Time,
+    gathering: Box<Gathering<K, V>>,
+}
 
 /// A hub's state: of all requests that it gathers for.
 #[derive(Clone, Debug)]
@@ -92,26 +125,39 @@ pub struct Hub<K, V> {
     mean: u64,
     /// Objects of others that were asked for and are not there.
     out: u32,
-    gatherings: BTreeMap<Key, Gathering<K, V>>,
-    /// Those with something to ask for, each in its turn.
+    gatherings: BTreeMap<Key, Slot<K, V>>,
+    /// Those with something to ask for, one after another.
     hungry: VecDeque<Key>,
+    /// Nothing is due before.
+    alarm: Time,
 }
 
 fn key(tag: Tag) -> Key {
     (tag.origin, tag.request)
 }
 
-impl<K: Part, V: Part> Hub<K, V> {
+impl<K: Part + Clone, V: Part> Hub<K, V> {
     /// A hub of no swarm yet.
     pub fn new(params: Params) -> Hub<K, V> {
-        Hub { params, mean: params.mean_object.0, out: 0, gatherings: BTreeMap::new(), hungry: VecDeque::new() }
+        Hub {
+            params,
+            mean: params.mean_object.0,
+            out: 0,
+            gatherings: BTreeMap::new(),
+            hungry: VecDeque::new(),
+            alarm: Time::NEVER,
+        }
     }
 
     /// Whether it waits for this object's answer: whoever else is at its machine does not.
     pub fn waits_for(&self, tag: Tag, index: u32) -> bool {
-        let waits =
-            |g: &Gathering<K, V>| g.asked.iter().any(|asked| asked.index == index) || g.withdrawn.contains(&index);
-        self.gatherings.get(&key(tag)).is_some_and(waits)
+        let gathering = self.gatherings.get(&key(tag)).map(|slot| &slot.gathering).filter(|g| g.tag == tag);
+        gathering.is_some_and(|g| g.find(index).is_ok_and(|place| g.objects[place].is_out()))
+    }
+
+    /// Requests that it gathers for.
+    pub fn gathers_for(&self) -> usize {
+        self.gatherings.len()
     }
 
     /// Takes a message.
@@ -119,7 +165,7 @@ impl<K: Part, V: Part> Hub<K, V> {
         let (tag, index) = (message.tag, message.index);
         match message.body {
             Body::Swarm(swarm) => self.gather(now, tag, &swarm),
-            Body::Ask { key, holder } => self.want(now, tag, Wanted { index, key, holder }, out),
+            Body::Ask { key, holder } => self.want(now, tag, index, key, holder, out),
             Body::Object(_) | Body::Miss | Body::Lost => self.arrived(now, message, out),
             Body::Speed(rate) => {
                 if let Some(gathering) = self.of(tag, now) {
@@ -127,56 +173,73 @@ impl<K: Part, V: Part> Hub<K, V> {
                 }
             }
             Body::Withdraw => self.withdraw(now, tag, index, out),
-            Body::Over => self.forget(key(tag)),
+            Body::Over => {
+                if self.of(tag, now).is_some() {
+                    self.forget(key(tag));
+                }
+            }
             Body::Get(_) | Body::Withdrawn => {}
         }
         self.ask(now, out);
-        self.send(now, key(tag), out);
+        if let Some(slot) = self.gatherings.get_mut(&key(tag)) {
+            slot.send(now, &self.params, out);
+            self.alarm = self.alarm.min(slot.alarm);
+        }
     }
 
     /// A machine is gone: what it was asked for is lost, and what was gathered for it is of no use.
     pub fn gone(&mut self, now: Time, peer: Node, out: &mut Outputs<K, V>) {
-        let of_peer: Vec<Key> = self.gatherings.keys().copied().filter(|(origin, _)| *origin == peer).collect();
-        of_peer.into_iter().for_each(|key| self.forget(key));
-        self.give_up(now, |asked| asked.holder == peer);
-        self.ask(now, out);
-        self.send_all(now, out);
+        self.forget_all(|gathering| gathering.tag.origin == peer);
+        for Slot { alarm, gathering } in self.gatherings.values_mut() {
+            *alarm = now;
+            for place in 0..gathering.objects.len() {
+                let object = &gathering.objects[place];
+                if object.holder == peer && object.is_out() {
+                    self.out -= gathering.give_up(now, place, &self.params);
+                }
+            }
+        }
+        self.go_on(now, out);
     }
 
     /// Serves what is due.
     pub fn due(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let forget = self.params.forget;
-        let old = self.gatherings.iter().filter(|(_, g)| g.heard.saturating_add(forget) <= now);
-        let old: Vec<Key> = old.map(|(key, _)| *key).collect();
-        old.into_iter().for_each(|key| self.forget(key));
-        let patience = self.params.patience;
-        self.give_up(now, |asked| asked.at.saturating_add(patience) <= now);
-        self.ask(now, out);
-        self.send_all(now, out);
+        let Params { forget, patience, .. } = self.params;
+        let is_due = |slot: &&mut Slot<K, V>| slot.alarm <= now;
+        let mut any_old = false;
+        for Slot { gathering, .. } in self.gatherings.values_mut().filter(is_due) {
+            any_old |= gathering.heard.saturating_add(forget) <= now;
+            while let Some(&(at, index)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(patience) <= now)
+            {
+                gathering.asked.pop_front();
+                if let Some(place) = gathering.out_since(at, index) {
+                    self.out -= gathering.give_up(now, place, &self.params);
+                }
+            }
+        }
+        if any_old {
+            self.forget_all(|gathering| gathering.heard.saturating_add(forget) <= now);
+        }
+        self.go_on(now, out);
     }
 
-    /// When [`Hub::due`] is to be called; `NEVER` where nothing waits.
+    /// When [`Hub::due`] is to be called, or earlier; `NEVER` where nothing waits.
     pub fn deadline(&self) -> Time {
-        let of = |g: &Gathering<K, V>| {
-            let answer = g.asked.front().map_or(Time::NEVER, |asked| asked.at.saturating_add(self.params.patience));
-            let next = self.next(g).map_or(Time::NEVER, |(_, _, at)| at);
-            answer.min(next).min(g.heard.saturating_add(self.params.forget))
-        };
-        self.gatherings.values().map(of).min().unwrap_or(Time::NEVER)
+        self.alarm
     }
 
     /// Its machine is busy with something else: it sends at no more than this, of one request.
     pub fn strain(&mut self, tag: Tag, rate: Rate) {
-        if let Some(gathering) = self.gatherings.get_mut(&key(tag)) {
-            gathering.strained = Some(rate);
+        if let Some(slot) = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag) {
+            slot.gathering.strained = Some(rate);
         }
     }
 
     /// What is gathered for a request, of which something was heard; of an earlier life of its front end there is nothing.
     fn of(&mut self, tag: Tag, now: Time) -> Option<&mut Gathering<K, V>> {
-        let gathering = self.gatherings.get_mut(&key(tag)).filter(|g| g.tag == tag)?;
-        gathering.heard = now;
-        Some(gathering)
+        let slot = self.gatherings.get_mut(&key(tag)).filter(|slot| slot.gathering.tag == tag)?;
+        slot.gathering.heard = now;
+        Some(&mut slot.gathering)
     }
 
     /// It is made the hub of a swarm, or told anew where to send.
@@ -186,176 +249,272 @@ impl<K: Part, V: Part> Hub<K, V> {
             gathering.left = swarm.all;
             return;
         }
-        self.forget(key(tag));
+        let ours = |gathering: &Gathering<K, V>| gathering.tag.origin == tag.origin;
+        if self.gatherings.values().any(|slot| ours(&slot.gathering) && tag.is_before(slot.gathering.tag)) {
+            return;
+        }
+        self.forget_all(|gathering| ours(gathering) && gathering.tag.is_before(tag));
         let gathering = Gathering {
             tag,
             parent: swarm.parent,
             rate: swarm.rate,
             strained: None,
             left: swarm.all,
-            wanted: VecDeque::with_capacity(swarm.own as usize),
+            objects: Vec::new(),
+            wanted: VecDeque::new(),
+            hungry: false,
             asked: VecDeque::new(),
-            withdrawn: Vec::new(),
             waiting: VecDeque::new(),
-            free_at: now,
+            packet: Packet::default(),
+            sent: (now, 0),
             heard: now,
         };
-        self.gatherings.insert(key(tag), gathering);
+        self.gatherings.insert(key(tag), Slot { alarm: now, gathering: Box::new(gathering) });
     }
 
-    fn want(&mut self, now: Time, tag: Tag, wanted: Wanted<K>, out: &mut Outputs<K, V>) {
+    fn want(&mut self, now: Time, tag: Tag, index: u32, key: K, holder: Node, out: &mut Outputs<K, V>) {
         let me = self.params.me;
         let Some(gathering) = self.of(tag, now) else {
             // It knows nothing of the swarm: it was gone meanwhile.
-            let message = Message { tag, index: wanted.index, body: Body::Lost };
+            let message = Message { tag, index, body: Body::Lost };
             out.push(Output::Send { to: tag.origin, message, more: false });
             return;
         };
-        if gathering.has(wanted.index) {
-            return;
-        }
-        gathering.withdrawn.retain(|&index| index != wanted.index);
-        if wanted.holder == me {
-            gathering.asked.push_back(Asked { index: wanted.index, holder: me, at: now });
-            out.push(get(tag, wanted));
-            return;
-        }
-        gathering.wanted.push_back(wanted);
-        if gathering.wanted.len() == 1 {
-            self.hungry.push_back(key(tag));
+        let place = match gathering.find(index) {
+            Err(place) => {
+                gathering.objects.insert(place, Object { index, key, holder, stage: Stage::Over });
+                place
+            }
+            Ok(place) => {
+                match gathering.objects[place].stage {
+                    Stage::Wanted | Stage::Asked(_) => return,
+                    // Its answer is on its way.
+                    Stage::Unwanted(at) => return gathering.objects[place].stage = Stage::Asked(at),
+                    Stage::Over if gathering.waiting.iter().any(|waiting| waiting.message.index == index) => {
+                        return gathering.left = gathering.left.saturating_sub(1);
+                    }
+                    Stage::Over => gathering.objects[place].holder = holder,
+                }
+                place
+            }
+        };
+        if holder == me {
+            out.push(gathering.ask(now, place));
+        } else {
+            gathering.objects[place].stage = Stage::Wanted;
+            gathering.wanted.push_back(index);
+            if !std::mem::replace(&mut gathering.hungry, true) {
+                self.hungry.push_back((tag.origin, tag.request));
+            }
         }
     }
 
     /// Asks for as much as the window allows.
     fn ask(&mut self, now: Time, out: &mut Outputs<K, V>) {
         while self.out == 0 || (u64::from(self.out) + 1) * self.mean <= self.params.window.0 {
-            let Some(&key) = self.hungry.front() else { return };
-            let next = self.gatherings.get_mut(&key).and_then(|g| Some((g.wanted.pop_front()?, g)));
-            let Some((wanted, gathering)) = next else {
+            let Some(key) = self.hungry.front() else { return };
+            let Some(Slot { alarm, gathering }) = self.gatherings.get_mut(key) else {
                 self.hungry.pop_front();
                 continue;
             };
-            gathering.asked.push_back(Asked { index: wanted.index, holder: wanted.holder, at: now });
-            out.push(get(gathering.tag, wanted));
-            self.out += 1;
+            let Some(index) = gathering.wanted.pop_front() else {
+                gathering.hungry = false;
+                self.hungry.pop_front();
+                continue;
+            };
+            let wanted = |place: &usize| gathering.objects[*place].stage == Stage::Wanted;
+            if let Some(place) = gathering.find(index).ok().filter(wanted) {
+                out.push(gathering.ask(now, place));
+                self.out += 1;
+                *alarm = now.saturating_add(self.params.patience).min(*alarm);
+                self.alarm = self.alarm.min(*alarm);
+            }
         }
     }
 
     /// An answer, of a server that was asked or of a child: it goes on.
     fn arrived(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
-        let (me, index) = (self.params.me, message.index);
+        let params = self.params;
         if let Body::Object(value) = &message.body {
-            let len = value.len() as u64;
-            self.mean = (self.mean * 7 + len) / 8;
+            self.mean = ((self.mean * 7 + value.len() as u64) / 8).max(1);
         }
-        let of_tag = |g: &&mut Gathering<K, V>| g.tag == message.tag;
-        let Some(gathering) = self.gatherings.get_mut(&key(message.tag)).filter(of_tag) else {
+        let Some(gathering) = self.of(message.tag, now) else {
             // A child was faster than the front end, or this hub was gone meanwhile.
             out.push(Output::Send { to: message.tag.origin, message, more: false });
             return;
         };
-        gathering.heard = now;
-        if let Some(place) = gathering.withdrawn.iter().position(|&withdrawn| withdrawn == index) {
-            gathering.withdrawn.swap_remove(place);
-            return;
+        let (mut freed, mut wanted) = (0, true);
+        if let Some(place) = gathering.find(message.index).ok().filter(|place| gathering.objects[*place].is_out()) {
+            let object = &mut gathering.objects[place];
+            freed = u32::from(object.holder != params.me);
+            wanted = matches!(object.stage, Stage::Asked(_));
+            object.stage = Stage::Over;
+            gathering.pass_over_what_came();
         }
-        if let Some(place) = gathering.asked.iter().position(|asked| asked.index == index) {
-            let asked = gathering.asked.remove(place);
-            self.out -= u32::from(asked.is_some_and(|asked| asked.holder != me));
+        if wanted {
+            gathering.left = gathering.left.saturating_sub(1);
+            gathering.keep(now, message, &params);
         }
-        gathering.left = gathering.left.saturating_sub(1);
-        gathering.waiting.push_back(Waiting { len: message.len() as u32, message, since: now });
+        self.out -= freed;
     }
 
     /// The front end asks for an object elsewhere, unless it is on its way.
     fn withdraw(&mut self, now: Time, tag: Tag, index: u32, out: &mut Outputs<K, V>) {
-        let me = self.params.me;
+        let params = self.params;
         let Some(gathering) = self.of(tag, now) else { return };
-        let place = gathering.asked.iter().position(|asked| asked.index == index);
-        if let Some(asked) = place.and_then(|place| gathering.asked.remove(place)) {
-            gathering.withdrawn.push(index);
-            gathering.left = gathering.left.saturating_sub(1);
-            self.out -= u32::from(asked.holder != me);
-        } else if let Some(place) = gathering.wanted.iter().position(|wanted| wanted.index == index) {
-            gathering.wanted.remove(place);
-            gathering.left = gathering.left.saturating_sub(1);
-        } else if let Some(place) = gathering.waiting.iter().position(|waiting| waiting.message.index == index) {
-            gathering.waiting.remove(place);
-        } else {
-            return;
+        let found = gathering.find(index).ok().map(|place| &mut gathering.objects[place].stage);
+        match found {
+            Some(stage @ (Stage::Asked(_) | Stage::Wanted)) => {
+                *stage = if let Stage::Asked(at) = *stage { Stage::Unwanted(at) } else { Stage::Over };
+                gathering.left = gathering.left.saturating_sub(1);
+            }
+            _ => {
+                let waits = gathering.waiting.iter().position(|waiting| waiting.message.index == index);
+                let Some(place) = waits else { return };
+                gathering.waiting.remove(place);
+                gathering.fill(&params);
+            }
         }
         out.push(Output::Send { to: tag.origin, message: Message { tag, index, body: Body::Withdrawn }, more: false });
     }
 
-    /// Takes what was asked of these for lost.
-    fn give_up(&mut self, now: Time, lost: impl Fn(&Asked) -> bool) {
-        let me = self.params.me;
-        for gathering in self.gatherings.values_mut() {
-            let mut place = 0;
-            while let Some(asked) = gathering.asked.get(place).copied() {
-                if !lost(&asked) {
-                    place += 1;
-                    continue;
-                }
-                gathering.asked.remove(place);
-                self.out -= u32::from(asked.holder != me);
-                gathering.left = gathering.left.saturating_sub(1);
-                let message = Message { tag: gathering.tag, index: asked.index, body: Body::Lost };
-                gathering.waiting.push_back(Waiting { len: message.len() as u32, message, since: now });
-            }
+    fn forget_all(&mut self, old: impl Fn(&Gathering<K, V>) -> bool) {
+        while let Some(key) = self.gatherings.iter().find(|(_, slot)| old(&slot.gathering)).map(|(key, _)| *key) {
+            self.forget(key);
         }
     }
 
     fn forget(&mut self, key: Key) {
-        if let Some(gathering) = self.gatherings.remove(&key) {
+        if let Some(Slot { gathering, .. }) = self.gatherings.remove(&key) {
             let me = self.params.me;
-            self.out -= gathering.asked.iter().filter(|asked| asked.holder != me).count() as u32;
+            self.out -= gathering.objects.iter().filter(|object| object.holder != me && object.is_out()).count() as u32;
+        }
+        if self.gatherings.is_empty() {
+            self.hungry.clear();
+            self.alarm = Time::NEVER;
         }
     }
 
-    /// The next packet: how many messages, of how many bytes, and when.
-    fn next(&self, g: &Gathering<K, V>) -> Option<(usize, u32, Time)> {
-        let first = g.waiting.front()?;
-        if !self.params.packs {
-            return Some((1, first.len, g.free_at));
-        }
-        let (count, bytes) = packing::fill(self.params.room, g.waiting.iter().map(|waiting| waiting.len));
-        let (full, last) = (count < g.waiting.len() || bytes >= self.params.room, g.left == 0);
-        Some((count, bytes, g.free_at.max(packing::due(first.since, full, last, first.since, self.params.linger))))
-    }
-
-    fn send_all(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let keys: Vec<Key> = self.gatherings.keys().copied().collect();
-        keys.into_iter().for_each(|key| self.send(now, key, out));
-    }
-
-    /// Sends on what may go now.
-    fn send(&mut self, now: Time, key: Key, out: &mut Outputs<K, V>) {
-        let Params { room, overhead, .. } = self.params;
-        while let Some(gathering) = self.gatherings.get(&key) {
-            let Some((count, bytes, at)) = self.next(gathering).filter(|(_, _, at)| *at <= now) else { return };
-            debug_assert!(at <= now);
-            let Some(gathering) = self.gatherings.get_mut(&key) else { return };
-            let to = gathering.parent;
-            for (left, waiting) in (0..count).rev().zip(gathering.waiting.drain(..count)) {
-                out.push(Output::Send { to, message: waiting.message, more: left > 0 });
+    /// Asks and sends what may go now, of requests of which something is due, and finds out when something is due next.
+    fn go_on(&mut self, now: Time, out: &mut Outputs<K, V>) {
+        self.ask(now, out);
+        self.alarm = Time::NEVER;
+        for slot in self.gatherings.values_mut() {
+            if slot.alarm <= now {
+                slot.send(now, &self.params, out);
             }
-            let rate = gathering.speed();
-            if rate.0 > 0 {
-                let packets = u64::from(bytes.div_ceil(room));
-                let wire = u64::from(bytes) + packets * u64::from(overhead);
-                gathering.free_at = gathering.free_at.max(now) + rate.time_for(wire);
-            }
+            self.alarm = self.alarm.min(slot.alarm);
         }
     }
 }
 
-impl<K, V> Gathering<K, V> {
-    /// Whether an object is on its way through here.
-    fn has(&self, index: u32) -> bool {
-        self.wanted.iter().any(|wanted| wanted.index == index)
-            || self.asked.iter().any(|asked| asked.index == index)
-            || self.waiting.iter().any(|waiting| waiting.message.index == index)
+impl<K: Part + Clone, V: Part> Slot<K, V> {
+    /// Sends on what may go now, and finds out when something is due next.
+    fn send(&mut self, now: Time, params: &Params, out: &mut Outputs<K, V>) {
+        self.gathering.send(now, params, out);
+        self.alarm = self.gathering.alarm(params);
+    }
+}
+
+impl<K: Part + Clone, V: Part> Gathering<K, V> {
+    fn find(&self, index: u32) -> Result<usize, usize> {
+        self.objects.binary_search_by_key(&index, |object| object.index)
+    }
+
+    /// Where an object stands that was asked for then and has not come.
+    fn out_since(&self, at: Time, index: u32) -> Option<usize> {
+        let place = self.find(index).ok()?;
+        let stage = self.objects[place].stage;
+        (stage == Stage::Asked(at) || stage == Stage::Unwanted(at)).then_some(place)
+    }
+
+    fn pass_over_what_came(&mut self) {
+        while let Some(&(at, index)) = self.asked.front() {
+            if self.out_since(at, index).is_some() {
+                return;
+            }
+            self.asked.pop_front();
+        }
+    }
+
+    /// Asks the holder of an object for it.
+    fn ask(&mut self, now: Time, place: usize) -> Output<K, V> {
+        let object = &mut self.objects[place];
+        object.stage = Stage::Asked(now);
+        self.asked.push_back((now, object.index));
+        let message = Message { tag: self.tag, index: object.index, body: Body::Get(object.key.clone()) };
+        Output::Send { to: object.holder, message, more: false }
+    }
+
+    /// Takes an object that was asked for for lost; what that frees of the window, in objects.
+    fn give_up(&mut self, now: Time, place: usize, params: &Params) -> u32 {
+        let object = &mut self.objects[place];
+        let wanted = matches!(object.stage, Stage::Asked(_));
+        object.stage = Stage::Over;
+        let (index, holder) = (object.index, object.holder);
+        if wanted {
+            self.left = self.left.saturating_sub(1);
+            self.keep(now, Message { tag: self.tag, index, body: Body::Lost }, params);
+        }
+        u32::from(holder != params.me)
+    }
+
+    /// Keeps a message until it may be sent on.
+    fn keep(&mut self, now: Time, message: Message<K, V>, params: &Params) {
+        let len = message.len() as u32;
+        self.waiting.push_back(Waiting { len, message, since: now });
+        let Packet { count, bytes, full } = self.packet;
+        if count == 0 {
+            self.fill(params);
+        } else if !full {
+            let (both, bytes) = packing::fill(params.room, [bytes, len].into_iter());
+            let full = both < 2 || bytes >= params.room;
+            self.packet = Packet { count: count + both - 1, bytes, full };
+        }
+    }
+
+    /// Finds out what the next packet takes.
+    fn fill(&mut self, params: &Params) {
+        let of_packet = if params.packs { self.waiting.len() } else { self.waiting.len().min(1) };
+        let (count, bytes) = packing::fill(params.room, self.waiting.range(..of_packet).map(|waiting| waiting.len));
+        let full = !params.packs || count < self.waiting.len() || bytes >= params.room;
+        self.packet = Packet { count, bytes, full };
+    }
+
+    /// When the next packet may go; `NEVER` where nothing waits.
+    fn next(&self, params: &Params) -> Time {
+        let Some(first) = self.waiting.front() else { return Time::NEVER };
+        let due = packing::due(first.since, self.packet.full, self.left == 0, first.since, params.linger);
+        due.max(self.free_at())
+    }
+
+    /// When the last packet is gone at the present speed.
+    fn free_at(&self) -> Time {
+        let (began, bytes) = self.sent;
+        match self.speed() {
+            Rate(0) => began,
+            rate => began.saturating_add(rate.time_for(bytes)),
+        }
+    }
+
+    /// Sends on what may go now.
+    fn send(&mut self, now: Time, params: &Params, out: &mut Outputs<K, V>) {
+        while self.next(params) <= now {
+            let Packet { count, bytes, .. } = self.packet;
+            let packets = u64::from(bytes.div_ceil(params.room));
+            self.sent = (now, u64::from(bytes) + packets * u64::from(params.overhead));
+            let to = self.parent;
+            for (left, waiting) in (0..count).rev().zip(self.waiting.drain(..count)) {
+                out.push(Output::Send { to, message: waiting.message, more: left > 0 });
+            }
+            self.fill(params);
+        }
+    }
+
+    /// When something is due.
+    fn alarm(&self, params: &Params) -> Time {
+        let answer = self.asked.front().map_or(Time::NEVER, |(at, _)| at.saturating_add(params.patience));
+        answer.min(self.next(params)).min(self.heard.saturating_add(params.forget))
     }
 
     /// Zero: as fast as it goes.
@@ -366,8 +525,4 @@ impl<K, V> Gathering<K, V> {
             (rate, None) => rate,
         }
     }
-}
-
-fn get<K, V>(tag: Tag, Wanted { index, key, holder }: Wanted<K>) -> Output<K, V> {
-    Output::Send { to: holder, message: Message { tag, index, body: Body::Get(key) }, more: false }
 }

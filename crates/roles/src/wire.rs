@@ -37,6 +37,13 @@ pub struct Tag {
     pub epoch: u16,
 }
 
+impl Tag {
+    /// Whether it is of an earlier life than another of its front end; lives are counted round and round.
+    pub fn is_before(self, other: Tag) -> bool {
+        (self.epoch.wrapping_sub(other.epoch) as i16) < 0
+    }
+}
+
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<K, V> {
@@ -92,6 +99,7 @@ pub struct Message<K, V> {
 }
 
 /// A key or a value, as it stands behind a header.
+#[allow(clippy::len_without_is_empty, reason = "nobody asks whether it is empty")]
 pub trait Part: Sized {
     /// Bytes that it takes.
     fn len(&self) -> usize;
@@ -129,7 +137,8 @@ impl Part for Numbered {
     }
 
     fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(format!("{:016x}", self.0).as_bytes());
+        let digit = |place: u32| b"0123456789abcdef"[(self.0 >> (4 * place)) as usize & 15];
+        out.extend((0..16).rev().map(digit));
     }
 
     fn take(bytes: &[u8]) -> Option<Numbered> {

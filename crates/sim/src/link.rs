@@ -212,6 +212,14 @@ impl Link {
         self.queue_max_bytes = self.waiting_bytes;
     }
 
+    /// A flow through here opened before anything was simulated.
+    pub fn stands(&mut self, flow: crate::ids::Slot) {
+        let port = self.port.as_mut();
+        if let Some(many_to_one) = port.and_then(|port| port.law.many_to_one.as_mut()) {
+            many_to_one.stands(flow.0);
+        }
+    }
+
     /// When everything that has started will have left.
     pub fn busy_until(&self) -> Time {
         Time(self.busy_until)

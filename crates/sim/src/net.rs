@@ -137,6 +137,13 @@ impl<P: Probe> Net<P> {
         }
     }
 
+    /// A connection that has stood since long before: the ports on the way of its packets to a slot, at a host, know of it.
+    pub fn stands(&mut self, slot: Slot, (host, from): (HostId, HostId)) {
+        for link in self.fabric.way(from, host, self.flow_of(slot)) {
+            self.links[link.index()].stands(slot);
+        }
+    }
+
     /// Packets to a slot that were dropped or lost, less those that come twice.
     pub fn lost(&self, slot: Slot) -> u32 {
         self.ends[slot.index()].lost

@@ -202,7 +202,11 @@ impl<P: Probe> World<P> {
     pub fn stand(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
         let rtt = self.handshake_time(from, to);
-        for (slot, host) in slots.into_iter().zip([from, to]) {
+        for (slot, ends) in slots.into_iter().zip([(from, to), (to, from)]) {
+            let host = ends.0;
+            if self.params.mcw_option {
+                self.net.stands(slot, ends);
+            }
             let down = self.net.is_down(host);
             let endpoint = &mut self.sockets.at(slot).endpoint;
             match down {

@@ -1,6 +1,6 @@
 //! Settings that cannot work: those out of their range, and what no single value shows, those that do not go together.
 
-use fanin_fabric::Fabric;
+use fanin_fabric::{Fabric, HostId};
 use fanin_laws::settings::Refusal;
 use fanin_units::{Bytes, QueueSize, Time};
 
@@ -60,6 +60,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     asking(scheme, s)?;
     volume(s)?;
     network(s)?;
+    racks(scheme, s)?;
     laws(scheme, s)
 }
 
@@ -200,6 +201,38 @@ fn asking(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         }
         _ => Ok(()),
     }
+}
+
+/// Objects are on servers of every rack, and where hubs are asked, racks are more than one.
+fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    let Some(fabric) = s.network().ok().filter(|_| s.workload.kind == Kind::KeyValue) else { return Ok(()) };
+    let all: Vec<u32> = (0..s.hosts()).map(|host| fabric.rack(HostId(host))).collect();
+    let mut taken = all.clone();
+    taken.sort_unstable();
+    taken.dedup();
+    if let Some(of_hubs) = scheme.fan_out.filter(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some() && taken.len() < 2)
+    {
+        let what = format!(
+            "`{}` asks through a hub a rack, and all hosts are in one: right would be a fabric of several racks \
+             (`fabric.kind = \"leaf-spine\"`) and servers in more than one of them",
+            of_hubs.row().word
+        );
+        return wrong(&["fabric.kind", "fabric.racks", "fabric.hosts_per_rack", "workload.fan_in"], what);
+    }
+    let racks = fabric.racks().unwrap_or(taken.len() as u32);
+    // The client holds no object.
+    let mut served: Vec<u32> = all[1..].to_vec();
+    served.sort_unstable();
+    served.dedup();
+    if (served.len() as u32) < racks {
+        let what = format!(
+            "{} of {racks} racks have no server: right would be more servers (`workload.fan_in`), `fabric.placement = \"spread\"` or \
+             fewer racks",
+            racks - served.len() as u32
+        );
+        return wrong(&["workload.fan_in", "fabric.racks", "fabric.hosts_per_rack", "fabric.kind"], what);
+    }
+    Ok(())
 }
 
 /// What servers answer, or hosts send one another.

@@ -111,7 +111,10 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
         Discipline::CoDel => fabric.as_ref().and_then(|fabric| idle_target(s, fabric)),
         _ => None,
     };
-    [idle_law, short_run(s, fabric.as_ref()), hasty_timeout(s)].into_iter().flatten().collect()
+    [idle_law, short_run(s, fabric.as_ref()), hasty_timeout(s), short_period(scheme, s, fabric.as_ref())]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// A threshold that no queue exceeds: what is admitted finds room for itself, so that one packet less lies there.
@@ -151,6 +154,18 @@ fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
         s.workload.duration
     );
     (s.workload.duration < round_trip).then(|| Wrong { paths: vec!["workload.duration", "link.delay"], what })
+}
+
+/// A period in which no hub's new speed can be seen.
+fn short_period(scheme: &Scheme, s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
+    let period = s.fan_outs.sicc.period;
+    let round_trip = s.round_trip(fabric?, HostId(1), s.full_packet());
+    let what = format!(
+        "`sicc.period` of {period} is under one round trip ({round_trip} between the client and server1): speeds are set anew \
+         before the last ones have shown; right would be several round trips"
+    );
+    let sets_speeds = scheme.fan_out.and_then(|fan_out| fan_out.parts(&s.fan_outs.sicc)).is_some();
+    (sets_speeds && period < round_trip).then(|| Wrong { paths: vec!["sicc.period", "link.delay"], what })
 }
 
 /// A timeout that an ACK which is kept back outlasts.

@@ -519,7 +519,7 @@ section! {
         /// What is not there so long after its request began has failed; "none": it is waited for.
         #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
         deadline: Optional<Time> = Optional::NONE,
-        /// Who has been silent for so long is taken for gone, and asked no more; "none": nobody is.
+        /// Who has been silent for so long is taken for gone, and asked no more; a hub takes its servers for gone after half of that, so that it can say so before it is taken for gone itself; "none": nobody is.
         #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
         patience: Optional<Time> = Optional::NONE,
         /// How often an object is asked for before it has failed.

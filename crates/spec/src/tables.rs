@@ -173,6 +173,28 @@ table! {
 }
 
 table! {
+    /// One request of a front end of a key_value workload, and what became of its objects.
+    RequestRow in "requests" {
+        /// The request, as `round` of `queries`.
+        request: u32,
+        /// The host of its front end.
+        from_host: u32,
+        /// Objects that were asked for.
+        objects: u64,
+        /// Of those, objects that came.
+        answered: u64,
+        /// Objects that no server has: that is an answer, too.
+        missed: u64,
+        /// Objects that could not be had: by the deadline, or after so many tries.
+        failed: u64,
+        /// When it began.
+        start_ps: u64,
+        /// From then until every object was there, missing or given up; absent where the run ended or the front end crashed first.
+        latency_ps: Option<u64>,
+    }
+}
+
+table! {
     /// One query of the service beside a workload: all its hosts' answers.
     ServiceRow in "service" {
         /// Counted from zero.
@@ -412,6 +434,8 @@ pub struct RunTables {
     pub queries: Vec<QueryRow>,
     /// One row a task of a MapReduce job; empty of other workloads.
     pub tasks: Vec<TaskRow>,
+    /// One row a request of a key_value workload; empty of others.
+    pub requests: Vec<RequestRow>,
     /// One row a query of the service beside the workload, where there is one.
     pub service: Vec<ServiceRow>,
     /// One row a class of packets, where the scenario measures latency.

@@ -344,3 +344,33 @@ fn a_fault_that_cannot_be_is_refused_with_what_would_be_right() {
         assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     }
 }
+
+#[test]
+fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
+    let cases: &[(&str, &str, &str)] = &[
+        ("one-all", "key_value.per_request=0", "a request with no object is none"),
+        ("one-all", "key_value.per_request=1000000", "a request for 1000000 of 100000 objects"),
+        ("one-all", "key_value.replicas=0", "`key_value.replicas` of 0: right would be 1 to 64"),
+        ("one-all", "key_value.replicas=12", "12 replicas of an object on 11 servers: right would be at most 11"),
+        ("sicc", "sicc.threshold=0", "`sicc.threshold`"),
+        ("sicc", "sicc.threshold=1.5", "right would be a share from 0 to 1"),
+        ("sicc", "sicc.alpha=0", "`sicc.alpha`"),
+        ("sicc", "sicc.alpha=1.01", "right would be a share from 0 to 1"),
+        ("sicc", "fabric.racks=4", "2 of 4 racks have no server: right would be more servers"),
+        ("one-all", "fabric.racks=4", "2 of 4 racks have no server: right would be more servers"),
+        ("sicc", "fabric.hosts_per_rack=20", "`sicc` asks through a hub a rack, and all hosts are in one"),
+        (
+            "one-all",
+            "workload.kind=barrier",
+            "`one-all` says whom a client asks for objects, and a barrier workload has none",
+        ),
+    ];
+    let place = Place::with(
+        "[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\n",
+    );
+    for (scheme, set, told) in cases {
+        let message = place.refuses(&["compare", "my.toml", "--schemes", scheme, "--fan-in", "11", "--set", set]);
+        assert!(message.contains(told), "{set} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}

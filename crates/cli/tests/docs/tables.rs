@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, Row,
-    SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, RequestRow,
+    Row, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -29,6 +29,7 @@ is one; times count from the first request.
 | --- | --- |
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
 | `tasks`, `latency`, `port_series` | the same, of a MapReduce job, where `measure.latency` is on, where `measure.ports` is |
+| `requests` | the same, of a key_value workload |
 | `faults` | the same, where packets met one of `[faults]` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
@@ -331,6 +332,7 @@ fn page() -> String {
         + &table::<FaultRow>("one row a link over which packets met a fault")
         + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
         + &table::<TaskRow>("one row a task of a MapReduce job")
+        + &table::<RequestRow>("one row a request of a key_value workload")
         + &table::<ServiceRow>("one row a query of the service beside a workload")
         + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")

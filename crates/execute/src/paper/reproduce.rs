@@ -95,12 +95,14 @@ struct Batch {
 }
 
 fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions) -> Result<Vec<Batch>, PaperProblem> {
+    // By which a point is known precisely enough.
+    let known_by = paper.precision.map(|_| Measure::QueryMs);
     let mut scenarios: BTreeMap<&str, (&Along, Wanted)> = BTreeMap::new();
     for figure in paper.figures.iter().filter(|f| wanted(f)) {
         let Source::Runs { scenario, schemes, along, xs } = &figure.source else { continue };
         let (_, of_scenario) = scenarios.entry(scenario).or_insert_with(|| (along, Wanted::new()));
         let measures: BTreeSet<Measure> =
-            figure.draws.iter().copied().chain(figure.claims.iter().map(|c| c.measure)).collect();
+            figure.draws.iter().copied().chain(figure.claims.iter().map(|c| c.measure)).chain(known_by).collect();
         for scheme in schemes {
             for x in xs {
                 of_scenario.entry(scheme.clone()).or_default().entry(x.to_bits()).or_default().extend(&measures);

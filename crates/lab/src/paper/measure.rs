@@ -168,7 +168,7 @@ impl Measure {
                 (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
             }
             Measure::InterRackPackets => {
-                let up = tables.ports.iter().filter(|port| port.tier == "leaf up");
+                let up = tables.ports.iter().filter(|port| matches!(port.tier.as_str(), "leaf up" | "tor up"));
                 let packets: u64 = up.map(|port| port.data_packets).sum();
                 Some(packets as f64 / tables.queries.len().max(1) as f64)
             }

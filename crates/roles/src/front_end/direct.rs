@@ -28,9 +28,9 @@ impl<K: Part + Clone> FrontEnd<K> {
         for request in self.requests.values_mut() {
             while busy < window.window() && request.ask_next(now, out) {
                 busy += 1;
-                if let Some(late) = window.late() {
-                    self.look_at = self.look_at.min(now.saturating_add(late));
-                }
+                let (late, patience) = (window.late(), self.params.patience);
+                let soonest = late.into_iter().chain(patience).min().unwrap_or(Time::NEVER);
+                self.look_at = self.look_at.min(now.saturating_add(soonest));
             }
         }
     }
@@ -71,6 +71,7 @@ impl<K: Part + Clone> Request<K> {
             Way { missing: group.len() as u32, ..Way::to(node, directory.rack(node), Time::NEVER) }
         });
         let ways: Vec<Way> = ways.collect();
+        self.line.ways = ways.len() as u32;
         self.ways = ways;
         let of_way = |(way, group): (u32, &&[u32])| group.iter().map(move |&index| (way, index)).collect::<Vec<_>>();
         self.line.objects = (0..).zip(&groups).flat_map(of_way).collect();
@@ -79,23 +80,28 @@ impl<K: Part + Clone> Request<K> {
 
     /// Asks the next server for all that it has; whether there is one.
     fn ask_next<V>(&mut self, now: Time, out: &mut Outputs<K, V>) -> bool {
-        let Some(way) = self.ways.get_mut(self.line.next as usize) else { return false };
-        (way.asked, way.heard) = (now, now);
-        let to = way.node;
-        let rest = &self.line.objects[self.line.objects_asked as usize..];
-        for &(_, index) in rest.iter().take_while(|(way, _)| *way == self.line.next) {
-            self.line.objects_asked += 1;
-            let wish = &mut self.wishes[index as usize];
+        while self.line.next < self.line.ways {
+            let number = self.line.next;
+            self.line.next += 1;
+            let from = self.line.objects_asked as usize;
+            let count = self.line.objects[from..].iter().take_while(|(way, _)| *way == number).count();
+            self.line.objects_asked += count as u32;
+            let way = &mut self.ways[number as usize];
             // Of a server that was gone before its turn came, objects are asked for elsewhere.
-            if wish.state == State::Unasked {
+            if way.gone {
+                continue;
+            }
+            (way.asked, way.heard) = (now, now);
+            for &(_, index) in &self.line.objects[from..from + count] {
+                let wish = &mut self.wishes[index as usize];
                 wish.state = State::Asked;
                 let body = Body::Get(wish.key.clone());
-                out.push(Output::Send { to, message: Message { tag: self.tag, index, body }, more: true });
+                out.push(Output::Send { to: way.node, message: Message { tag: self.tag, index, body }, more: true });
             }
+            crate::last_of_packet(out);
+            self.line.busy += 1;
+            return true;
         }
-        crate::last_of_packet(out);
-        self.line.next += 1;
-        self.line.busy += 1;
-        true
+        false
     }
 }

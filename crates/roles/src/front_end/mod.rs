@@ -134,15 +134,13 @@ impl<K: Part + Clone> FrontEnd<K> {
         let mut request = Request { tag, deadline, wishes, left, ways: Vec::new(), line: Line::default() };
         self.choose_replicas(&mut request, directory, draw, out);
         self.look_at = self.look_at.min(deadline);
-        if let Some(patience) = self.params.patience {
-            self.look_at = self.look_at.min(now.saturating_add(patience));
-        }
+        self.look_for_silence(now);
         self.requests.insert(number, request);
         match self.params.asking {
             Asking::Servers(_) => self.ask_servers(now, number, directory, out),
             Asking::Swarms { .. } => self.ask_swarms(now, number, directory, draw, out),
         }
-        self.end_if_done(number, out);
+        self.end_if_done(now, number, out);
         number
     }
 
@@ -150,25 +148,32 @@ impl<K: Part + Clone> FrontEnd<K> {
     pub fn handle<V: Part>(
         &mut self,
         now: Time,
+        from: Node,
         message: Message<K, V>,
         directory: &impl Directory<K>,
         out: &mut Outputs<K, V>,
     ) {
         let (tag, index, bytes) = (message.tag, message.index, message.len() as u64);
         let Some(request) = self.requests.get_mut(&tag.request).filter(|request| request.tag == tag) else { return };
-        let Some(wish) = request.wishes.get(index as usize) else { return };
-        if wish.state == State::Done {
+        let Some(&Wish { state, via, .. }) = request.wishes.get(index as usize) else { return };
+        if state == State::Unasked {
+            return;
+        }
+        request.heard_of(now, from, via, bytes);
+        if state == State::Done {
             return;
         }
         match message.body {
             Body::Object(value) => {
                 out.push(Output::Answer { request: tag.request, index, value });
-                self.arrived(now, tag.request, index, bytes, out);
+                self.arrived(now, from, tag.request, index, bytes, out);
             }
             Body::Miss => {
                 out.push(Output::Miss { request: tag.request, index });
-                self.arrived(now, tag.request, index, bytes, out);
+                self.arrived(now, from, tag.request, index, bytes, out);
             }
+            // Of one who is not asked any more it says nothing.
+            Body::Lost if [via, request.root(via)].iter().all(|&way| request.ways[way as usize].node != from) => {}
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
             Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Speed(_) | Body::Withdraw | Body::Over => {}
@@ -182,7 +187,6 @@ impl<K: Part + Clone> FrontEnd<K> {
             let of_peer = (0..ways.len()).filter(|&way| ways[way].node == peer && !ways[way].gone);
             let of_peer: Vec<u32> = of_peer.map(|way| way as u32).collect();
             of_peer.into_iter().for_each(|way| self.way_is_gone(now, number, way, directory, out));
-            self.end_if_done(number, out);
         }
     }
 
@@ -190,6 +194,16 @@ impl<K: Part + Clone> FrontEnd<K> {
     pub fn assigned(&self, request: u32, hub: Node) -> Option<Rate> {
         let ways = &self.requests.get(&request)?.ways;
         ways.iter().find(|way| way.node == hub && way.assigned.0 > 0).map(|way| way.assigned)
+    }
+
+    /// Requests under way.
+    pub fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Whether what is counted of its requests is what there is: for tests, after anything.
+    pub fn adds_up(&self) -> bool {
+        self.requests.values().all(Request::adds_up)
     }
 
     /// When [`FrontEnd::due`] is to be called; `NEVER` where nothing waits.
@@ -248,31 +262,31 @@ impl<K: Part + Clone> FrontEnd<K> {
     }
 
     /// An object is there, or known to be missing.
-    fn arrived<V>(&mut self, now: Time, number: u32, index: u32, bytes: u64, out: &mut Outputs<K, V>) {
+    fn arrived<V>(&mut self, now: Time, from: Node, number: u32, index: u32, bytes: u64, out: &mut Outputs<K, V>) {
         self.received += bytes;
         let Some(request) = self.requests.get_mut(&number) else { return };
         let wish = &mut request.wishes[index as usize];
         wish.state = State::Done;
         request.left -= 1;
         let via = wish.via;
-        let root = request.root(via) as usize;
-        (request.ways[root].heard, request.ways[root].period_bytes) = (now, request.ways[root].period_bytes + bytes);
         let way = &mut request.ways[via as usize];
-        (way.heard, way.bytes) = (now, way.bytes + bytes);
-        way.missing -= 1;
-        if !way.hub && way.missing == 0 {
-            let (bytes, took) = (way.bytes, now.since(way.asked));
-            request.line.busy -= 1;
+        let is_its = way.node == from;
+        way.bytes += if is_its { bytes } else { 0 };
+        let (bytes, took) = (way.bytes, now.since(way.asked));
+        if request.comes_off(via) {
             if let Asking::Servers(window) = &mut self.params.asking {
-                window.answered(now, bytes, took);
+                // What came of another says nothing of how long this one takes.
+                if is_its {
+                    window.answered(now, bytes, took);
+                }
             }
             self.ask_more_servers(now, out);
         }
-        self.end_if_done(number, out);
+        self.end_if_done(now, number, out);
     }
 
     /// Ends a request of which everything is known.
-    fn end_if_done<V>(&mut self, number: u32, out: &mut Outputs<K, V>) {
+    fn end_if_done<V>(&mut self, now: Time, number: u32, out: &mut Outputs<K, V>) {
         let Some(request) = self.requests.get(&number).filter(|request| request.left == 0) else { return };
         for way in request.ways.iter().filter(|way| way.hub && !way.gone) {
             let message = Message { tag: request.tag, index: 0, body: Body::Over };
@@ -283,6 +297,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         if self.requests.is_empty() {
             (self.period_ends, self.look_at) = (Time::NEVER, Time::NEVER);
         }
+        self.ask_more_servers(now, out);
     }
 
     fn numbers(&self) -> Vec<u32> {

@@ -1,6 +1,6 @@
 //! What is silent or gone, and what is asked for elsewhere because of it.
 
-use fanin_units::{Rate, Time};
+use fanin_units::Time;
 
 use super::{Asking, Directory, FrontEnd, Request, State, Way};
 use crate::wire::{Body, Message, Node, Part};
@@ -15,15 +15,24 @@ impl<K: Part + Clone> FrontEnd<K> {
         for number in self.numbers() {
             if self.requests[&number].deadline <= now {
                 self.fail_what_is_left(number, out);
+                self.end_if_done(now, number, out);
             } else if let Some(patience) = self.params.patience {
-                let silent = self.requests[&number].silent(now, patience);
-                silent.into_iter().for_each(|way| self.way_is_gone(now, number, way, directory, out));
+                for way in self.requests[&number].silent(now, patience) {
+                    self.dismiss(number, way, out);
+                    self.way_is_gone(now, number, way, directory, out);
+                }
             }
-            self.end_if_done(number, out);
             if let Some(request) = self.requests.get(&number) {
                 let silence = self.params.patience.map_or(Time::NEVER, |patience| request.next_silence(patience));
                 self.look_at = self.look_at.min(request.deadline).min(silence.max(Time(now.0 + 1)));
             }
+        }
+    }
+
+    /// Who is asked now is looked after in time.
+    pub(super) fn look_for_silence(&mut self, now: Time) {
+        if let Some(patience) = self.params.patience {
+            self.look_at = self.look_at.min(now.saturating_add(patience));
         }
     }
 
@@ -36,6 +45,16 @@ impl<K: Part + Clone> FrontEnd<K> {
             }
         }
         request.left = 0;
+    }
+
+    /// A hub that is silent may be slow rather than gone: what it has still is not wanted.
+    fn dismiss<V>(&self, number: u32, way: u32, out: &mut Outputs<K, V>) {
+        let Some(request) = self.requests.get(&number) else { return };
+        let Way { hub, node, gone, .. } = request.ways[way as usize];
+        if hub && !gone {
+            let message = Message { tag: request.tag, index: 0, body: Body::Over };
+            out.push(Output::Send { to: node, message, more: false });
+        }
     }
 
     /// Who was asked is gone: its backup is made the hub, or other replicas are asked; its children send to the front end.
@@ -58,59 +77,31 @@ impl<K: Part + Clone> FrontEnd<K> {
         if let Some(patience) = self.params.patience {
             self.gone.insert(node, now.saturating_add(patience).saturating_add(patience));
         }
-        self.take_children(now, number, way, out);
-        let objects = self.requests[&number].through(way);
         let backup = backup.filter(|node| !self.gone.contains_key(node));
-        let through_backup = backup.map(|backup| self.add_hub(now, number, backup, directory));
-        for index in objects {
-            let Some(request) = self.requests.get_mut(&number) else { return };
-            let wish = &mut request.wishes[index as usize];
-            match through_backup.filter(|_| wish.holder != node) {
-                Some(to) => {
-                    (wish.via, wish.state) = (to, State::Asked);
-                    wish.tries = wish.tries.saturating_add(1);
-                    request.ways[way as usize].missing -= 1;
-                    request.ways[to as usize].missing += 1;
-                }
-                None => self.ask_elsewhere(now, number, index, directory, out),
-            }
+        let (to_backup, elsewhere): (Vec<u32>, Vec<u32>) = request
+            .through(way)
+            .into_iter()
+            .partition(|&index| backup.is_some() && request.wishes[index as usize].holder != node);
+        let mut made = request.orphan(way, now);
+        if let Some(backup) = backup.filter(|_| !to_backup.is_empty()) {
+            made.push(request.hand_over(way, backup, &to_backup, directory.rack(backup), now));
         }
-        if let Some(to) = through_backup {
-            let objects = self.requests[&number].through(to);
-            self.make_hub(number, to, objects.len() as u32, out);
-            self.ask_hub(number, to, &objects, out);
+        // Those that are to send to the front end now have their part of B_p, before they are told.
+        if !made.is_empty() {
+            let known = self.speeds();
+            self.split(&known, out);
         }
-        self.ask_more_servers(now, out);
-    }
-
-    /// Hubs below one that is gone send to the front end, which asks them anew for what it has not: they may have sent it on.
-    fn take_children<V>(&mut self, now: Time, number: u32, gone: u32, out: &mut Outputs<K, V>) {
-        let Some(request) = self.requests.get_mut(&number) else { return };
-        let children = (0..request.ways.len() as u32).filter(|&way| request.ways[way as usize].parent == Some(gone));
-        let children: Vec<u32> = children.collect();
-        for &child in &children {
-            let assigned = request.ways[gone as usize].assigned;
-            let way = &mut request.ways[child as usize];
-            (way.parent, way.heard) = (None, now);
-            way.assigned = Rate(assigned.0 / children.len() as u64);
-        }
-        for child in children {
-            // A child's own children have to send again, too: what they sent may be lost with their grandparent.
-            for way in self.requests[&number].below(child) {
+        let missing = self.requests[&number].missing_through();
+        for root in made {
+            // All below a child send again: what they sent may be lost with who is gone.
+            for way in self.requests[&number].below(root) {
                 let objects = self.requests[&number].through(way);
-                self.make_hub(number, way, objects.len() as u32, out);
-                self.ask_hub(number, way, &objects, out);
+                self.make_hub(number, way, missing[way as usize], out);
+                self.ask_hub(number, way, objects, out);
             }
         }
-    }
-
-    fn add_hub(&mut self, now: Time, number: u32, node: Node, directory: &impl Directory<K>) -> u32 {
-        let capacity = self.params.capacity;
-        let Some(request) = self.requests.get_mut(&number) else { return 0 };
-        let share = Rate(capacity.0 / (request.ways.len() as u64).max(1));
-        let way = Way { hub: true, assigned: share, ..Way::to(node, directory.rack(node), now) };
-        request.ways.push(way);
-        request.ways.len() as u32 - 1
+        elsewhere.into_iter().for_each(|index| self.ask_elsewhere(now, number, index, directory, out));
+        self.ask_more_servers(now, out);
     }
 
     /// Asks for an object at another replica, through its rack's hub where there is one; gives it up after so many times.
@@ -124,18 +115,15 @@ impl<K: Part + Clone> FrontEnd<K> {
     ) {
         let Some(request) = self.requests.get_mut(&number) else { return };
         let wish = &mut request.wishes[index as usize];
-        let way = &mut request.ways[wish.via as usize];
-        way.missing -= 1;
-        // The last that it owed: it is not waited for any more.
-        if !way.hub && way.missing == 0 && !way.gone {
-            request.line.busy -= 1;
-        }
         let replicas = directory.replicas(&wish.key);
         if wish.tries >= self.params.tries || replicas.is_empty() {
             wish.state = State::Done;
             request.left -= 1;
+            let via = wish.via;
+            request.comes_off(via);
             out.push(Output::Fail { request: number, index });
-            self.end_if_done(number, out);
+            self.ask_more_servers(now, out);
+            self.end_if_done(now, number, out);
             return;
         }
         wish.tries += 1;
@@ -143,24 +131,46 @@ impl<K: Part + Clone> FrontEnd<K> {
         let others = (1..=replicas.len()).map(|step| replicas[(here + step) % replicas.len()]);
         let alive = others.clone().find(|node| !self.gone.contains_key(node));
         let holder = alive.or_else(|| others.clone().next()).unwrap_or(wish.holder);
-        (wish.holder, wish.state) = (holder, State::Asked);
         let hub = matches!(self.params.asking, Asking::Swarms { .. }).then(|| request.hub_of(directory.rack(holder)));
         match hub.flatten() {
-            Some(way) => {
-                request.wishes[index as usize].via = way;
-                request.ways[way as usize].missing += 1;
-                self.ask_hub(number, way, &[index], out);
-            }
+            Some(way) => self.ask_through(now, number, index, way, holder, out),
             None => {
-                let way = Way { missing: 1, ..Way::to(holder, directory.rack(holder), now) };
-                request.ways.push(way);
-                request.line.busy += 1;
                 let wish = &mut request.wishes[index as usize];
-                wish.via = request.ways.len() as u32 - 1;
+                let old = wish.via;
+                (wish.holder, wish.state, wish.via) = (holder, State::Asked, request.ways.len() as u32);
                 let body = Body::Get(wish.key.clone());
+                request.comes_off(old);
+                request.ways.push(Way { missing: 1, ..Way::to(holder, directory.rack(holder), now) });
+                request.line.busy += 1;
                 out.push(Output::Send { to: holder, message: Message { tag: request.tag, index, body }, more: false });
+                self.look_for_silence(now);
             }
         }
+    }
+
+    /// Asks for an object through another hub than before, or through the same one again.
+    pub(super) fn ask_through<V>(
+        &mut self,
+        now: Time,
+        number: u32,
+        index: u32,
+        way: u32,
+        holder: Node,
+        out: &mut Outputs<K, V>,
+    ) {
+        let Some(request) = self.requests.get_mut(&number) else { return };
+        let wish = &mut request.wishes[index as usize];
+        let old = wish.via;
+        (wish.holder, wish.state, wish.via) = (holder, State::Asked, way);
+        request.comes_off(old);
+        let root = request.root(way);
+        // Who owed nothing was not silent.
+        if request.missing_by_root()[root as usize] == 0 {
+            request.ways[root as usize].heard = now;
+        }
+        request.ways[way as usize].missing += 1;
+        self.ask_hub(number, way, [index], out);
+        self.look_for_silence(now);
     }
 }
 
@@ -174,7 +184,32 @@ impl<K> Request<K> {
         (0..self.wishes.len() as u32).filter(open).collect()
     }
 
-    /// A way and all below it.
+    /// Hubs below one that is gone send to the front end from now on: those through which something has yet to come.
+    fn orphan(&mut self, gone: u32, now: Time) -> Vec<u32> {
+        let children = (0..self.ways.len() as u32).filter(|&way| self.ways[way as usize].parent == Some(gone));
+        let mut children: Vec<u32> = children.collect();
+        for &child in &children {
+            let way = &mut self.ways[child as usize];
+            (way.parent, way.heard) = (None, now);
+        }
+        let missing = self.missing_by_root();
+        children.retain(|&child| missing[child as usize] > 0);
+        children
+    }
+
+    /// Objects of a hub that is gone come through a new one: its way.
+    fn hand_over(&mut self, from: u32, backup: Node, objects: &[u32], rack: u32, now: Time) -> u32 {
+        let to = self.ways.len() as u32;
+        self.ways.push(Way { hub: true, missing: objects.len() as u32, ..Way::to(backup, rack, now) });
+        self.ways[from as usize].missing -= objects.len() as u32;
+        for &index in objects {
+            let wish = &mut self.wishes[index as usize];
+            (wish.via, wish.tries) = (to, wish.tries.saturating_add(1));
+        }
+        to
+    }
+
+    /// A way and all below it that are not gone.
     fn below(&self, way: u32) -> Vec<u32> {
         let below = |mut number: u32| loop {
             if number == way {
@@ -185,7 +220,7 @@ impl<K> Request<K> {
                 None => return false,
             }
         };
-        (0..self.ways.len() as u32).filter(|&number| below(number)).collect()
+        (0..self.ways.len() as u32).filter(|&number| !self.ways[number as usize].gone && below(number)).collect()
     }
 
     /// Who has been silent for too long. Of a hub with others below it: the hub, if it owes objects of its own, else those that

@@ -90,7 +90,9 @@ pub(super) struct Request<K> {
 pub(super) struct Line {
     /// Objects in the order of the servers that have them, each behind its server's way.
     pub objects: Vec<(u32, u32)>,
-    /// Those of the ways before the next one to ask.
+    /// Ways that stand in the line: those of objects that are asked for elsewhere come behind.
+    pub ways: u32,
+    /// Objects of the ways before the next one to ask.
     pub objects_asked: u32,
     /// The next way to ask.
     pub next: u32,
@@ -105,9 +107,45 @@ impl Way {
     pub fn is_root(&self) -> bool {
         self.parent.is_none() && !self.gone
     }
+
+    /// Whether it is a hub still.
+    pub fn is_hub(&self) -> bool {
+        self.hub && !self.gone
+    }
 }
 
 impl<K> Request<K> {
+    /// Whether what is counted is what there is.
+    pub fn adds_up(&self) -> bool {
+        let open = || self.wishes.iter().filter(|wish| wish.state != State::Done);
+        let mut missing = vec![0; self.ways.len()];
+        open().for_each(|wish| missing[wish.via as usize] += 1);
+        let owes = |way: &&Way| !way.hub && !way.gone && way.missing > 0 && way.asked != Time::NEVER;
+        self.left == open().count() as u32
+            && self.ways.iter().zip(missing).all(|(way, missing)| way.missing == missing && (missing == 0 || !way.gone))
+            && self.line.busy == self.ways.iter().filter(owes).count() as u32
+    }
+
+    /// An object does not come through its way any more, or has come: whether it was the last that was waited for of a server.
+    pub fn comes_off(&mut self, way: u32) -> bool {
+        let way = &mut self.ways[way as usize];
+        way.missing -= 1;
+        let was_last = !way.hub && way.missing == 0 && !way.gone;
+        self.line.busy -= u32::from(was_last);
+        was_last
+    }
+
+    /// A machine of this request was heard of; `via`: perhaps it is that way's.
+    pub fn heard_of(&mut self, now: Time, from: Node, via: u32, bytes: u64) {
+        let root = self.root(via) as usize;
+        let of_node = |way: &mut Way| (way.heard, way.period_bytes) = (now, way.period_bytes + bytes);
+        match self.ways[root].node == from {
+            true => of_node(&mut self.ways[root]),
+            // What comes late comes by another way.
+            false => self.ways.iter_mut().filter(|way| way.node == from).for_each(of_node),
+        }
+    }
+
     /// The way that goes to the front end itself, from this one on.
     pub fn root(&self, mut way: u32) -> u32 {
         while let Some(parent) = self.ways[way as usize].parent {
@@ -127,7 +165,7 @@ impl<K> Request<K> {
 
     /// A rack's hub, unless it is gone.
     pub fn hub_of(&self, rack: u32) -> Option<u32> {
-        let way = self.ways.iter().position(|way| way.hub && way.rack == rack && !way.gone)?;
+        let way = self.ways.iter().position(|way| way.is_hub() && way.rack == rack)?;
         Some(way as u32)
     }
 }

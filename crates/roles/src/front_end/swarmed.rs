@@ -33,19 +33,14 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.split(&known, out);
         let Some(request) = self.requests.get(&number) else { return };
         let missing = request.missing_through();
-        let mut by_way: Vec<u32> = (0..request.wishes.len() as u32).collect();
-        by_way.retain(|&index| request.wishes[index as usize].state == State::Unasked);
-        by_way.sort_by_key(|&index| request.wishes[index as usize].via);
-        for group in by_way.chunk_by(|a, b| request.wishes[*a as usize].via == request.wishes[*b as usize].via) {
-            let via = request.wishes[group[0] as usize].via;
+        let unasked = request.wishes.iter().zip(0..).filter(|(wish, _)| wish.state == State::Unasked);
+        let mut by_way: Vec<(u32, u32)> = unasked.map(|(wish, index)| (wish.via, index)).collect();
+        by_way.sort_unstable();
+        for group in by_way.chunk_by(|one, other| one.0 == other.0) {
+            let via = group[0].0;
             self.make_hub(number, via, missing[via as usize], out);
-            self.ask_hub(number, via, group, out);
+            self.ask_hub(number, via, group.iter().map(|(_, index)| *index), out);
         }
-        self.requests.get_mut(&number).into_iter().flat_map(|request| &mut request.wishes).for_each(|wish| {
-            if wish.state == State::Unasked {
-                wish.state = State::Asked;
-            }
-        });
     }
 
     /// Tells a machine that it is a hub, and of `all` that will come through it.
@@ -62,11 +57,18 @@ impl<K: Part + Clone> FrontEnd<K> {
     }
 
     /// Asks a hub for some objects, in a packet where they fit.
-    pub(super) fn ask_hub<V>(&self, number: u32, via: u32, objects: &[u32], out: &mut Outputs<K, V>) {
-        let Some(request) = self.requests.get(&number) else { return };
+    pub(super) fn ask_hub<V>(
+        &mut self,
+        number: u32,
+        via: u32,
+        objects: impl IntoIterator<Item = u32>,
+        out: &mut Outputs<K, V>,
+    ) {
+        let Some(request) = self.requests.get_mut(&number) else { return };
         let to = request.ways[via as usize].node;
-        for &index in objects {
-            let wish = &request.wishes[index as usize];
+        for index in objects {
+            let wish = &mut request.wishes[index as usize];
+            wish.state = State::Asked;
             let body = Body::Ask { key: wish.key.clone(), holder: wish.holder };
             out.push(Output::Send { to, message: Message { tag: request.tag, index, body }, more: true });
         }
@@ -93,7 +95,7 @@ impl<K: Part + Clone> FrontEnd<K> {
     }
 
     /// Gives each hub an equal part of B_p (equation 2), and tells those that knew another.
-    fn split<V>(&mut self, known: &[(u32, u32)], out: &mut Outputs<K, V>) {
+    pub(super) fn split<V>(&mut self, known: &[(u32, u32)], out: &mut Outputs<K, V>) {
         let roots = self.roots();
         let mut hubs = vec![speed::Hub { assigned: Rate(0), real: Rate(0), backlog: true }; roots.len()];
         speed::split(self.planned.get(), &mut hubs);
@@ -101,7 +103,7 @@ impl<K: Part + Clone> FrontEnd<K> {
     }
 
     /// Hubs that were told a speed.
-    fn speeds(&self) -> Vec<(u32, u32)> {
+    pub(super) fn speeds(&self) -> Vec<(u32, u32)> {
         let mut roots = self.roots();
         roots.retain(|(number, way)| self.requests[number].ways[*way as usize].assigned.0 > 0);
         roots
@@ -208,13 +210,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         let rack = request.ways[to as usize].rack;
         let holder = directory.replicas(&wish.key).iter().copied().find(|&node| directory.rack(node) == rack);
         match holder.filter(|_| !request.ways[to as usize].gone) {
-            Some(holder) => {
-                request.ways[wish.via as usize].missing -= 1;
-                request.ways[to as usize].missing += 1;
-                let wish = &mut request.wishes[index as usize];
-                (wish.via, wish.holder, wish.state) = (to, holder, State::Asked);
-                self.ask_hub(number, to, &[index], out);
-            }
+            Some(holder) => self.ask_through(now, number, index, to, holder, out),
             None => self.ask_elsewhere(now, number, index, directory, out),
         }
     }
@@ -270,7 +266,7 @@ impl<K> Request<K> {
     /// What is to go from hubs that will end late to others (equations 7 and 8): objects, and the way that each goes to.
     fn moves(&self, settings: &sicc::Params, directory: &impl Directory<K>) -> Vec<(u32, u32)> {
         let missing = self.missing_by_root();
-        let roots: Vec<u32> = self.owing().collect();
+        let roots: Vec<u32> = self.owing().filter(|&way| self.ways[way as usize].hub).collect();
         let mut place = vec![u32::MAX; self.ways.len()];
         roots.iter().zip(0..).for_each(|(&way, number)| place[way as usize] = number);
         let of_root = |way: u32| place[self.root(way) as usize];
@@ -282,10 +278,15 @@ impl<K> Request<K> {
         let asked = (0..self.wishes.len() as u32).filter(|&index| self.wishes[index as usize].state == State::Asked);
         let held = asked.map(|index| redirect::Held { object: index, hub: of_root(self.wishes[index as usize].via) });
         let held: Vec<redirect::Held> = held.filter(|held| held.hub != u32::MAX).collect();
-        // Where an object's replicas are: the hub of each one's rack.
+        // Where an object's replicas are: the first hub of each one's rack.
+        let hubs_at = (0..self.ways.len() as u32).filter(|&way| self.ways[way as usize].is_hub());
+        let mut by_rack: Vec<(u32, u32)> = hubs_at.map(|way| (self.ways[way as usize].rack, way)).collect();
+        by_rack.sort_unstable();
+        by_rack.dedup_by_key(|(rack, _)| *rack);
+        let hub_of = |rack| Some(by_rack[by_rack.binary_search_by_key(&rack, |(rack, _)| *rack).ok()?].1);
         let replicas_at = |object: u32| {
             let nodes = directory.replicas(&self.wishes[object as usize].key).iter();
-            nodes.filter_map(|&node| self.hub_of(directory.rack(node)))
+            nodes.filter_map(|&node| hub_of(directory.rack(node)))
         };
         let mut replicas = |object: u32, hubs: &mut Vec<u32>| {
             hubs.extend(replicas_at(object).map(of_root).filter(|&hub| hub != u32::MAX));
@@ -297,7 +298,7 @@ impl<K> Request<K> {
     }
 
     /// Objects that come through each way, its children's among them.
-    fn missing_through(&self) -> Vec<u32> {
+    pub(super) fn missing_through(&self) -> Vec<u32> {
         let mut missing = vec![0; self.ways.len()];
         for (way, mut number) in self.ways.iter().zip(0..) {
             missing[number as usize] += way.missing;

@@ -1,7 +1,7 @@
 //! What an application is, and what it may see and do.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, QueryRow, ServiceRow, TaskRow};
+use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, ServiceRow, TaskRow};
 use fanin_units::{Rate, Time};
 
 use crate::ids::{ConnectionId, EndpointId};
@@ -103,6 +103,7 @@ pub(crate) struct Record {
     pub payload_bytes: u64,
     pub measured: Time,
     pub tasks: Vec<TaskRow>,
+    pub requests: Vec<RequestRow>,
     pub service: Vec<ServiceRow>,
 }
 

@@ -16,7 +16,7 @@ use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Numbered, Size, Swarm};
 use fanin_roles::{Body, Node, Output, Outputs, Tag};
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec};
 use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View, round_row};
@@ -58,12 +58,25 @@ struct Timed<R> {
     armed: Time,
 }
 
-/// A request under way.
+/// A front end's latest request.
+#[derive(Default)]
 struct Request {
     number: u32,
     began: Time,
     timeouts: u64,
     objects: Vec<u32>,
+    /// What became of them.
+    fates: Vec<Option<Fate>>,
+    /// Whether it is under way.
+    open: bool,
+}
+
+/// What became of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Answered,
+    Missed,
+    Failed,
 }
 
 struct Front {
@@ -99,12 +112,19 @@ pub(crate) struct KeyValue {
     /// Requests that have begun.
     asked: u32,
     payload: u64,
-    /// Objects that could not be had.
-    fails: u64,
     flows: Vec<FlowRow>,
     queries: Vec<QueryRow>,
+    requests: Vec<RequestRow>,
     /// Front ends that have requests left.
     running: u32,
+}
+
+impl Request {
+    /// It is known what became of an object: once.
+    fn ends(&mut self, index: u32, fate: Fate) {
+        let before = self.fates[index as usize].replace(fate);
+        assert!(before.is_none(), "object {index} of request {} ends twice", self.number);
+    }
 }
 
 impl KeyValue {
@@ -112,7 +132,7 @@ impl KeyValue {
         let front = |host: u32| Front {
             role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
             draws: Stream::new(spec.seed, Purpose::Request, host),
-            request: Request { number: 0, began: Time::ZERO, timeouts: 0, objects: Vec::new() },
+            request: Request::default(),
             done: 0,
         };
         let host = |host| Host {
@@ -135,9 +155,9 @@ impl KeyValue {
             began: Time::ZERO,
             asked: 0,
             payload: 0,
-            fails: 0,
             flows: Vec::new(),
             queries: Vec::new(),
+            requests: Vec::new(),
             running: front_ends,
             spec: spec.clone(),
         }
@@ -147,7 +167,9 @@ impl KeyValue {
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
         let at = &mut self.fronts[front as usize];
         self.store.draw(&mut at.draws, &mut at.request.objects);
-        (at.request.number, at.request.began) = (self.asked, driver.now());
+        at.request.fates.clear();
+        at.request.fates.resize(at.request.objects.len(), None);
+        (at.request.number, at.request.began, at.request.open) = (self.asked, driver.now(), true);
         at.request.timeouts = driver.timeouts();
         self.asked += 1;
         let deadline = self.spec.settings.key_value.deadline.0.unwrap_or(Time::NEVER);
@@ -176,7 +198,7 @@ impl KeyValue {
                 Output::Look(lookup) => self.look(driver, at, lookup),
                 Output::Answer { index, value: Size(bytes), .. } => self.known(driver, at, index, Some(bytes)),
                 Output::Miss { index, .. } => self.known(driver, at, index, None),
-                Output::Fail { .. } => self.fails += 1,
+                Output::Fail { index, .. } => self.fronts[at.0 as usize].request.ends(index, Fate::Failed),
                 Output::Done { request } => over = Some(request),
             }
         }
@@ -209,13 +231,12 @@ impl KeyValue {
                 if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
             {
                 let front = &mut self.fronts[at.0 as usize].role.role;
-                front.handle(driver.now(), message, &self.store, &mut self.out);
+                front.handle(driver.now(), from, message, &self.store, &mut self.out);
                 self.act(driver, at);
                 self.arm_front(driver, at.0);
             }
             body => {
-                let params = hub_params(&self.spec, at.0);
-                let new = || Box::new(Timed { role: Hub::new(params), armed: Time::NEVER });
+                let new = || Box::new(Timed { role: Hub::new(hub_params(&self.spec, at.0)), armed: Time::NEVER });
                 host.hub.get_or_insert_with(new).role.handle(driver.now(), message, &mut self.out);
                 if let Body::Swarm(swarm) = body {
                     self.strain(at, tag, swarm);
@@ -251,7 +272,8 @@ impl KeyValue {
 
     /// An object is there, or known to be missing.
     fn known(&mut self, driver: &dyn Driver, at: Node, index: u32, bytes: Option<u32>) {
-        let request = &self.fronts[at.0 as usize].request;
+        let request = &mut self.fronts[at.0 as usize].request;
+        request.ends(index, if bytes.is_some() { Fate::Answered } else { Fate::Missed });
         self.payload += u64::from(bytes.unwrap_or(0));
         if self.flows.len() < ROWS_MAX {
             self.flows.push(FlowRow {
@@ -269,7 +291,7 @@ impl KeyValue {
     }
 
     fn request_ended(&mut self, driver: &mut dyn Driver, front: u32) {
-        self.queries.push(self.query(driver, front, true));
+        self.close_request(driver, front, true);
         let request = &self.fronts[front as usize].request;
         driver.round_ended(request.number);
         let at = &mut self.fronts[front as usize];
@@ -287,10 +309,29 @@ impl KeyValue {
         self.ask(driver, front);
     }
 
-    fn query(&self, view: &dyn View, front: u32, whole: bool) -> QueryRow {
+    /// The request of a front end is over, `whole` or cut off.
+    fn close_request(&mut self, view: &dyn View, front: u32, whole: bool) {
+        let (query, request) = self.rows(view, front, whole);
+        self.fronts[front as usize].request.open = false;
+        self.queries.push(query);
+        self.requests.push(request);
+    }
+
+    fn rows(&self, view: &dyn View, front: u32, whole: bool) -> (QueryRow, RequestRow) {
         let request = &self.fronts[front as usize].request;
         let (start_ps, took) = (request.began.since(self.began).0, view.now().since(request.began));
-        round_row(request.number, start_ps, took, whole, view.timeouts() - request.timeouts)
+        let count = |fate| request.fates.iter().filter(|&&of| of == Some(fate)).count() as u64;
+        let row = RequestRow {
+            request: request.number,
+            from_host: front,
+            objects: request.objects.len() as u64,
+            answered: count(Fate::Answered),
+            missed: count(Fate::Missed),
+            failed: count(Fate::Failed),
+            start_ps,
+            latency_ps: whole.then_some(took.0),
+        };
+        (round_row(request.number, start_ps, took, whole, view.timeouts() - request.timeouts), row)
     }
 
     /// What was so far is no matter of the figures.
@@ -298,6 +339,7 @@ impl KeyValue {
         (self.began, self.asked) = (driver.now(), 0);
         self.flows.clear();
         self.queries.clear();
+        self.requests.clear();
         let payload = self.payload;
         self.warm_up.end(driver, payload, Timer::End);
     }
@@ -394,14 +436,17 @@ impl Application for KeyValue {
         let Some(at) = self.hosts.get_mut(host as usize) else { return };
         (at.hub, at.server, at.lives) = (None, DataServer::new(self.spec.settings.key_value.lookups), at.lives + 1);
         if let Some(front) = self.fronts.get_mut(host as usize) {
+            let is_cut_off = front.request.open;
             front.role =
                 Timed { role: FrontEnd::new(front_end_params(&self.spec, host, at.lives)), armed: Time::NEVER };
-            self.queries.push(self.query(driver, host, false));
+            if is_cut_off {
+                self.close_request(driver, host, false);
+            }
         }
     }
 
     fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
-        if (host as usize) < self.fronts.len() {
+        if self.fronts.get(host as usize).is_some_and(|at| at.done < self.spec.settings.workload.queries) {
             self.ask(driver, host);
             self.settle(driver);
         }
@@ -430,9 +475,12 @@ impl Application for KeyValue {
     fn record(&self, view: &dyn View, record: &mut Record) {
         record.flows.extend(self.flows.iter().cloned());
         record.queries.extend(self.queries.iter().cloned());
-        let open = (0..self.fronts.len() as u32)
-            .filter(|&front| self.fronts[front as usize].done < self.spec.settings.workload.queries);
-        record.queries.extend(open.map(|front| self.query(view, front, false)));
+        record.requests.extend(self.requests.iter().cloned());
+        for front in (0..self.fronts.len() as u32).filter(|&front| self.fronts[front as usize].request.open) {
+            let (query, request) = self.rows(view, front, false);
+            record.queries.push(query);
+            record.requests.push(request);
+        }
         record.payload_bytes = self.payload;
         record.measured = view.now().since(self.began);
     }

@@ -1,0 +1,40 @@
+//! What a message may cost: no allocation.
+
+mod support;
+
+use std::alloc::System;
+
+use fanin_fanout::Kind;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use support::work::{Gathers, asks_and_hears};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn allocations(work: impl FnOnce() -> u32) -> (usize, u32) {
+    let region = Region::new(ALLOCATOR);
+    let messages = work();
+    (region.change().allocations, messages)
+}
+
+#[test]
+fn a_message_to_a_hub_allocates_nothing() {
+    let mut gathers = Gathers::new();
+    gathers.requests(10, 4_000);
+    let (few, _) = allocations(|| gathers.requests(10, 1_000));
+    let (many, messages) = allocations(|| gathers.requests(10, 4_000));
+    assert!(messages >= 80_000);
+    // A request's tables grow to what it takes, by doubling.
+    assert!(many <= few + 10 * 3 * 4, "{few} allocations with 1,000 objects, {many} with 4,000");
+}
+
+#[test]
+fn a_message_to_a_front_end_allocates_nothing() {
+    for kind in [Kind::OneAll, Kind::Sicc] {
+        let mut request = asks_and_hears(kind);
+        request();
+        let (allocations, messages) = allocations(&mut request);
+        // What forms a request, and looks at it from time to time.
+        assert!(messages == 2_000 && allocations < 300, "{kind:?}: {allocations} allocations");
+    }
+}

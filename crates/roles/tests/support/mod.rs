@@ -1,0 +1,89 @@
+//! A cluster without a network: where objects are, and roles' settings.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+pub mod toy;
+pub mod work;
+
+use fanin_fanout::sicc::{self, Parts, Swarms};
+use fanin_fanout::{Kind, Settings};
+use fanin_roles::front_end::{Asking, Directory, Params};
+use fanin_roles::wire::{Numbered, Size};
+use fanin_roles::{Node, Output, Outputs, hub};
+use fanin_units::{Bytes, Rate, Time};
+
+pub type Said = Output<Numbered, Size>;
+pub type Out = Outputs<Numbered, Size>;
+
+/// Where things are: racks of so many machines, two racks a router.
+pub struct Cluster {
+    pub a_rack: u32,
+    /// By object.
+    pub holders: Vec<Vec<Node>>,
+}
+
+impl Cluster {
+    /// Objects of these machines each.
+    pub fn of(a_rack: u32, holders: &[&[u32]]) -> Cluster {
+        let nodes = |holders: &&[u32]| holders.iter().copied().map(Node).collect();
+        Cluster { a_rack, holders: holders.iter().map(nodes).collect() }
+    }
+}
+
+impl Directory<Numbered> for Cluster {
+    fn replicas(&self, &Numbered(object): &Numbered) -> &[Node] {
+        &self.holders[object as usize]
+    }
+
+    fn rack(&self, Node(host): Node) -> u32 {
+        host / self.a_rack
+    }
+
+    fn aggregation(&self, rack: u32) -> u32 {
+        rack / 2
+    }
+
+    fn spare_io(&self, _: Node) -> u32 {
+        0
+    }
+
+    fn size(&self, _: &Numbered) -> Option<u32> {
+        None
+    }
+}
+
+pub const MS: u64 = 1_000_000_000;
+
+pub fn ms(ms: u64) -> Time {
+    Time(ms * MS)
+}
+
+pub const FULL: Parts =
+    Parts { swarms: Swarms::ByRack, tree: true, speed: true, packing: true, redirect: true, balanced: false };
+
+/// A front end at machine 0 that asks servers.
+pub fn asks_servers(kind: Kind) -> Params {
+    let settings = Settings::default();
+    let capacity = Rate(1_000_000_000);
+    let window = kind.window(&settings, capacity).expect("it asks servers");
+    Params { me: Node(0), epoch: 0, capacity, asking: Asking::Servers(window), patience: Some(ms(100)), tries: 3 }
+}
+
+/// A front end at machine 0 that asks hubs, of which so many may send to it.
+pub fn asks_hubs(parts: Parts, bound: u32) -> Params {
+    let settings = sicc::Params::default();
+    Params { asking: Asking::Swarms { parts, settings, bound }, ..asks_servers(Kind::OneAll) }
+}
+
+pub fn hub_params(me: u32) -> hub::Params {
+    hub::Params {
+        me: Node(me),
+        room: 1460,
+        overhead: 78,
+        packs: true,
+        linger: Time::from_micros(100),
+        window: Bytes(2_000),
+        mean_object: Bytes(500),
+        patience: ms(50),
+        forget: ms(60_000),
+    }
+}

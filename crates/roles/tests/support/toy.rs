@@ -1,0 +1,306 @@
+//! A network of delays alone, in which machines die and return, messages come twice, and roles say what they like.
+
+use std::collections::BTreeMap;
+
+use fanin_roles::data_server::{DataServer, Lookup};
+use fanin_roles::front_end::{FrontEnd, Measured, Params};
+use fanin_roles::hub::Hub;
+use fanin_roles::wire::{Numbered, Size};
+use fanin_roles::{Body, Message, Node, Output};
+use fanin_units::{Bytes, Time};
+
+use super::{Cluster, Out, hub_params};
+
+type Said = Message<Numbered, Size>;
+
+/// What goes wrong.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// The longest delay of a message.
+    pub delay: Time,
+    /// Whether messages between two machines stay in their order.
+    pub in_order: bool,
+    /// Of a thousand messages so many come twice.
+    pub twice: u32,
+    /// Machines that die, when, and when they return.
+    pub deaths: Vec<(u32, Time, Option<Time>)>,
+    /// Whether others are told of it, as by a broken connection, or hear nothing.
+    pub told: bool,
+}
+
+enum Event {
+    Comes { from: Node, to: Node, to_life: u16, message: Said },
+    Found { at: Node, life: u16, lookup: Lookup<Numbered> },
+    Hub(Node),
+    FrontEnd(Node),
+    Asks(Node),
+    Dies(Node),
+    Returns(Node),
+    Told { at: Node, of: Node },
+}
+
+struct Machine {
+    up: bool,
+    life: u16,
+    hub: Hub<Numbered, Size>,
+    server: DataServer,
+    front_end: Option<FrontEnd<Numbered>>,
+}
+
+/// What became of an object: how often it was answered, missed, failed.
+pub type Fate = [u32; 3];
+
+pub struct Toy {
+    pub now: Time,
+    cluster: Cluster,
+    faults: Faults,
+    params: Params,
+    deadline: Time,
+    machines: Vec<Machine>,
+    events: BTreeMap<(Time, u64), Event>,
+    number: u64,
+    random: u64,
+    last: BTreeMap<(Node, Node), Time>,
+    /// By front end, its life and request: what became of the objects, when it was asked, and when it was done.
+    pub fates: BTreeMap<(Node, u16, u32), (Vec<Fate>, Time, Option<Time>)>,
+    /// Objects that were asked for of data servers.
+    pub asked: u32,
+}
+
+impl Toy {
+    /// The first `front_ends` machines ask, by `params` but for who they are, for all objects each time.
+    pub fn new(cluster: Cluster, machines: u32, front_ends: u32, params: &Params, faults: Faults, seed: u64) -> Toy {
+        let machine = |me| Machine {
+            up: true,
+            life: 0,
+            hub: Hub::new(hub_params(me)),
+            server: DataServer::new(20),
+            front_end: (me < front_ends).then(|| FrontEnd::new(Params { me: Node(me), ..params.clone() })),
+        };
+        let mut toy = Toy {
+            now: Time::ZERO,
+            cluster,
+            params: params.clone(),
+            deadline: Time::from_millis(2_000),
+            machines: (0..machines).map(machine).collect(),
+            events: BTreeMap::new(),
+            number: 0,
+            random: seed,
+            last: BTreeMap::new(),
+            fates: BTreeMap::new(),
+            asked: 0,
+            faults,
+        };
+        for (host, at, back) in toy.faults.deaths.clone() {
+            toy.at(at, Event::Dies(Node(host)));
+            if let Some(back) = back {
+                toy.at(back, Event::Returns(Node(host)));
+            }
+        }
+        for front_end in 0..front_ends {
+            // The second while the first is under way.
+            [1, 2, 400].iter().for_each(|&at| toy.at(Time::from_millis(at), Event::Asks(Node(front_end))));
+        }
+        toy
+    }
+
+    fn at(&mut self, time: Time, event: Event) {
+        self.number += 1;
+        self.events.insert((time, self.number), event);
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % bound.max(1)
+    }
+
+    /// To the end of all that happens.
+    pub fn run(&mut self) {
+        let mut events = 0;
+        while let Some(((now, _), event)) = self.events.pop_first() {
+            events += 1;
+            assert!(events < 2_000_000, "they go on for ever");
+            self.now = now;
+            self.serve(event);
+            for machine in &self.machines {
+                assert!(machine.front_end.as_ref().is_none_or(FrontEnd::adds_up), "what is counted is what there is");
+            }
+        }
+    }
+
+    /// Everything is over, and nobody holds anything.
+    pub fn holds_nothing(&self) -> bool {
+        let holds = |m: &Machine| m.hub.gathers_for() > 0 || m.front_end.as_ref().is_some_and(|f| f.requests() > 0);
+        !self.machines.iter().any(|machine| machine.up && holds(machine))
+    }
+
+    fn serve(&mut self, event: Event) {
+        let now = self.now;
+        let mut out = Out::new();
+        match event {
+            Event::Comes { from, to, to_life, message } => {
+                let machine = &mut self.machines[to.0 as usize];
+                if machine.up && machine.life == to_life {
+                    self.deliver(from, to, message, &mut out);
+                    self.act(to, out);
+                }
+            }
+            Event::Found { at, life, lookup } => {
+                let machine = &mut self.machines[at.0 as usize];
+                if machine.up && machine.life == life {
+                    let Numbered(object) = lookup.key;
+                    // One object in seven is nowhere.
+                    let value = (object % 7 != 3).then_some(Size(20 + object as u32 * 37 % 900));
+                    machine.server.found(&lookup, value, &mut out);
+                    self.act(at, out);
+                }
+            }
+            Event::Hub(at) => {
+                let machine = &mut self.machines[at.0 as usize];
+                if machine.up && machine.hub.deadline() <= now {
+                    machine.hub.due(now, &mut out);
+                    assert!(machine.hub.deadline() > now, "nothing is due any more");
+                    self.act(at, out);
+                }
+            }
+            Event::FrontEnd(at) => {
+                let machine = &mut self.machines[at.0 as usize];
+                let Some(front_end) = machine.front_end.as_mut().filter(|f| machine.up && f.deadline() <= now) else {
+                    return;
+                };
+                let measured = front_end.measures(now).then_some(Measured::Queue(Bytes(0), Bytes(1)));
+                front_end.due(now, measured, &self.cluster, &mut out);
+                assert!(front_end.deadline() > now, "nothing is due any more");
+                self.act(at, out);
+            }
+            Event::Asks(at) => self.ask(at),
+            Event::Dies(at) => self.dies(at),
+            Event::Returns(at) => {
+                self.machines[at.0 as usize].up = true;
+                if self.machines[at.0 as usize].front_end.is_some() {
+                    self.ask(at);
+                }
+            }
+            Event::Told { at, of } => self.told(at, of),
+        }
+    }
+
+    fn ask(&mut self, at: Node) {
+        let mut out = Out::new();
+        let mut draws: Vec<u64> = (0..self.cluster.holders.len() * 2).map(|_| self.below(1 << 32)).collect();
+        let mut draw = |bound: u32| draws.pop().unwrap_or(0) as u32 % bound;
+        let machine = &mut self.machines[at.0 as usize];
+        let Some(front_end) = machine.front_end.as_mut().filter(|_| machine.up) else { return };
+        let keys = (0..self.cluster.holders.len() as u64).map(Numbered);
+        let deadline = self.now.saturating_add(self.deadline);
+        let number = front_end.ask(self.now, keys, deadline, &self.cluster, &mut draw, &mut out);
+        let fates = vec![Fate::default(); self.cluster.holders.len()];
+        self.fates.insert((at, machine.life, number), (fates, self.now, None));
+        self.act(at, out);
+    }
+
+    fn dies(&mut self, at: Node) {
+        let machine = &mut self.machines[at.0 as usize];
+        (machine.up, machine.life) = (false, machine.life + 1);
+        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), DataServer::new(20));
+        let params = Params { me: at, epoch: machine.life, ..self.params.clone() };
+        machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
+        // Requests of that life are nobody's any more.
+        let life = machine.life;
+        self.fates.retain(|(node, of, _), (_, _, done)| *node != at || *of == life || done.is_some());
+        if self.faults.told {
+            for other in (0..self.machines.len() as u32).filter(|&other| other != at.0) {
+                let when = self.now.saturating_add(Time(self.below(20_000_000_000)));
+                self.at(when, Event::Told { at: Node(other), of: at });
+            }
+        }
+    }
+
+    fn told(&mut self, at: Node, of: Node) {
+        let mut out = Out::new();
+        let machine = &mut self.machines[at.0 as usize];
+        if machine.up {
+            machine.hub.gone(self.now, of, &mut out);
+            self.act(at, out);
+        }
+        let mut out = Out::new();
+        let machine = &mut self.machines[at.0 as usize];
+        if let Some(front_end) = machine.front_end.as_mut().filter(|_| machine.up) {
+            front_end.lost(self.now, of, &self.cluster, &mut out);
+            self.act(at, out);
+        }
+    }
+
+    fn deliver(&mut self, from: Node, to: Node, message: Said, out: &mut Out) {
+        let machine = &mut self.machines[to.0 as usize];
+        let Message { tag, index, body } = message;
+        match body {
+            Body::Get(key) => {
+                self.asked += 1;
+                machine.server.asked(Lookup { asker: from, tag, index, key }, out);
+            }
+            Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
+                if tag.origin == to && !machine.hub.waits_for(tag, index) =>
+            {
+                let front_end = machine.front_end.as_mut().expect("it asked");
+                front_end.handle(self.now, from, message, &self.cluster, out);
+            }
+            _ => machine.hub.handle(self.now, message, out),
+        }
+    }
+
+    /// Does what roles of a machine want, and calls them again when they want.
+    fn act(&mut self, at: Node, out: Out) {
+        let life = self.machines[at.0 as usize].life;
+        for said in out {
+            match said {
+                Output::Send { to, message, .. } => self.send(at, to, message),
+                Output::Look(lookup) => {
+                    let when = self.now.saturating_add(Time(self.below(1_000_000_000)));
+                    self.at(when, Event::Found { at, life, lookup });
+                }
+                Output::Answer { request, index, .. } => self.fate(at, life, request)[index as usize][0] += 1,
+                Output::Miss { request, index } => self.fate(at, life, request)[index as usize][1] += 1,
+                Output::Fail { request, index } => self.fate(at, life, request)[index as usize][2] += 1,
+                Output::Done { request } => {
+                    let (_, _, done) = self.fates.get_mut(&(at, life, request)).expect("it was asked");
+                    assert_eq!(done.replace(self.now), None, "it is done once");
+                }
+            }
+        }
+        let machine = &self.machines[at.0 as usize];
+        let hub = machine.hub.deadline();
+        let front_end = machine.front_end.as_ref().map_or(Time::NEVER, FrontEnd::deadline);
+        if hub < Time::NEVER {
+            self.at(hub.max(self.now), Event::Hub(at));
+        }
+        if front_end < Time::NEVER {
+            self.at(front_end.max(self.now), Event::FrontEnd(at));
+        }
+    }
+
+    fn fate(&mut self, at: Node, life: u16, request: u32) -> &mut Vec<Fate> {
+        // While it is being asked, nothing is known of it yet.
+        let objects = self.cluster.holders.len();
+        let new = || (vec![Fate::default(); objects], self.now, None);
+        &mut self.fates.entry((at, life, request)).or_insert_with(new).0
+    }
+
+    fn send(&mut self, from: Node, to: Node, message: Said) {
+        let copies = if self.below(1_000) < u64::from(self.faults.twice) { 2 } else { 1 };
+        for _ in 0..copies {
+            let mut when = self.now.saturating_add(Time(self.below(self.faults.delay.0)));
+            if self.faults.in_order {
+                let last = self.last.entry((from, to)).or_insert(Time::ZERO);
+                when = when.max(*last);
+                *last = when;
+            }
+            // What was sent to a machine's former life does not come to its next.
+            let to_life = self.machines[to.0 as usize].life;
+            self.at(when, Event::Comes { from, to, to_life, message });
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What goes over a socket.
+
+use fanin_roles::wire::{HEADER, LONGEST, Malformed, Numbered, Size, Swarm, VERSION};
+use fanin_roles::{Body, Message, Node, Tag};
+use fanin_units::Rate;
+use proptest::prelude::*;
+
+type Bytes = Box<[u8]>;
+type Real = Message<Numbered, Bytes>;
+
+fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
+    let swarm = (any::<u32>(), any::<u64>(), any::<u32>(), any::<u32>());
+    prop_oneof![
+        swarm.prop_map(|(parent, rate, own, all)| {
+            Body::Swarm(Swarm { parent: Node(parent), rate: Rate(rate), own, all })
+        }),
+        (any::<u64>(), any::<u32>()).prop_map(|(key, holder)| Body::Ask { key: Numbered(key), holder: Node(holder) }),
+        any::<u64>().prop_map(|key| Body::Get(Numbered(key))),
+        proptest::collection::vec(any::<u8>(), 0..2_000).prop_map(|value| Body::Object(value.into())),
+        any::<u64>().prop_map(|rate| Body::Speed(Rate(rate))),
+        (0..5usize)
+            .prop_map(|bare| { [Body::Miss, Body::Lost, Body::Withdraw, Body::Withdrawn, Body::Over][bare].clone() }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Real> {
+    (any::<(u32, u32, u16, u32)>(), body()).prop_map(|((origin, request, epoch, index), body)| Message {
+        tag: Tag { origin: Node(origin), request, epoch },
+        index,
+        body,
+    })
+}
+
+fn put(message: &Real) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    message.put(&mut bytes);
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn what_is_put_is_taken_however_it_is_cut_and_its_length_is_what_is_written(
+        messages in proptest::collection::vec(message(), 1..6),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = Vec::new();
+        for message in &messages {
+            let before = bytes.len();
+            message.put(&mut bytes);
+            prop_assert_eq!(bytes.len() - before, message.len());
+        }
+        let (mut at, mut taken) = (0, Vec::new());
+        // First of a part of the buffer, then of all of it.
+        for end in [cut.index(bytes.len() + 1), bytes.len()] {
+            while let Some((message, took)) = Real::take(&bytes[at..end]).expect("well formed") {
+                at += took;
+                taken.push(message);
+            }
+        }
+        prop_assert_eq!(taken, messages);
+        prop_assert_eq!(at, bytes.len());
+    }
+
+    #[test]
+    fn of_a_part_of_a_message_more_is_wanted(message in message(), cut in any::<prop::sample::Index>()) {
+        let bytes = put(&message);
+        prop_assert_eq!(Real::take(&bytes[..cut.index(bytes.len())]), Ok(None));
+    }
+
+    #[test]
+    fn any_bytes_end_in_a_message_that_is_written_so_in_a_wish_for_more_or_in_a_refusal(
+        sound in any::<bool>(),
+        kind in 0..12u8,
+        length in 0..64u32,
+        mut bytes in proptest::collection::vec(any::<u8>(), 0..96),
+    ) {
+        if sound && bytes.len() >= 8 {
+            (bytes[0], bytes[1]) = (VERSION, kind);
+            bytes[4..8].copy_from_slice(&length.to_be_bytes());
+        }
+        match Real::take(&bytes) {
+            Ok(Some((message, took))) => prop_assert_eq!(&put(&message)[..], &bytes[..took]),
+            Ok(None) => prop_assert!(bytes.len() < HEADER + LONGEST),
+            Err(malformed) => prop_assert!(!malformed.to_string().is_empty()),
+        }
+    }
+}
+
+fn refused(at: usize, byte: u8) -> Malformed {
+    let mut bytes =
+        put(&Message { tag: Tag { origin: Node(1), request: 2, epoch: 3 }, index: 4, body: Body::Get(Numbered(5)) });
+    bytes[at] = byte;
+    Real::take(&bytes).expect_err("it is no message")
+}
+
+#[test]
+fn another_version_an_unknown_kind_too_much_and_a_key_that_is_none_are_refused_each_as_such() {
+    assert_eq!(refused(0, 2), Malformed::Version(2));
+    assert_eq!(Real::take(&[9]), Err(Malformed::Version(9)), "before more of it is there");
+    assert_eq!(refused(1, 11), Malformed::Kind(11));
+    assert_eq!(refused(4, 1), Malformed::TooLong((1 << 24) + 16));
+    assert_eq!(refused(HEADER + 3, b'x'), Malformed::Body);
+    assert_eq!(refused(1, 7), Malformed::Body, "a speed is eight bytes");
+    assert_eq!(refused(1, 5), Malformed::Body, "a miss has none");
+}
+
+#[test]
+fn a_simulated_value_takes_the_bytes_that_a_real_one_would() {
+    let tag = Tag { origin: Node(1), request: 2, epoch: 3 };
+    let simulated: Message<Numbered, Size> = Message { tag, index: 4, body: Body::Object(Size(500)) };
+    let real = Message { tag, index: 4, body: Body::Object(vec![7; 500].into()) };
+    assert_eq!((simulated.len(), real.len()), (HEADER + 500, put(&real).len()));
+    let mut bytes = Vec::new();
+    simulated.put(&mut bytes);
+    assert_eq!(Message::take(&bytes), Ok(Some((simulated, HEADER + 500))));
+}
+
+#[test]
+fn a_key_is_sixteen_hexadecimal_digits() {
+    let bytes = put(&Message {
+        tag: Tag { origin: Node(0), request: 0, epoch: 0 },
+        index: 0,
+        body: Body::Get(Numbered(0x0123_4567_89ab_cdef)),
+    });
+    assert_eq!(&bytes[HEADER..], b"0123456789abcdef");
+}
