@@ -168,8 +168,8 @@ impl<P: Probe> Driver for Acting<'_, P> {
         self.world.begin();
     }
 
-    fn await_answers(&mut self) {
-        self.world.await_answers();
+    fn await_answers(&mut self, work: Time) {
+        self.world.await_answers(work);
     }
 
     fn clock_starts(&mut self) {

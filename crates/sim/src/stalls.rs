@@ -33,9 +33,9 @@ impl Stalls {
         Stalls { link, most, since: now.0, ..Stalls::NONE }
     }
 
-    /// Whether anyone waits at all.
-    pub fn is_on(&self) -> bool {
-        self.link != NOWHERE
+    /// What was so far does not count.
+    pub fn forget(&mut self, now: Time) {
+        *self = Stalls { since: now.0, count: 0, lost: Time::ZERO, ..*self };
     }
 
     /// Whether packets over this link are what is waited for.

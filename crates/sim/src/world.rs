@@ -300,12 +300,11 @@ impl<P: Probe> World<P> {
         self.net.probe.clock_starts(self.now);
     }
 
-    /// From now on the client waits for answers.
-    pub fn await_answers(&mut self) {
+    /// From now on the client waits for answers, which a server may need so much time for.
+    pub fn await_answers(&mut self, work: Time) {
         let s = &self.spec.settings;
         let to = |host| s.round_trip(&self.net.fabric, host, s.full_packet());
         let round_trip = (1..=self.spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO);
-        let work = s.host.service_time + s.host.service_jitter + s.workload.start_jitter;
         self.stalls = Stalls::new(self.now, self.net.fabric.downlink(HostId::CLIENT), round_trip, work);
     }
 
@@ -324,9 +323,7 @@ impl<P: Probe> World<P> {
         if let Some(latencies) = &mut self.latencies {
             latencies.forget();
         }
-        if self.stalls.is_on() {
-            self.await_answers();
-        }
+        self.stalls.forget(self.now);
         self.clock_starts();
     }
 

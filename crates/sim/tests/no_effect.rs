@@ -8,7 +8,7 @@ use common::run;
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that between them meet every condition that a key may have.
-const BASES: [&str; 15] = [
+const BASES: [&str; 16] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -21,10 +21,12 @@ const BASES: [&str; 15] = [
     "schemes = [\"newreno+m21\"]\n[workload]\nkind = \"mapreduce\"\nduration = \"60 s\"\n[mapreduce]\ninput = \"10 MB\"\nmaps = 40\nreduces = 20\nheartbeat = \"100 ms\"\ntasks_per_heartbeat = 9\n",
     "schemes = [\"newreno+ictcp\"]\n[workload]\nfragment = \"256 KiB\"\n",
     // Hubs whose racks have queries to give away, and fewer that may send than there are.
-    "schemes = [\"sicc\"]\n[sicc]\nperiod = \"1 ms\"\n[switch]\nbuffer = \"10 KB\"\n[key_value]\nper_request = 200\nobjects = 500\noverloaded = 0.3\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
+    "schemes = [\"sicc\"]\n[sicc]\nperiod = \"1 ms\"\n[switch]\nbuffer = \"10 KB\"\n[key_value]\nper_request = 400\nobjects = 500\noverloaded = 0.3\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"sicc-nssc\"]\n[sicc]\nbound = \"fixed\"\nhubs = 1\n[key_value]\nper_request = 200\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 5\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
-    "schemes = [\"sw\"]\n[sliding_window]\ninitial = 2\n[key_value]\nper_request = 200\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n",
-    "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 200\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n",
+    // Servers that refuse.
+    "schemes = [\"sw\"]\n[sliding_window]\ninitial = 2\n[key_value]\nper_request = 30\nmost = \"20 KB\"\nlookups = 1\n[workload]\nkind = \"key_value\"\nqueries = 5\n[host]\nservice_time = \"50 us\"\n[link]\nrate = \"100 Mbit/s\"\n",
+    "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 300\n[workload]\nkind = \"key_value\"\nfan_in = 100\nqueries = 5\n[link]\nrate = \"1 Gbit/s\"\n[host]\nservice_time = \"20 us\"\nservice_jitter = \"50 us\"\n",
+    "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 200\nmost = \"20 KB\"\n[workload]\nkind = \"key_value\"\nfan_in = 40\nqueries = 5\n[host]\nservice_time = \"100 us\"\nservice_jitter = \"200 us\"\n",
 ];
 
 /// These, and one of each law whose settings none of them looks at.
@@ -84,7 +86,7 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     let contender = scenario.contenders().ok()?.remove(0);
     let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
     let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
-    Some((contender.run(5, 3)?, set.is_some_and(idle)))
+    Some((contender.at(0, 3)?, set.is_some_and(idle)))
 }
 
 /// Keys of the plan, of the place of things, and those that are refused rather than warned of.

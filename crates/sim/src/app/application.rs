@@ -83,8 +83,8 @@ pub(crate) trait Driver: View {
     fn after(&mut self, span: Time, timer: Meaning);
     /// The workload begins, connections that stand before it apart: so does what runs beside it.
     fn begin(&mut self);
-    /// From now on the client waits for answers.
-    fn await_answers(&mut self);
+    /// From now on the client waits for answers, which a server may need so much time for.
+    fn await_answers(&mut self, work: Time);
     /// All connections stand and the first round begins: for whoever watches.
     fn clock_starts(&mut self);
     /// What was so far is left out of all figures: the workload has delivered `payload`.

@@ -20,6 +20,7 @@ meanings! {
 pub(crate) struct Long {
     /// Of each server.
     starts: Vec<Time>,
+    start_jitter: Time,
     warm_up: Option<WarmUp>,
     duration: Time,
     flows: Vec<Flow>,
@@ -38,7 +39,13 @@ impl Long {
         let workload = &spec.settings.workload;
         let start = |server| Stream::new(spec.seed, Purpose::Start, server).up_to(workload.start_jitter);
         let starts = (0..spec.fan_in).map(start).collect();
-        Long { starts, warm_up: workload.warm_up.0, duration: workload.duration, flows: Vec::new() }
+        Long {
+            starts,
+            start_jitter: workload.start_jitter,
+            warm_up: workload.warm_up.0,
+            duration: workload.duration,
+            flows: Vec::new(),
+        }
     }
 }
 
@@ -48,7 +55,7 @@ impl Application for Long {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers();
+        driver.await_answers(self.start_jitter);
         for (&at, server) in self.starts.iter().zip(0..) {
             driver.after(at, Timer::Open(server).into());
         }

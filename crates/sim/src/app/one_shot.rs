@@ -28,6 +28,7 @@ pub(crate) struct OneShot {
     starts: Vec<Time>,
     connections: Vec<Option<ConnectionId>>,
     missing: u32,
+    start_jitter: Time,
     duration: Time,
     deadline: Time,
 }
@@ -47,6 +48,7 @@ impl OneShot {
             starts: (0..spec.fan_in).map(start).collect(),
             connections: vec![None; spec.fan_in as usize],
             missing: spec.fan_in,
+            start_jitter: workload.start_jitter,
             duration: workload.duration,
             deadline: workload.deadline.0.unwrap_or(Time::NEVER),
         }
@@ -78,7 +80,7 @@ impl Application for OneShot {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers();
+        driver.await_answers(self.start_jitter);
         driver.after(self.duration, Timer::End.into());
         for server in 0..self.flows.len() as u32 {
             match self.starts[server as usize] {

@@ -148,7 +148,7 @@ impl Rounds {
         self.began = driver.now();
         // Only now: beside endless flows, opening the connections could take for ever.
         driver.begin();
-        driver.await_answers();
+        driver.await_answers(self.service + self.service_jitter + self.start_jitter);
         self.warm_up.begin(driver, Timer::WarmUp);
         self.begin_round(driver);
     }

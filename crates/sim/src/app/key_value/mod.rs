@@ -395,7 +395,8 @@ impl Application for KeyValue {
         self.store.locate(driver);
         self.began = driver.now();
         driver.begin();
-        driver.await_answers();
+        let host = &self.spec.settings.host;
+        driver.await_answers(host.service_time + host.service_jitter);
         self.warm_up.begin(driver, Timer::WarmUp);
         if self.warm_up.ends_with(driver.now(), 0) {
             self.measure(driver);
