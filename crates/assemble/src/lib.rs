@@ -5,11 +5,13 @@
 
 mod asking;
 mod port;
+mod receiver;
 mod sender;
 mod tcp;
 
 pub use asking::{front_end_params, hub_params};
 pub use port::{host_port_law, switch_port_law};
+pub use receiver::receiver_law;
 pub use sender::sender_law;
 pub use tcp::tcp_params;
 

@@ -33,7 +33,7 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
         table +=
             &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
     }
-    table += "\nOther combinations of a base with `gss`, `m21`, a port law and `ecn` are understood too. \
+    table += "\nOther combinations of a base with `gss`, `m21`, `ictcp`, a port law and `ecn` are understood too. \
               `fanin explain SCHEME` prints the laws' own headers.\n";
     is_current("docs/schemes.md", &table);
 }

@@ -3,12 +3,13 @@
 //!          and 5; Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), sections 2 and 4, who describe it as a
 //!          window over servers.
 //! Law:     a slot has two halves, each of a mean answer's time. What came in the first gives the quota, max(0, A C - BW). At the
-//!          end of the second, with d = (expected - actual) / expected, where expected is W answers in an answer's mean time:
+//!          end of the second, with d = (expected - actual) / expected, where expected is W answers in the least time that answers
+//!          take (the least mean of 32 in turn: what they took over and above is a queue, which a larger window would lengthen):
 //!          d <= gamma1, or d <= 1/W: W grows within the quota, to twice as much at most, and by one once the quota was too
 //!          small to double it; d > gamma2 for `patience` slots in turn: W <- max(2, W - 1).
 //! Units:   servers; bytes; times in picoseconds; d in 1/65536, rounded up; a quota in servers, each of which brings a mean answer
 //!          in an answer's mean time, rounded down.
-//! Owns:    W, the slot's bytes, answers and their times.
+//! Owns:    W, the slot's bytes, answers and their times, the least mean time.
 //! Departs: ICTCP has a receive window a connection, which does nothing to answers of one packet; this is one window over
 //!          servers, a server in the place of a segment. So there is no fairness among connections, and an answer's time stands for
 //!          the round trip. The actual throughput is that of the slot and not smoothed, and is not above the expected one. Loss
@@ -65,7 +66,14 @@ pub struct IctcpWindow {
     /// Slots in turn that missed too much.
     missed: u32,
     slot: Option<Slot>,
+    /// The least mean time of [`RUN`] answers in turn; `NEVER` before.
+    least: Time,
+    /// Answers since the last such mean, and their times.
+    run: (u64, Time),
 }
+
+/// So many answers have a mean of which the least says how long they take without a queue: that of fewer is their jitter's.
+const RUN: u64 = 32;
 
 /// A slot under way, with one answer at least.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +100,8 @@ impl IctcpWindow {
             doubling: true,
             missed: 0,
             slot: None,
+            least: Time::NEVER,
+            run: (0, Time::ZERO),
         }
     }
 
@@ -103,6 +113,11 @@ impl IctcpWindow {
     /// A server has answered with so many bytes, so long after it was asked.
     pub fn answered(&mut self, now: Time, bytes: u64, took: Time) {
         let took = took.max(Time(1));
+        self.run = (self.run.0 + 1, self.run.1.saturating_add(took));
+        if self.run.0 == RUN {
+            self.least = self.least.min(Time(self.run.1.0 / RUN));
+            self.run = (0, Time::ZERO);
+        }
         // The first slot begins as the first that answered was asked.
         let first = Slot { began: now.since(took), half: took, bytes: [0, 0], answers: 0, took: Time::ZERO };
         let mut slot = match self.slot {
@@ -123,9 +138,10 @@ impl IctcpWindow {
     /// A slot is over.
     fn turn(&mut self, slot: &Slot) {
         let window = u128::from(self.window);
-        // n answers of n W / took: their times fill this share of the window's places.
+        // So many answers were expected in its two halves.
         let room = window * u128::from(slot.half.0) * 2;
-        let actual_q16 = ((u128::from(slot.took.0) << 16) / room).min(1 << 16) as u32;
+        let each = self.least.min(Time(slot.took.0 / slot.answers));
+        let actual_q16 = (((u128::from(slot.answers) * u128::from(each.0)) << 16) / room).min(1 << 16) as u32;
         let missing_q16 = (1 << 16) - actual_q16;
         if missing_q16 <= self.gamma1_q16 || u128::from(missing_q16) * window <= 1 << 16 {
             self.missed = 0;

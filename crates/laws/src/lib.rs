@@ -1,4 +1,4 @@
-//! Packet laws: what a sender's window does on every ACK, and what a port does with every packet.
+//! Packet laws: what a sender's window does on every ACK, what a port does with every packet, what windows a receiver offers.
 //!
 //! Each law is written once, pure and in integers, one a file: time, randomness and settings are arguments, a law
 //! returns a verdict, and its driver acts. The file's header states the law, its source, its units and its departures;
@@ -10,6 +10,7 @@ extern crate alloc;
 pub mod fixed;
 pub mod parts;
 pub mod port;
+pub mod receiver;
 pub mod row;
 pub mod sender;
 pub mod settings;

@@ -1,6 +1,7 @@
 //! The parts of a scheme that stand on any base: their rows, and their settings.
 
 use crate::port::many_to_one;
+use crate::receiver::ictcp;
 use crate::row::{File, Offer, Row};
 use crate::sender::gentle_slow_start;
 use crate::settings::sections;
@@ -36,11 +37,25 @@ pub const M21: Row = Row {
     ..Row::PLAIN
 };
 
+/// Windows that a receiving host offers.
+pub const ICTCP: Row = Row {
+    word: "ictcp",
+    laws: &[File { law: "ictcp", text: include_str!("receiver/ictcp.rs") }],
+    sections: &["ictcp"],
+    offers: &[Offer {
+        name: "newreno+ictcp",
+        aliases: &["ictcp"],
+        says: "NewReno under windows that each receiving host offers out of what its link has left",
+    }],
+    ..Row::PLAIN
+};
+
 /// All of them.
-pub const PARTS: [&Row; 2] = [&GSS, &M21];
+pub const PARTS: [&Row; 3] = [&GSS, &M21, &ICTCP];
 
 sections! {
     /// The parts' settings.
     gss: gentle_slow_start::Params,
     m21: many_to_one::Params,
+    ictcp: ictcp::Params,
 }

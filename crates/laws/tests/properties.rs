@@ -6,6 +6,8 @@
 mod fixed;
 #[path = "properties/ports.rs"]
 mod ports;
+#[path = "properties/receivers.rs"]
+mod receivers;
 #[path = "properties/senders.rs"]
 mod senders;
 #[path = "properties/settings.rs"]

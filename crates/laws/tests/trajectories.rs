@@ -7,21 +7,24 @@ mod support;
 
 #[path = "trajectories/flow.rs"]
 mod flow;
+#[path = "trajectories/offers.rs"]
+mod offers;
 #[path = "trajectories/queue.rs"]
 mod queue;
 #[path = "trajectories/table.rs"]
 mod table;
 
-use support::{files, is_of_ports};
+use support::{files, is_of_ports, is_of_receivers};
 
 #[test]
 fn every_law_tells_its_story() {
     let told = |(law, file): (&'static str, serde_json::Value)| {
         let story = &file["story"];
         let steps = story["steps"].as_array().unwrap_or_else(|| panic!("vectors/{law}.json has no story"));
-        table::differs(&match is_of_ports(law) {
-            true => queue::Port::new(law, story).tell(steps),
-            false => flow::Flow::new(law, story).tell(steps),
+        table::differs(&match law {
+            _ if is_of_ports(law) => queue::Port::new(law, story).tell(steps),
+            _ if is_of_receivers(law) => offers::Receiver::new(law, story).tell(steps),
+            _ => flow::Flow::new(law, story).tell(steps),
         })
     };
     let others: Vec<String> = files().filter_map(told).collect();

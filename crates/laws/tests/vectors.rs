@@ -6,16 +6,17 @@ mod drivers;
 mod replay;
 mod support;
 
-use drivers::{Flow, Port};
+use drivers::{Flow, Port, Receiver};
 use replay::replay;
-use support::{files, is_of_ports};
+use support::{files, is_of_ports, is_of_receivers};
 
 #[test]
 fn every_law_answers_as_its_vectors_say() {
     for (law, file) in files() {
-        match is_of_ports(law) {
-            true => replay(law, &file, Port::new, Port::step),
-            false => replay(law, &file, Flow::new, Flow::step),
+        match law {
+            _ if is_of_ports(law) => replay(law, &file, Port::new, Port::step),
+            _ if is_of_receivers(law) => replay(law, &file, Receiver::new, Receiver::step),
+            _ => replay(law, &file, Flow::new, Flow::step),
         }
     }
 }

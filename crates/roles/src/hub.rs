@@ -166,7 +166,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         match message.body {
             Body::Swarm(swarm) => self.gather(now, tag, &swarm),
             Body::Ask { key, holder } => self.want(now, tag, index, key, holder, out),
-            Body::Object(_) | Body::Miss | Body::Lost => self.arrived(now, message),
+            Body::Object(_) | Body::Miss | Body::Lost => self.arrived(now, message, out),
             Body::Speed(rate) => {
                 if let Some(gathering) = self.of(tag, now) {
                     gathering.rate = rate;
@@ -333,12 +333,16 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
     }
 
     /// An answer, of a server that was asked or of a child: it goes on.
-    fn arrived(&mut self, now: Time, message: Message<K, V>) {
+    fn arrived(&mut self, now: Time, message: Message<K, V>, out: &mut Outputs<K, V>) {
         let params = self.params;
         if let Body::Object(value) = &message.body {
             self.mean = ((self.mean * 7 + value.len() as u64) / 8).max(1);
         }
-        let Some(gathering) = self.of(message.tag, now) else { return };
+        let Some(gathering) = self.of(message.tag, now) else {
+            // A child was faster than the front end, or this hub was gone meanwhile.
+            out.push(Output::Send { to: message.tag.origin, message, more: false });
+            return;
+        };
         let (mut freed, mut wanted) = (0, true);
         if let Some(place) = gathering.find(message.index).ok().filter(|place| gathering.objects[*place].is_out()) {
             let object = &mut gathering.objects[place];

@@ -25,6 +25,7 @@ mod net;
 mod occupancy;
 mod packet;
 mod probe;
+mod receivers;
 mod ring;
 mod simulation;
 mod since;

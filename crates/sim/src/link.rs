@@ -80,8 +80,9 @@ pub(crate) struct Link {
     ready: bool,
     /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
     down: bool,
-    /// Packets taken, and their bytes.
+    /// Packets taken, those of them with payload, and their bytes.
     pub packets: u64,
+    pub data_packets: u64,
     pub wire_bytes: u64,
     pub queue_max_bytes: u64,
     rate: Rate,
@@ -129,6 +130,7 @@ impl Link {
             ready: false,
             down: false,
             packets: 0,
+            data_packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
             rate: link.rate,
@@ -210,6 +212,14 @@ impl Link {
         self.queue_max_bytes = self.waiting_bytes;
     }
 
+    /// A flow through here opened before anything was simulated.
+    pub fn stands(&mut self, flow: crate::ids::Slot) {
+        let port = self.port.as_mut();
+        if let Some(many_to_one) = port.and_then(|port| port.law.many_to_one.as_mut()) {
+            many_to_one.stands(flow.0);
+        }
+    }
+
     /// When everything that has started will have left.
     pub fn busy_until(&self) -> Time {
         Time(self.busy_until)
@@ -263,6 +273,7 @@ impl Link {
     #[inline(always)]
     fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
         self.packets += 1;
+        self.data_packets += u64::from(packet.has_payload());
         self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
         if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) }
     }

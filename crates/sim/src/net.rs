@@ -137,6 +137,13 @@ impl<P: Probe> Net<P> {
         }
     }
 
+    /// A connection that has stood since long before: the ports on the way of its packets to a slot, at a host, know of it.
+    pub fn stands(&mut self, slot: Slot, (host, from): (HostId, HostId)) {
+        for link in self.fabric.way(from, host, self.flow_of(slot)) {
+            self.links[link.index()].stands(slot);
+        }
+    }
+
     /// Packets to a slot that were dropped or lost, less those that come twice.
     pub fn lost(&self, slot: Slot) -> u32 {
         self.ends[slot.index()].lost
@@ -261,6 +268,8 @@ pub(crate) struct Uplink<'a, P> {
     pub link: LinkId,
     /// Where the other end lies.
     pub peer: Slot,
+    /// No more than this is offered.
+    pub window: u32,
 }
 
 impl<P: Probe> Wire for Uplink<'_, P> {
@@ -268,6 +277,7 @@ impl<P: Probe> Wire for Uplink<'_, P> {
     fn send(&mut self, segment: Segment, beside: Beside<'_>) {
         self.net.injected += 1;
         let beside = self.net.luggage.keep(beside);
+        let segment = Segment { window: segment.window.min(self.window), ..segment };
         let frame_bytes = self.net.framing.frame(segment.packet_bytes());
         self.net.enqueue(
             self.now.0,

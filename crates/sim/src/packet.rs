@@ -45,6 +45,11 @@ impl Packet {
 
     /// What a port reads of it.
     #[inline(always)]
+    pub(crate) fn has_payload(&self) -> bool {
+        self.segment.len > 0
+    }
+
+    /// What a port's law reads.
     pub(crate) fn header(&self) -> Header {
         let flags = self.segment.flags;
         Header {

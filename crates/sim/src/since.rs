@@ -54,13 +54,19 @@ impl Sums {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortSums {
     pub packets: u64,
+    pub data_packets: u64,
     pub wire_bytes: u64,
     pub counts: Counts,
 }
 
 impl PortSums {
     pub fn of(link: &Link) -> PortSums {
-        PortSums { packets: link.packets, wire_bytes: link.wire_bytes, counts: link.counts() }
+        PortSums {
+            packets: link.packets,
+            data_packets: link.data_packets,
+            wire_bytes: link.wire_bytes,
+            counts: link.counts(),
+        }
     }
 
     /// What has come since.
@@ -68,6 +74,7 @@ impl PortSums {
         let (now, then) = (self.counts, before.counts);
         PortSums {
             packets: self.packets - before.packets,
+            data_packets: self.data_packets - before.data_packets,
             wire_bytes: self.wire_bytes - before.wire_bytes,
             counts: Counts {
                 drops_full: now.drops_full - then.drops_full,

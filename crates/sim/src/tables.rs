@@ -96,6 +96,7 @@ fn ports<P: Probe>(world: &World<P>) -> Vec<PortRow> {
         port: fabric.link_name(id),
         tier: fabric.tier(id).into(),
         packets: sums.packets,
+        data_packets: sums.data_packets,
         wire_bytes: sums.wire_bytes,
         drops_full: sums.counts.drops_full,
         drops_early: sums.counts.drops_early,

@@ -17,12 +17,19 @@ use crate::message::{Meaning, Message};
 use crate::net::{Net, Uplink};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
+use crate::receivers::Receivers;
 use crate::since::{PortSums, Since};
 use crate::socket::{Socket, Sockets};
 use crate::stalls::Stalls;
 
 /// A length that no run reaches: a long flow's.
 const ENDLESS: u64 = 1 << 50;
+
+/// The window that an endpoint may offer at the most.
+#[inline(always)]
+fn offered(receivers: Option<&Receivers>, slot: Slot) -> u32 {
+    receivers.map_or(u32::MAX, |receivers| receivers.window(slot))
+}
 
 /// Everything that is simulated, but for the application.
 pub(crate) struct World<P> {
@@ -32,6 +39,8 @@ pub(crate) struct World<P> {
     pub sockets: Sockets,
     params: Params,
     law: Law,
+    /// Where hosts have a law of what they offer.
+    receivers: Option<Box<Receivers>>,
     /// Segments' SACK blocks pass through here.
     sack: Vec<Block>,
     /// Events served so far.
@@ -66,6 +75,7 @@ impl<P: Probe> World<P> {
             sockets: Sockets::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
             law: sender_law(spec),
+            receivers: Receivers::new(spec),
             sack: Vec::with_capacity(4),
             events: 0,
             messages_sent: 0,
@@ -90,7 +100,14 @@ impl<P: Probe> World<P> {
         }
         let beside = self.net.unload(packet, &mut self.sack);
         let socket = self.sockets.at(packet.to);
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: packet.to.peer() };
+        if let Some(receivers) = &mut self.receivers {
+            let bytes = self.spec.settings.link.framing.on_wire(packet.segment.packet_bytes());
+            let payload = packet.segment.len.into();
+            receivers.receive(packet.to, self.now, bytes, payload, socket.endpoint.srtt());
+        }
+        let window = offered(self.receivers.as_deref(), packet.to);
+        let peer = packet.to.peer();
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer, window };
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
         let progress = socket.endpoint.handle(&mut call, &packet.segment, beside);
@@ -146,7 +163,8 @@ impl<P: Probe> World<P> {
     /// Calls an endpoint with what it needs, and arms its timer.
     fn with(&mut self, slot: Slot, act: impl FnOnce(&mut Endpoint, &mut Call<'_, Uplink<'_, P>>)) {
         let socket = self.sockets.at(slot);
-        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer() };
+        let window = offered(self.receivers.as_deref(), slot);
+        let mut wire = Uplink { link: socket.uplink, net: &mut self.net, now: self.now, peer: slot.peer(), window };
         act(&mut socket.endpoint, &mut Call { params: &self.params, now: self.now, wire: &mut wire });
         self.arm(slot);
     }
@@ -170,6 +188,10 @@ impl<P: Probe> World<P> {
         });
         self.net.add_endpoint(slots[0], connection.opener(), (from, to));
         self.net.add_endpoint(slots[1], connection.answerer(), (to, from));
+        if let Some(receivers) = &mut self.receivers {
+            receivers.open(slots[0], from, &self.net.fabric);
+            receivers.open(slots[1], to, &self.net.fabric);
+        }
         if let Some(latencies) = &mut self.latencies {
             latencies.classify(slots[0], kind);
         }
@@ -180,7 +202,11 @@ impl<P: Probe> World<P> {
     pub fn stand(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId {
         let (connection, slots) = self.add(owner, from, to, kind);
         let rtt = self.handshake_time(from, to);
-        for (slot, host) in slots.into_iter().zip([from, to]) {
+        for (slot, ends) in slots.into_iter().zip([(from, to), (to, from)]) {
+            let host = ends.0;
+            if self.params.mcw_option {
+                self.net.stands(slot, ends);
+            }
             let down = self.net.is_down(host);
             let endpoint = &mut self.sockets.at(slot).endpoint;
             match down {

@@ -62,9 +62,9 @@ pub const LIMITS: &[Limit] = &[
     Limit {
         name: "homa",
         also: &["ndp", "phost", "pfabric", "expresspass", "receiver-driven", "credits", "trimming"],
-        missing: "no receiver grants or schedules what is sent to it, and no switch cuts payloads off or sorts by what is left",
+        missing: "no receiver grants single packets or schedules who sends next, and no switch cuts payloads off or sorts by what is left",
         so: "transports that were made against incast cannot be compared with those that are here",
-        near: "workload.in_flight asks only so many servers at once, and m21 hands out windows at the switch",
+        near: "ictcp sizes the windows that a receiver offers, workload.in_flight asks only so many servers at once, and m21 hands out windows at the switch",
     },
     Limit {
         name: "quic",

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use fanin_laws::parts::{GSS, M21, PARTS};
+use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
 use crate::problem::did_you_mean;
@@ -19,6 +19,8 @@ pub struct Scheme {
     pub gss: bool,
     /// A window handed out by the switch.
     pub m21: bool,
+    /// Windows that a receiving host offers.
+    pub ictcp: bool,
     /// The switch ports' discipline.
     pub discipline: Discipline,
     /// Both ends use ECN, and the port law marks.
@@ -62,6 +64,7 @@ enum Slot {
     FanOut(FanOut),
     Gss,
     M21,
+    Ictcp,
     Ecn,
 }
 
@@ -70,8 +73,11 @@ impl Slot {
         let base = || bases().find(|base| base.row().word == word).map(Slot::Sender);
         let port = || disciplines().find(|discipline| discipline.row().word == word).map(Slot::Port);
         let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
-        let part =
-            || [(GSS.word, Slot::Gss), (M21.word, Slot::M21), (ECN, Slot::Ecn)].into_iter().find(|(w, _)| *w == word);
+        let part = || {
+            [(GSS.word, Slot::Gss), (M21.word, Slot::M21), (ICTCP.word, Slot::Ictcp), (ECN, Slot::Ecn)]
+                .into_iter()
+                .find(|(w, _)| *w == word)
+        };
         base().or_else(port).or_else(fan_out).or_else(|| part().map(|(_, slot)| slot))
     }
 
@@ -83,6 +89,7 @@ impl Slot {
             Slot::FanOut(_) => "ways to ask servers",
             Slot::Gss => "slow starts",
             Slot::M21 => "caps",
+            Slot::Ictcp => "laws of receivers",
             Slot::Ecn => "notifications",
         }
     }
@@ -126,7 +133,7 @@ impl Scheme {
         let base = slots.iter().find_map(|(_, slot)| if let Slot::Sender(base) = slot { Some(*base) } else { None });
         let base = base.unwrap_or(USUAL);
         let (discipline, ecn) = (own_discipline(base), base.row().brings(ECN));
-        let mut scheme = Scheme { base, gss: false, m21: false, discipline, ecn, fan_out: None };
+        let mut scheme = Scheme { base, gss: false, m21: false, ictcp: false, discipline, ecn, fan_out: None };
         for (_, slot) in slots {
             match *slot {
                 Slot::Sender(_) => {}
@@ -134,6 +141,7 @@ impl Scheme {
                 Slot::FanOut(fan_out) => scheme.fan_out = Some(fan_out),
                 Slot::Gss => scheme.gss = true,
                 Slot::M21 => scheme.m21 = true,
+                Slot::Ictcp => scheme.ictcp = true,
                 Slot::Ecn => scheme.ecn = true,
             }
         }
@@ -154,7 +162,9 @@ impl Scheme {
 
     /// The rows that it is made of: its way to ask servers, its base, its parts, its port law.
     pub fn rows(&self) -> Vec<&'static Row> {
-        let parts = [(self.gss, &GSS), (self.m21, &M21)].into_iter().filter_map(|(on, row)| on.then_some(row));
+        let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
+            .into_iter()
+            .filter_map(|(on, row)| on.then_some(row));
         let fan_out = self.fan_out.map(FanOut::row);
         fan_out.into_iter().chain([self.base.row()]).chain(parts).chain([self.discipline.row()]).collect()
     }

@@ -219,6 +219,8 @@ table! {
         tier: String,
         /// Packets that the port took.
         packets: u64,
+        /// Those of them with payload, retransmissions too.
+        data_packets: u64,
         /// Their bytes on the wire.
         wire_bytes: u64,
         /// Packets that found no room.

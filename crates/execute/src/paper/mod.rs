@@ -3,6 +3,7 @@
 mod read;
 mod reproduce;
 mod sensitivity;
+mod swarms;
 
 pub use read::{names, read, record, recorded};
 pub use reproduce::{Unreproduced, reproduce};

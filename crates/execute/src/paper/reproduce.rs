@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fanin_lab::paper::{
-    Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
+    Along, Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
 };
 use fanin_lab::{Broken, Watching};
 use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::Time;
 
 use super::read::{contenders, sensitivity};
+use super::swarms;
 use crate::executor::clock;
 use crate::{Lab, Progress, execute};
 
@@ -28,8 +29,8 @@ pub enum Unreproduced {
     Stopped,
 }
 
-/// What figures want of one scenario: measures by scheme and fan-in.
-type Wanted = BTreeMap<String, BTreeMap<u32, BTreeSet<Measure>>>;
+/// What figures want of one scenario: measures by scheme and the bits of what is swept.
+type Wanted = BTreeMap<String, BTreeMap<u64, BTreeSet<Measure>>>;
 
 /// Reproduces papers, or those of their figures that `wanted` names.
 ///
@@ -47,6 +48,7 @@ pub fn reproduce(
         conditions: conditions.clone(),
         papers: Vec::new(),
         cached_runs: 0,
+        spared_runs: 0,
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         notices: Vec::new(),
@@ -64,7 +66,15 @@ pub fn reproduce(
     for (paper, (sensitivity, batches)) in papers.iter().zip(&work) {
         let mut measured = Measured::default();
         for batch in batches {
-            run(lab, batch, &mut tally, &mut measured, &mut out)?;
+            match paper.precision.filter(|_| conditions.mode == Mode::Full && conditions.seeds.is_none()) {
+                Some(precision) => run_until(lab, batch, precision, &mut tally, &mut measured, &mut out)?,
+                None => run(lab, batch, &batch.specs, &mut tally, &mut measured, &mut out)?,
+            }
+        }
+        for figure in paper.figures.iter().filter(|f| wanted(f)) {
+            if let Source::Swarms { targets } = &figure.source {
+                targets.iter().for_each(|&n| measured.time(n, swarms::time(n)));
+            }
         }
         let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, sensitivity)).collect();
         let (name, title, sensitivity) = (paper.name.clone(), paper.title.clone(), sensitivity.clone());
@@ -78,26 +88,29 @@ pub fn reproduce(
 struct Batch {
     scenario: String,
     specs: Vec<RunSpec>,
-    /// By fan-in.
-    measures: BTreeMap<u32, BTreeSet<Measure>>,
+    along: Along,
+    /// By the bits of what is swept.
+    measures: BTreeMap<u64, BTreeSet<Measure>>,
     watched: bool,
 }
 
 fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions) -> Result<Vec<Batch>, PaperProblem> {
-    let mut scenarios: BTreeMap<&str, Wanted> = BTreeMap::new();
+    // By which a point is known precisely enough.
+    let known_by = paper.precision.map(|_| Measure::QueryMs);
+    let mut scenarios: BTreeMap<&str, (&Along, Wanted)> = BTreeMap::new();
     for figure in paper.figures.iter().filter(|f| wanted(f)) {
-        let Source::Runs { scenario, schemes, fan_in } = &figure.source else { continue };
-        let of_scenario = scenarios.entry(scenario).or_default();
+        let Source::Runs { scenario, schemes, along, xs } = &figure.source else { continue };
+        let (_, of_scenario) = scenarios.entry(scenario).or_insert_with(|| (along, Wanted::new()));
         let measures: BTreeSet<Measure> =
-            figure.draws.iter().copied().chain(figure.claims.iter().map(|c| c.measure)).collect();
+            figure.draws.iter().copied().chain(figure.claims.iter().map(|c| c.measure)).chain(known_by).collect();
         for scheme in schemes {
-            for &n in fan_in {
-                of_scenario.entry(scheme.clone()).or_default().entry(n).or_default().extend(&measures);
+            for x in xs {
+                of_scenario.entry(scheme.clone()).or_default().entry(x.to_bits()).or_default().extend(&measures);
             }
         }
     }
     let mut batches = Vec::new();
-    for (scenario, wanted) in scenarios {
+    for (scenario, (along, wanted)) in scenarios {
         let quick = conditions.mode == Mode::Quick;
         let set: Vec<String> =
             conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
@@ -106,16 +119,18 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
         {
             let Some(measures) = wanted.get(&contender.label) else { continue };
             for watched in [false, true] {
-                let measures: BTreeMap<u32, BTreeSet<Measure>> = measures
+                let measures: BTreeMap<u64, BTreeSet<Measure>> = measures
                     .iter()
-                    .map(|(&n, all)| {
-                        (n, all.iter().copied().filter(|m| m.watches() == watched).collect::<BTreeSet<_>>())
+                    .map(|(&x, all)| {
+                        (x, all.iter().copied().filter(|m| m.watches() == watched).collect::<BTreeSet<_>>())
                     })
                     .filter(|(_, some)| !some.is_empty())
                     .collect();
-                let specs = specs(paper, scenario, &contender, measures.keys(), conditions)?;
+                let xs = measures.keys().map(|&x| f64::from_bits(x));
+                let specs = specs(paper, (scenario, along), &contender, xs, conditions)?;
                 if !specs.is_empty() {
-                    batches.push(Batch { scenario: scenario.into(), specs, measures, watched });
+                    let (scenario, along) = (scenario.into(), along.clone());
+                    batches.push(Batch { scenario, specs, along, measures, watched });
                 }
             }
         }
@@ -123,11 +138,11 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
     Ok(batches)
 }
 
-fn specs<'a>(
+fn specs(
     paper: &Paper,
-    scenario: &str,
+    (scenario, along): (&str, &Along),
     contender: &Contender,
-    fan_ins: impl Iterator<Item = &'a u32>,
+    xs: impl Iterator<Item = f64>,
     conditions: &Conditions,
 ) -> Result<Vec<RunSpec>, PaperProblem> {
     let run = &contender.settings.run;
@@ -136,13 +151,14 @@ fn specs<'a>(
         Mode::Quick => paper.quick_seeds,
     });
     let first = conditions.first_seed.unwrap_or(run.first_seed);
-    let of = |fan_in: u32| (first..first + u64::from(seeds)).map(move |seed| (fan_in, seed));
-    let run = |(fan_in, seed)| {
-        let swept = contender.fan_ins();
-        let what = || format!("{scenario} as it is set here does not sweep over {fan_in} senders: {swept:?}");
-        contender.run(fan_in, seed).ok_or_else(|| PaperProblem(what()))
+    let swept = along.xs(contender);
+    let of = |x: f64| (first..first + u64::from(seeds)).map(move |seed| (x, seed));
+    let run = |(x, seed)| {
+        let what = || format!("{scenario} as it is set here does not sweep over {x} {}: {swept:?}", along.axis());
+        let place = swept.iter().position(|&other| other == x);
+        place.and_then(|place| contender.at(place, seed)).ok_or_else(|| PaperProblem(what()))
     };
-    fan_ins.flat_map(|&n| of(n)).map(run).collect()
+    xs.flat_map(of).map(run).collect()
 }
 
 /// The first server's window, as closely as figures need it.
@@ -164,9 +180,44 @@ impl Tally<'_> {
     }
 }
 
+/// So many seeds are added at a time.
+const STEP: usize = 5;
+
+/// Runs of a batch until each point's mean query time is known as precisely, or all of its seeds were run.
+fn run_until(
+    lab: &Lab,
+    batch: &Batch,
+    precision: f64,
+    tally: &mut Tally,
+    measured: &mut Measured,
+    out: &mut Reproduced,
+) -> Result<(), Unreproduced> {
+    let x_of = |spec: &RunSpec| batch.along.x(&spec.point, spec.fan_in);
+    let mut left = batch.specs.clone();
+    while !left.is_empty() {
+        let mut points: BTreeMap<u64, usize> = BTreeMap::new();
+        let (now, later): (Vec<_>, Vec<_>) = left.into_iter().partition(|spec| {
+            let count = points.entry(x_of(spec).unwrap_or_default().to_bits()).or_default();
+            *count += 1;
+            *count <= STEP
+        });
+        run(lab, batch, &now, tally, measured, out)?;
+        let before = later.len();
+        left = later;
+        left.retain(|spec| {
+            let width = x_of(spec).and_then(|x| measured.width(&batch.scenario, &spec.label, x));
+            width.is_none_or(|width| width > precision)
+        });
+        out.spared_runs += before - left.len();
+        tally.total -= before - left.len();
+    }
+    Ok(())
+}
+
 fn run(
     lab: &Lab,
     batch: &Batch,
+    specs: &[RunSpec],
     tally: &mut Tally,
     measured: &mut Measured,
     out: &mut Reproduced,
@@ -176,15 +227,17 @@ fn run(
     let watching = Watching { runner: lab.runner, watch };
     // The cache knows runs by their specs, and those that were not watched have no samples.
     let lab = if batch.watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
-    let outcome = execute(&lab, &batch.specs, &mut |progress| tally.tell(progress))?;
-    tally.done += batch.specs.len();
+    let outcome = execute(&lab, specs, &mut |progress| tally.tell(progress))?;
+    tally.done += specs.len();
     tally.elapsed += outcome.wall;
     out.cached_runs += outcome.cached;
     out.notices.extend(outcome.notices);
-    for (spec, done) in batch.specs.iter().zip(outcome.runs) {
+    for (spec, done) in specs.iter().zip(outcome.runs) {
         let done = done.ok_or(Unreproduced::Stopped)?;
         out.cpu += done.cpu;
-        measured.take(&batch.scenario, batch.measures.get(&spec.fan_in).into_iter().flatten(), spec, &done.tables);
+        let Some(x) = batch.along.x(&spec.point, spec.fan_in) else { continue };
+        let wanted = batch.measures.get(&x.to_bits()).into_iter().flatten();
+        measured.take((&batch.scenario, x), wanted, spec, &done.tables);
     }
     Ok(())
 }

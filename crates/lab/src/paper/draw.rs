@@ -6,13 +6,13 @@ use fanin_model::{Bottleneck, Growth};
 use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::{Curve, Point};
-use super::file::{Claim, Figure, ModelCurve, ModelForm, Source};
+use super::file::{Claim, Figure, ModelCurve, ModelForm, SWARMS, Source};
 use super::measure::{Measure, Over};
 use super::reproduced::{Chart, DrawnFigure, JudgedClaim};
 use super::sensitivity::Sensitivity;
 
-/// Where a figure's values are found: its scenario, a scheme's label, a measure, a fan-in.
-type Place = (String, String, Measure, u32);
+/// Where a figure's values are found: its scenario, a scheme's label, a measure, and the bits of the number where it is.
+type Place = (String, String, Measure, u64);
 
 /// What the runs of a paper gave.
 #[derive(Clone, Debug, Default)]
@@ -24,16 +24,16 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Takes what figures want of a run of a scenario; runs come in the order of their seeds.
+    /// Takes what figures want of a run of a scenario at a number of what it sweeps; runs come in the order of their seeds.
     pub fn take<'a>(
         &mut self,
-        scenario: &str,
+        (scenario, x): (&str, f64),
         measures: impl IntoIterator<Item = &'a Measure>,
         spec: &RunSpec,
         tables: &RunTables,
     ) {
         for &measure in measures {
-            let place = (scenario.to_string(), spec.label.clone(), measure, spec.fan_in);
+            let place = (scenario.to_string(), spec.label.clone(), measure, x.to_bits());
             match measure.over() {
                 Over::FanIn => self.values.entry(place).or_default().extend(measure.of_run(spec, tables)),
                 _ => self.series.entry(place).or_default().push(measure.series(spec, tables)),
@@ -41,17 +41,28 @@ impl Measured {
         }
     }
 
+    /// Half of the 95 % interval of a point's mean query time, as a share of it.
+    pub fn width(&self, scenario: &str, scheme: &str, x: f64) -> Option<f64> {
+        let place = (scenario.to_string(), scheme.to_string(), Measure::QueryMs, x.to_bits());
+        let point = Point::new(x, self.values.get(&place)?.clone())?;
+        Some((point.y.hi - point.y.lo) / 2.0 / point.y.mean)
+    }
+
+    /// Takes how long swarms of so many target servers took to form, ms, time after time.
+    pub fn time(&mut self, targets: u32, ms: Vec<f64>) {
+        let place = (String::new(), SWARMS.to_string(), Measure::TreeMs, f64::from(targets).to_bits());
+        self.values.insert(place, ms);
+    }
+
     /// A curve of a figure's scenario.
-    fn curve(&self, scenario: &str, scheme: &str, fan_ins: &[u32], measure: Measure) -> Curve {
-        let place = |n: u32| (scenario.to_string(), scheme.to_string(), measure, n);
-        let points = match (measure.over(), fan_ins.first()) {
-            (Over::FanIn, _) => {
-                fan_ins.iter().filter_map(|&n| Point::new(n.into(), self.values.get(&place(n))?.clone())).collect()
-            }
-            (Over::Rounds, Some(&n)) => by_x(self.series.get(&place(n)).map_or(&[], Vec::as_slice)),
-            (_, Some(&n)) => {
+    fn curve(&self, scenario: &str, scheme: &str, xs: &[f64], measure: Measure) -> Curve {
+        let place = |x: f64| (scenario.to_string(), scheme.to_string(), measure, x.to_bits());
+        let points = match (measure.over(), xs.first()) {
+            (Over::FanIn, _) => xs.iter().filter_map(|&x| Point::new(x, self.values.get(&place(x))?.clone())).collect(),
+            (Over::Rounds | Over::Shares, Some(&x)) => by_x(self.series.get(&place(x)).map_or(&[], Vec::as_slice)),
+            (_, Some(&x)) => {
                 // Of one run: times of different runs do not match.
-                let first = self.series.get(&place(n)).and_then(|all| all.first());
+                let first = self.series.get(&place(x)).and_then(|all| all.first());
                 first.into_iter().flatten().filter_map(|&(x, y)| Point::new(x, vec![y])).collect()
             }
             (_, None) => Vec::new(),
@@ -63,15 +74,23 @@ impl Measured {
     pub fn draw(&self, figure: &Figure, sensitivity: &Sensitivity) -> DrawnFigure {
         let curves = |measure: Measure| -> Vec<Curve> {
             match &figure.source {
-                Source::Runs { scenario, schemes, fan_in } => {
-                    schemes.iter().map(|scheme| self.curve(scenario, scheme, fan_in, measure)).collect()
+                Source::Runs { scenario, schemes, xs, .. } => {
+                    schemes.iter().map(|scheme| self.curve(scenario, scheme, xs, measure)).collect()
+                }
+                Source::Swarms { targets } => {
+                    let xs: Vec<f64> = targets.iter().map(|&x| x.into()).collect();
+                    vec![self.curve("", SWARMS, &xs, measure)]
                 }
                 Source::Model { curves, flows } => curves.iter().map(|c| model_curve(c, flows)).collect(),
             }
         };
         let chart = |&measure: &Measure| Chart {
             measure,
-            x: measure.over_axis(),
+            x: match (&figure.source, measure.over()) {
+                (Source::Runs { along, .. }, Over::FanIn) => along.axis(),
+                (Source::Swarms { .. }, _) => "target servers".into(),
+                _ => measure.over_axis().into(),
+            },
             y: measure.axis(),
             curves: curves(measure),
             over: figure.over.get(&measure).cloned().unwrap_or_default(),

@@ -11,6 +11,7 @@ use fanin_units::{Bytes, QueueSize, Rate, Time};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
+use super::along::Along;
 use super::claim::RawClaim;
 use super::judge::Test;
 use super::measure::{Measure, Over};
@@ -22,6 +23,9 @@ pub struct PaperProblem(pub String);
 
 /// The file that has a paper's figures and claims.
 pub const CLAIMS: &str = "claims.toml";
+
+/// The one curve of a figure of swarms.
+pub(super) const SWARMS: &str = "swarms and tree";
 
 /// Gives the contenders of a scenario that lies beside a paper, under some assignments; `None` where there is none of that
 /// name.
@@ -36,6 +40,9 @@ pub struct Paper {
     pub title: String,
     /// Where its files are.
     pub folder: PathBuf,
+    /// How narrow the interval of a point's mean query time is to be, as a share of it, where runs are added until it is; of a full
+    /// reproduction.
+    pub precision: Option<f64>,
     /// Seeds of a quick reproduction.
     pub quick_seeds: u32,
     /// Keys of the scenarios that a quick reproduction sets.
@@ -72,8 +79,15 @@ pub enum Source {
         scenario: String,
         /// Its schemes, in the legend's order.
         schemes: Vec<String>,
-        /// The fan-ins of its sweep; one, where the figure is of rounds or times.
-        fan_in: Vec<u32>,
+        /// What its sweep is along.
+        along: Along,
+        /// Points of that; one, where the figure is of rounds or times.
+        xs: Vec<f64>,
+    },
+    /// Swarms and their tree, formed for so many target servers, and timed.
+    Swarms {
+        /// The numbers of target servers.
+        targets: Vec<u32>,
     },
     /// Closed forms at these numbers of flows.
     Model {
@@ -153,6 +167,7 @@ pub struct Claim {
 #[serde(deny_unknown_fields)]
 struct RawPaper {
     title: String,
+    precision: Option<Spanned<f64>>,
     quick: RawQuick,
     #[serde(default)]
     figure: Vec<RawFigure>,
@@ -173,9 +188,11 @@ struct RawFigure {
     draws: Vec<Measure>,
     scenario: Option<Spanned<String>>,
     schemes: Option<Vec<String>>,
-    fan_in: Option<Vec<u32>>,
+    fan_in: Option<Vec<f64>>,
+    points: Option<Vec<f64>>,
     model: Option<Vec<ModelCurve>>,
     flows: Option<Vec<u32>>,
+    targets: Option<Vec<u32>>,
     #[serde(default)]
     log: bool,
     #[serde(default)]
@@ -222,6 +239,10 @@ impl Paper {
         if *raw.quick.seeds.get_ref() == 0 {
             return Err(reader.problem(raw.quick.seeds.span().start, "no seeds: right would be a number from 1"));
         }
+        if let Some(precision) = raw.precision.as_ref().filter(|p| !(*p.get_ref() > 0.0 && *p.get_ref() < 1.0)) {
+            let what = format!("precision = {}: right would be a share such as 0.01", precision.get_ref());
+            return Err(reader.problem(precision.span().start, what));
+        }
         let mut ids = BTreeSet::new();
         let mut figures: Vec<Figure> = Vec::new();
         for figure in raw.figure {
@@ -238,6 +259,7 @@ impl Paper {
             name: folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             title: raw.title,
             folder: folder.into(),
+            precision: raw.precision.map(Spanned::into_inner),
             quick_seeds: raw.quick.seeds.into_inner(),
             quick_set,
             figures,
@@ -268,7 +290,7 @@ impl Paper {
         let sources = self.figures.iter().map(|figure| &figure.source);
         let scenarios = sources.filter_map(|source| match source {
             Source::Runs { scenario, .. } => Some(scenario.as_str()),
-            Source::Model { .. } => None,
+            Source::Swarms { .. } | Source::Model { .. } => None,
         });
         scenarios.collect()
     }
@@ -286,8 +308,16 @@ fn read_figure(
         return Err(reader.problem(at, format!("figure `{id}` draws nothing: give draws = [\"goodput_mbps\"]")));
     };
     let source = match (raw.scenario, raw.model) {
-        (Some(scenario), None) if raw.flows.is_none() => runs(reader, scenarios, scenario, raw.schemes, raw.fan_in)?,
-        (None, Some(curves)) if raw.schemes.is_none() && raw.fan_in.is_none() => {
+        (None, None)
+            if raw.schemes.is_none() && raw.flows.is_none() && raw.targets.as_ref().is_some_and(|t| rise(t)) =>
+        {
+            Source::Swarms { targets: raw.targets.unwrap_or_default() }
+        }
+        (Some(scenario), None) if raw.flows.is_none() => {
+            runs(reader, scenarios, scenario, raw.schemes, raw.fan_in, raw.points)?
+        }
+
+        (None, Some(curves)) if raw.schemes.is_none() && raw.fan_in.is_none() && raw.points.is_none() => {
             model(curves, raw.flows).map_err(|what| reader.problem(at, format!("figure `{id}` {what}")))?
         }
         _ => {
@@ -332,14 +362,17 @@ impl Source {
     fn curves(&self) -> Vec<String> {
         match self {
             Source::Runs { schemes, .. } => schemes.clone(),
+            Source::Swarms { .. } => vec![SWARMS.into()],
             Source::Model { curves, .. } => curves.iter().map(|c| c.name.clone()).collect(),
         }
     }
 
-    /// The numbers of senders or flows.
+    /// The numbers of senders or flows, or of what else is swept.
     fn xs(&self) -> Vec<f64> {
-        let (Source::Runs { fan_in: xs, .. } | Source::Model { flows: xs, .. }) = self;
-        xs.iter().map(|&x| x.into()).collect()
+        match self {
+            Source::Runs { xs, .. } => xs.clone(),
+            Source::Swarms { targets: xs } | Source::Model { flows: xs, .. } => xs.iter().map(|&x| x.into()).collect(),
+        }
     }
 
     /// Whether a chart of it can be drawn over these curves: one must stand first in the legend.
@@ -360,9 +393,12 @@ impl Source {
     /// Whether a measure can be read off it.
     fn gives(&self, measure: Measure) -> Result<(), String> {
         match (self, measure.over()) {
+            (Source::Swarms { .. }, _) if measure == Measure::TreeMs => Ok(()),
+            (Source::Swarms { .. }, _) => Err("what no forming of swarms gives: right would be tree_ms".into()),
+            (_, _) if measure == Measure::TreeMs => Err("how long swarms take to form: give targets = [1000]".into()),
             (Source::Model { .. }, Over::Flows) | (Source::Runs { .. }, Over::FanIn) => Ok(()),
-            (Source::Runs { fan_in, .. }, Over::Rounds | Over::Time) if fan_in.len() == 1 => Ok(()),
-            (Source::Runs { .. }, Over::Rounds | Over::Time) => {
+            (Source::Runs { xs, .. }, Over::Rounds | Over::Time | Over::Shares) if xs.len() == 1 => Ok(()),
+            (Source::Runs { .. }, Over::Rounds | Over::Time | Over::Shares) => {
                 Err("what is over rounds or over time, which is of one fan-in: give fan_in = [8]".into())
             }
             (Source::Runs { .. }, Over::Flows) => {
@@ -374,7 +410,7 @@ impl Source {
 }
 
 /// Whether numbers of senders or flows are some, and rise.
-fn rise(xs: &[u32]) -> bool {
+fn rise<T: PartialOrd>(xs: &[T]) -> bool {
     !xs.is_empty() && xs.windows(2).all(|pair| pair[0] < pair[1])
 }
 
@@ -401,7 +437,8 @@ fn runs(
     scenarios: &Scenarios,
     scenario: Spanned<String>,
     schemes: Option<Vec<String>>,
-    fan_in: Option<Vec<u32>>,
+    fan_in: Option<Vec<f64>>,
+    points: Option<Vec<f64>>,
 ) -> Result<Source, PaperProblem> {
     let at = scenario.span().start;
     let scenario = scenario.into_inner();
@@ -419,17 +456,31 @@ fn runs(
     if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
         return Err(reader.problem(at, format!("scheme `{twice}` stands there twice")));
     }
-    if let Some(key) = contenders.iter().find_map(|c| c.beside_fan_in()) {
-        let what = format!("{scenario} sweeps `{key}`: claims name points by their fan-ins alone");
-        return Err(reader.problem(at, what));
+    let Some(contender) = contenders.first() else { return Err(reader.problem(at, "no scheme takes part")) };
+    let along = Along::of(contender).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;
+    let (key, wanted) = match (fan_in, points, along.is_fan_in()) {
+        (fan_in, None, true) => ("fan_in", fan_in),
+        (None, points, false) => ("points", points),
+        (_, Some(_), true) => {
+            return Err(reader.problem(at, "points = [..] is of another swept key: right would be fan_in"));
+        }
+        (Some(_), _, false) => {
+            let what = format!("fan_in = [..]: {scenario} sweeps `{}`; right would be points", along.key);
+            return Err(reader.problem(at, what));
+        }
+    };
+    let swept = along.xs(contender);
+    let xs = wanted.unwrap_or_else(|| {
+        let mut all = swept.clone();
+        all.sort_by(f64::total_cmp);
+        all
+    });
+    if let Some(unknown) = xs.iter().find(|x| !swept.contains(x)) {
+        let what = if along.is_fan_in() { format!("{unknown} senders") } else { format!("{} {unknown}", along.key) };
+        return Err(reader.problem(at, format!("{scenario} does not sweep over {what}: {swept:?}")));
     }
-    let swept = contenders.first().map(Contender::fan_ins).unwrap_or_default();
-    let fan_in = fan_in.unwrap_or_else(|| swept.clone());
-    if let Some(unknown) = fan_in.iter().find(|n| !swept.contains(n)) {
-        return Err(reader.problem(at, format!("{scenario} does not sweep over {unknown} senders: {swept:?}")));
+    if !rise(&xs) {
+        return Err(reader.problem(at, format!("{key} = {xs:?}: right would be rising numbers of senders")));
     }
-    if !rise(&fan_in) {
-        return Err(reader.problem(at, format!("fan_in = {fan_in:?}: right would be rising numbers of senders")));
-    }
-    Ok(Source::Runs { scenario, schemes, fan_in })
+    Ok(Source::Runs { scenario, schemes, along, xs })
 }

@@ -43,6 +43,12 @@ pub enum Measure {
     Answers,
     /// The first server's cwnd, segments, by the time in ms.
     CwndSegments,
+    /// When that share of the objects that were asked for is there, ms from when their request began, by the share in per cent.
+    ObjectMs,
+    /// Packets with payload that crossed a rack's uplink, retransmissions too, a request.
+    InterRackPackets,
+    /// How long it takes to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
+    TreeMs,
     /// Map tasks at work, by the time in ms.
     Maps,
     /// Reduce tasks that fetch, or wait for maps to fetch from, by the time in ms.
@@ -56,12 +62,14 @@ pub enum Measure {
 /// What a measure is drawn over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The number of senders: one value a run.
+    /// The number of senders, or what else is swept: one value a run.
     FanIn,
     /// The rounds of runs with one fan-in.
     Rounds,
     /// The time of the first run with one fan-in.
     Time,
+    /// The shares of what runs with one fan-in asked for.
+    Shares,
     /// The number of flows, without a run.
     Flows,
 }
@@ -74,6 +82,7 @@ impl Measure {
     pub fn over(self) -> Over {
         match self {
             Measure::RoundEndMs => Over::Rounds,
+            Measure::ObjectMs => Over::Shares,
             Measure::Answers | Measure::CwndSegments => Over::Time,
             Measure::Maps | Measure::Shuffling | Measure::Reducing => Over::Time,
             Measure::IncastProbability => Over::Flows,
@@ -100,6 +109,9 @@ impl Measure {
             Measure::LatencyUs => "latency a packet, us",
             Measure::ShuffleSharePct => "shuffle's share of the run time, %",
             Measure::ShuffleLoggedPct => "shuffle's share of the run time from the first reduce's start, %",
+            Measure::ObjectMs => "time of an object, ms",
+            Measure::InterRackPackets => "packets between racks a request",
+            Measure::TreeMs => "time to form swarms and tree, ms",
             Measure::Maps => "maps at work",
             Measure::Shuffling => "reduces that shuffle or wait to",
             Measure::Reducing => "reduces past their shuffle",
@@ -119,6 +131,7 @@ impl Measure {
             Over::FanIn => "senders",
             Over::Rounds => "round",
             Over::Time => "time, ms",
+            Over::Shares => "objects answered, %",
             Over::Flows => "flows",
         }
     }
@@ -154,6 +167,11 @@ impl Measure {
                 let sum: u128 = rows().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
                 (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
             }
+            Measure::InterRackPackets => {
+                let up = tables.ports.iter().filter(|port| matches!(port.tier.as_str(), "leaf up" | "tor up"));
+                let packets: u64 = up.map(|port| port.data_packets).sum();
+                Some(packets as f64 / tables.queries.len().max(1) as f64)
+            }
             Measure::ShuffleSharePct => share_of_runtime(tables, |task| task.shuffle_start_ps),
             Measure::ShuffleLoggedPct => share_of_runtime(tables, |task| Some(task.start_ps)),
             Measure::FlatMs => {
@@ -176,6 +194,13 @@ impl Measure {
                 let mut ends: Vec<u64> = tables.flows.iter().filter_map(|f| Some(f.start_ps + f.fct_ps?)).collect();
                 ends.sort_unstable();
                 (1..).zip(ends).map(|(n, end): (u32, u64)| (end as f64 / 1e9, n.into())).collect()
+            }
+            Measure::ObjectMs => {
+                let mut times: Vec<u64> = tables.flows.iter().filter_map(|flow| flow.fct_ps).collect();
+                times.sort_unstable();
+                let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1));
+                let point = |percent| Some((percent as f64, *at(percent)? as f64 / 1e9));
+                (1..=10).filter_map(|tenth| point(10 * tenth)).collect()
             }
             Measure::CwndSegments => {
                 let mss = spec.settings.tcp.mss.0 as f64;

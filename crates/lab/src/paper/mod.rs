@@ -4,6 +4,7 @@
 //! `expected.json`), and how far they hang on what the paper leaves open ([`Sensitivity`], `sensitivity.json`). From what runs of
 //! the scenarios gave ([`Measured`]) each figure's [`Curve`]s are drawn and the claims judged: a [`Scorecard`].
 
+mod along;
 mod claim;
 mod curve;
 mod draw;
@@ -17,6 +18,7 @@ mod scorecard;
 mod sensitivity;
 mod tables;
 
+pub use along::Along;
 pub use curve::Curve;
 pub use draw::Measured;
 pub use expected::{Changed, Expected};

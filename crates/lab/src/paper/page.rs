@@ -1,5 +1,7 @@
 //! The report of a reproduction: each figure redrawn in the paper's own axes, its claims and their verdicts beside it.
 
+use std::borrow::Cow;
+
 use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::Curve;
@@ -48,7 +50,7 @@ struct DrawnClaim<'a> {
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct DrawnChart<'a> {
     measure: Measure,
-    x: &'static str,
+    x: Cow<'a, str>,
     y: String,
     /// Whether a value stands until the next.
     steps: bool,
@@ -120,7 +122,7 @@ impl DrawnChart<'static> {
         };
         (!tables.tasks.is_empty()).then(|| DrawnChart {
             measure: Measure::Maps,
-            x: Measure::Maps.over_axis(),
+            x: Measure::Maps.over_axis().into(),
             y: "tasks at work".into(),
             steps: true,
             bars: false,
@@ -140,7 +142,7 @@ impl<'a> DrawnChart<'a> {
         let one_x = |curve: &Curve| curve.points.len() <= 1;
         DrawnChart {
             measure: chart.measure,
-            x: chart.x,
+            x: chart.x.clone().into(),
             y: match chart.over.as_slice() {
                 [] => chart.y.into(),
                 [one] => format!("{}, over that of {one}", chart.y),

@@ -61,6 +61,8 @@ pub struct Reproduced {
     pub papers: Vec<DrawnPaper>,
     /// Runs that came from the cache.
     pub cached_runs: usize,
+    /// Runs that were not needed: their points were known precisely enough.
+    pub spared_runs: usize,
     /// Wall time of it all.
     pub wall: Duration,
     /// User CPU time of all runs, those of the cache as they were measured then.
@@ -103,7 +105,7 @@ pub struct Chart {
     /// What is drawn.
     pub measure: Measure,
     /// The words of the axes.
-    pub x: &'static str,
+    pub x: String,
     /// The words of the axes.
     pub y: &'static str,
     /// The curves, in the legend's order.

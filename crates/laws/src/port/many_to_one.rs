@@ -75,12 +75,22 @@ impl ManyToOne {
         };
     }
 
+    /// Counts a flow that opened before anything was simulated.
+    pub fn stands(&mut self, flow: u32) {
+        self.open.insert(flow);
+        self.offer();
+    }
+
     fn count(&mut self, header: &Header) {
         if header.closes {
             self.open.remove(&header.flow);
         } else {
             self.open.insert(header.flow);
         }
+        self.offer();
+    }
+
+    fn offer(&mut self) {
         let flows = self.open.len() as u32;
         self.offer = match self.form {
             _ if flows == 0 => NO_OFFER,

@@ -5,6 +5,7 @@ mod files;
 
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::{self, Place};
+use fanin_laws::receiver::ictcp;
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
 use fanin_laws::sender::{self, Law};
@@ -61,6 +62,17 @@ pub fn port_law(name: &str, case: &Value) -> port::Law {
         discipline: kind.unwrap_or(&port::Kind::DropTail).start(&set.ports, &place),
         many_to_one: (name == "many_to_one").then(many_to_one),
     }
+}
+
+/// Whether a law is one of receivers.
+pub fn is_of_receivers(law: &str) -> bool {
+    law == "ictcp"
+}
+
+/// A receiving host.
+pub fn receiver(case: &Value, mss: u32) -> ictcp::Host {
+    let rate = case["rate"].as_str().expect("a rate").parse().expect("a rate");
+    ictcp::Host::new(&settings("ictcp", case).parts.ictcp, rate, mss)
 }
 
 /// A law's settings, as a case has them.

@@ -4,13 +4,14 @@ use std::convert::Infallible;
 
 use fanin_laws::port::many_to_one::NO_OFFER;
 use fanin_laws::port::{self, Departure, Drop, Header, Note, Queue, Verdict};
+use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_laws::row::Shown;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
 use fanin_units::Time;
 use rand_core::TryRng;
 use serde_json::{Value, json};
 
-use crate::support::{port_law, sender_law, whole};
+use crate::support::{port_law, receiver, sender_law, whole};
 
 fn micros(value: &Value) -> Time {
     Time::from_micros(whole(value))
@@ -179,6 +180,34 @@ impl Port {
             Departure::Drop(_) => "early",
         };
         self.answers(says, None)
+    }
+}
+
+/// A receiving host and its connections.
+pub struct Receiver {
+    host: Host,
+    connections: Vec<Connection>,
+}
+
+impl Receiver {
+    pub fn new(_: &str, case: &Value) -> Receiver {
+        let (settings, start) = (&case["settings"], &case["start"]);
+        let mut host = receiver(settings, whole(&settings["mss"]) as u32);
+        let count = whole(&start["connections"]).max(1);
+        let connections = (0..count).map(|_| Connection::new(&mut host, whole(&start["most"]) as u32)).collect();
+        Receiver { host, connections }
+    }
+
+    pub fn step(&mut self, step: &Value) -> Vec<(&'static str, Value)> {
+        let connection = &mut self.connections[whole(&step["connection"]) as usize];
+        let (data, wire) = (whole(&step["data"]) as u32, whole(&step["wire"]) as u32);
+        connection.receive(&mut self.host, micros(&step["now_us"]), data.max(wire), data, micros(&step["rtt_us"]));
+        vec![
+            ("window", json!(connection.window())),
+            ("measured", json!(connection.measured())),
+            ("available", json!(self.host.available())),
+            ("quota", json!(self.host.quota())),
+        ]
     }
 }
 

@@ -126,7 +126,7 @@ fn ratios(curve: &Curve, over: &Curve, range: &Range) -> Result<Vec<Point>, Stri
         return Err(format!("{} is 0 at {}", over.name, zero.x));
     }
     let ratio = |p: &&Point| {
-        let under = unders.iter().find(|o| o.x == p.x && o.values.len() == p.values.len())?;
+        let under = unders.iter().find(|o| o.x == p.x)?;
         // Linear about the means: the error of a ratio to first order.
         let ratio = mean(&p.values)? / mean(&under.values)?;
         let of_seed = |(a, b): (&f64, &f64)| ratio + (a - ratio * b) / under.y.mean;

@@ -1,0 +1,73 @@
+//! What a paper's figure is drawn over: the number of senders, or another key that its scenario sweeps.
+
+use fanin_spec::{Contender, FAN_IN, Point};
+
+/// A swept key, whose values are the numbers of an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Along {
+    /// The key: `fan_in`, `link.client_rate`.
+    pub key: String,
+    /// The unit in which the scenario writes all of its values; empty where they have none.
+    unit: String,
+}
+
+impl Along {
+    /// The one key that moves in a scenario's sweep; the number of senders where none does.
+    ///
+    /// # Errors
+    /// A sweep of several keys, or of what are no numbers of one unit.
+    pub fn of(contender: &Contender) -> Result<Along, String> {
+        let moving = contender.moving();
+        let first = &contender.points[0].point.0;
+        let key = match moving.as_slice() {
+            [] => FAN_IN.to_string(),
+            [one] => first[*one].key.clone(),
+            [one, other, ..] => {
+                let (one, other) = (&first[*one].key, &first[*other].key);
+                return Err(format!("sweeps `{one}` and `{other}`: a figure is drawn over one key"));
+            }
+        };
+        if key == FAN_IN {
+            return Ok(Along { key, unit: String::new() });
+        }
+        let values = || contender.points.iter().filter_map(|at| at.point.get(&key)).map(|value| value.shown());
+        let unit = values().next().and_then(|first| Some(number(&first)?.1.to_string()));
+        match unit.filter(|unit| values().all(|value| number(&value).is_some_and(|(_, other)| other == unit))) {
+            Some(unit) => Ok(Along { key, unit }),
+            None => Err(format!("sweeps `{key}`, whose values are no numbers of one unit")),
+        }
+    }
+
+    /// Whether it is the number of senders.
+    pub fn is_fan_in(&self) -> bool {
+        self.key == FAN_IN
+    }
+
+    /// Where a point lies.
+    pub fn x(&self, point: &Point, fan_in: u32) -> Option<f64> {
+        match self.is_fan_in() {
+            true => Some(fan_in.into()),
+            false => number(&point.get(&self.key)?.shown()).map(|(number, _)| number),
+        }
+    }
+
+    /// All of a contender's points, in their order.
+    pub fn xs(&self, contender: &Contender) -> Vec<f64> {
+        contender.points.iter().filter_map(|at| self.x(&at.point, at.settings.servers())).collect()
+    }
+
+    /// The axis' words: `senders`, `client rate, Mbit/s`.
+    pub fn axis(&self) -> String {
+        if self.is_fan_in() {
+            return "senders".into();
+        }
+        let name = self.key.split_once('.').map_or(self.key.as_str(), |(_, name)| name).replace('_', " ");
+        if self.unit.is_empty() { name } else { format!("{name}, {}", self.unit) }
+    }
+}
+
+/// A value as it is written: its number and its unit.
+fn number(shown: &str) -> Option<(f64, &str)> {
+    let (number, unit) = shown.split_once(' ').unwrap_or((shown, ""));
+    Some((number.parse().ok()?, unit))
+}

@@ -1,0 +1,99 @@
+//! Windows that hosts offer by a law of their own, below their endpoints: where a segment leaves, it bears the lesser window.
+
+use std::collections::BTreeMap;
+
+use fanin_assemble::receiver_law;
+use fanin_fabric::{Fabric, HostId};
+use fanin_laws::receiver::ictcp::{Connection, Host};
+use fanin_spec::RunSpec;
+use fanin_units::Time;
+
+use crate::ids::Slot;
+
+/// What a receiver knows of its round trip beside what its own data measured: the least time in which more came than it had
+/// offered, of which the last part can only be an answer to an ACK that it sent meanwhile.
+#[derive(Clone, Copy)]
+struct RoundTrip {
+    least: Time,
+    began: Time,
+    /// What may still come before that.
+    left: u32,
+}
+
+impl RoundTrip {
+    const UNKNOWN: RoundTrip = RoundTrip { least: Time::NEVER, began: Time::NEVER, left: 0 };
+
+    /// Takes data that came under this window.
+    fn note(&mut self, now: Time, payload: u32, window: u32) {
+        if self.began != Time::NEVER && payload <= self.left {
+            self.left -= payload;
+            return;
+        }
+        if self.began != Time::NEVER {
+            self.least = self.least.min(now.since(self.began));
+        }
+        (self.began, self.left) = (now, window);
+    }
+
+    /// At the least what its own packets took, which may be small ones.
+    fn known(&self, own: Time) -> Time {
+        if self.least == Time::NEVER { own } else { self.least.max(own) }
+    }
+}
+
+/// One end of a connection: its host, and what it offers.
+struct End {
+    host: u32,
+    connection: Connection,
+    round_trip: RoundTrip,
+}
+
+/// All hosts of a run whose scheme has such a law.
+pub(crate) struct Receivers {
+    spec: RunSpec,
+    /// Those that have connections.
+    hosts: BTreeMap<u32, Host>,
+    /// By slot.
+    ends: Vec<Option<End>>,
+}
+
+impl Receivers {
+    /// Those of a spec, if any.
+    pub fn new(spec: &RunSpec) -> Option<Box<Receivers>> {
+        let receivers = || Receivers { spec: spec.clone(), hosts: BTreeMap::new(), ends: Vec::new() };
+        spec.scheme.ictcp.then(|| Box::new(receivers()))
+    }
+
+    /// A connection begins at a host, in a slot that may have been another's.
+    pub fn open(&mut self, slot: Slot, host: HostId, fabric: &Fabric) {
+        if self.ends.len() <= slot.index() {
+            self.ends.resize_with(slot.index() + 1, || None);
+        }
+        if let Some(over) = self.ends[slot.index()].take()
+            && let Some(host) = self.hosts.get_mut(&over.host)
+        {
+            over.connection.close(host);
+        }
+        let new = || receiver_law(&self.spec, fabric.link(fabric.downlink(host)).rate);
+        let law = self.hosts.entry(host.0).or_insert_with(new);
+        let connection = Connection::new(law, self.spec.settings.tcp.receive_window.0 as u32);
+        self.ends[slot.index()] = Some(End { host: host.0, connection, round_trip: RoundTrip::UNKNOWN });
+    }
+
+    /// A packet of so many bytes on the wire has come for an endpoint whose own packets had this round trip.
+    pub fn receive(&mut self, slot: Slot, now: Time, bytes: u32, payload: u32, own: Time) {
+        if let Some(End { host, connection, round_trip }) = &mut self.ends[slot.index()]
+            && let Some(host) = self.hosts.get_mut(host)
+        {
+            if payload > 0 {
+                round_trip.note(now, payload, connection.window());
+            }
+            connection.receive(host, now, bytes, payload, round_trip.known(own));
+        }
+    }
+
+    /// What the endpoint in a slot may offer.
+    pub fn window(&self, slot: Slot) -> u32 {
+        self.ends[slot.index()].as_ref().map_or(u32::MAX, |end| end.connection.window())
+    }
+}
