@@ -33,8 +33,9 @@ fn the_table_of_schemes_has_a_row_for_every_registered_scheme() {
         table +=
             &format!("| `{}` | {aliases} | {} | {laws} | {keys} |\n", text(&scheme["name"]), text(&scheme["says"]));
     }
-    table += "\nOther combinations of a base with `gss`, `m21`, `ictcp`, a port law and `ecn` are understood too. \
-              `fanin explain SCHEME` prints the laws' own headers.\n";
+    table += "\nOther combinations of a base with `gss`, `m21`, `ictcp`, a port law and `ecn` are understood too, in any order. \
+              What says whom a client asks, from `one-all` on, goes with `workload.kind = \"key_value\"`, and together with \
+              these (`sicc+dctcp`). `fanin explain SCHEME` prints the laws' own headers.\n";
     is_current("docs/schemes.md", &table);
 }
 

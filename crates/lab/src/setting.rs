@@ -108,7 +108,9 @@ fn workload(contender: &Contender) -> String {
 fn also_swept(contender: &Contender) -> String {
     let said = ["workload.fan_in", "workload.load"];
     let moving = contender.moving().into_iter().map(|axis| contender.points[0].point.0[axis].key.as_str());
-    let more = moving.filter(|key| key.starts_with("workload.") && !said.contains(key));
+    let of_workload =
+        |key: &&str| ["workload.", "mapreduce.", "key_value."].iter().any(|section| key.starts_with(section));
+    let more = moving.filter(of_workload).filter(|key| !said.contains(key));
     more.map(|key| format!(", {key} swept")).collect()
 }
 

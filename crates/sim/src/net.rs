@@ -225,13 +225,13 @@ impl<P: Probe> Net<P> {
         if self.faults.is_some() && !self.passes(now, id, &packet) {
             return None;
         }
-        self.go_on(now, node, packet)
+        self.go_on(now, node, at_host, packet)
     }
 
     /// A packet that has crossed a link goes on at its other end: at a host it comes out.
     #[inline(always)]
-    fn go_on(&mut self, now: u64, node: NodeId, packet: Packet) -> Option<Packet> {
-        if self.fabric.is_host(node) {
+    fn go_on(&mut self, now: u64, node: NodeId, at_host: bool, packet: Packet) -> Option<Packet> {
+        if at_host {
             self.delivered += 1;
             return Some(packet);
         }

@@ -43,13 +43,14 @@ impl Packet {
         self.segment.flags |= Flags::CE.when(says_so);
     }
 
-    /// What a port reads of it.
+    /// Whether it carries data.
     #[inline(always)]
     pub(crate) fn has_payload(&self) -> bool {
         self.segment.len > 0
     }
 
-    /// What a port's law reads.
+    /// What a port's law reads of it.
+    #[inline(always)]
     pub(crate) fn header(&self) -> Header {
         let flags = self.segment.flags;
         Header {

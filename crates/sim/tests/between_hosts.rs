@@ -163,7 +163,7 @@ proptest! {
 
     #[test]
     fn packets_are_conserved_no_flow_beats_its_ideal_and_a_run_is_a_function_of_its_spec(settings in settings(), seed: u64) {
-        for scheme in schemes() {
+        for scheme in schemes(settings.workload.kind) {
             let spec = checked(scheme, settings.clone(), 3, seed);
             let tables = run(&spec);
             let t = &tables.totals;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{run, schemes, spec};
 use fanin_model::{Bottleneck, last_answer_at_the_earliest, most_goodput_mbps, overflow_onset};
-use fanin_spec::Discipline;
+use fanin_spec::{Discipline, Kind};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ proptest! {
 
     #[test]
     fn no_read_is_faster_than_its_bytes_and_no_goodput_above_the_links(
-        scheme in prop::sample::select(schemes().map(|s| s.to_string()).collect::<Vec<_>>()),
+        scheme in prop::sample::select(schemes(Kind::Barrier).map(|s| s.to_string()).collect::<Vec<_>>()),
         mbps in prop::sample::select(vec![100u64, 1000, 10_000]),
         delay_us in 1..100u64,
         buffer in 5..200u32,
@@ -67,7 +67,9 @@ proptest! {
 /// one again and again.
 #[test]
 fn one_long_flow_is_not_held_up_by_timeout_after_timeout() {
-    for (scheme, recovery) in schemes().flat_map(|s| ["sack = true", "sack = false", "rack = true"].map(|r| (s, r))) {
+    for (scheme, recovery) in
+        schemes(Kind::OneShot).flat_map(|s| ["sack = true", "sack = false", "rack = true"].map(|r| (s, r)))
+    {
         let codel = match scheme.discipline {
             Discipline::CoDel => "[codel]\ntarget = \"800 us\"\ninterval = \"1500 us\"\n",
             _ => "",

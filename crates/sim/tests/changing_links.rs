@@ -4,7 +4,7 @@ mod common;
 
 use common::{run, run_as, schemes, spec};
 use fanin_sim::Departures;
-use fanin_spec::{PortRow, RunTables};
+use fanin_spec::{Kind, PortRow, RunTables};
 use proptest::prelude::*;
 
 /// A shuffle over two racks and two spines, with what becomes of links.
@@ -112,7 +112,7 @@ proptest! {
     #[test]
     fn whatever_becomes_of_links_packets_are_conserved_and_every_flow_ends_in_the_end(
         changes in changes(),
-        scheme in prop::sample::select(schemes().map(|scheme| scheme.to_string()).collect::<Vec<_>>()),
+        scheme in prop::sample::select(schemes(Kind::Shuffle).map(|scheme| scheme.to_string()).collect::<Vec<_>>()),
         seed in 0..1000u64,
     ) {
         let spec = spec(&shuffle(&scheme, &changes), 7, seed);

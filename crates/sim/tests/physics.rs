@@ -183,3 +183,16 @@ fn reds_thresholds_from_a_delay_go_by_the_rate_of_the_link_and_vanish_where_the_
     // 8 ms at 1 Gbit/s end at 3,000 packets: no queue of 2,000 gets there.
     assert_eq!(deep("newreno+red+ecn", &red("8 ms")).3, 0);
 }
+
+#[test]
+fn a_port_counts_packets_with_data_apart_from_those_without() {
+    let text = "schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"14600 B\"\n";
+    let tables = run(&spec(text, 4, 1));
+    let port = |name: &str| tables.ports.iter().find(|port| port.port == name).unwrap();
+    let (down, up) = (port("switch>client"), port("client>switch"));
+    assert_eq!(tables.totals.drops, 0);
+    assert_eq!(down.data_packets, 4 * 10, "ten segments a server");
+    assert!(down.packets > down.data_packets, "with handshakes and closing");
+    assert_eq!(up.data_packets, 0);
+    assert!(up.packets > 4 * 5, "an ACK for every other segment: {}", up.packets);
+}

@@ -37,6 +37,13 @@ proptest! {
             if !matches!(s.workload.kind, Kind::Barrier | Kind::Long | Kind::Poisson) {
                 prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", scheme);
             }
+            if s.workload.kind == Kind::KeyValue {
+                prop_assert_eq!(t.rounds, u64::from(s.workload.queries), "{}: not all requests ended", scheme);
+                let objects = tables.flows.len() as u64;
+                prop_assert_eq!(objects, t.rounds * u64::from(s.key_value.per_request), "{}", scheme);
+                let delivered: u64 = tables.flows.iter().map(|flow| flow.delivered_bytes).sum();
+                prop_assert_eq!(t.payload_bytes, delivered, "{}", scheme);
+            }
             if s.workload.kind == Kind::MapReduce {
                 prop_assert!(tables.tasks.iter().all(|task| task.end_ps.is_some()), "{}", scheme);
             }

@@ -24,7 +24,7 @@ pub struct KeyDoc {
 
 impl KeyDoc {
     /// The section that it is in.
-    pub(crate) fn section(&self) -> &str {
+    pub fn section(&self) -> &str {
         self.path.split('.').next().unwrap_or_default()
     }
 

@@ -64,7 +64,7 @@ pub const LIMITS: &[Limit] = &[
         also: &["ndp", "phost", "pfabric", "expresspass", "receiver-driven", "credits", "trimming"],
         missing: "no receiver grants single packets or schedules who sends next, and no switch cuts payloads off or sorts by what is left",
         so: "transports that were made against incast cannot be compared with those that are here",
-        near: "ictcp sizes the windows that a receiver offers, workload.in_flight asks only so many servers at once, and m21 hands out windows at the switch",
+        near: "ictcp sizes the windows that a receiver offers, workload.in_flight asks only so many servers at once, as sw and ictcp-window do of a key_value workload, whose answers sicc gathers at hubs, and m21 hands out windows at the switch",
     },
     Limit {
         name: "quic",
@@ -113,7 +113,7 @@ pub const LIMITS: &[Limit] = &[
         also: &["cpu", "nic", "tso", "gso", "gro", "lro", "interrupts", "coalescing", "offload", "kernel"],
         missing: "a host takes and sends packets as fast as its link, in no time; nothing is sent or received in batches",
         so: "figures at 100 Gbit/s and more are those of the network alone: a real host adds tens of microseconds, larger bursts and ACKs that come in clumps",
-        near: "host.service_time and host.service_jitter delay answers, host.packet_jitter each packet, tcp.delayed_ack thins ACKs out",
+        near: "host.service_time and host.service_jitter delay answers, host.packet_jitter each packet, faults.hosts slows a host down, tcp.delayed_ack thins ACKs out",
     },
     Limit {
         name: "cut-through",

@@ -140,7 +140,8 @@ impl<P: Probe> Net<P> {
     #[cold]
     pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<Packet> {
         let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
-        self.go_on(now, self.fabric.link(link).to, packet)
+        let node = self.fabric.link(link).to;
+        self.go_on(now, node, self.fabric.is_host(node), packet)
     }
 
     /// Waits for what becomes of hosts.

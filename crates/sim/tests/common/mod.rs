@@ -6,7 +6,7 @@ pub mod small;
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{Contender, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings};
+use fanin_spec::{Contender, Kind, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings};
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
@@ -44,7 +44,8 @@ pub fn run_as(spec: &RunSpec, departures: Departures) -> RunTables {
     run_with(spec, departures, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
 }
 
-/// Every scheme of the registry.
-pub fn schemes() -> impl Iterator<Item = Scheme> {
-    REGISTRY.iter().map(|entry| Scheme::parse(entry.name).unwrap_or_else(|what| panic!("{what}")))
+/// Every scheme of the registry that goes with a workload: whom a client asks says something under one alone.
+pub fn schemes(kind: Kind) -> impl Iterator<Item = Scheme> {
+    let all = REGISTRY.iter().map(|entry| Scheme::parse(entry.name).unwrap_or_else(|what| panic!("{what}")));
+    all.filter(move |scheme| scheme.fan_out.is_none() || kind == Kind::KeyValue)
 }

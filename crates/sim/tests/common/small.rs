@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fanin_spec::{
-    Connections, FilePath, Flows, Framing, Kind, Optional, PacketJitter, RunSpec, Settings, Share, Sizes,
+    Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, RunSpec, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -59,13 +59,13 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
         s.laws.ports.red.min_th = QueueSize::Packets(5);
         s.laws.ports.red.max_th = QueueSize::Packets(15);
-        among_hosts(&mut s, fan_in, &flows);
-        (s, fan_in)
+        let servers = among_hosts(&mut s, fan_in, &flows);
+        (s, servers)
     })
 }
 
-/// What kinds need whose flows go between any hosts: a list, a load, a job.
-fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
+/// What kinds need besides: a list, a load, a job, racks of objects. As many servers as there are to be.
+fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) -> u32 {
     match s.workload.kind {
         Kind::Flows => {
             let hosts = fan_in + 1;
@@ -89,12 +89,25 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) {
             (m.heartbeat, m.task_start) = (Time::from_millis(20), Time::from_millis(5));
             s.workload.request = Bytes(64);
         }
+        Kind::KeyValue => {
+            let (racks, each) = (3, 1 + fan_in.div_ceil(3));
+            s.fabric.kind = FabricKind::LeafSpine;
+            (s.fabric.racks, s.fabric.hosts_per_rack) = (Optional(Some(racks)), Optional(Some(each)));
+            s.fabric.spines = Optional(Some(2));
+            let k = &mut s.key_value;
+            (k.objects, k.replicas, k.per_request) = (200, 2, 4 * flows.len() as u32);
+            (k.least, k.most) = (Bytes(1), s.workload.fragment.0.take().unwrap_or(Bytes(1_000)));
+            k.missing = Share::of(1, 10);
+            // All racks are full.
+            return racks * each - 1;
+        }
         // Others have what they need.
         _ => {}
     }
+    fan_in
 }
 
 /// A failure prints the spec, which replays it.
 pub fn all_schemes(settings: &Settings, fan_in: u32, seed: u64) -> Vec<RunSpec> {
-    schemes().map(|scheme| checked(scheme, settings.clone(), fan_in, seed)).collect()
+    schemes(settings.workload.kind).map(|scheme| checked(scheme, settings.clone(), fan_in, seed)).collect()
 }
