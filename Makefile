@@ -64,7 +64,7 @@ bench-roles: ## how long a front end, a hub and a data server take for a message
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-roles --bench roles
 
-torture: ## CASES (10000) random schedules of faults from FIRST (1000) on, a second each four hundred
+torture: ## CASES (10000) random schedules of faults, from FIRST (1000) on (docs/reliability.md)
 	@scripts/setup.sh rust
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test fault_schedules -- --ignored --nocapture
 
@@ -80,7 +80,7 @@ docs: ## write the generated pages of docs/, the picture in README.md, the fuzze
 	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
 	UPDATE=1 cargo test --quiet --locked --package fanin-lab --lib what_the_charts_know
 
-fuzz: ## fuzz what reads a scenario, a list of flows and roles' messages, for FUZZ_SECONDS (60) each
+fuzz: ## fuzz what reads a scenario, a list of flows and messages between roles, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 

@@ -361,12 +361,12 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
         ("sicc", "fabric.hosts_per_rack=20", "`sicc` asks through a hub a rack, and all hosts are in one"),
         (
             "one-all",
-            "workload.kind=barrier",
-            "`one-all` says whom a client asks for objects, and a barrier workload has none",
+            "workload.kind=long",
+            "`one-all` says whom a client asks for objects, and a long workload has none",
         ),
     ];
     let place = Place::with(
-        "[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\n",
+        "[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 2\n",
     );
     for (scheme, set, told) in cases {
         let message = place.refuses(&["compare", "my.toml", "--schemes", scheme, "--fan-in", "11", "--set", set]);

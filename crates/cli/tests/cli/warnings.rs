@@ -200,3 +200,12 @@ fn no_bundled_scenario_nor_a_papers_gives_a_warning_but_of_the_small_timeout_tha
     }
     assert!(seen >= 20, "{seen} scenarios");
 }
+
+#[test]
+fn a_period_under_a_round_trip_is_warned_of_where_speeds_are_set() {
+    let text = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\n[link]\ndelay = \"1 ms\"\n[fabric]\n\
+                kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\n[sweep]\nfan_in = [3]\n[sicc]\nperiod = ";
+    let told = warnings(&format!("{text}\"500 us\"\n"), &[]);
+    assert!(told.iter().any(|line| line.contains("`sicc.period` of 500 us is under one round trip")), "{told:?}");
+    assert!(warnings(&format!("{text}\"50 ms\"\n"), &[]).is_empty());
+}

@@ -50,6 +50,9 @@ struct Machine {
 /// What became of an object: how often it was answered, missed, failed.
 pub type Fate = [u32; 3];
 
+/// Of a request's objects, when it was asked, and when it was done.
+pub type Fates = (Vec<Fate>, Time, Option<Time>);
+
 pub struct Toy {
     pub now: Time,
     cluster: Cluster,
@@ -62,7 +65,7 @@ pub struct Toy {
     random: u64,
     last: BTreeMap<(Node, Node), Time>,
     /// By front end, its life and request: what became of the objects, when it was asked, and when it was done.
-    pub fates: BTreeMap<(Node, u16, u32), (Vec<Fate>, Time, Option<Time>)>,
+    pub fates: BTreeMap<(Node, u16, u32), Fates>,
     /// Objects that were asked for of data servers.
     pub asked: u32,
 }
