@@ -149,6 +149,7 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         ("fan_in = [4]", "fan_in = [5]", "rounds.toml does not sweep over 5 senders: [2, 4]".into()),
         ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: right would be rising numbers of senders".into()),
         ("fan_in = [4]", "fan_in = []", "fan_in = []: right would be rising".into()),
+        ("fan_in = [4]", "points = [4]", "points = [..] is of another swept key: right would be fan_in".into()),
         (
             "fan_in = [4]",
             "fan_in = [4]\nschemes = [\"cubic\"]",
@@ -163,6 +164,12 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         ),
         ("flows = [20, 40, 60, 80]\n", "", format!("{three}figure `T-3` has a model: give flows")),
         ("[\"incast_probability\"]", "[\"goodput_mbps\"]", format!("{three}figure `T-3` draws what only runs give")),
+        (
+            "[\"incast_probability\"]",
+            "[\"tree_ms\"]",
+            format!("{three}figure `T-3` draws how long swarms take to form"),
+        ),
+        ("flows = [20, 40, 60, 80]\n", "targets = [20]\n", format!("{three}figure `T-3` has a model: give flows")),
         (
             "rate = \"1 Gbit/s\"",
             "rate = \"fast\"",
@@ -181,6 +188,11 @@ fn quick_settings_that_do_not_resolve_are_refused_even_by_a_full_run() {
     let set = line("set = [\"workload.duration=2 ms\"]");
     refused("workload.duration=2 ms", "workload.durtion=2 ms", &format!("{set}quick: "));
     refused("seeds = 2", "seeds = 0", &format!("{}no seeds", line("seeds = 2")));
+    let title = line("title = \"A tiny paper\"");
+    for (written, said) in [("0.0", "0"), ("1.5", "1.5"), ("-0.01", "-0.01")] {
+        let told = format!("{title}precision = {said}: right would be a share such as 0.01");
+        refused("title = ", &format!("precision = {written}\ntitle = "), &told);
+    }
 }
 
 #[test]

@@ -154,7 +154,9 @@ fn specs(
     let swept = along.xs(contender);
     let of = |x: f64| (first..first + u64::from(seeds)).map(move |seed| (x, seed));
     let run = |(x, seed)| {
-        let what = || format!("{scenario} as it is set here does not sweep over {x} {}: {swept:?}", along.axis());
+        let swept_over = || Along::listed(&swept);
+        let what =
+            || format!("{scenario} as it is set here does not sweep over {x} {}: {}", along.axis(), swept_over());
         let place = swept.iter().position(|&other| other == x);
         place.and_then(|place| contender.at(place, seed)).ok_or_else(|| PaperProblem(what()))
     };

@@ -56,6 +56,11 @@ impl Along {
         contender.points.iter().filter_map(|at| self.x(&at.point, at.settings.servers())).collect()
     }
 
+    /// Points, for a message.
+    pub fn listed(xs: &[f64]) -> String {
+        format!("[{}]", xs.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
+    }
+
     /// The axis' words: `senders`, `client rate, Mbit/s`.
     pub fn axis(&self) -> String {
         if self.is_fan_in() {

@@ -477,10 +477,11 @@ fn runs(
     });
     if let Some(unknown) = xs.iter().find(|x| !swept.contains(x)) {
         let what = if along.is_fan_in() { format!("{unknown} senders") } else { format!("{} {unknown}", along.key) };
-        return Err(reader.problem(at, format!("{scenario} does not sweep over {what}: {swept:?}")));
+        return Err(reader.problem(at, format!("{scenario} does not sweep over {what}: {}", Along::listed(&swept))));
     }
     if !rise(&xs) {
-        return Err(reader.problem(at, format!("{key} = {xs:?}: right would be rising numbers of senders")));
+        let what = format!("{key} = {}: right would be rising numbers of {}", Along::listed(&xs), along.axis());
+        return Err(reader.problem(at, what));
     }
     Ok(Source::Runs { scenario, schemes, along, xs })
 }
