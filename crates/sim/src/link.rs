@@ -273,9 +273,11 @@ impl Link {
     #[inline(always)]
     fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
         self.packets += 1;
-        self.data_packets += u64::from(packet.has_payload());
         self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
-        if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) }
+        let todo = if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) };
+        // Looked at where it lies: before, it would be put together elsewhere.
+        self.data_packets += u64::from(self.slots.last_mut().packet.has_payload());
+        todo
     }
 
     /// The link is free: the packet goes onto the wire.
