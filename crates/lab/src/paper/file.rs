@@ -409,6 +409,11 @@ impl Source {
     }
 }
 
+/// Numbers as a claims file has them: `[2, 4]`.
+fn listed(xs: &[f64]) -> String {
+    format!("[{}]", xs.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
+}
+
 /// Whether numbers of senders or flows are some, and rise.
 fn rise<T: PartialOrd>(xs: &[T]) -> bool {
     !xs.is_empty() && xs.windows(2).all(|pair| pair[0] < pair[1])
@@ -477,10 +482,10 @@ fn runs(
     });
     if let Some(unknown) = xs.iter().find(|x| !swept.contains(x)) {
         let what = if along.is_fan_in() { format!("{unknown} senders") } else { format!("{} {unknown}", along.key) };
-        return Err(reader.problem(at, format!("{scenario} does not sweep over {what}: {swept:?}")));
+        return Err(reader.problem(at, format!("{scenario} does not sweep over {what}: {}", listed(&swept))));
     }
     if !rise(&xs) {
-        return Err(reader.problem(at, format!("{key} = {xs:?}: right would be rising numbers of senders")));
+        return Err(reader.problem(at, format!("{key} = {}: right would be rising numbers", listed(&xs))));
     }
     Ok(Source::Runs { scenario, schemes, along, xs })
 }
