@@ -147,7 +147,7 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
         ("draws = [\"round_end_ms\"]", "draws = []", format!("{}figure `T-2` draws nothing", line("id = \"T-2\""))),
         ("fan_in = [4]\n", "", format!("{}figure `T-2` draws what is over rounds or over time", line("id = \"T-2\""))),
         ("fan_in = [4]", "fan_in = [5]", "rounds.toml does not sweep over 5 senders: [2, 4]".into()),
-        ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: right would be rising numbers of senders".into()),
+        ("fan_in = [4]", "fan_in = [4, 2]", "fan_in = [4, 2]: right would be rising numbers".into()),
         ("fan_in = [4]", "fan_in = []", "fan_in = []: right would be rising".into()),
         ("fan_in = [4]", "points = [4]", "points = [..] is of another swept key: right would be fan_in".into()),
         (

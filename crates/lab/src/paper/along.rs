@@ -56,7 +56,7 @@ impl Along {
         contender.points.iter().filter_map(|at| self.x(&at.point, at.settings.servers())).collect()
     }
 
-    /// Points, for a message.
+    /// Points as a claims file has them: `[2, 4]`.
     pub fn listed(xs: &[f64]) -> String {
         format!("[{}]", xs.iter().map(f64::to_string).collect::<Vec<_>>().join(", "))
     }
