@@ -79,6 +79,10 @@ impl<P: Probe> View for World<P> {
     fn srtt(&self, at: EndpointId) -> Option<Time> {
         self.sockets.get(at).map(|socket| socket.endpoint.srtt())
     }
+
+    fn carries(&self, at: EndpointId) -> bool {
+        self.sockets.get(at).is_some_and(|socket| !socket.endpoint.is_reset())
+    }
 }
 
 impl<P: Probe> View for Acting<'_, P> {
@@ -136,6 +140,10 @@ impl<P: Probe> View for Acting<'_, P> {
 
     fn srtt(&self, at: EndpointId) -> Option<Time> {
         self.world.srtt(at)
+    }
+
+    fn carries(&self, at: EndpointId) -> bool {
+        self.world.carries(at)
     }
 }
 

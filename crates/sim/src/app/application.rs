@@ -65,6 +65,8 @@ pub(crate) trait View {
     fn rate_into_rack(&self, host: HostId) -> Rate;
     /// The smoothed round-trip time at an end of a connection that is still in use.
     fn srtt(&self, at: EndpointId) -> Option<Time>;
+    /// Whether an end's connection is neither over nor broken: something may come there.
+    fn carries(&self, at: EndpointId) -> bool;
 }
 
 /// What an application may do.
