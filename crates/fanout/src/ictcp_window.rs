@@ -1,7 +1,8 @@
 //! ICTCP over servers: a window over servers, sized by the bandwidth that is in use and by what a larger one would give.
-//! Sources: Wu, Feng, Guo and Zhang, "ICTCP: Incast Congestion Control for TCP in Data-Center Networks" (ToN 2013), sections 4
-//!          and 5; Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), sections 2 and 4, who describe it as a
-//!          window over servers.
+//! Sources: Wu, Feng, Guo and Zhang, "ICTCP: Incast Congestion Control for TCP in Data-Center Networks" (CoNEXT 2010; ToN 2013),
+//!          by public notes on it, which have 0.9, 0.1, 0.5, three in a row and the two halves of a slot; the least window of
+//!          two was not found there. Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), sections 2 and 4,
+//!          who describe it as a window over servers.
 //! Law:     a slot has two halves, each of a mean answer's time. What came in the first gives the quota, max(0, A C - BW). At the
 //!          end of the second, with d = (expected - actual) / expected, where expected is W answers in the least time that answers
 //!          take (the least mean of 32 in turn: what they took over and above is a queue, which a larger window would lengthen):
@@ -21,7 +22,7 @@ use alloc::format;
 use fanin_laws::settings::{Refusal, params};
 use fanin_units::{Rate, Share, Time};
 
-/// The least window (ICTCP, section 5.3: two segments).
+/// The least window (of ICTCP two segments).
 const FLOOR: u32 = 2;
 
 params! {
@@ -30,14 +31,14 @@ params! {
         /// Servers asked at once at first: ICTCP begins with its least window.
         #[range(2..=1_000_000)]
         initial: u32 = 2,
-        /// The share of the link that answers may fill, before the quota is none (ICTCP, section 5.1: 0.9).
+        /// The share of the link that answers may fill, before the quota is none (ICTCP: 0.9).
         #[range(Share::of(1, 1 << 10)..)]
         usable: Share = Share::of(9, 10),
-        /// Up to this share of the expected throughput missing, the window grows (ICTCP, section 5.3).
+        /// Up to this share of the expected throughput missing, the window grows (ICTCP: 0.1).
         gamma1: Share = Share::of(1, 10),
-        /// Above this share of the expected throughput missing, the window shrinks (ICTCP, section 5.3).
+        /// Above this share of the expected throughput missing, the window shrinks (ICTCP: 0.5).
         gamma2: Share = Share::of(1, 2),
-        /// For so many slots in turn it must be missing (ICTCP, section 5.3).
+        /// For so many slots in turn it must be missing (ICTCP: three RTT).
         #[range(1..=1_000)]
         patience: u32 = 3,
     }

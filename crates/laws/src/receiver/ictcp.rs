@@ -1,6 +1,7 @@
 //! ICTCP: receive windows of one host, raised out of what its link has left, lowered where they are not used.
-//! Sources: Wu, Feng, Guo and Zhang, "ICTCP: Incast Congestion Control for TCP in Data-Center Networks" (IEEE/ACM ToN,
-//!          2013), sections IV and V.
+//! Sources: Wu, Feng, Guo and Zhang, "ICTCP: Incast Congestion Control for TCP in Data-Center Networks" (CoNEXT
+//!          2010; IEEE/ACM ToN, 2013), by public notes on it: they have alpha, gamma1, gamma2, bm, be, d, the slots of 2 T and T, and
+//!          three RTT. Slow start, the least window of two MSS, and 0.2 C for fairness were not found there.
 //! Law:     BWA = max(0, alpha C - BWT) of a slot's first half is what windows may grow by in its second. A connection
 //!          looks every two RTT: bm <- max(b, beta bm + (1 - beta) b), be = max(bm, rwnd / RTT), d = (be - bm) / be. Where
 //!          d <= gamma1 or d <= MSS / rwnd: one MSS more, twice as much in slow start; d > gamma2 for three RTT: one less.
@@ -222,7 +223,7 @@ impl Connection {
         (self.slow_start, self.measured, self.received, self.looked, self.low) = (true, 0, 0, now, 0);
     }
 
-    /// Section IV-C: the window by how much of it is used.
+    /// The window by how much of it is used.
     fn look(&mut self, host: &mut Host, now: Time, sample: u64, rtt: Time) {
         let beta_q16 = host.params.beta.in_q(16);
         let smoothed = part(self.measured, beta_q16) + part(sample, ONE_Q16 as u32 - beta_q16);
@@ -248,7 +249,7 @@ impl Connection {
         } else {
             self.low = 0;
         }
-        // Section IV-D: fairness.
+        // Fairness.
         let is_large = u64::from(self.window) * u64::from(host.connections) > host.windows;
         if self.window == before && host.is_scarce() && is_large {
             self.set(host, self.window.saturating_sub(host.mss));
