@@ -150,6 +150,11 @@ fn told(card: &Scorecard) -> String {
         }
         text += "\n";
     }
+    for figure in card.papers.iter().flat_map(|paper| &paper.figures) {
+        if let Some(spared) = figure.spared {
+            text += &format!("{}: {spared}\n", clean(&figure.id));
+        }
+    }
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
         "{} of {} claims hold, {} are undecided, {} are fragile; {:.1} s, {:.1} s CPU, {} runs kept from before\n",

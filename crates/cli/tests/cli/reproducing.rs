@@ -78,6 +78,32 @@ fn the_scorecard_has_the_fields_of_the_contract() {
 }
 
 #[test]
+fn points_that_are_known_well_enough_are_stopped_early_and_it_is_said_of_which_figure() {
+    let place = tiny();
+    let edit = |file: &str, from: &str, to: &str| {
+        let path = place.path("papers/tiny").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    };
+    edit("barrier.toml", "seeds = 3", "seeds = 12");
+    edit("claims.toml", "title = \"A tiny paper\"", "title = \"A tiny paper\"\nprecision = 0.5");
+    let told = card(&place, &["--out", "results"]);
+    let figures = told["papers"][0]["figures"].as_array().unwrap();
+    // Two schemes at three points: of twelve seeds five are enough.
+    let spared = serde_json::json!({ "precision": 0.5, "points": 6, "early": 6, "runs": 72, "spared": 42 });
+    assert_eq!(figures[0]["spared"], spared);
+    assert!(figures[1..].iter().all(|figure| figure.get("spared").is_none()), "of two seeds all are made");
+    let words = "6 of 6 points stopped early, known to 50 %; spared 42 of 72 runs";
+    let says = place.says(&["reproduce", "tiny"]);
+    assert!(says.contains(&format!("\nT-1: {words}\n")), "{says}");
+    let page = fs::read_to_string(place.path("results/report.html")).unwrap();
+    assert!(page.contains(&format!("<p class=\"note\">{words}.</p>")));
+    // Whoever names a number of seeds has them all.
+    assert!(card(&place, &["--seeds", "6"])["papers"][0]["figures"][0].get("spared").is_none());
+}
+
+#[test]
 fn the_same_seeds_give_the_same_scorecard_figures_and_report() {
     let place = tiny();
     let read = |folder: &str, file: &str| fs::read(place.path(folder).join(file)).unwrap();

@@ -48,7 +48,6 @@ pub fn reproduce(
         conditions: conditions.clone(),
         papers: Vec::new(),
         cached_runs: 0,
-        spared_runs: 0,
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
         notices: Vec::new(),
@@ -196,6 +195,9 @@ fn run_until(
 ) -> Result<(), Unreproduced> {
     let x_of = |spec: &RunSpec| batch.along.x(&spec.point, spec.fan_in);
     let mut left = batch.specs.clone();
+    for (spec, x) in left.iter().filter_map(|spec| Some((spec, x_of(spec)?))) {
+        measured.plan(&batch.scenario, &spec.label, x, precision);
+    }
     while !left.is_empty() {
         let mut points: BTreeMap<u64, usize> = BTreeMap::new();
         let (now, later): (Vec<_>, Vec<_>) = left.into_iter().partition(|spec| {
@@ -204,14 +206,16 @@ fn run_until(
             *count <= STEP
         });
         run(lab, batch, &now, tally, measured, out)?;
-        let before = later.len();
-        left = later;
-        left.retain(|spec| {
+        let is_known = |spec: &RunSpec| {
             let width = x_of(spec).and_then(|x| measured.width(&batch.scenario, &spec.label, x));
-            width.is_none_or(|width| width > precision)
-        });
-        out.spared_runs += before - left.len();
-        tally.total -= before - left.len();
+            width.is_some_and(|width| width <= precision)
+        };
+        let (spared, needed): (Vec<_>, Vec<_>) = later.into_iter().partition(is_known);
+        for (spec, x) in spared.iter().filter_map(|spec| Some((spec, x_of(spec)?))) {
+            measured.spare(&batch.scenario, &spec.label, x);
+        }
+        tally.total -= spared.len();
+        left = needed;
     }
     Ok(())
 }

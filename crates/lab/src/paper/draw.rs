@@ -8,7 +8,7 @@ use fanin_spec::{RunSpec, RunTables};
 use super::curve::{Curve, Point};
 use super::file::{Claim, Figure, ModelCurve, ModelForm, SWARMS, Source};
 use super::measure::{Measure, Over};
-use super::reproduced::{Chart, DrawnFigure, JudgedClaim};
+use super::reproduced::{Chart, DrawnFigure, JudgedClaim, Spared};
 use super::sensitivity::Sensitivity;
 
 /// Where a figure's values are found: its scenario, a scheme's label, a measure, and the bits of the number where it is.
@@ -21,6 +21,10 @@ pub struct Measured {
     values: BTreeMap<Place, Vec<f64>>,
     /// One series a seed.
     series: BTreeMap<Place, Vec<Vec<(f64, f64)>>>,
+    /// By scenario, scheme and where it is: runs of a point that were planned, and those that were spared.
+    runs: BTreeMap<(String, String, u64), [usize; 2]>,
+    /// What points' means are to be known to, before the rest is spared.
+    precision: f64,
 }
 
 impl Measured {
@@ -46,6 +50,33 @@ impl Measured {
         let place = (scenario.to_string(), scheme.to_string(), Measure::QueryMs, x.to_bits());
         let point = Point::new(x, self.values.get(&place)?.clone())?;
         Some((point.y.hi - point.y.lo) / 2.0 / point.y.mean)
+    }
+
+    /// A run is planned that is spared once its point's mean is known to this share of it.
+    pub fn plan(&mut self, scenario: &str, scheme: &str, x: f64, precision: f64) {
+        self.precision = precision;
+        self.runs.entry((scenario.into(), scheme.into(), x.to_bits())).or_default()[0] += 1;
+    }
+
+    /// A run that was planned is spared.
+    pub fn spare(&mut self, scenario: &str, scheme: &str, x: f64) {
+        self.runs.entry((scenario.into(), scheme.into(), x.to_bits())).or_default()[1] += 1;
+    }
+
+    /// What of a figure's runs was spared.
+    fn spared(&self, figure: &Figure) -> Option<Spared> {
+        let Source::Runs { scenario, schemes, xs, .. } = &figure.source else { return None };
+        let places = schemes.iter().flat_map(|scheme| xs.iter().map(move |x| (scheme, x.to_bits())));
+        let runs = places.filter_map(|(scheme, x)| self.runs.get(&(scenario.clone(), scheme.clone(), x)));
+        let none = Spared { precision: self.precision, points: 0, early: 0, runs: 0, spared: 0 };
+        let all = runs.fold(none, |all, &[planned, spared]| Spared {
+            points: all.points + 1,
+            early: all.early + usize::from(spared > 0),
+            runs: all.runs + planned,
+            spared: all.spared + spared,
+            ..all
+        });
+        Some(all).filter(|all| all.spared > 0)
     }
 
     /// Takes how long swarms of so many target servers took to form, ms, time after time.
@@ -107,6 +138,7 @@ impl Measured {
             log: figure.log,
             charts: figure.draws.iter().map(chart).collect(),
             claims: figure.claims.iter().map(judged).collect(),
+            spared: self.spared(figure),
         }
     }
 }

@@ -28,7 +28,7 @@ pub use measure::Measure;
 pub(crate) use page::DrawnChart;
 #[cfg(test)]
 pub(crate) use page::ScorecardData;
-pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting};
+pub use reproduced::{Conditions, DrawnPaper, Mode, Reproduced, Setting, Spared};
 pub use scorecard::{Count, Scorecard, ScoredClaim};
 pub use sensitivity::{Change, Hanging, Sensitivity};
 pub use tables::CurveRow;

@@ -298,7 +298,11 @@ fn figure_html(figure: &ScoredFigure, command: &str) -> String {
     for claim in &figure.claims {
         html += &claim_html(claim);
     }
-    html + &format!("</ul>\n</div>\n<pre tabindex=\"0\" class=\"command\">{}</pre>\n</section>\n", text(command))
+    let spared = figure.spared.map_or(String::new(), |spared| format!("<p class=\"note\">{spared}.</p>\n"));
+    html + &format!(
+        "</ul>\n</div>\n{spared}<pre tabindex=\"0\" class=\"command\">{}</pre>\n</section>\n",
+        text(command)
+    )
 }
 
 fn claim_html(claim: &ScoredClaim) -> String {

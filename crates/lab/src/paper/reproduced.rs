@@ -1,5 +1,6 @@
 //! How papers are reproduced, and what comes out.
 
+use core::fmt;
 use core::time::Duration;
 
 use super::curve::Curve;
@@ -7,6 +8,7 @@ use super::file::Claim;
 use super::judge::{Judgement, Mark};
 use super::measure::Measure;
 use super::sensitivity::{Hanging, Sensitivity};
+use crate::stats::six_digits;
 
 /// How much of a paper's settings is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -61,8 +63,6 @@ pub struct Reproduced {
     pub papers: Vec<DrawnPaper>,
     /// Runs that came from the cache.
     pub cached_runs: usize,
-    /// Runs that were not needed: their points were known precisely enough.
-    pub spared_runs: usize,
     /// Wall time of it all.
     pub wall: Duration,
     /// User CPU time of all runs, those of the cache as they were measured then.
@@ -97,6 +97,31 @@ pub struct DrawnFigure {
     pub charts: Vec<Chart>,
     /// Its claims with their verdicts.
     pub claims: Vec<JudgedClaim>,
+    /// What of its runs was not needed; `None` where all were.
+    pub spared: Option<Spared>,
+}
+
+/// Runs that were not needed, since their points' means were known well enough.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct Spared {
+    /// Half of a mean's 95 % interval, as a share of the mean: what it was to be known to.
+    pub precision: f64,
+    /// The figure's points, all schemes'.
+    pub points: usize,
+    /// Those that were stopped early.
+    pub early: usize,
+    /// Runs that were planned.
+    pub runs: usize,
+    /// Those of them that were not made.
+    pub spared: usize,
+}
+
+impl fmt::Display for Spared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spared { precision, points, early, runs, spared } = self;
+        let percent = six_digits(100.0 * precision);
+        write!(f, "{early} of {points} points stopped early, known to {percent} %; spared {spared} of {runs} runs")
+    }
 }
 
 /// One chart.

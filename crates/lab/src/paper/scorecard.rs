@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::judge::Verdict;
-use super::reproduced::{JudgedClaim, Mode, Reproduced};
+use super::reproduced::{JudgedClaim, Mode, Reproduced, Spared};
 use crate::stats::six_digits;
 
 /// Every claim of the reproduced figures, with its verdict.
@@ -43,6 +43,9 @@ pub struct ScoredFigure {
     pub title: String,
     /// Its claims.
     pub claims: Vec<ScoredClaim>,
+    /// What of its runs was not needed; absent where all were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spared: Option<Spared>,
 }
 
 /// One claim.
@@ -127,6 +130,7 @@ impl Scorecard {
                     id: figure.id.clone(),
                     title: figure.title.clone(),
                     claims: figure.claims.iter().map(score).collect(),
+                    spared: figure.spared,
                 })
                 .collect(),
         });
