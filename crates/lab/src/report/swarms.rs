@@ -58,8 +58,9 @@ struct SwarmNode {
 /// So many hubs are drawn, and the speeds of so many that send to the front end.
 const SHOWN: usize = 40;
 const CURVES: usize = 5;
-/// Parts in which speeds are means.
-const PARTS: u64 = 60;
+/// Speeds are means over parts of the request, so long that a hub sends some packets in each: no more and no fewer than these.
+const PACKETS: usize = 4;
+const PARTS: [usize; 2] = [12, 60];
 
 impl Swarms {
     /// `None` where nobody asked hubs.
@@ -160,21 +161,24 @@ impl<'a> Tree<'a> {
     /// What those hubs send that send to the front end itself, and were told to, beside the rate of its link in Mbit/s.
     fn speeds(&self, rows: &[&HubSpeedRow], span: (u64, u64), line: f64) -> DrawnChart<'static> {
         let roots = self.roots();
-        let own =
-            |hub: &HubRow| rows.iter().copied().filter(move |row| row.hub_host == hub.hub_host).collect::<Vec<_>>();
-        let curves: Vec<Vec<f64>> = roots.iter().map(|hub| means(&own(hub), span)).collect();
-        let part = |number: usize| round_to(number as f64 * (span.1 - span.0) as f64 / PARTS as f64 / 1e9, 1e-6);
-        let points = |speeds: &[f64]| (0..).map(part).zip(speeds.iter().map(|mbps| round_to(*mbps, 1e-2))).collect();
-        let all: Vec<f64> = (0..PARTS as usize).map(|part| curves.iter().map(|curve| curve[part]).sum()).collect();
+        let of = |is: &dyn Fn(u32) -> bool| {
+            rows.iter().copied().filter(|row| is(row.hub_host) && row.came_bytes > 0).collect::<Vec<_>>()
+        };
+        let all = of(&|host| roots.iter().any(|hub| hub.hub_host == host));
+        let parts = (all.len() / roots.len().max(1) / PACKETS).clamp(PARTS[0], PARTS[1]);
+        let part = |number: usize| round_to(number as f64 * ms(span.0, span.1) / parts as f64, 1e-6);
+        let points = |rows: &[&HubSpeedRow]| {
+            let speeds = means(rows, span, parts).into_iter().map(|mbps| round_to(mbps, 1e-2));
+            (0..).map(part).zip(speeds).collect()
+        };
         let mut drawn: Vec<(String, Vec<(f64, f64)>)> = vec![
             ("line rate".into(), vec![(0.0, line), (ms(span.0, span.1), line)]),
             ("told to all hubs".into(), told(rows, &roots, span)),
             ("from all hubs".into(), points(&all)),
         ];
         drawn.retain(|(_, points)| !points.is_empty());
-        drawn.extend(
-            roots.iter().zip(&curves).take(CURVES).map(|(hub, curve)| (name(hub.hub_host.into()), points(curve))),
-        );
+        let curve = |hub: &&HubRow| (name(hub.hub_host.into()), points(&of(&|host| host == hub.hub_host)));
+        drawn.extend(roots.iter().take(CURVES).map(curve));
         DrawnChart::over_time("time since the request began, ms", "speeds of hubs, Mbit/s", &drawn)
     }
 
@@ -225,23 +229,20 @@ fn name(host: u64) -> String {
     if host == 0 { "client".into() } else { format!("server{host}") }
 }
 
-/// The mean speed of a hub in each part of a time, in Mbit/s: what came counts from what had come before it on.
-fn means(rows: &[&HubSpeedRow], (from, to): (u64, u64)) -> Vec<f64> {
-    let part = (to - from) as f64 / PARTS as f64;
-    let mut bits = vec![0.0; PARTS as usize];
+/// The mean speed of what came in each part of a time, in Mbit/s: it counts from what had come before it on.
+fn means(came: &[&HubSpeedRow], (from, to): (u64, u64), parts: usize) -> Vec<f64> {
+    let part = (to - from) as f64 / parts as f64;
+    let mut bits = vec![0.0; parts];
     let mut before = 0.0;
-    for row in rows {
-        let now = (row.time_ps.saturating_sub(from) as f64).min((to - from) as f64);
-        if row.came_bytes == 0 {
-            continue;
-        }
+    for row in came {
+        let now = row.time_ps.clamp(from, to).saturating_sub(from) as f64;
         let per_ps = row.came_bytes as f64 * 8.0 / (now - before).max(1.0);
-        for (number, of_part) in bits.iter_mut().enumerate().skip((before / part) as usize) {
+        for (number, bits) in bits.iter_mut().enumerate().skip((before / part) as usize) {
             let (begins, ends) = (number as f64 * part, (number + 1) as f64 * part);
             if begins > now {
                 break;
             }
-            *of_part += per_ps * (now.min(ends) - before.max(begins)).max(0.0);
+            *bits += per_ps * (now.min(ends) - before.max(begins)).max(0.0);
         }
         before = now;
     }
@@ -378,10 +379,10 @@ mod tests {
         let rows: Vec<&HubSpeedRow> = tables.hub_speeds.iter().collect();
         let span = (10 * US, 110 * US);
         // 1,000 B in 50 us are 160 Mbit/s.
-        let ninth: Vec<&HubSpeedRow> = rows.iter().copied().filter(|row| row.hub_host == 9).collect();
-        let speeds = means(&ninth, span);
-        assert_eq!(speeds.len(), 60);
-        assert!((0..60).all(|part| (speeds[part] - if part < 30 { 160.0 } else { 0.0 }).abs() < 1e-6), "{speeds:?}");
+        let ninth: Vec<&HubSpeedRow> = rows.iter().copied().filter(|row| row.hub_host == 9).skip(1).collect();
+        let speeds = means(&ninth, span, 5);
+        let expected = [160.0, 160.0, 80.0, 0.0, 0.0];
+        assert!(speeds.iter().zip(expected).all(|(mbps, right)| (mbps - right).abs() < 1e-6), "{speeds:?}");
         let roots = [&tables.hubs[3], &tables.hubs[4]];
         assert_eq!(told(&rows, &roots, span), [(0.0, 1_000.0), (0.05, 600.0), (0.06, 900.0), (0.1, 0.0)]);
     }
