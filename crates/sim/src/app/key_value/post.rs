@@ -119,7 +119,8 @@ impl Post {
         self.connections.retain(|(_, low, high), _| *low != host && *high != host);
     }
 
-    /// What a front end is told of the ports towards its rack, or measures itself: the longest of its round trips.
+    /// What a front end is told of the ports towards its rack, or measures itself: the median of its round trips, as single
+    /// ones have waited for an ACK that was kept back, or have not been measured for long.
     pub fn measured(&self, view: &dyn View, spec: &RunSpec, front: Node) -> Measured {
         let host = HostId(front.0);
         let (queue, buffer) = view.queue_into_rack(host);
@@ -131,7 +132,9 @@ impl Post {
                     true => connection.opener(),
                     false => connection.answerer(),
                 };
-                let rtt = own.filter_map(|(_, connection)| view.srtt(end(connection))).max().unwrap_or(Time::ZERO);
+                let mut rtts: Vec<Time> = own.filter_map(|(_, connection)| view.srtt(end(connection))).collect();
+                rtts.sort_unstable();
+                let rtt = rtts.get(rtts.len() / 2).copied().unwrap_or(Time::ZERO);
                 Measured::RoundTrip(rtt, view.rate_into_rack(host), Bytes(buffer))
             }
         }
