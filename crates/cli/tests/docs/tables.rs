@@ -499,8 +499,8 @@ fn whatever_one_run_writes_is_documented() {
     ];
     assert_eq!(found(&object), told(RUN, &within));
     assert_eq!(found(&manifest), told(MANIFEST, &[]));
-    let page = ["run", "scenarios/web-page.toml", "--scheme", "sicc", "--set", "key_value.per_request=50", "--samples"];
-    written(&page, &[&["hub_speeds", "hubs", "requests"], &tables[..]].concat());
+    let hubs = ["run", "papers/sicc/tree.toml", "--scheme", "SICC(100)", "--set", "workload.queries=1", "--samples"];
+    written(&hubs, &[&["hub_speeds", "hubs", "requests"], &tables[..]].concat());
 }
 
 #[test]
