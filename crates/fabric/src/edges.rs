@@ -155,8 +155,7 @@ mod tests {
     fn two_switches_in_a_row_lead_to_every_host() {
         let line = [edge("h0", "left"), edge("left", "right"), edge("h1", "right"), edge("h2", "right")];
         let fabric = edges(&hosts(3), &line).expect("one network");
-        let names: Vec<String> =
-            fabric.way(HostId(2), HostId(0), 7).iter().map(|&link| fabric.link_name(link)).collect();
+        let names: Vec<String> = fabric.way(HostId(2), HostId(0), 7).map(|link| fabric.link_name(link)).collect();
         assert_eq!(names, ["h2>right", "right>left", "left>h0"]);
     }
 

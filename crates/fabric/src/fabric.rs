@@ -1,6 +1,7 @@
 //! A network: its nodes, its links, and where a packet goes next.
 
 use std::collections::BTreeMap;
+use std::iter::successors;
 
 use crate::edges::{self, Edge};
 use crate::ids::{HostId, Link, LinkId, NodeId, mix};
@@ -128,8 +129,10 @@ impl Fabric {
     /// The links by which a host's rack receives from other switches.
     pub fn into_rack(&self, host: HostId) -> impl Iterator<Item = LinkId> {
         let switch = self.link(self.uplink(host)).to;
-        let into = move |link: &LinkId| self.link(*link).to == switch && !self.is_host(self.link(*link).from);
-        self.link_ids().filter(into)
+        // Links are numbered by receiver.
+        let first = self.links.partition_point(|link| link.to < switch);
+        let last = self.links.partition_point(|link| link.to <= switch);
+        (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
     }
 
     /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
@@ -149,17 +152,17 @@ impl Fabric {
     }
 
     /// The links that a flow's packets take from one host to another.
-    pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> Vec<LinkId> {
-        let mut way = vec![self.uplink(from)];
-        while let Some(at) = way.last().map(|&link| self.link(link).to).filter(|&at| !self.is_host(at)) {
-            way.push(self.next_hop(at, to, || flow_hash));
-        }
-        way
+    pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
+        let next = move |link: &LinkId| {
+            let at = self.link(*link).to;
+            (!self.is_host(at)).then(|| self.next_hop(at, to, || flow_hash))
+        };
+        successors(Some(self.uplink(from)), next)
     }
 
     /// The links from one host to another; of several ways of equal length, one.
-    pub fn path(&self, from: HostId, to: HostId) -> Vec<Link> {
-        self.way(from, to, 0).into_iter().map(|link| *self.link(link)).collect()
+    pub fn path(&self, from: HostId, to: HostId) -> impl Iterator<Item = &Link> {
+        self.way(from, to, 0).map(|link| self.link(link))
     }
 
     /// The rate, in bits a second, at which hosts that send alike can reach one host together, where flows are spread
@@ -281,7 +284,7 @@ mod tests {
         let fabric = edges(&hosts, &list.into_iter().map(edge).collect::<Vec<_>>()).unwrap();
         // Four senders in the far rack over 1 Gbit/s of uplinks: the client's link is as fast.
         assert_eq!(fabric.gather_rate((4..8).map(HostId), HostId(0)), GBIT as f64);
-        assert_eq!(fabric.path(HostId(4), HostId(0)).len(), 4);
+        assert_eq!(fabric.path(HostId(4), HostId(0)).count(), 4);
         // Towards server7, three of the near rack's hosts share the uplinks as well.
         assert_eq!(fabric.gather_rate((0..4).map(HostId), HostId(7)), GBIT as f64);
     }

@@ -347,8 +347,7 @@ mod tests {
 
     /// The nodes on a flow's way, sender and receiver too.
     fn nodes(fabric: &Fabric, from: u32, to: u32, hash: u64) -> Vec<u32> {
-        let way = fabric.way(HostId(from), HostId(to), hash);
-        let links: Vec<&Link> = way.iter().map(|&link| fabric.link(link)).collect();
+        let links: Vec<&Link> = fabric.way(HostId(from), HostId(to), hash).map(|link| fabric.link(link)).collect();
         assert!(links.windows(2).all(|pair| pair[0].to == pair[1].from), "a switch sends over its own links");
         [from].into_iter().chain(links.iter().map(|link| link.to.0)).collect()
     }
@@ -402,7 +401,7 @@ mod tests {
     fn a_packets_way_leads_through_the_tiers_in_their_order() {
         let tiers = |fabric: &Fabric, from: u32, to: u32| {
             let way = fabric.way(HostId(from), HostId(to), 7);
-            let tiers: Vec<&str> = way.into_iter().map(|link| fabric.tier(link)).collect();
+            let tiers: Vec<&str> = way.map(|link| fabric.tier(link)).collect();
             assert!(tiers.is_sorted_by_key(|tier| TIERS.iter().position(|known| known == tier).expect("a tier")));
             tiers
         };

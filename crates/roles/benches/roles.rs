@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         row("front end, one-all", asks_and_hears(fanin_fanout::Kind::OneAll)),
         row("front end, sicc", asks_and_hears(fanin_fanout::Kind::Sicc)),
         row("hub, one request", gathers(1, 1_000)),
-        row("hub, 100 requests", gathers(100, 100)),
+        row("hub, 100 requests", gathers(100, 1_000)),
         row("data server", serves()),
     ];
     match rows.iter().all(|median| *median < BUDGET) {
@@ -65,7 +65,7 @@ fn gathers(requests: u32, objects: u32) -> impl FnMut() -> u32 {
 }
 
 fn serves() -> impl FnMut() -> u32 {
-    let mut server = DataServer::new(1_000);
+    let mut server = DataServer::new(Node(1), 1_000);
     let mut out = Out::new();
     move || {
         for index in 0..10_000 {

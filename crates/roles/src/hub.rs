@@ -51,7 +51,6 @@ enum Stage {
 /// An object that a hub was asked for.
 #[derive(Clone, Copy, Debug)]
 struct Object<K> {
-    index: u32,
     key: K,
     holder: Node,
     stage: Stage,
@@ -92,13 +91,15 @@ struct Gathering<K, V> {
     strained: Option<Rate>,
     /// Objects that have not come yet, children's too.
     left: u32,
-    /// By their index.
+    /// Objects' indices, in order: looked for with every message, they take little of a cache.
+    indices: Vec<u32>,
+    /// The objects, in the same order.
     objects: Vec<Object<K>>,
-    /// Those that are wanted, in the order of asking; others among them are passed over.
+    /// The places of those that are wanted, in the order of asking; others among them are passed over.
     wanted: VecDeque<u32>,
     /// Whether it is among those with something to ask for.
     hungry: bool,
-    /// What was asked for, and when; what has come is passed over.
+    /// When something was asked for, and its place; what has come is passed over.
     asked: VecDeque<(Time, u32)>,
     waiting: VecDeque<Waiting<K, V>>,
     packet: Packet,
@@ -209,11 +210,11 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         let mut any_old = false;
         for Slot { gathering, .. } in self.gatherings.values_mut().filter(is_due) {
             any_old |= gathering.heard.saturating_add(forget) <= now;
-            while let Some(&(at, index)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(patience) <= now)
+            while let Some(&(at, place)) = gathering.asked.front().filter(|(at, _)| at.saturating_add(patience) <= now)
             {
                 gathering.asked.pop_front();
-                if let Some(place) = gathering.out_since(at, index) {
-                    self.out -= gathering.give_up(now, place, &self.params);
+                if gathering.is_out_since(at, place) {
+                    self.out -= gathering.give_up(now, place as usize, &self.params);
                 }
             }
         }
@@ -260,6 +261,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             rate: swarm.rate,
             strained: None,
             left: swarm.all,
+            indices: Vec::new(),
             objects: Vec::new(),
             wanted: VecDeque::new(),
             hungry: false,
@@ -282,7 +284,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         };
         let place = match gathering.find(index) {
             Err(place) => {
-                gathering.objects.insert(place, Object { index, key, holder, stage: Stage::Over });
+                gathering.insert(place, index, Object { key, holder, stage: Stage::Over });
                 place
             }
             Ok(place) => {
@@ -302,7 +304,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
             out.push(gathering.ask(now, place));
         } else {
             gathering.objects[place].stage = Stage::Wanted;
-            gathering.wanted.push_back(index);
+            gathering.wanted.push_back(place as u32);
             if !std::mem::replace(&mut gathering.hungry, true) {
                 self.hungry.push_back((tag.origin, tag.request));
             }
@@ -317,13 +319,13 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                 self.hungry.pop_front();
                 continue;
             };
-            let Some(index) = gathering.wanted.pop_front() else {
+            let Some(place) = gathering.wanted.pop_front() else {
                 gathering.hungry = false;
                 self.hungry.pop_front();
                 continue;
             };
-            let wanted = |place: &usize| gathering.objects[*place].stage == Stage::Wanted;
-            if let Some(place) = gathering.find(index).ok().filter(wanted) {
+            let place = place as usize;
+            if gathering.objects[place].stage == Stage::Wanted {
                 out.push(gathering.ask(now, place));
                 self.out += 1;
                 *alarm = now.saturating_add(self.params.patience).min(*alarm);
@@ -418,21 +420,32 @@ impl<K: Part + Clone, V: Part> Slot<K, V> {
 
 impl<K: Part + Clone, V: Part> Gathering<K, V> {
     fn find(&self, index: u32) -> Result<usize, usize> {
-        self.objects.binary_search_by_key(&index, |object| object.index)
+        // A front end asks in the order of its objects.
+        if self.indices.last().is_none_or(|&last| last < index) {
+            return Err(self.indices.len());
+        }
+        self.indices.binary_search(&index)
     }
 
-    /// Where an object stands that was asked for then and has not come.
-    fn out_since(&self, at: Time, index: u32) -> Option<usize> {
-        let place = self.find(index).ok()?;
-        let stage = self.objects[place].stage;
-        (stage == Stage::Asked(at) || stage == Stage::Unwanted(at)).then_some(place)
+    /// Puts in an object; those behind it move on.
+    fn insert(&mut self, place: usize, index: u32, object: Object<K>) {
+        if place < self.objects.len() {
+            let behind = |other: &&mut u32| **other as usize >= place;
+            let asked = self.asked.iter_mut().map(|(_, other)| other);
+            self.wanted.iter_mut().chain(asked).filter(behind).for_each(|other| *other += 1);
+        }
+        self.indices.insert(place, index);
+        self.objects.insert(place, object);
+    }
+
+    /// Whether an object was asked for then and has not come.
+    fn is_out_since(&self, at: Time, place: u32) -> bool {
+        let stage = self.objects[place as usize].stage;
+        stage == Stage::Asked(at) || stage == Stage::Unwanted(at)
     }
 
     fn pass_over_what_came(&mut self) {
-        while let Some(&(at, index)) = self.asked.front() {
-            if self.out_since(at, index).is_some() {
-                return;
-            }
+        while self.asked.front().is_some_and(|&(at, place)| !self.is_out_since(at, place)) {
             self.asked.pop_front();
         }
     }
@@ -441,8 +454,8 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
     fn ask(&mut self, now: Time, place: usize) -> Output<K, V> {
         let object = &mut self.objects[place];
         object.stage = Stage::Asked(now);
-        self.asked.push_back((now, object.index));
-        let message = Message { tag: self.tag, index: object.index, body: Body::Get(object.key.clone()) };
+        self.asked.push_back((now, place as u32));
+        let message = Message { tag: self.tag, index: self.indices[place], body: Body::Get(object.key.clone()) };
         Output::Send { to: object.holder, message, more: false }
     }
 
@@ -451,7 +464,7 @@ impl<K: Part + Clone, V: Part> Gathering<K, V> {
         let object = &mut self.objects[place];
         let wanted = matches!(object.stage, Stage::Asked(_));
         object.stage = Stage::Over;
-        let (index, holder) = (object.index, object.holder);
+        let (index, holder) = (self.indices[place], object.holder);
         if wanted {
             self.left = self.left.saturating_sub(1);
             self.keep(now, Message { tag: self.tag, index, body: Body::Lost }, params);

@@ -348,7 +348,7 @@ fn messages_of_an_earlier_life_are_of_nobody() {
 
 #[test]
 fn a_data_server_answers_misses_and_refuses_what_is_too_much() {
-    let mut server = DataServer::new(2);
+    let mut server = DataServer::new(Node(1), 2);
     let mut out = Out::new();
     let lookup = |index| Lookup { asker: Node(5), tag: TAG, index, key: Numbered(9) };
     (0..3).for_each(|index| server.asked(lookup(index), &mut out));
@@ -361,4 +361,24 @@ fn a_data_server_answers_misses_and_refuses_what_is_too_much() {
     out.clear();
     server.asked(lookup(4), &mut out);
     assert_eq!(out, [Output::Look(lookup(4))], "there is room again");
+}
+
+#[test]
+fn a_data_server_lets_its_own_machine_wait_where_it_refuses_others() {
+    let mut server: DataServer<Numbered> = DataServer::new(Node(1), 1);
+    let mut out = Out::new();
+    let lookup = |asker, index| Lookup { asker: Node(asker), tag: TAG, index, key: Numbered(9) };
+    let says = |to, index, body| Output::Send { to: Node(to), message: Message { tag: TAG, index, body }, more: false };
+    (0..2).for_each(|index| server.asked(lookup(1, index), &mut out));
+    assert_eq!(out, [Output::Look(lookup(1, 0))]);
+    out.clear();
+    server.found(&lookup(1, 0), Some(Size(3)), &mut out);
+    assert_eq!(out, [Output::Look(lookup(1, 1)), says(1, 0, Body::Object(Size(3)))], "the next one's turn");
+    out.clear();
+    server.asked(lookup(5, 2), &mut out);
+    assert_eq!(out, [says(5, 2, Body::Lost)]);
+    out.clear();
+    server.found(&lookup(1, 1), None, &mut out);
+    server.asked(lookup(5, 2), &mut out);
+    assert_eq!(out, [says(1, 1, Body::Miss), Output::Look(lookup(5, 2))], "nobody waits any more");
 }

@@ -83,6 +83,10 @@ impl<P: Probe> View for World<P> {
     fn watch(&self) -> Option<&Watch> {
         self.net.probe.watch()
     }
+
+    fn carries(&self, at: EndpointId) -> bool {
+        self.sockets.get(at).is_some_and(|socket| !socket.endpoint.is_reset())
+    }
 }
 
 impl<P: Probe> View for Acting<'_, P> {
@@ -144,6 +148,10 @@ impl<P: Probe> View for Acting<'_, P> {
 
     fn watch(&self) -> Option<&Watch> {
         self.world.watch()
+    }
+
+    fn carries(&self, at: EndpointId) -> bool {
+        self.world.carries(at)
     }
 }
 

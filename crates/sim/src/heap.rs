@@ -1,57 +1,80 @@
-//! A heap of four children a node over packed keys.
+//! A heap of four children a node over packed keys, siblings side by side in a line of a cache.
 
 use crate::event::Key;
 
-/// A min-heap. Ties cannot be told apart, since keys are all that there is.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Heap {
-    keys: Vec<Key>,
-}
+/// The children of one node: a line of a cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Brood([Key; ARITY]);
 
 const ARITY: usize = 4;
+
+/// The least key's place: the last of a brood, so that all others fill theirs.
+const ROOT: usize = ARITY - 1;
+
+/// A min-heap. Ties cannot be told apart, since keys are all that there is.
+#[derive(Clone, Debug)]
+pub(crate) struct Heap {
+    /// Places that have no key hold `NEVER`.
+    broods: Vec<Brood>,
+    /// The place behind the last key's.
+    end: usize,
+}
+
+impl Default for Heap {
+    fn default() -> Heap {
+        Heap { broods: vec![Brood([Key::NEVER; ARITY])], end: ROOT }
+    }
+}
 
 impl Heap {
     /// The least key, or `NEVER`.
     #[inline]
     pub fn peek(&self) -> Key {
-        self.keys.first().copied().unwrap_or(Key::NEVER)
+        self.broods[0].0[ROOT]
+    }
+
+    #[inline]
+    fn at(&mut self, place: usize) -> &mut Key {
+        &mut self.broods[place / ARITY].0[place % ARITY]
     }
 
     #[inline]
     pub fn push(&mut self, key: Key) {
-        let mut hole = self.keys.len();
-        self.keys.push(key);
-        while hole > 0 {
-            let parent = (hole - 1) / ARITY;
-            if self.keys[parent] <= key {
+        let mut hole = self.end;
+        self.end += 1;
+        if hole / ARITY == self.broods.len() {
+            self.broods.push(Brood([Key::NEVER; ARITY]));
+        }
+        while hole > ROOT {
+            let parent = hole / ARITY + ROOT - 1;
+            let above = *self.at(parent);
+            if above <= key {
                 break;
             }
-            self.keys[hole] = self.keys[parent];
+            *self.at(hole) = above;
             hole = parent;
         }
-        self.keys[hole] = key;
+        *self.at(hole) = key;
     }
 
     /// Takes the least key off.
     #[inline]
     pub fn pop(&mut self) {
-        if let Some(last) = self.keys.pop()
-            && !self.keys.is_empty()
-        {
-            self.sink(last);
+        if self.end > ROOT {
+            self.end -= 1;
+            let end = self.end;
+            let last = std::mem::replace(self.at(end), Key::NEVER);
+            if end > ROOT {
+                self.sink(last);
+            }
         }
     }
 
     #[inline]
     fn sink(&mut self, key: Key) {
-        let keys = self.keys.as_mut_slice();
-        let mut hole = 0;
-        loop {
-            let first = hole * ARITY + 1;
-            if first >= keys.len() {
-                break;
-            }
-            let children = &keys[first..keys.len().min(first + ARITY)];
+        let mut hole = ROOT;
+        while let Some(Brood(children)) = self.broods.get(hole - ROOT + 1) {
             let (mut least, mut child) = (children[0], 0);
             for (i, &candidate) in children.iter().enumerate().skip(1) {
                 if candidate < least {
@@ -61,10 +84,10 @@ impl Heap {
             if key <= least {
                 break;
             }
-            keys[hole] = least;
-            hole = first + child;
+            *self.at(hole) = least;
+            hole = (hole - ROOT + 1) * ARITY + child;
         }
-        keys[hole] = key;
+        *self.at(hole) = key;
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) fn time(
     mss: u32,
     on_wire: impl Fn(u32) -> u32,
 ) -> Time {
-    let path = fabric.path(from, to);
+    let path: Vec<Link> = fabric.path(from, to).copied().collect();
     let delay: u64 = path.iter().map(|link| link.delay.0).sum();
     let full_packets = (payload.div_ceil(mss.into())).saturating_sub(1);
     let last = on_wire((payload - full_packets * u64::from(mss)) as u32); // at most a segment

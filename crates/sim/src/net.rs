@@ -132,7 +132,8 @@ impl<P: Probe> Net<P> {
         if P::ON {
             self.hosts.insert(id, host);
         }
-        for link in self.fabric.way(from, host, self.flow_of(slot)) {
+        let flow = self.flow_of(slot);
+        for link in self.fabric.way(from, host, flow) {
             self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
         }
     }

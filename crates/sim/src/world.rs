@@ -222,8 +222,7 @@ impl<P: Probe> World<P> {
         let fabric = &self.net.fabric;
         let packet = 40 + self.params.option_bytes() + self.params.syn_option_bytes();
         let bytes = self.spec.settings.link.framing.on_wire(packet).into();
-        let way =
-            |from, to| fabric.path(from, to).iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>();
+        let way = |from, to| fabric.path(from, to).map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>();
         Time(way(from, to) + way(to, from))
     }
 

@@ -44,7 +44,7 @@ impl Settings {
         let one_way = |from, to, packet: Bytes| {
             let bytes = self.link.framing.on_wire(packet.0 as u32).into();
             let links = fabric.path(from, to);
-            links.iter().map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
+            links.map(|link| link.delay.0 + link.rate.time_for(bytes).0).sum::<u64>()
         };
         Time(one_way(host, HostId::CLIENT, packet) + one_way(HostId::CLIENT, host, PURE_ACK))
     }

@@ -43,7 +43,7 @@ struct Machine {
     up: bool,
     life: u16,
     hub: Hub<Numbered, Size>,
-    server: DataServer,
+    server: DataServer<Numbered>,
     front_end: Option<FrontEnd<Numbered>>,
 }
 
@@ -77,7 +77,7 @@ impl Toy {
             up: true,
             life: 0,
             hub: Hub::new(hub_params(me)),
-            server: DataServer::new(20),
+            server: DataServer::new(Node(me), 20),
             front_end: (me < front_ends).then(|| FrontEnd::new(Params { me: Node(me), ..params.clone() })),
         };
         let mut toy = Toy {
@@ -136,7 +136,8 @@ impl Toy {
 
     /// Everything is over, and nobody holds anything.
     pub fn holds_nothing(&self) -> bool {
-        let holds = |m: &Machine| m.hub.gathers_for() > 0 || m.front_end.as_ref().is_some_and(|f| f.requests() > 0);
+        let asks = |m: &Machine| m.front_end.as_ref().is_some_and(|f| f.requests() > 0);
+        let holds = |m: &Machine| m.hub.gathers_for() > 0 || !m.server.is_idle() || asks(m);
         !self.machines.iter().any(|machine| machine.up && holds(machine))
     }
 
@@ -208,7 +209,7 @@ impl Toy {
     fn dies(&mut self, at: Node) {
         let machine = &mut self.machines[at.0 as usize];
         (machine.up, machine.life) = (false, machine.life + 1);
-        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), DataServer::new(20));
+        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), DataServer::new(at, 20));
         let params = Params { me: at, epoch: machine.life, ..self.params.clone() };
         machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
         // Requests of that life are nobody's any more.

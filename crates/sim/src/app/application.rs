@@ -67,6 +67,8 @@ pub(crate) trait View {
     fn srtt(&self, at: EndpointId) -> Option<Time>;
     /// What somebody watches of the run.
     fn watch(&self) -> Option<&Watch>;
+    /// Whether an end's connection is neither over nor broken: something may come there.
+    fn carries(&self, at: EndpointId) -> bool;
 }
 
 /// What an application may do.

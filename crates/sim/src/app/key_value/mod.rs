@@ -90,7 +90,7 @@ struct Front {
 }
 
 struct Host {
-    server: DataServer,
+    server: DataServer<Numbered>,
     service: Stream,
     hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
     /// How often it has crashed.
@@ -140,7 +140,7 @@ impl KeyValue {
             done: 0,
         };
         let host = |host| Host {
-            server: DataServer::new(spec.settings.key_value.lookups),
+            server: DataServer::new(Node(host), spec.settings.key_value.lookups),
             service: Stream::new(spec.seed, Purpose::Service, host),
             hub: None,
             lives: 0,
@@ -150,7 +150,7 @@ impl KeyValue {
             store: Store::new(spec),
             fronts: (0..front_ends).map(front).collect(),
             hosts: (0..=spec.fan_in).map(host).collect(),
-            post: Post::new(spec.settings.connections_stand()),
+            post: Post::new(spec.fan_in + 1, spec.settings.connections_stand()),
             local: VecDeque::new(),
             out: Vec::new(),
             lookups: Slab::default(),
@@ -182,12 +182,19 @@ impl KeyValue {
         let mut draw = |n| at.draws.below(n);
         let deadline = driver.now().saturating_add(deadline);
         let request = at.role.role.ask(driver.now(), keys, deadline, &self.store, &mut draw, &mut self.out);
+        let number = at.request.number;
+        let tag = self.tag(Node(front), request);
         if let Some(hubs) = &mut self.hubs {
-            let tag = Tag { origin: Node(front), request, epoch: self.hosts[front as usize].lives };
-            hubs.begins(driver.now(), tag, at.request.number);
+            hubs.begins(driver.now(), tag, number);
         }
+        self.post.begin(tag);
         self.act(driver, Node(front));
         self.arm_front(driver, front);
+    }
+
+    /// A request of a front end in its present life.
+    fn tag(&self, origin: Node, request: u32) -> Tag {
+        Tag { origin, request, epoch: self.hosts[origin.0 as usize].lives }
     }
 
     /// Does what a role at a host wants done.
@@ -204,7 +211,7 @@ impl KeyValue {
                 Output::Send { to, message, more } => {
                     frame.push(message);
                     if !more {
-                        frame = self.post.send(driver, Frame { from: at, to, messages: frame });
+                        frame = self.post.send(driver, at, to, frame);
                     }
                 }
                 Output::Look(lookup) => self.look(driver, at, lookup),
@@ -218,7 +225,8 @@ impl KeyValue {
         self.post.keep(frame);
         self.out = out;
         if let Some(request) = over {
-            self.post.over(driver, at, request);
+            let request = self.tag(at, request);
+            self.post.over(driver, request);
             self.request_ended(driver, at.0);
         }
     }
@@ -317,6 +325,7 @@ impl KeyValue {
         if at.done == self.spec.settings.workload.queries {
             self.running -= 1;
             if self.running == 0 {
+                debug_assert!(self.is_tidy(), "something is kept of requests that are over");
                 driver.finish();
             }
             return;
@@ -325,6 +334,11 @@ impl KeyValue {
             self.measure(driver);
         }
         self.ask(driver, front);
+    }
+
+    /// Whether nothing is kept of requests that are over, but by hubs that have not heard so yet.
+    fn is_tidy(&self) -> bool {
+        self.fronts.iter().all(|front| front.role.role.requests() == 0) && self.post.is_tidy()
     }
 
     /// The request of a front end is over, `whole` or cut off.
@@ -443,7 +457,7 @@ impl Application for KeyValue {
     }
 
     fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, Carried::Frame(number): Carried) {
-        let Frame { from, to, mut messages } = self.post.take(number);
+        let Frame { from, to, mut messages, .. } = self.post.take(number);
         for message in messages.drain(..) {
             self.deliver(driver, from, to, message);
         }
@@ -468,9 +482,10 @@ impl Application for KeyValue {
 
     /// What a host's roles knew is lost. Its front end begins a new life as it returns, and its request again.
     fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
-        self.post.crashed(Node(host));
+        self.post.crashed(driver, Node(host));
         let Some(at) = self.hosts.get_mut(host as usize) else { return };
-        (at.hub, at.server, at.lives) = (None, DataServer::new(self.spec.settings.key_value.lookups), at.lives + 1);
+        let server = DataServer::new(Node(host), self.spec.settings.key_value.lookups);
+        (at.hub, at.server, at.lives) = (None, server, at.lives + 1);
         if let Some(front) = self.fronts.get_mut(host as usize) {
             let is_cut_off = front.request.open;
             front.role =

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fabric::HostId;
 use fanin_fanout::sicc::Queue;
-use fanin_roles::Node;
 use fanin_roles::front_end::Measured;
+use fanin_roles::{Node, Tag};
 use fanin_spec::{FlowKind, RunSpec};
 use fanin_units::{Bytes, Time};
 
@@ -19,34 +19,45 @@ use crate::message;
 pub(super) struct Frame {
     pub from: Node,
     pub to: Node,
+    /// Where it is awaited.
+    pub at: EndpointId,
     pub messages: Vec<Message>,
 }
 
-/// Of whose request a connection is, where each has its own: front end and request.
-type Of = Option<(Node, u32)>;
+/// Of whose request a connection is, where each has its own.
+type Of = Option<Tag>;
 
 pub(super) struct Post {
     stand: bool,
-    /// By whose it is and the two hosts, the lower first, who opened it.
-    connections: BTreeMap<(Of, Node, Node), ConnectionId>,
-    /// Which of them a connection is.
+    /// Of each host, by the other one and whose request it is for, the end that it sends by.
+    ends: Vec<BTreeMap<(Node, Of), EndpointId>>,
+    /// Of connections that are in use: whose request each is for, who opened it and who answered.
     known: BTreeMap<ConnectionId, (Of, Node, Node)>,
+    /// Connections of each request under way, where each has its own.
+    own: BTreeMap<Tag, Vec<ConnectionId>>,
     /// Machines that crashed: connections to them do not stand any more.
     crashed: BTreeSet<Node>,
     frames: Slab<Frame>,
+    /// With so many frames it is time to see which were lost.
+    look_at: usize,
     /// Emptied lists, to be filled again.
     empty: Vec<Vec<Message>>,
 }
 
+/// So many frames are kept before anybody asks whether some were lost.
+const FRAMES: usize = 1024;
+
 impl Post {
-    /// Over connections that stand, or are opened for each request.
-    pub fn new(stand: bool) -> Post {
+    /// Between so many hosts, over connections that stand, or are opened for each request.
+    pub fn new(hosts: u32, stand: bool) -> Post {
         Post {
             stand,
-            connections: BTreeMap::new(),
+            ends: vec![BTreeMap::new(); hosts as usize],
             known: BTreeMap::new(),
+            own: BTreeMap::new(),
             crashed: BTreeSet::new(),
             frames: Slab::default(),
+            look_at: FRAMES,
             empty: Vec::new(),
         }
     }
@@ -61,28 +72,51 @@ impl Post {
         self.empty.push(list);
     }
 
-    /// Sends messages; gives another list to fill.
-    pub fn send(&mut self, driver: &mut dyn Driver, frame: Frame) -> Vec<Message> {
-        let (from, to) = (frame.from, frame.to);
-        let of =
-            frame.messages.first().filter(|_| !self.stand).map(|message| (message.tag.origin, message.tag.request));
-        let bytes = frame.messages.iter().map(|message| message.len() as u64).sum();
-        let (low, high) = (from.min(to), from.max(to));
-        let connection = *self.connections.entry((of, low, high)).or_insert_with(|| {
-            let (one, other) = (HostId(from.0), HostId(to.0));
-            let stands = self.stand && !self.crashed.contains(&low) && !self.crashed.contains(&high);
-            let connection = match stands {
-                true => driver.stand(one, other, FlowKind::Object),
-                false => driver.connect(one, other, FlowKind::Object),
-            };
-            self.known.insert(connection, (of, from, to));
-            connection
-        });
-        let (_, opener, _) = self.known[&connection];
-        let end = if from == opener { connection.opener() } else { connection.answerer() };
-        let number = self.frames.put(frame);
+    /// A request begins: where each has its own connections, what is of none under way is late.
+    pub fn begin(&mut self, request: Tag) {
+        if !self.stand {
+            self.own.insert(request, Vec::new());
+        }
+    }
+
+    /// Sends messages, all of one request; gives another list to fill.
+    pub fn send(&mut self, driver: &mut dyn Driver, from: Node, to: Node, messages: Vec<Message>) -> Vec<Message> {
+        let of = messages.first().map(|message| message.tag).filter(|_| !self.stand);
+        let late = of.filter(|request| !self.own.contains_key(request));
+        let end = match (self.ends[from.0 as usize].get(&(to, of)), late) {
+            (Some(&end), _) => end,
+            (None, None) => self.open(driver, of, from, to),
+            // Nobody closes what is of a request that is over: it has a connection for itself.
+            (None, Some(_)) => driver.connect(HostId(from.0), HostId(to.0), FlowKind::Object).opener(),
+        };
+        let bytes = messages.iter().map(|message| message.len() as u64).sum();
+        if self.frames.len() >= self.look_at {
+            self.frames.retain(|frame| driver.carries(frame.at));
+            self.look_at = FRAMES.max(2 * self.frames.len());
+        }
+        let number = self.frames.put(Frame { from, to, at: end.peer(), messages });
         driver.send(end, message::Message::new(bytes, Carried::Frame(number)));
+        if late.is_some() {
+            driver.close(end);
+        }
         self.empty()
+    }
+
+    /// A connection that stands, or a new one: the end that opens it.
+    fn open(&mut self, driver: &mut dyn Driver, of: Of, from: Node, to: Node) -> EndpointId {
+        let (one, other) = (HostId(from.0), HostId(to.0));
+        let stands = self.stand && !self.crashed.contains(&from) && !self.crashed.contains(&to);
+        let connection = match stands {
+            true => driver.stand(one, other, FlowKind::Object),
+            false => driver.connect(one, other, FlowKind::Object),
+        };
+        self.known.insert(connection, (of, from, to));
+        self.ends[from.0 as usize].insert((to, of), connection.opener());
+        self.ends[to.0 as usize].insert((from, of), connection.answerer());
+        if let Some(own) = of.and_then(|request| self.own.get_mut(&request)) {
+            own.push(connection);
+        }
+        connection.opener()
     }
 
     /// What has come.
@@ -91,32 +125,50 @@ impl Post {
     }
 
     /// A request is over, and the connections that were its own.
-    pub fn over(&mut self, driver: &mut dyn Driver, front: Node, request: u32) {
-        let of = Some((front, request));
-        let own = self.connections.range((of, Node(0), Node(0))..=(of, Node(u32::MAX), Node(u32::MAX)));
-        let own: Vec<_> = own.map(|(key, connection)| (*key, *connection)).collect();
-        for (key, connection) in own {
-            self.connections.remove(&key);
-            self.known.remove(&connection);
+    pub fn over(&mut self, driver: &mut dyn Driver, request: Tag) {
+        let own = self.own.remove(&request).unwrap_or_default();
+        let mut own: Vec<_> = own.into_iter().filter(|&connection| self.is_in_use(connection)).collect();
+        own.sort_by_key(|connection| {
+            let (_, opener, answerer) = self.known[connection];
+            (opener.min(answerer), opener.max(answerer))
+        });
+        for connection in own {
+            self.forget(connection);
             driver.close(connection.opener());
         }
     }
 
+    /// Whether what is to be sent goes over a connection.
+    fn is_in_use(&self, connection: ConnectionId) -> bool {
+        let end = |(of, opener, answerer): &(Of, Node, Node)| self.ends[opener.0 as usize].get(&(*answerer, *of));
+        self.known.get(&connection).and_then(end) == Some(&connection.opener())
+    }
+
+    /// Nothing goes over a connection any more: whose it was, if that is known.
+    fn forget(&mut self, connection: ConnectionId) -> Option<(Node, Node)> {
+        let in_use = self.is_in_use(connection);
+        let (of, opener, answerer) = self.known.remove(&connection)?;
+        if in_use {
+            self.ends[opener.0 as usize].remove(&(answerer, of));
+            self.ends[answerer.0 as usize].remove(&(opener, of));
+        }
+        Some((opener, answerer))
+    }
+
     /// An end's connection is broken, and out of use: the end's machine and its peer.
     pub fn broken(&mut self, at: EndpointId) -> Option<(Node, Node)> {
-        let connection = at.connection();
-        let (of, opener, answerer) = self.known.remove(&connection)?;
-        let key = (of, opener.min(answerer), opener.max(answerer));
-        if self.connections.get(&key) == Some(&connection) {
-            self.connections.remove(&key);
-        }
+        let (opener, answerer) = self.forget(at.connection())?;
         Some(if at.is_opener() { (opener, answerer) } else { (answerer, opener) })
     }
 
-    /// A machine has crashed: what it had connections for goes over new ones.
-    pub fn crashed(&mut self, host: Node) {
+    /// A machine has crashed: what it had connections for goes over new ones, and its own requests are over.
+    pub fn crashed(&mut self, driver: &mut dyn Driver, host: Node) {
         self.crashed.insert(host);
-        self.connections.retain(|(_, low, high), _| *low != host && *high != host);
+        for (peer, of) in std::mem::take(&mut self.ends[host.0 as usize]).into_keys() {
+            self.ends[peer.0 as usize].remove(&(host, of));
+        }
+        let own: Vec<Tag> = self.own.keys().filter(|request| request.origin == host).copied().collect();
+        own.into_iter().for_each(|request| self.over(driver, request));
     }
 
     /// What a front end is told of the ports towards its rack, or measures itself: the median of its round trips, as single
@@ -127,16 +179,82 @@ impl Post {
         match spec.settings.fan_outs.sicc.queue {
             Queue::Told => Measured::Queue(Bytes(queue), Bytes(buffer)),
             Queue::Estimated => {
-                let own = self.connections.iter().filter(|((_, low, high), _)| *low == front || *high == front);
-                let end = |connection: &ConnectionId| match self.known[connection].1 == front {
-                    true => connection.opener(),
-                    false => connection.answerer(),
-                };
-                let mut rtts: Vec<Time> = own.filter_map(|(_, connection)| view.srtt(end(connection))).collect();
+                let mut rtts: Vec<Time> =
+                    self.ends[front.0 as usize].values().filter_map(|&end| view.srtt(end)).collect();
                 rtts.sort_unstable();
                 let rtt = rtts.get(rtts.len() / 2).copied().unwrap_or(Time::ZERO);
                 Measured::RoundTrip(rtt, view.rate_into_rack(host), Bytes(buffer))
             }
         }
+    }
+
+    /// Whether connections are kept of requests under way alone, or stand; of frames no more than those under way and as many again.
+    pub fn is_tidy(&self) -> bool {
+        let mut of = self.ends.iter().flat_map(BTreeMap::keys).map(|(_, of)| of);
+        of.all(|of| of.is_none_or(|request| self.own.contains_key(&request))) && self.frames.len() <= self.look_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_roles::Body;
+    use fanin_spec::Scenario;
+
+    use super::*;
+    use crate::acting::Acting;
+    use crate::ids::Owner;
+    use crate::link::Departures;
+    use crate::probe::Off;
+    use crate::world::World;
+
+    fn world(servers: u32) -> World<Off> {
+        let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n";
+        let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
+        scenario.assign("--fan-in", &format!("sweep.fan_in=[{servers}]")).expect("a sweep");
+        let contenders = scenario.contenders().expect("they fit");
+        World::new(&contenders[0].run(servers, 1).expect("swept over"), Departures::Eager, Off)
+    }
+
+    const TAG: Tag = Tag { origin: Node(0), request: 7, epoch: 0 };
+
+    fn messages() -> Vec<Message> {
+        vec![Message { tag: TAG, index: 0, body: Body::Over }]
+    }
+
+    #[test]
+    fn frames_that_a_crash_lost_are_dropped_before_they_are_as_many_again() {
+        let servers = 4 * FRAMES as u32;
+        let (mut world, mut post) = (world(servers), Post::new(servers + 1, true));
+        let mut most = 0;
+        for host in 1..=servers {
+            post.send(&mut Acting { world: &mut world, owner: Owner::WORKLOAD }, Node(0), Node(host), messages());
+            most = most.max(post.frames.len());
+            world.crash(HostId(host));
+            post.crashed(&mut Acting { world: &mut world, owner: Owner::WORKLOAD }, Node(host));
+        }
+        assert_eq!(most, FRAMES, "none of them is ever under way beside another");
+    }
+
+    #[test]
+    fn what_is_said_of_a_request_that_is_over_leaves_no_connection_open() {
+        let (mut world, mut post) = (world(3), Post::new(4, false));
+        let mut driver = Acting { world: &mut world, owner: Owner::WORKLOAD };
+        post.begin(TAG);
+        post.send(&mut driver, Node(0), Node(1), messages());
+        assert!(post.is_tidy());
+        post.over(&mut driver, TAG);
+        // A hub asks a server before it hears so.
+        post.send(&mut driver, Node(1), Node(2), messages());
+        assert!(post.is_tidy() && post.known.is_empty());
+    }
+
+    #[test]
+    fn requests_of_a_front_end_that_crashes_are_over() {
+        let (mut world, mut post) = (world(3), Post::new(4, false));
+        let mut driver = Acting { world: &mut world, owner: Owner::WORKLOAD };
+        post.begin(TAG);
+        post.send(&mut driver, Node(1), Node(2), messages());
+        post.crashed(&mut driver, TAG.origin);
+        assert!(post.is_tidy() && post.own.is_empty() && post.known.is_empty());
     }
 }

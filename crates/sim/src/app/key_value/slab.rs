@@ -26,6 +26,20 @@ impl<T> Slab<T> {
         }
     }
 
+    /// Things that are kept.
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// Drops the others.
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        for (place, number) in self.places.iter_mut().zip(0..) {
+            if place.take_if(|thing| !keep(thing)).is_some() {
+                self.free.push(number);
+            }
+        }
+    }
+
     /// Takes what was put under a number, once.
     pub fn take(&mut self, number: u32) -> T {
         self.free.push(number);
