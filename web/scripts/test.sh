@@ -30,4 +30,8 @@ loads=$PWD/target/web-loads
 rm -rf "$loads"
 cargo run --quiet --locked --package fanin-cli -- compare scenarios/poisson-web-search.toml --seeds 1 \
   --sweep "switch.buffer=128 KiB,256 KiB" --set "workload.duration=20 ms" --no-cache --out "$loads" >/dev/null
-FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+swarms=$PWD/target/web-swarms
+rm -rf "$swarms"
+cargo run --quiet --locked --package fanin-cli -- compare scenarios/web-page.toml --schemes one-all,sicc --seeds 1 \
+  --sweep key_value.per_request=200 --set sicc.bound=fixed --set sicc.hubs=2 --no-cache --out "$swarms" >/dev/null
+FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

@@ -37,7 +37,9 @@ export type Cdf = { scheme: string,
 export type Curve = { ms: Array<number>, share: Array<number>, };
 
 /** A chart as the page draws it. */
-export type DrawnChart = { measure: Measure, x: string, y: string,
+export type DrawnChart = {
+  /** What claims are of; none of what no paper has. */
+  measure: Measure | null, x: string, y: string,
   /** Whether a value stands until the next. */
   steps: boolean,
   /** Whether there is one x: a bar a curve. */
@@ -168,6 +170,8 @@ export type Report = {
   cdfs: Array<Cdf>,
   /** What happened inside one run of each scheme; none of a scheme whose run could not be watched any more. */
   stories: Array<Story>,
+  /** The hubs of one request in the same run of each scheme that has any. */
+  swarms: Array<Swarms>,
   /** Phases of the job in the same run of each scheme, where the workload is one. */
   phases: Array<Phases>,
   /** Ports over time in that run, where they are measured. */
@@ -349,6 +353,34 @@ export type Story = { scheme: string,
   /** What is shown at first: what led to the longest stall and where that begins, else all. */
   opens_us: [number, number],
   /** The story in words. */
+  says: string, };
+
+/** The front end or a hub. */
+export type SwarmNode = { host: string, rack: number,
+  /** How many hubs further the front end is; that of the front end is 0. */
+  depth: number,
+  /** Whether the front end waited for it last, or for one that waited for it. */
+  critical: boolean,
+  /** Servers that it had objects of itself, these objects, and all that came through it. */
+  servers: number, own_objects: number, objects: number,
+  /** When it was told, had all objects of its own servers, had all, and had sent all; when all that was where it sends to. */
+  told_ms: number | null, own_ms: number | null, last_ms: number | null, left_ms: number | null, end_ms: number | null,
+  /** Whom its last object came from. */
+  waited_for: string | null, };
+
+/** The slowest whole request of those that were watched. */
+export type Swarms = { scheme: string,
+  /** Where in the sweep, in words. */
+  at: string, seed: number,
+  /** When the request began in the run; every other time is since then. */
+  start_ms: number,
+  /** Until when times are drawn. */
+  length_ms: number,
+  /** The front end, and behind it each hub under the one that it sends to, those that end last first. */
+  nodes: Array<SwarmNode>,
+  /** Hubs that are not among these. */
+  left_out: number, speeds: DrawnChart,
+  /** The request in words: whom the front end waited for, and that one, and so on. */
   says: string, };
 
 /** The ports of one tier that carried packets, at one point. */

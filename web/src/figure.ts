@@ -137,7 +137,8 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes, claims: Claims)
   };
   const [first, last] = [xs[0] ?? 0, xs[xs.length - 1] ?? 1];
   const margin = (last - first) * 0.02 || 1;
-  const few = xs.length <= 16;
+  // Of time, round values tell more than those at which something happened.
+  const few = !chart.steps && xs.length <= 16;
   const ticks: uPlot.Axis = few
     ? { splits: (u) => apart(u, xs), filter: (_, splits) => splits, values: (_, splits) => splits.map(plain) }
     : { values: (_, splits) => splits.map(plain) };

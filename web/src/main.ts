@@ -12,6 +12,7 @@ import { Schemes } from "./schemes";
 import { service } from "./service";
 import { slowdown } from "./slowdown";
 import { stories } from "./story";
+import { swarms } from "./swarms";
 import { sweep } from "./sweep";
 import { table } from "./table";
 import { themeButton } from "./theme";
@@ -20,7 +21,7 @@ function comparison(report: Report): void {
   const schemes = new Schemes(report.schemes.map((scheme) => scheme.label));
   const charts = document.getElementById("charts");
   const bar = el("nav", { class: "bar", "aria-label": "View" }, schemes.buttons(), themeButton());
-  const inside = [...stories(report, schemes), ...phases(report, schemes), ...heats(report, schemes)];
+  const inside = [...stories(report, schemes), ...swarms(report, schemes), ...phases(report, schemes), ...heats(report, schemes)];
   // Long flows have no times that could be distributed.
   const timed = report.cdfs.some((cdf) => cdf.qct.ms.length + cdf.fct.ms.length > 0);
   const parts = [...(timed ? [distributions(report, schemes)] : []), ...slowdown(report, schemes), ...service(report, schemes), ...latency(report, schemes), ...inside, table(report, schemes)];

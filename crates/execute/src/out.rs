@@ -180,6 +180,10 @@ impl Out {
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));
+            if runs.iter().any(|(_, tables)| !tables.hubs.is_empty()) {
+                tables.push(Table::of_runs(&runs, |t| &t.hubs));
+                tables.push(Table::of_runs(&runs, |t| &t.hub_speeds));
+            }
         }
         for table in &tables {
             self.write_table(table, names)?;

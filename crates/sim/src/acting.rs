@@ -1,7 +1,7 @@
 //! An application at work in the world: what it sees and does is the world's to give.
 
 use fanin_fabric::{HostId, LinkId};
-use fanin_spec::FlowKind;
+use fanin_spec::{FlowKind, Watch};
 use fanin_units::{Rate, Time};
 
 use crate::app::{Driver, View};
@@ -80,6 +80,10 @@ impl<P: Probe> View for World<P> {
         self.sockets.get(at).map(|socket| socket.endpoint.srtt())
     }
 
+    fn watch(&self) -> Option<&Watch> {
+        self.net.probe.watch()
+    }
+
     fn carries(&self, at: EndpointId) -> bool {
         self.sockets.get(at).is_some_and(|socket| !socket.endpoint.is_reset())
     }
@@ -140,6 +144,10 @@ impl<P: Probe> View for Acting<'_, P> {
 
     fn srtt(&self, at: EndpointId) -> Option<Time> {
         self.world.srtt(at)
+    }
+
+    fn watch(&self) -> Option<&Watch> {
+        self.world.watch()
     }
 
     fn carries(&self, at: EndpointId) -> bool {

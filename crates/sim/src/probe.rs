@@ -58,6 +58,10 @@ pub(crate) trait Probe {
     fn occupancy(&self) -> Option<&Occupancy> {
         None
     }
+    /// What an application may be asked to keep besides: of that part of the run, so finely.
+    fn watch(&self) -> Option<&Watch> {
+        None
+    }
     /// The samples and events that were kept: `host_of` gives an endpoint's host.
     fn rows(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {
         Default::default()
@@ -183,6 +187,10 @@ impl Probe for Recorder {
         }
     }
 
+    fn watch(&self) -> Option<&Watch> {
+        Some(&self.watch)
+    }
+
     fn rows(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {
         self.finish();
         let host = |endpoint: EndpointId| fabric.name(host_of[&endpoint].node());
@@ -275,6 +283,10 @@ impl Probe for Watchers {
 
     fn occupancy(&self) -> Option<&Occupancy> {
         self.occupancy.as_ref()
+    }
+
+    fn watch(&self) -> Option<&Watch> {
+        self.recorder.as_ref().and_then(Probe::watch)
     }
 
     fn rows(&mut self, fabric: &Fabric, host_of: &BTreeMap<EndpointId, HostId>) -> (Vec<SampleRow>, Vec<EventRow>) {

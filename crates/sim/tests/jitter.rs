@@ -48,6 +48,32 @@ fn with_jitter_two_flows_share_whatever_the_rate_of_the_port() {
     }
 }
 
+/// A rack that answers its client in rounds.
+const RACK: &str = r#"
+schemes = ["cubic"]
+[link]
+rate = "25 Gbit/s"
+delay = "5 us"
+[switch]
+buffer = "256 KiB"
+[workload]
+kind = "barrier"
+fragment = "256 KiB"
+duration = "2 s"
+"#;
+
+#[test]
+fn with_jitter_a_rack_moves_as_many_rounds_behind_a_port_as_fast_as_its_hosts_as_behind_a_slower_one() {
+    let rounds = |gbps: u64| {
+        let of = |seed| but(&spec(RACK, 16, seed), |s| s.link.client_rate.0 = Some(Rate(gbps * 1_000_000_000)));
+        (1..21).map(|seed| run(&of(seed)).queries.len()).sum::<usize>() as f64
+    };
+    let found = [20, 23, 25].map(|gbps| (gbps, rounds(gbps)));
+    for pair in found.windows(2) {
+        assert!((pair[1].1 / pair[0].1 - 1.0).abs() < 0.2, "{found:?}");
+    }
+}
+
 #[test]
 fn no_jitter_and_jitter_up_to_no_time_give_the_same_tables() {
     let short = but(&spec(PAIR, 2, 1), |s| s.workload.duration = Time::from_millis(20));

@@ -2,6 +2,7 @@
 //! look for the reason of what he sees in the wrong place.
 
 use fanin_fabric::{Fabric, HostId};
+use fanin_fanout::sicc::Queue;
 use fanin_units::QueueSize;
 
 use crate::problem::Wrong;
@@ -111,7 +112,8 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
         Discipline::CoDel => fabric.as_ref().and_then(|fabric| idle_target(s, fabric)),
         _ => None,
     };
-    [idle_law, short_run(s, fabric.as_ref()), hasty_timeout(s), short_period(scheme, s, fabric.as_ref())]
+    let fabric = fabric.as_ref();
+    [idle_law, short_run(s, fabric), hasty_timeout(s), short_period(scheme, s, fabric), late_estimate(scheme, s)]
         .into_iter()
         .flatten()
         .collect()
@@ -164,8 +166,22 @@ fn short_period(scheme: &Scheme, s: &Settings, fabric: Option<&Fabric>) -> Optio
         "`sicc.period` of {period} is under one round trip ({round_trip} between the client and server1): speeds are set anew \
          before the last ones have shown; right would be several round trips"
     );
-    let sets_speeds = scheme.fan_out.and_then(|fan_out| fan_out.parts(&s.fan_outs.sicc)).is_some();
-    (sets_speeds && period < round_trip).then(|| Wrong { paths: vec!["sicc.period", "link.delay"], what })
+    (sets_speeds(scheme, s) && period < round_trip).then(|| Wrong { paths: vec!["sicc.period", "link.delay"], what })
+}
+
+fn sets_speeds(scheme: &Scheme, s: &Settings) -> bool {
+    scheme.fan_out.and_then(|fan_out| fan_out.parts(&s.fan_outs.sicc)).is_some_and(|parts| parts.speed)
+}
+
+/// A queue that is estimated from ACKs which were kept back.
+fn late_estimate(scheme: &Scheme, s: &Settings) -> Option<Wrong> {
+    let what = format!(
+        "`sicc.queue = \"estimated\"` takes ACKs that are kept back for up to `tcp.delayed_ack_timeout` of {} for a queue, so \
+         that front ends ask for less and less; right would be `tcp.delayed_ack = 1`",
+        s.tcp.delayed_ack_timeout
+    );
+    let late = s.fan_outs.sicc.queue == Queue::Estimated && s.tcp.delayed_ack > 1;
+    (late && sets_speeds(scheme, s)).then(|| Wrong { paths: vec!["sicc.queue", "tcp.delayed_ack"], what })
 }
 
 /// A timeout that an ACK which is kept back outlasts.

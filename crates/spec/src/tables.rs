@@ -39,9 +39,10 @@ impl Column {
 /// The unit that a name carries or stands for, such as that of `goodput_mbps_mean`.
 pub fn unit(name: &str) -> Option<&'static str> {
     name.split('_').find_map(|part| match part {
+        "bps" => Some("bit/s"),
         "bytes" => Some("B"),
         "fan" => Some("servers"),
-        "host" | "round" | "seed" | "server" => Some("number"),
+        "host" | "rack" | "round" | "seed" | "server" => Some("number"),
         "mbps" => Some("Mbit/s"),
         "ms" => Some("ms"),
         "ppm" => Some("ppm"),
@@ -191,6 +192,60 @@ table! {
         start_ps: u64,
         /// From then until every object was there, missing or given up; absent where the run ended or the front end crashed first.
         latency_ps: Option<u64>,
+    }
+}
+
+table! {
+    /// One hub of a request that was watched, or the front end itself, which stands first: what came through it and whom it waited for. What counts is the way by which each object came in the end.
+    HubRow in "hubs" {
+        /// The request, as in `requests`.
+        request: u32,
+        /// The host of the hub, or of the front end.
+        hub_host: u32,
+        /// The host that it sends to, the front end's or another hub's; absent of the front end.
+        parent_host: Option<u64>,
+        /// Its rack.
+        rack: u32,
+        /// Servers that it had objects of itself, not through a hub below it.
+        servers: u64,
+        /// These objects.
+        own_objects: u64,
+        /// Their bytes.
+        own_bytes: u64,
+        /// All objects that came through it.
+        objects: u64,
+        /// Their bytes.
+        payload_bytes: u64,
+        /// When it was told that it is a hub; of the front end when the request began. Absent, as the times below, of what did not happen.
+        told_ps: Option<u64>,
+        /// When it last asked: a hub a server, the front end anyone.
+        asked_ps: Option<u64>,
+        /// When the last of its own objects was there.
+        own_ps: Option<u64>,
+        /// When the last of all objects was there.
+        last_ps: Option<u64>,
+        /// Whom that one came from, a hub below it or a server: whom it waited for.
+        last_host: Option<u64>,
+        /// When the last one left it.
+        left_ps: Option<u64>,
+        /// When that was where it sends to.
+        end_ps: Option<u64>,
+    }
+}
+
+table! {
+    /// One hub over a step of a watched run in which something came from it, or its speed was set.
+    HubSpeedRow in "hub_speeds" {
+        /// When the step begins, since the first request, as in `hubs`.
+        time_ps: u64,
+        /// The request.
+        request: u32,
+        /// The host of the hub.
+        hub_host: u32,
+        /// What came of it where it sends to, with the headers of its messages: what its speed is measured by.
+        came_bytes: u64,
+        /// The speed that it was told by the step's end; absent where it sends as fast as it can.
+        assigned_bps: Option<u64>,
     }
 }
 
@@ -436,6 +491,10 @@ pub struct RunTables {
     pub tasks: Vec<TaskRow>,
     /// One row a request of a key_value workload; empty of others.
     pub requests: Vec<RequestRow>,
+    /// One row a hub of a request; empty where nothing was watched or there are no hubs.
+    pub hubs: Vec<HubRow>,
+    /// Their speeds over time.
+    pub hub_speeds: Vec<HubSpeedRow>,
     /// One row a query of the service beside the workload, where there is one.
     pub service: Vec<ServiceRow>,
     /// One row a class of packets, where the scenario measures latency.

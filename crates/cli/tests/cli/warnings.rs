@@ -201,11 +201,21 @@ fn no_bundled_scenario_nor_a_papers_gives_a_warning_but_of_the_small_timeout_tha
     assert!(seen >= 20, "{seen} scenarios");
 }
 
+/// Two racks, one scheme of hubs.
+const HUBS: &str = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\n[link]\ndelay = \"1 ms\"\n[fabric]\n\
+                    kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\n[sweep]\nfan_in = [3]\n[sicc]\n";
+
 #[test]
 fn a_period_under_a_round_trip_is_warned_of_where_speeds_are_set() {
-    let text = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\n[link]\ndelay = \"1 ms\"\n[fabric]\n\
-                kind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 2\n[sweep]\nfan_in = [3]\n[sicc]\nperiod = ";
-    let told = warnings(&format!("{text}\"500 us\"\n"), &[]);
+    let told = warnings(&format!("{HUBS}period = \"500 us\"\n"), &[]);
     assert!(told.iter().any(|line| line.contains("`sicc.period` of 500 us is under one round trip")), "{told:?}");
-    assert!(warnings(&format!("{text}\"50 ms\"\n"), &[]).is_empty());
+    assert!(warnings(&format!("{HUBS}period = \"50 ms\"\n"), &[]).is_empty());
+}
+
+#[test]
+fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
+    let text = format!("{HUBS}period = \"50 ms\"\nqueue = \"estimated\"\n");
+    let told = warnings(&text, &[]);
+    assert!(told.iter().any(|line| line.contains("`sicc.queue = \"estimated\"` takes ACKs")), "{told:?}");
+    assert!(warnings(&text, &["--set", "tcp.delayed_ack=1"]).is_empty());
 }

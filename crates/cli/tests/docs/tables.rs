@@ -6,8 +6,8 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, LatencyRow, PortPartRow, PortRow, QueryRow, RequestRow,
-    Row, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, HubRow, HubSpeedRow, LatencyRow, PortPartRow, PortRow,
+    QueryRow, RequestRow, Row, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -32,6 +32,7 @@ is one; times count from the first request.
 | `requests` | the same, of a key_value workload |
 | `faults` | the same, where packets met one of `[faults]` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
+| `hubs`, `hub_speeds` | the same, of a key_value workload under a scheme with hubs |
 | `report.html` | `fanin compare --out DIR`: [how to read it](reading-the-report.md) |
 | `manifest.json` | both; it comes last, so that its presence says that the rest is whole |
 | `figures` | `fanin reproduce --out DIR` |
@@ -355,6 +356,8 @@ fn page() -> String {
         + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
         + &table::<EventRow>("one row a thing that happened")
+        + &table::<HubRow>("one row a hub of a request, and one its front end")
+        + &table::<HubSpeedRow>("one row a hub and step of the watch in which something came from it")
         + "\n## `fanin compare --json`\n\n"
         + &fields(COMPARE)
         + "\n"
@@ -514,6 +517,8 @@ fn whatever_one_run_writes_is_documented() {
     ];
     assert_eq!(found(&object), told(RUN, &within));
     assert_eq!(found(&manifest), told(MANIFEST, &[]));
+    let hubs = ["run", "papers/sicc/tree.toml", "--scheme", "SICC(100)", "--set", "workload.queries=1", "--samples"];
+    written(&hubs, &[&["hub_speeds", "hubs", "requests"], &tables[..]].concat());
 }
 
 #[test]

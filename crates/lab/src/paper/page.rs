@@ -49,7 +49,8 @@ struct DrawnClaim<'a> {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct DrawnChart<'a> {
-    measure: Measure,
+    /// What claims are of; none of what no paper has.
+    measure: Option<Measure>,
     x: Cow<'a, str>,
     y: String,
     /// Whether a value stands until the next.
@@ -65,7 +66,7 @@ pub(crate) struct DrawnChart<'a> {
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct DrawnCurve<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     x: Vec<f64>,
     y: Vec<f64>,
     lo: Vec<f64>,
@@ -91,9 +92,9 @@ impl<'a> DrawnCurve<'a> {
         drawn
     }
 
-    fn of_one_run(name: &'a str, points: &[(f64, f64)]) -> DrawnCurve<'a> {
+    fn of_one_run(name: impl Into<Cow<'a, str>>, points: &[(f64, f64)]) -> DrawnCurve<'a> {
         let (x, y) = thinned(points, f64::INFINITY, MOST_POINTS).into_iter().unzip();
-        DrawnCurve { name, x, y, lo: Vec::new(), hi: Vec::new() }
+        DrawnCurve { name: name.into(), x, y, lo: Vec::new(), hi: Vec::new() }
     }
 
     fn new(curve: &'a Curve) -> DrawnCurve<'a> {
@@ -104,7 +105,7 @@ impl<'a> DrawnCurve<'a> {
             return DrawnCurve::of_one_run(name, &all);
         }
         DrawnCurve {
-            name,
+            name: name.into(),
             x: points.iter().map(|p| p.x).collect(),
             y: points.iter().map(|p| p.y.mean).collect(),
             lo: points.iter().map(|p| p.y.lo).collect(),
@@ -118,17 +119,22 @@ impl DrawnChart<'static> {
     pub(crate) fn of_phases(spec: &RunSpec, tables: &RunTables) -> Option<DrawnChart<'static>> {
         let curve = |measure: Measure| {
             let points = measure.series(spec, tables).into_iter().map(|(ms, tasks)| (six_digits(ms), tasks));
-            DrawnCurve::of_one_run(measure.axis(), &points.collect::<Vec<_>>())
+            (measure.axis().into(), points.collect())
         };
-        (!tables.tasks.is_empty()).then(|| DrawnChart {
-            measure: Measure::Maps,
-            x: Measure::Maps.over_axis().into(),
-            y: "tasks at work".into(),
-            steps: true,
-            bars: false,
-            ratios: false,
-            curves: [Measure::Maps, Measure::Shuffling, Measure::Reducing].map(curve).to_vec(),
-        })
+        let curves = [Measure::Maps, Measure::Shuffling, Measure::Reducing].map(curve);
+        let of_phases = || DrawnChart::over_time(Measure::Maps.over_axis(), "tasks at work", &curves);
+        (!tables.tasks.is_empty()).then(|| DrawnChart { measure: Some(Measure::Maps), ..of_phases() })
+    }
+
+    /// What stood in one run, by name, each value until the next.
+    pub(crate) fn over_time(
+        x: &'static str,
+        y: impl Into<String>,
+        curves: &[(String, Vec<(f64, f64)>)],
+    ) -> DrawnChart<'static> {
+        let curve = |(name, points): &(String, Vec<(f64, f64)>)| DrawnCurve::of_one_run(name.clone(), points);
+        let curves = curves.iter().map(curve).collect();
+        DrawnChart { measure: None, x: x.into(), y: y.into(), steps: true, bars: false, ratios: false, curves }
     }
 }
 
@@ -141,7 +147,7 @@ impl<'a> DrawnChart<'a> {
         };
         let one_x = |curve: &Curve| curve.points.len() <= 1;
         DrawnChart {
-            measure: chart.measure,
+            measure: Some(chart.measure),
             x: chart.x.clone().into(),
             y: match chart.over.as_slice() {
                 [] => chart.y.into(),

@@ -18,6 +18,7 @@ pub(crate) mod sample;
 mod spread;
 mod stall;
 mod story;
+mod swarms;
 mod why;
 mod window;
 
@@ -37,6 +38,7 @@ pub use judgement::{State, state_at};
 use phases::Phases;
 use rows::ReportRow;
 use story::Story;
+use swarms::Swarms;
 
 pub(crate) use page::{Page, quoted, text};
 pub(crate) use points::thinned;
@@ -83,6 +85,8 @@ pub struct Report {
     cdfs: Vec<Cdf>,
     /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
     stories: Vec<Story>,
+    /// The hubs of one request in the same run of each scheme that has any.
+    swarms: Vec<Swarms>,
     /// Phases of the job in the same run of each scheme, where the workload is one.
     phases: Vec<Phases>,
     /// Ports over time in that run, where they are measured.
@@ -134,13 +138,14 @@ pub fn report(
         .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
         .collect();
     let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
-    let (mut stories, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut stories, mut swarms, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (label, _) in &summary.onset.0 {
         let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
         let Some((spec, tables)) = story::choose(&runs, label, &rows) else { continue };
         // A story is one of rounds at the client.
-        if many_to_one {
-            stories.extend(story::tell(runner, spec, tables, stop)?);
+        if many_to_one && let Some((window, seen)) = story::look(runner, spec, tables, stop)? {
+            stories.push(Story::new(spec, window, &seen));
+            swarms.extend(Swarms::new(spec, &seen));
         }
         phases.extend(Phases::new(spec, tables));
         heats.extend(Heat::new(spec, tables));
@@ -170,6 +175,7 @@ pub fn report(
         shares: shares(&summary.rows),
         cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.place, &runs)).collect(),
         stories,
+        swarms,
         phases,
         heats,
     })

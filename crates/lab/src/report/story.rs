@@ -2,7 +2,7 @@
 
 use core::sync::atomic::AtomicBool;
 
-use fanin_spec::{EventRow, RunError, RunSpec, RunTables, SampleRow, Watch};
+use fanin_spec::{EventRow, RunError, RunSpec, RunTables, Watch};
 
 use super::judgement::focus;
 use super::points::{round_to, thinned};
@@ -93,19 +93,19 @@ pub(super) fn choose<'a>(
     of_point.get(of_point.len().checked_sub(1)? / 2).copied()
 }
 
-/// Watches the run again and tells it; `None` where a stop came first, or the runner cannot look inside.
-pub(super) fn tell(
+/// Watches the run again, and the part that tells most; `None` where a stop came first, or the runner cannot look inside.
+pub(super) fn look(
     runner: &dyn Runner,
     spec: &RunSpec,
     tables: &RunTables,
     stop: &AtomicBool,
-) -> Result<Option<Story>, Broken> {
+) -> Result<Option<(Window, RunTables)>, Broken> {
     let window = Window::of(spec, tables);
     let servers = slowest(tables, window.round, spec.settings.servers());
     let watch = Watch { step: window.step(), from: window.from, to: window.to, servers };
     match runner.watch(spec, watch, stop) {
         Ok(seen) if seen.samples.is_empty() => Ok(None),
-        Ok(seen) => Ok(Some(Story::new(spec, tables, window, &seen.samples, &seen.events))),
+        Ok(seen) => Ok(Some((window, seen))),
         Err(RunError::Stopped) => Ok(None),
         Err(RunError::Broken(what)) => Err(Broken::new(spec, what)),
     }
@@ -133,7 +133,8 @@ fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
 }
 
 impl Story {
-    fn new(spec: &RunSpec, tables: &RunTables, window: Window, samples: &[SampleRow], events: &[EventRow]) -> Story {
+    pub fn new(spec: &RunSpec, window: Window, seen: &RunTables) -> Story {
+        let RunTables { queries, samples, events, .. } = seen;
         let settings = &spec.settings;
         let from = window.from.0;
         let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
@@ -172,7 +173,7 @@ impl Story {
                 servers: kept().map(|e| if what == "drop" { e.of.clone() } else { e.at.clone() }).collect(),
             }
         };
-        let first = tables.queries.iter().find(|q| q.start_ps >= from);
+        let first = queries.iter().find(|q| q.start_ps >= from);
         // The end of the round before falls on the story's start.
         let ends = events.iter().filter(|e| e.what == "round_end" && e.time_ps > from);
         let mut story = Story {

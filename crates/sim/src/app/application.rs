@@ -1,7 +1,7 @@
 //! What an application is, and what it may see and do.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, ServiceRow, TaskRow};
+use fanin_spec::{FlowKind, FlowRow, HubRow, HubSpeedRow, QueryRow, RequestRow, ServiceRow, TaskRow, Watch};
 use fanin_units::{Rate, Time};
 
 use crate::ids::{ConnectionId, EndpointId};
@@ -65,6 +65,8 @@ pub(crate) trait View {
     fn rate_into_rack(&self, host: HostId) -> Rate;
     /// The smoothed round-trip time at an end of a connection that is still in use.
     fn srtt(&self, at: EndpointId) -> Option<Time>;
+    /// What somebody watches of the run.
+    fn watch(&self) -> Option<&Watch>;
     /// Whether an end's connection is neither over nor broken: something may come there.
     fn carries(&self, at: EndpointId) -> bool;
 }
@@ -106,6 +108,8 @@ pub(crate) struct Record {
     pub measured: Time,
     pub tasks: Vec<TaskRow>,
     pub requests: Vec<RequestRow>,
+    pub hubs: Vec<HubRow>,
+    pub hub_speeds: Vec<HubSpeedRow>,
     pub service: Vec<ServiceRow>,
 }
 

@@ -3,6 +3,7 @@
 //! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
 //! each, which makes one request after another. What roles say to one another goes as it would over sockets ([`post`]).
 
+mod hubs;
 mod post;
 mod slab;
 mod store;
@@ -24,6 +25,7 @@ use super::warm_up::WarmUp;
 use crate::ids::EndpointId;
 use crate::message::meanings;
 use crate::streams::{Purpose, Stream};
+use hubs::Hubs;
 use post::{Frame, Post};
 use slab::Slab;
 use store::Store;
@@ -115,6 +117,8 @@ pub(crate) struct KeyValue {
     flows: Vec<FlowRow>,
     queries: Vec<QueryRow>,
     requests: Vec<RequestRow>,
+    /// What is seen of hubs, where the run is watched.
+    hubs: Option<Box<Hubs>>,
     /// Front ends that have requests left.
     running: u32,
 }
@@ -158,6 +162,7 @@ impl KeyValue {
             flows: Vec::new(),
             queries: Vec::new(),
             requests: Vec::new(),
+            hubs: None,
             running: front_ends,
             spec: spec.clone(),
         }
@@ -177,7 +182,12 @@ impl KeyValue {
         let mut draw = |n| at.draws.below(n);
         let deadline = driver.now().saturating_add(deadline);
         let request = at.role.role.ask(driver.now(), keys, deadline, &self.store, &mut draw, &mut self.out);
-        self.post.begin(self.tag(Node(front), request));
+        let number = at.request.number;
+        let tag = self.tag(Node(front), request);
+        if let Some(hubs) = &mut self.hubs {
+            hubs.begins(driver.now(), tag, number);
+        }
+        self.post.begin(tag);
         self.act(driver, Node(front));
         self.arm_front(driver, front);
     }
@@ -193,6 +203,9 @@ impl KeyValue {
         let mut frame = self.post.empty();
         let mut over = None;
         for output in out.drain(..) {
+            if let (Some(hubs), Output::Send { to, message, .. }) = (&mut self.hubs, &output) {
+                hubs.says(driver.now(), at, *to, message);
+            }
             match output {
                 Output::Send { to, message, .. } if to == at => self.local.push_back((at, message)),
                 Output::Send { to, message, more } => {
@@ -237,12 +250,18 @@ impl KeyValue {
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
             {
+                if let Some(hubs) = &mut self.hubs {
+                    hubs.comes(driver.now(), from, at, false, &message);
+                }
                 let front = &mut self.fronts[at.0 as usize].role.role;
                 front.handle(driver.now(), from, message, &self.store, &mut self.out);
                 self.act(driver, at);
                 self.arm_front(driver, at.0);
             }
             body => {
+                if let Some(hubs) = &mut self.hubs {
+                    hubs.comes(driver.now(), from, at, true, &message);
+                }
                 let new = || Box::new(Timed { role: Hub::new(hub_params(&self.spec, at.0)), armed: Time::NEVER });
                 host.hub.get_or_insert_with(new).role.handle(driver.now(), message, &mut self.out);
                 if let Body::Swarm(swarm) = body {
@@ -325,6 +344,10 @@ impl KeyValue {
     /// The request of a front end is over, `whole` or cut off.
     fn close_request(&mut self, view: &dyn View, front: u32, whole: bool) {
         let (query, request) = self.rows(view, front, whole);
+        if let Some(mut hubs) = self.hubs.take() {
+            hubs.ends(Node(front), &self.answers(Node(front)), &self.store);
+            self.hubs = Some(hubs);
+        }
         self.fronts[front as usize].request.open = false;
         self.queries.push(query);
         self.requests.push(request);
@@ -347,12 +370,23 @@ impl KeyValue {
         (round_row(request.number, start_ps, took, whole, view.timeouts() - request.timeouts), row)
     }
 
+    /// The bytes of each object of a front end's request that was answered, none of one that is missing.
+    fn answers(&self, front: Node) -> Vec<Option<u64>> {
+        let Request { objects, fates, .. } = &self.fronts[front.0 as usize].request;
+        let bytes = |object: &u32| self.store.value(Numbered((*object).into())).map_or(0, |Size(bytes)| bytes.into());
+        let known = |fate: &Option<Fate>| fate.is_some_and(|fate| fate != Fate::Failed);
+        objects.iter().zip(fates).map(|(object, fate)| known(fate).then(|| bytes(object))).collect()
+    }
+
     /// What was so far is no matter of the figures.
     fn measure(&mut self, driver: &mut dyn Driver) {
         (self.began, self.asked) = (driver.now(), 0);
         self.flows.clear();
         self.queries.clear();
         self.requests.clear();
+        if let Some(hubs) = &mut self.hubs {
+            hubs.measure(driver.now());
+        }
         let payload = self.payload;
         self.warm_up.end(driver, payload, Timer::End);
     }
@@ -407,6 +441,8 @@ impl Application for KeyValue {
     fn start(&mut self, driver: &mut dyn Driver) {
         self.store.locate(driver);
         self.began = driver.now();
+        let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
+        self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
         driver.begin();
         let host = &self.spec.settings.host;
         driver.await_answers(host.service_time + host.service_jitter);
@@ -495,6 +531,9 @@ impl Application for KeyValue {
             let (query, request) = self.rows(view, front, false);
             record.queries.push(query);
             record.requests.push(request);
+        }
+        if let Some(hubs) = &self.hubs {
+            hubs.record(record, |front| self.answers(front), &self.store);
         }
         record.payload_bytes = self.payload;
         record.measured = view.now().since(self.began);

@@ -171,15 +171,18 @@ impl Post {
         own.into_iter().for_each(|request| self.over(driver, request));
     }
 
-    /// What a front end is told of the ports towards its rack, or measures itself: the longest of its round trips.
+    /// What a front end is told of the ports towards its rack, or measures itself: the median of its round trips, as single
+    /// ones have waited for an ACK that was kept back, or have not been measured for long.
     pub fn measured(&self, view: &dyn View, spec: &RunSpec, front: Node) -> Measured {
         let host = HostId(front.0);
         let (queue, buffer) = view.queue_into_rack(host);
         match spec.settings.fan_outs.sicc.queue {
             Queue::Told => Measured::Queue(Bytes(queue), Bytes(buffer)),
             Queue::Estimated => {
-                let own = self.ends[front.0 as usize].values();
-                let rtt = own.filter_map(|&end| view.srtt(end)).max().unwrap_or(Time::ZERO);
+                let mut rtts: Vec<Time> =
+                    self.ends[front.0 as usize].values().filter_map(|&end| view.srtt(end)).collect();
+                rtts.sort_unstable();
+                let rtt = rtts.get(rtts.len() / 2).copied().unwrap_or(Time::ZERO);
                 Measured::RoundTrip(rtt, view.rate_into_rack(host), Bytes(buffer))
             }
         }
