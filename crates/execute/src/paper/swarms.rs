@@ -13,8 +13,10 @@ const RACK: u32 = 60;
 const POD: u32 = 5;
 /// The most hubs that send to the front end itself.
 const MOST: u32 = 50;
-/// Each is formed so often.
+/// Each is timed so often.
 const TIMES: usize = 41;
+/// A time is the least of so many in a row: what else the machine does comes on top of single ones.
+const TRIES: usize = 5;
 
 /// Milliseconds that the swarms of so many target servers and their tree took, each server with 1 to 10 objects.
 pub(super) fn time(servers: u32) -> Vec<f64> {
@@ -32,5 +34,5 @@ pub(super) fn time(servers: u32) -> Vec<f64> {
     };
     // The first ones find no memory yet.
     form();
-    (0..TIMES).map(|_| form()).collect()
+    (0..TIMES).map(|_| (0..TRIES).map(|_| form()).fold(f64::INFINITY, f64::min)).collect()
 }
