@@ -37,6 +37,9 @@ def of_scorecards():
     card = fanin("reproduce", "all", "--quick")
     for cost in ("wall_s", "cpu_s", "cached_runs"):
         del card[cost]
+    for paper in card["papers"]:
+        # A figure of this machine's own time.
+        paper["figures"] = [figure for figure in paper["figures"] if figure["id"] != "S-10"]
     return {paper["paper"]: digest(json.dumps(paper, sort_keys=True).encode()) for paper in card["papers"]}
 
 
