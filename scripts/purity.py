@@ -21,6 +21,7 @@ ALLOWED = {
     "fanin-units": ("", ""),
     "fanin-laws": ("fanin-units", "rand_core"),
     "fanin-fanout": ("fanin-laws fanin-units", ""),
+    "fanin-placement": ("", ""),
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),

@@ -1,0 +1,77 @@
+//! The servers: in which rack each is, and what it can take.
+
+use std::ops::{Add, AddAssign, Sub};
+
+/// A server, by its place in the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Server(pub u32);
+
+/// What objects ask of a server in a period, or what it can give: section III-A's four resources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Bytes that lie there.
+    pub storage: u64,
+    /// Requests that its processors can answer.
+    pub computing: u64,
+    /// Reads.
+    pub io: u64,
+    /// Bytes that are sent.
+    pub bandwidth: u64,
+}
+
+impl Resources {
+    /// Whether each of them is no more than the other's.
+    pub fn fits(&self, capacity: &Resources) -> bool {
+        self.storage <= capacity.storage
+            && self.computing <= capacity.computing
+            && self.io <= capacity.io
+            && self.bandwidth <= capacity.bandwidth
+    }
+
+    fn join(self, other: Resources, by: impl Fn(u64, u64) -> u64) -> Resources {
+        Resources {
+            storage: by(self.storage, other.storage),
+            computing: by(self.computing, other.computing),
+            io: by(self.io, other.io),
+            bandwidth: by(self.bandwidth, other.bandwidth),
+        }
+    }
+}
+
+impl Add for Resources {
+    type Output = Resources;
+
+    fn add(self, other: Resources) -> Resources {
+        self.join(other, u64::saturating_add)
+    }
+}
+
+impl AddAssign for Resources {
+    fn add_assign(&mut self, other: Resources) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Resources {
+    type Output = Resources;
+
+    fn sub(self, other: Resources) -> Resources {
+        self.join(other, u64::saturating_sub)
+    }
+}
+
+/// Racks of servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// The rack of each server.
+    pub racks: Vec<u32>,
+    /// What each server can give in a period.
+    pub capacities: Vec<Resources>,
+}
+
+impl Cluster {
+    /// The rack that a server is in.
+    pub fn rack(&self, server: Server) -> u32 {
+        self.racks[server.0 as usize]
+    }
+}
