@@ -36,7 +36,7 @@ ALLOWED = {
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
         "fanin-fanout fanin-lab fanin-spec fanin-units",
-        "csv nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
+        "csv indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     "fanin-cli": (
         "fanin-execute fanin-lab fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",

@@ -11,6 +11,7 @@ pub mod input;
 mod load;
 mod out;
 pub mod paper;
+pub mod requests;
 mod tables;
 
 pub use cache::{Cache, Found, Pruning, Usage};

@@ -1,0 +1,162 @@
+use std::path::PathBuf;
+
+use super::*;
+
+fn log(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    (folder, path)
+}
+
+const PLAIN: Reading = Reading { gap: Time::from_micros(500), skip_bad: false };
+
+/// The queries of a log, with their keys' names and sizes.
+fn queries(name: &str, text: &str, reading: Reading) -> Result<(Vec<(u64, String)>, Tally), String> {
+    let (_folder, path) = log(name, text);
+    let mut catalogue = Catalogue::default();
+    let mut all = Vec::new();
+    let tally = read(&path, reading, &mut catalogue, &mut |query| all.push(query)).map_err(|e| e.to_string())?;
+    let sizes: Vec<u32> = catalogue.sizes().collect();
+    let said = |key: &u32| format!("{}:{}", String::from_utf8_lossy(catalogue.key(*key)), sizes[*key as usize]);
+    let said = |query: &Query| (query.time.0 / 1_000_000, query.keys.iter().map(said).collect::<Vec<_>>().join(" "));
+    Ok((all.iter().map(said).collect(), tally))
+}
+
+#[test]
+fn lines_of_a_table_with_the_same_query_are_one_query() {
+    let text = "time,query,key,size\n1.5,q1,a,10\n1.5,q2,b,20\n1.500002,q1,b,20\n1.6,q3,\"a\",11\n";
+    let (queries, tally) = queries("log.csv", text, PLAIN).unwrap();
+    // Sizes are the latest.
+    assert_eq!(queries, [(0, "a:11 b:20".into()), (0, "b:20".into()), (100_000, "a:11".into())]);
+    assert_eq!(tally, Tally { queries: 3, requests: 4, ..Tally::default() });
+}
+
+#[test]
+fn a_tables_columns_are_known_by_their_names() {
+    let text = "size,host,key,query,time\n7,h,k,q,0\n";
+    assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "k:7".into())]);
+    let missing = queries("log.csv", "time,key,size\n1,a,1\n", PLAIN).unwrap_err();
+    assert_eq!(missing, "line 1: no column `query`: right would be the header time,query,key,size");
+}
+
+#[test]
+fn a_query_that_is_named_again_after_a_second_is_another_one() {
+    let text = "time,query,key,size\n1,q,a,1\n1.9,q,b,1\n3,q,c,1\n";
+    assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "a:1 b:1".into()), (2_000_000, "c:1".into())]);
+}
+
+#[test]
+fn a_bad_line_is_told_with_its_number_or_counted() {
+    for (line, says) in [
+        ("x,q,a,1", "`x` is no time: right would be seconds, such as 12.5"),
+        ("1,q,a,-1", "`-1` is no size: right would be bytes, such as 512"),
+        ("1,q,,1", "no key"),
+        ("1,,a,1", "no query: right would be its name"),
+        ("1,q,a", "3 fields: the header has 4"),
+    ] {
+        let text = format!("time,query,key,size\n1,q,a,1\n{line}\n1,q,b,1\n");
+        assert_eq!(queries("log.csv", &text, PLAIN).unwrap_err(), format!("line 3: {says}"));
+        let (queries, tally) = queries("log.csv", &text, Reading { skip_bad: true, ..PLAIN }).unwrap();
+        assert_eq!((queries, tally.bad), (vec![(0, "a:1 b:1".to_string())], 1), "{line}");
+    }
+}
+
+/// Microseconds are no decimals: .900 is 900 us, .1200 is 1,200 us.
+const WATCHED: &str = "OK
+ts=7.900 gid=1 type=item_get key=a status=found clsid=1 cfd=10 size=5
+ts=7.1200 gid=2 type=item_get key=b%20c status=found clsid=1 cfd=10 size=6
+ts=7.1201 gid=3 type=item_get key=a status=found clsid=1 cfd=11 size=5
+ts=7.1300 gid=4 type=item_get key=z status=not_found clsid=0 cfd=10 size=0
+skipped=12
+ts=7.1900 gid=5 type=item_store key=a status=stored cmd=set ttl=0 clsid=1 cfd=11 size=9
+ts=7.2000 gid=6 type=item_get key=a status=found clsid=1 cfd=10 size=9
+";
+
+#[test]
+fn what_a_connection_asks_without_a_gap_is_one_query_of_a_watchers_lines() {
+    let (queries, tally) = queries("mc1.log", WATCHED, PLAIN).unwrap();
+    assert_eq!(queries, [(0, "a:9 b%20c:6".into()), (301, "a:9".into()), (1_100, "a:9".into())]);
+    assert_eq!(tally, Tally { queries: 3, requests: 4, misses: 1, dropped: 12, bad: 0 });
+}
+
+#[test]
+fn a_watchers_line_that_is_none_is_told_with_its_number() {
+    for (line, says) in [
+        ("get a", "no `ts=`: is it a line of `watch fetchers`?"),
+        ("ts=7 gid=1 type=item_get", "ts=`7`: right would be seconds and microseconds, such as 7.42"),
+        ("ts=7.1000000 gid=1 type=item_get", "ts=`7.1000000`: right would be seconds and microseconds, such as 7.42"),
+        ("ts=7.1 type=item_get status=found key=a size=1", "no `cfd=`: is it a line of `watch fetchers`?"),
+        ("ts=7.1 type=item_get status=found key=a cfd=1 size=x", "size=`x`: right would be bytes"),
+        ("skipped=many", "`skipped=many`: right would be a number of lines"),
+    ] {
+        let wrong = queries("mc1.log", &format!("{WATCHED}{line}\n"), PLAIN).unwrap_err();
+        assert_eq!(wrong, format!("line 9: {says}"));
+    }
+}
+
+/// A table in Parquet whose time is of a kind, compressed as most writers do.
+fn parquet(path: &Path, kind: &str, times: &[i64]) {
+    use parquet::basic::Compression;
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    let schema = format!(
+        "message log {{ required binary key (STRING); required int64 size; required {kind}; required int64 query; }}"
+    );
+    let compressed = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let schema = std::sync::Arc::new(parse_message_type(&schema).unwrap());
+    let mut file = SerializedFileWriter::new(File::create(path).unwrap(), schema, compressed.into()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let keys: Vec<ByteArray> = (0..times.len()).map(|i| format!("k{i}").as_str().into()).collect();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ByteArrayType>().write_batch(&keys, None, None).unwrap();
+    column.close().unwrap();
+    let sevens = vec![7; times.len()];
+    let seconds: Vec<f64> = times.iter().map(|&time| time as f64).collect();
+    for values in [&sevens, times, &sevens] {
+        let mut column = group.next_column().unwrap().unwrap();
+        match kind.starts_with("double") && std::ptr::eq(values, times) {
+            true => column.typed::<DoubleType>().write_batch(&seconds, None, None).unwrap(),
+            false => column.typed::<Int64Type>().write_batch(values, None, None).unwrap(),
+        };
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    file.close().unwrap();
+}
+
+#[test]
+fn a_parquet_table_is_read_by_its_columns_whatever_its_clock() {
+    for (kind, times) in [
+        ("int64 time (TIMESTAMP(MICROS,true))", [5, 7]),
+        ("int64 time (TIMESTAMP(NANOS,true))", [5_000, 7_000]),
+        ("int64 time", [5, 5]),
+        ("double time", [5, 5]),
+    ] {
+        let (_folder, path) = log("log.parquet", "");
+        parquet(&path, kind, &times);
+        let mut catalogue = Catalogue::default();
+        let mut all = Vec::new();
+        read(&path, PLAIN, &mut catalogue, &mut |query| all.push(query)).unwrap();
+        assert_eq!(all, [Query { time: Time::ZERO, keys: vec![0, 1] }], "{kind}");
+        assert_eq!((catalogue.number(b"k1"), catalogue.sizes().collect::<Vec<_>>()), (Some(1), vec![7, 7]));
+        assert_eq!((catalogue.len(), catalogue.is_empty()), (2, false));
+    }
+    let (_folder, path) = log("log.parquet", "");
+    parquet(&path, "int64 time", &[1, -1]);
+    let negative = read(&path, PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
+    assert_eq!(negative, "row 2: -1 is no time: right would be seconds since some zero");
+}
+
+#[test]
+fn what_is_no_file_or_no_table_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |path: &Path| read(path, PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
+    assert!(refused(&folder.path().join("none.csv")).contains("No such file"));
+    assert!(refused(folder.path()).contains("no regular file"));
+    let (_folder, path) = log("log.parquet", "time,query,key,size\n");
+    assert!(refused(&path).contains("Parquet"), "{}", refused(&path));
+}
