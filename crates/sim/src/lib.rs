@@ -16,6 +16,7 @@ mod heap;
 mod histogram;
 mod ideal;
 mod ids;
+mod incasts;
 mod jitter;
 mod latency;
 mod link;

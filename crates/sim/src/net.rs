@@ -13,6 +13,7 @@ use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
 use crate::ids::{EndpointId, Owner, Slot};
+use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
@@ -43,6 +44,7 @@ pub(crate) struct Net<P> {
     pub hosts: BTreeMap<EndpointId, HostId>,
     /// Packets dropped of what runs beside the workload.
     pub beside_drops: u64,
+    pub incasts: Incasts,
     luggage: Luggage,
     framing: Framing,
     jitter: Jitter,
@@ -74,6 +76,7 @@ impl<P: Probe> Net<P> {
             ends: Vec::new(),
             hosts: BTreeMap::new(),
             beside_drops: 0,
+            incasts: Incasts::NONE,
             luggage: Luggage::default(),
             framing,
             jitter,
@@ -180,6 +183,7 @@ impl<P: Probe> Net<P> {
         let end = &mut self.ends[to.index()];
         end.lost = end.lost.wrapping_add(1);
         self.beside_drops += u64::from(end.id.connection().owner() != Owner::WORKLOAD);
+        self.incasts.dropped(now, link);
         self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
 

@@ -96,6 +96,7 @@ pub(crate) struct Since {
     /// Of the workload, and of what runs beside it.
     pub sums: [Sums; 2],
     pub beside_drops: u64,
+    pub incasts: u64,
     pub delivered_packets: u64,
     /// By link.
     pub ports: Vec<PortSums>,

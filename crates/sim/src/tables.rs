@@ -63,6 +63,7 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
         rounds_open: record.queries.iter().filter(|query| query.qct_ps.is_none()).count() as u64,
         stalls: stalls.count,
         stalled_ps: stalls.lost.0,
+        incasts: world.net.incasts.count - since.incasts,
         background_bytes: beside.delivered,
         background_timeouts: beside.timeouts,
         background_fast_retransmits: beside.fast_retransmits,

@@ -11,6 +11,7 @@ use crate::build;
 use crate::event::{Key, Timer};
 use crate::ideal;
 use crate::ids::{ConnectionId, EndpointId, Owner, Slot};
+use crate::incasts::Incasts;
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
 use crate::message::{Meaning, Message};
@@ -304,7 +305,9 @@ impl<P: Probe> World<P> {
         let s = &self.spec.settings;
         let to = |host| s.round_trip(&self.net.fabric, host, s.full_packet());
         let round_trip = (1..=self.spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO);
-        self.stalls = Stalls::new(self.now, self.net.fabric.downlink(HostId::CLIENT), round_trip, work);
+        let port = self.net.fabric.downlink(HostId::CLIENT);
+        self.stalls = Stalls::new(self.now, port, round_trip, work);
+        self.net.incasts = Incasts::new(port, round_trip);
     }
 
     /// What was so far is left out of all figures: the workload has delivered `payload`.
@@ -314,6 +317,7 @@ impl<P: Probe> World<P> {
             payload,
             sums: self.sockets.sums(),
             beside_drops: self.net.beside_drops,
+            incasts: self.net.incasts.count,
             delivered_packets: self.net.delivered,
             ports: self.net.links.iter().map(PortSums::of).collect(),
             faults: self.net.met(),

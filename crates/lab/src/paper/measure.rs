@@ -21,6 +21,8 @@ pub enum Measure {
     FinishMs,
     /// Packets dropped at all ports.
     Drops,
+    /// Incasts at the client's port: runs of drops there, each within an idle round trip of the one before.
+    Incasts,
     /// How long a MapReduce job took, s; where it did not end, the time that it was given.
     RuntimeS,
     /// Payload delivered over that time, by node that works, Mbit/s.
@@ -104,6 +106,7 @@ impl Measure {
             Measure::TimeoutQueriesPct => "queries with a timeout, %",
             Measure::FinishMs => "end of the last round, ms",
             Measure::Drops => "packets dropped a run",
+            Measure::Incasts => "incasts a run",
             Measure::RuntimeS => "run time, s",
             Measure::ThroughputNodeMbps => "throughput a node, Mbit/s",
             Measure::LatencyUs => "latency a packet, us",
@@ -156,6 +159,7 @@ impl Measure {
                 Some(tables.queries.last().and_then(end_ms).unwrap_or(given))
             }
             Measure::Drops => Some(tables.totals.drops as f64),
+            Measure::Incasts => Some(tables.totals.incasts as f64),
             Measure::RuntimeS => Some(runtime_s(tables)),
             Measure::ThroughputNodeMbps => {
                 let megabits = tables.totals.payload_bytes as f64 * 8.0 / 1e6;
