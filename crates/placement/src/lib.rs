@@ -4,6 +4,8 @@
 
 mod cluster;
 mod placement;
+mod request_log;
 
 pub use cluster::{Cluster, Resources, Server};
 pub use placement::{Move, Object, Placement, Reason};
+pub use request_log::RequestLog;
