@@ -2,7 +2,11 @@
 //!
 //! Pure: a log and a cluster in, a plan out. Objects and servers are numbers from zero, those of a catalogue and of a cluster.
 
+extern crate alloc;
+
+pub mod closeness;
 mod cluster;
+pub mod picc;
 mod placement;
 mod request_log;
 

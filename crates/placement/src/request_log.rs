@@ -6,7 +6,7 @@
 //!          left is spread over the period and most queries are still followed by the one that did follow.
 //! Units:   requests; what is counted over kept queries goes by `kept` and `seen` to all.
 //! Owns:    the kept queries one behind another, and a count an object.
-//! Checked: tests/request_log.rs.
+//! Checked: tests/placement/request_log.rs.
 
 use fanin_units::Time;
 

@@ -1,10 +1,8 @@
 //! What a log of requests keeps, and what it lets go of.
 
-mod support;
-
+use crate::support::objects;
 use fanin_placement::{Object, RequestLog};
 use fanin_units::Time;
-use support::objects;
 
 /// Queries a millisecond apart for two objects each: its number modulo 10, and 10.
 fn log(queries: u32, limit: usize) -> RequestLog {

@@ -1,0 +1,5 @@
+//! Where objects live: part by part by hand and at random, then whole plans.
+
+mod closeness;
+mod request_log;
+mod support;
