@@ -6,6 +6,7 @@ extern crate alloc;
 
 pub mod closeness;
 mod cluster;
+pub mod cut_clusters;
 pub mod picc;
 mod placement;
 mod request_log;
