@@ -21,7 +21,7 @@ ALLOWED = {
     "fanin-units": ("", ""),
     "fanin-laws": ("fanin-units", "rand_core"),
     "fanin-fanout": ("fanin-laws fanin-units", ""),
-    "fanin-placement": ("", ""),
+    "fanin-placement": ("fanin-laws fanin-units", ""),
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),

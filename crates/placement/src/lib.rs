@@ -2,8 +2,15 @@
 //!
 //! Pure: a log and a cluster in, a plan out. Objects and servers are numbers from zero, those of a catalogue and of a cluster.
 
+extern crate alloc;
+
+pub mod closeness;
 mod cluster;
+pub mod cut_clusters;
+pub mod picc;
 mod placement;
+mod request_log;
 
 pub use cluster::{Cluster, Resources, Server};
 pub use placement::{Move, Object, Placement, Reason};
+pub use request_log::RequestLog;

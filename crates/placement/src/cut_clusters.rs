@@ -1,0 +1,229 @@
+//! Clusters of objects that are close: what a minimum cut tree with an artificial sink falls into.
+//! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
+//!          section III-B, Algorithm 2; Flake, Tarjan and Tsioutsiouliklis, "Graph clustering and minimum cut trees" (Internet
+//!          Mathematics, 2004), whose algorithm it is: their bounds hold, and so does their way to spare cuts.
+//! Law:     every node is linked to a sink with weight w. The community of a node is its side of the minimum cut between it and
+//!          the sink, the smallest such; communities are nested or apart, and the largest are the clusters. Nodes are taken by
+//!          falling weight of their edges: whoever is in a community already needs no cut of its own.
+//!          For a cluster S and each part P of it: c(S, V − S) / |V − S| ≤ w ≤ c(P, S − P) / min(|P|, |S − P|).
+//! Units:   weights as they come.
+//! Owns:    a residual graph; a flow looks at no more of it than it needs, and puts it back.
+//! Departs: Algorithm 2 says that there are N clusters, as many as servers; how many there are follows from w alone.
+//! Checked: tests/placement/cut_clusters.rs: by hand, against all cuts and a whole minimum cut tree, and against the bounds.
+//!
+//! The maximum flow is Dinic's, here and not a library's: petgraph's allocate and walk the whole graph for every flow, while a
+//! flow to the sink ends near its source, since everybody on its way is linked to the sink.
+
+use crate::closeness::Edge;
+
+/// The clusters of two objects or more among so many, each in order; the first has the node of most weight.
+pub fn cut_clusters(objects: usize, edges: &[Edge], w: u64) -> Vec<Vec<u32>> {
+    let mut graph = Graph::of(objects, edges, w);
+    graph.peel(w);
+    let mut order: Vec<u32> = (0..objects as u32).filter(|node| !graph.alone[*node as usize]).collect();
+    order.sort_unstable_by_key(|node| (!graph.weights[*node as usize], *node));
+    let mut cluster = vec![NONE; objects];
+    for node in order {
+        if cluster[node as usize] == NONE {
+            // Communities that it holds are whole in it.
+            graph.community(node).iter().for_each(|member| cluster[*member as usize] = node);
+        }
+    }
+    let mut members: Vec<u32> = (0..objects as u32).filter(|node| cluster[*node as usize] != NONE).collect();
+    let weight = |node: &u32| graph.weights[cluster[*node as usize] as usize];
+    members.sort_unstable_by_key(|node| (!weight(node), cluster[*node as usize], *node));
+    let one = |one: &u32, other: &u32| cluster[*one as usize] == cluster[*other as usize];
+    members.chunk_by(one).filter(|cluster| cluster.len() > 1).map(<[u32]>::to_vec).collect()
+}
+
+const NONE: u32 = u32::MAX;
+
+/// An edge as one of its ends has it.
+#[derive(Clone, Copy)]
+struct Arc {
+    to: u32,
+    /// The same edge as the other end has it.
+    back: u32,
+    weight: u32,
+    /// What of it, and of flow the other way, is left.
+    left: u32,
+}
+
+struct Graph {
+    starts: Vec<u32>,
+    arcs: Vec<Arc>,
+    /// The weight of each node's edges.
+    weights: Vec<u64>,
+    alone: Vec<bool>,
+    /// What each node may send to the sink, and what of it is left.
+    sink: Vec<u64>,
+    sink_left: Vec<u64>,
+    /// How far each node is from the source; `NONE` where a flow did not come.
+    levels: Vec<u32>,
+    /// The next arc that a node tries.
+    next: Vec<u32>,
+    /// The nodes that the flow at hand looked at, in the order of their levels.
+    seen: Vec<u32>,
+    touched: Vec<u32>,
+}
+
+impl Graph {
+    fn of(nodes: usize, edges: &[Edge], w: u64) -> Graph {
+        let mut starts = vec![0u32; nodes + 1];
+        edges.iter().flat_map(|edge| edge.ends).for_each(|end| starts[end.0 as usize + 1] += 1);
+        (0..nodes).for_each(|node| starts[node + 1] += starts[node]);
+        let mut next = starts.clone();
+        let mut arcs = vec![Arc { to: 0, back: 0, weight: 0, left: 0 }; 2 * edges.len()];
+        let mut weights = vec![0; nodes];
+        for edge in edges {
+            let [one, other] = edge.ends.map(|end| end.0 as usize);
+            let (here, there) = (next[one], next[other]);
+            let arc = |to: usize, back| Arc { to: to as u32, back, weight: edge.closeness, left: edge.closeness };
+            arcs[here as usize] = arc(other, there);
+            arcs[there as usize] = arc(one, here);
+            for end in [one, other] {
+                next[end] += 1;
+                weights[end] += u64::from(edge.closeness);
+            }
+        }
+        Graph {
+            next,
+            starts,
+            arcs,
+            weights,
+            alone: vec![false; nodes],
+            sink: vec![w; nodes],
+            sink_left: vec![w; nodes],
+            levels: vec![NONE; nodes],
+            seen: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    fn arcs(&self, node: u32) -> std::ops::Range<usize> {
+        self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
+    }
+
+    /// Finds nodes that are provably alone, without a flow. A node whose edges weigh no more than w makes no community of
+    /// another's smaller by being in it: without it a cut costs w less, and no more than its edges more. So it is in its own
+    /// alone, and for all others as good as the sink: its edges lead there, and others' may turn out to weigh too little.
+    fn peel(&mut self, w: u64) {
+        let mut light: Vec<u32> =
+            (0..self.weights.len() as u32).filter(|node| self.weights[*node as usize] <= w).collect();
+        light.iter().for_each(|node| self.alone[*node as usize] = true);
+        let mut heavy = self.weights.clone();
+        while let Some(node) = light.pop() {
+            for arc in self.arcs(node) {
+                let Arc { to, back, weight, .. } = self.arcs[arc];
+                self.arcs[arc].weight = 0;
+                self.arcs[back as usize].weight = 0;
+                let other = to as usize;
+                if self.alone[other] || weight == 0 {
+                    continue;
+                }
+                self.sink[other] += u64::from(weight);
+                heavy[other] -= u64::from(weight);
+                if heavy[other] <= w {
+                    self.alone[other] = true;
+                    light.push(to);
+                }
+            }
+        }
+        self.arcs.iter_mut().for_each(|arc| arc.left = arc.weight);
+        self.sink_left.clone_from(&self.sink);
+    }
+
+    /// The source's side of the smallest minimum cut between a node and the sink.
+    fn community(&mut self, source: u32) -> Vec<u32> {
+        self.touched.push(source);
+        self.sink_left[source as usize] = 0;
+        while self.layer(source) {
+            while self.augment(source) {}
+            self.forget_levels();
+        }
+        let community = self.seen.clone();
+        self.forget_levels();
+        // Each flow's layers came by the same nodes again.
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        for node in touched.drain(..) {
+            self.sink_left[node as usize] = self.sink[node as usize];
+            for arc in self.arcs(node) {
+                self.arcs[arc].left = self.arcs[arc].weight;
+            }
+        }
+        self.touched = touched;
+        community
+    }
+
+    fn forget_levels(&mut self) {
+        for node in self.seen.drain(..) {
+            self.levels[node as usize] = NONE;
+        }
+    }
+
+    /// Finds how far nodes are from the source, up to the first that can still send to the sink, and whether there is one.
+    fn layer(&mut self, source: u32) -> bool {
+        self.levels[source as usize] = 0;
+        self.next[source as usize] = self.starts[source as usize];
+        self.seen.push(source);
+        let (mut place, mut last) = (0, NONE);
+        while let Some(&node) = self.seen.get(place) {
+            let level = self.levels[node as usize];
+            if level == last {
+                break;
+            }
+            for arc in self.arcs(node) {
+                let Arc { to, left, .. } = self.arcs[arc];
+                let other = to as usize;
+                if left > 0 && self.levels[other] == NONE {
+                    self.levels[other] = level + 1;
+                    self.next[other] = self.starts[other];
+                    self.seen.push(to);
+                    self.touched.push(to);
+                    if self.sink_left[other] > 0 {
+                        last = level + 1;
+                    }
+                }
+            }
+            place += 1;
+        }
+        last != NONE
+    }
+
+    /// Sends along a shortest way to the sink what it lets through; whether there was one.
+    fn augment(&mut self, source: u32) -> bool {
+        let mut way: Vec<usize> = Vec::new();
+        let mut node = source;
+        loop {
+            if self.sink_left[node as usize] > 0 {
+                break;
+            }
+            let next = &mut self.next[node as usize];
+            if *next == self.starts[node as usize + 1] {
+                // A dead end: the way here is not tried again.
+                let Some(arc) = way.pop() else { return false };
+                node = self.arcs[self.arcs[arc].back as usize].to;
+                self.next[node as usize] += 1;
+                continue;
+            }
+            let arc = self.arcs[*next as usize];
+            if arc.left > 0 && self.levels[arc.to as usize] == self.levels[node as usize] + 1 {
+                way.push(*next as usize);
+                node = arc.to;
+            } else {
+                *next += 1;
+            }
+        }
+        let least = way.iter().map(|arc| self.arcs[*arc].left).min().unwrap_or(0);
+        let sent = u64::from(least).min(self.sink_left[node as usize]);
+        self.sink_left[node as usize] -= sent;
+        for arc in way {
+            self.arcs[arc].left -= sent as u32;
+            let back = self.arcs[arc].back as usize;
+            self.arcs[back].left += sent as u32;
+        }
+        true
+    }
+}

@@ -1,0 +1,44 @@
+//! PICC's settings. Its parts stand in `request_log`, `gather`, `closeness`, `cut_clusters` and `settle`; `plan` joins them.
+
+use fanin_laws::settings::{Refusal, params};
+use fanin_units::{Share, Time};
+
+params! {
+    /// Objects gathered on few servers (PICC).
+    picc {
+        /// θ: so many of the most popular objects are gathered in their racks (section III-A; 1,000 is the best of Figure 9).
+        #[range(1.., "nothing would be popular")]
+        theta: u32 = 1_000,
+        /// Whether objects that are asked for together are gathered, too (section III-B): without, it is PICC of Figure 10.
+        correlation: bool = true,
+        /// α: what it counts that two objects are asked for in one query (equation 1; the paper gives none: it is this that makes servers few).
+        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
+        alpha: Share = Share::of(1, 2),
+        /// β: what it counts that one is asked for in the query after the other's (equation 1; the paper gives none: it spares connections, not servers).
+        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
+        beta: Share = Share::of(1, 10),
+        /// How late the query after another may come and still count as its sequel: the paper's time-slot, of which it gives no length.
+        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
+        slot: Time = Time::from_secs(10),
+        /// w: the weight of the artificial sink's edges (Algorithm 2; the paper gives none): the larger, the smaller and closer the clusters.
+        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
+        #[range(1..=1_000_000)]
+        w: u32 = 5,
+        /// How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a million.
+        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
+        #[range(1..=1_000)]
+        strongest: u32 = 20,
+    }
+    refuses |picc| {
+        let both = picc.alpha.in_q(16) + picc.beta.in_q(16);
+        let what = if both == 0 {
+            "both are 0, and nothing would ever be close: one of them must be above 0"
+        } else if both > 0x1_0001 {
+            // Each may have been rounded up.
+            "together they are above 1, and history would count less than nothing: at most 1 together"
+        } else {
+            return None;
+        };
+        Some(Refusal { paths: &["picc.alpha", "picc.beta"], what: what.into() })
+    };
+}

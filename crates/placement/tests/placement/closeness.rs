@@ -1,0 +1,160 @@
+//! Closeness: by hand, against all pairs counted one by one, and from one period to the next.
+
+use std::collections::BTreeMap;
+
+use fanin_placement::closeness::{Edge, UNIT, closeness};
+use fanin_placement::picc::Params;
+use fanin_placement::{Object, RequestLog};
+use fanin_units::{Share, Time};
+
+use crate::support::{Draws, objects};
+
+/// Half for a query, a quarter for the next, all edges.
+fn all() -> Params {
+    Params { alpha: Share::of(1, 2), beta: Share::of(1, 4), w: 1, strongest: 1_000, ..Params::default() }
+}
+
+fn log(count: usize, queries: &[&[u32]]) -> RequestLog {
+    let mut log = RequestLog::new(count, 1 << 20);
+    for (query, number) in queries.iter().zip(0..) {
+        log.add(Time::from_secs(number), objects(query));
+    }
+    log
+}
+
+/// What is close, whichever end is first.
+fn pairs(edges: &[Edge]) -> BTreeMap<(u32, u32), u32> {
+    let pair = |edge: &Edge| {
+        let [one, other] = edge.ends.map(|end| end.0);
+        ((one.min(other), one.max(other)), edge.closeness)
+    };
+    let pairs: BTreeMap<_, _> = edges.iter().map(pair).collect();
+    assert_eq!(pairs.len(), edges.len(), "a pair has two edges");
+    pairs
+}
+
+/// Equation 1 with P and Q counted pair by pair, in units, without history.
+fn pair_by_pair(log: &RequestLog, settings: &Params) -> BTreeMap<(u32, u32), u32> {
+    let (alpha, beta) = (settings.alpha.in_q(8), settings.beta.in_q(8));
+    let mut sums = BTreeMap::new();
+    let mut add = |one: Object, other: Object, weight| {
+        if one != other {
+            *sums.entry((one.0.min(other.0), one.0.max(other.0))).or_default() += weight;
+        }
+    };
+    for query in 0..log.kept() {
+        for (place, one) in log.query(query).iter().enumerate() {
+            log.query(query)[place + 1..].iter().for_each(|other| add(*one, *other, alpha));
+            if log.follows(query, settings.slot) {
+                log.query(query - 1).iter().for_each(|other| add(*one, *other, beta));
+            }
+        }
+    }
+    sums.values_mut().for_each(|sum| *sum = *sum * UNIT / (alpha + beta));
+    sums
+}
+
+fn random_log(draws: &mut Draws, count: u32, queries: u64) -> RequestLog {
+    let mut log = RequestLog::new(count as usize, 1 << 20);
+    let mut at = Time::ZERO;
+    for _ in 0..queries {
+        at = at.saturating_add(Time::from_secs(u64::from(draws.below(12))));
+        // The lower, the more often.
+        let asked: Vec<Object> =
+            (0..draws.below(9)).map(|_| Object(draws.below(count).min(draws.below(count)))).collect();
+        log.add(at, asked);
+    }
+    log
+}
+
+#[test]
+fn what_is_asked_for_at_once_or_one_after_the_other_is_close() {
+    // 0 and 1: twice in a query, 2/2, and from the first query to the second 0 before 1 and 1 before 0, 2/4. 2 is after both: 1/4.
+    // Without history S / (α + β): 3/2 and 1/4 become 2 and 1/3.
+    let edges = closeness(&log(3, &[&[0, 1], &[0, 1], &[2]]), None, &all());
+    assert_eq!(pairs(&edges), BTreeMap::from([((0, 1), 2 * UNIT), ((0, 2), UNIT / 3), ((1, 2), UNIT / 3)]));
+    // With a history of nothing they are what equation 1 says.
+    let edges = closeness(&log(3, &[&[0, 1], &[0, 1], &[2]]), Some(&[]), &all());
+    assert_eq!(pairs(&edges), BTreeMap::from([((0, 1), UNIT * 3 / 2), ((0, 2), UNIT / 4), ((1, 2), UNIT / 4)]));
+}
+
+#[test]
+fn a_query_beyond_the_slot_is_no_sequel() {
+    let settings = Params { slot: Time::from_millis(999), ..all() };
+    assert_eq!(closeness(&log(2, &[&[0], &[1]]), Some(&[]), &settings), []);
+}
+
+#[test]
+fn history_decays_and_what_is_asked_for_adds_to_it() {
+    let history = [
+        Edge { ends: [Object(1), Object(0)], closeness: 1_000 },
+        Edge { ends: [Object(2), Object(3)], closeness: 999 },
+    ];
+    // A quarter is left of each: 250, 249 rounded down; and a query together.
+    let edges = closeness(&log(4, &[&[0, 1]]), Some(&history), &all());
+    assert_eq!(pairs(&edges), BTreeMap::from([((0, 1), 250 + UNIT / 2), ((2, 3), 249)]));
+    // Until nothing is left of it.
+    let mut edges = edges;
+    for _ in 0..8 {
+        edges = closeness(&log(4, &[]), Some(&edges), &all());
+    }
+    assert_eq!(edges, []);
+}
+
+#[test]
+fn every_pair_is_as_close_as_counted_one_by_one() {
+    for seed in 0..100 {
+        let log = random_log(&mut Draws(seed), 30, 60);
+        let settings = Params { w: 1, ..all() };
+        let mut expected = pair_by_pair(&log, &settings);
+        expected.retain(|_, closeness| *closeness > 0);
+        assert_eq!(pairs(&closeness(&log, None, &settings)), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn an_object_keeps_its_strongest_edges_to_objects_no_rarer_and_none_too_weak() {
+    for seed in 0..100 {
+        let log = random_log(&mut Draws(seed), 30, 80);
+        let settings = Params { w: 2, strongest: 3, ..all() };
+        let rank = |object: u32| (std::cmp::Reverse(log.frequency(Object(object))), object);
+        let mut rows: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
+        for ((one, other), closeness) in pair_by_pair(&log, &settings) {
+            let (hot, rare) = if rank(one) < rank(other) { (one, other) } else { (other, one) };
+            // Three that are no closer than 2/3 are not above 2.
+            if closeness > 2 * UNIT / 3 {
+                rows.entry(rare).or_default().push((closeness, hot));
+            }
+        }
+        let mut expected = BTreeMap::new();
+        for (rare, mut row) in rows {
+            row.sort_by_key(|(closeness, hot)| (std::cmp::Reverse(*closeness), rank(*hot)));
+            row.truncate(3);
+            expected.extend(row.into_iter().map(|(closeness, hot)| ((hot.min(rare), hot.max(rare)), closeness)));
+        }
+        assert_eq!(pairs(&closeness(&log, None, &settings)), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn the_same_log_again_changes_what_is_close_by_no_more_than_rounding() {
+    for seed in 0..30 {
+        let log = random_log(&mut Draws(seed), 30, 80);
+        let settings = Params { alpha: Share::of(1, 3), beta: Share::of(1, 3), strongest: 4, w: 1, ..all() };
+        let first = closeness(&log, None, &settings);
+        let second = pairs(&closeness(&log, Some(&first), &settings));
+        let first = pairs(&first);
+        assert!(first.keys().eq(second.keys()), "seed {seed}");
+        assert!(first.values().zip(second.values()).all(|(one, other)| one.abs_diff(*other) <= 1), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_log_that_keeps_a_part_of_its_queries_counts_for_all() {
+    let mut log = RequestLog::new(2, 130);
+    for number in 0..1_280 {
+        log.add(Time::from_secs(100 * number), objects(&[0, 1]));
+    }
+    assert_eq!((log.seen(), log.kept()), (1_280, 64));
+    assert_eq!(pairs(&closeness(&log, Some(&[]), &all())), BTreeMap::from([((0, 1), 1_280 * UNIT / 2)]));
+}

@@ -1,0 +1,6 @@
+//! Where objects live: part by part by hand and at random, then whole plans.
+
+mod closeness;
+mod cut_clusters;
+mod request_log;
+mod support;
