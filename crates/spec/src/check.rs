@@ -188,14 +188,15 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
     (w.kind.facts().check)(s)
 }
 
-/// Whom a client asks is the matter of one workload.
+/// Whom a client asks for objects, and where these are, is the matter of one workload.
 fn asking(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
-    match scheme.fan_out {
-        Some(fan_out) if s.workload.kind != Kind::KeyValue => {
-            let (word, kind) = (fan_out.row().word, s.workload.kind.word());
+    let asks = scheme.fan_out.map(|fan_out| (fan_out.row().word, "whom a client asks for objects"));
+    let places = scheme.gathering.map(|gathering| (gathering.row().word, "where objects are"));
+    match asks.or(places) {
+        Some((word, says)) if s.workload.kind != Kind::KeyValue => {
+            let kind = s.workload.kind.word();
             let what = format!(
-                "`{word}` says whom a client asks for objects, and a {kind} workload has none: it goes with \
-                 `workload.kind = \"key_value\"`"
+                "`{word}` says {says}, and a {kind} workload has none: it goes with `workload.kind = \"key_value\"`"
             );
             wrong(&["workload.kind"], what)
         }

@@ -8,9 +8,9 @@ use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, FanOut, Limit, Offer};
+use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer};
 
-/// A scheme: a sender, what stands on it, the port law that it needs, and how one client asks many servers.
+/// A scheme: a sender, what stands on it, the port law that it needs, how one client asks many servers, and what is gathered on few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scheme {
     /// The sender's congestion control.
@@ -27,11 +27,16 @@ pub struct Scheme {
     pub ecn: bool,
     /// How a client asks, where the name says it; otherwise all servers at once, or as the workload has it.
     pub fan_out: Option<FanOut>,
+    /// What is moved to few servers beforehand; otherwise nothing.
+    pub gathering: Option<Gathering>,
 }
 
 /// The schemes that are documented and tested by name. Other combinations of their parts are understood too.
-pub static REGISTRY: LazyLock<Vec<Offer>> =
-    LazyLock::new(|| fanin_laws::rows().chain(fanin_fanout::rows()).flat_map(|row| row.offers).copied().collect());
+pub static REGISTRY: LazyLock<Vec<Offer>> = LazyLock::new(|| all_rows().flat_map(|row| row.offers).copied().collect());
+
+fn all_rows() -> impl Iterator<Item = &'static Row> {
+    fanin_laws::rows().chain(fanin_fanout::rows()).chain(fanin_placement::rows())
+}
 
 /// What says that both ends use ECN and the port law marks.
 const ECN: &str = "ecn";
@@ -53,6 +58,10 @@ fn fan_outs() -> impl Iterator<Item = FanOut> {
     FanOut::ALL.iter().copied()
 }
 
+fn gatherings() -> impl Iterator<Item = Gathering> {
+    Gathering::ALL.iter().copied()
+}
+
 /// The sender of a scheme that names none.
 const USUAL: Base = Base::NewReno;
 
@@ -62,6 +71,7 @@ enum Slot {
     Sender(Base),
     Port(Discipline),
     FanOut(FanOut),
+    Gathering(Gathering),
     Gss,
     M21,
     Ictcp,
@@ -73,12 +83,13 @@ impl Slot {
         let base = || bases().find(|base| base.row().word == word).map(Slot::Sender);
         let port = || disciplines().find(|discipline| discipline.row().word == word).map(Slot::Port);
         let fan_out = || fan_outs().find(|fan_out| fan_out.row().word == word).map(Slot::FanOut);
+        let gathering = || gatherings().find(|gathering| gathering.row().word == word).map(Slot::Gathering);
         let part = || {
             [(GSS.word, Slot::Gss), (M21.word, Slot::M21), (ICTCP.word, Slot::Ictcp), (ECN, Slot::Ecn)]
                 .into_iter()
                 .find(|(w, _)| *w == word)
         };
-        base().or_else(port).or_else(fan_out).or_else(|| part().map(|(_, slot)| slot))
+        base().or_else(port).or_else(fan_out).or_else(gathering).or_else(|| part().map(|(_, slot)| slot))
     }
 
     /// What it is called, in words.
@@ -87,6 +98,7 @@ impl Slot {
             Slot::Sender(_) => "senders",
             Slot::Port(_) => "port laws",
             Slot::FanOut(_) => "ways to ask servers",
+            Slot::Gathering(_) => "ways to place objects",
             Slot::Gss => "slow starts",
             Slot::M21 => "caps",
             Slot::Ictcp => "laws of receivers",
@@ -133,12 +145,14 @@ impl Scheme {
         let base = slots.iter().find_map(|(_, slot)| if let Slot::Sender(base) = slot { Some(*base) } else { None });
         let base = base.unwrap_or(USUAL);
         let (discipline, ecn) = (own_discipline(base), base.row().brings(ECN));
-        let mut scheme = Scheme { base, gss: false, m21: false, ictcp: false, discipline, ecn, fan_out: None };
+        let mut scheme =
+            Scheme { base, gss: false, m21: false, ictcp: false, discipline, ecn, fan_out: None, gathering: None };
         for (_, slot) in slots {
             match *slot {
                 Slot::Sender(_) => {}
                 Slot::Port(discipline) => scheme.discipline = discipline,
                 Slot::FanOut(fan_out) => scheme.fan_out = Some(fan_out),
+                Slot::Gathering(gathering) => scheme.gathering = Some(gathering),
                 Slot::Gss => scheme.gss = true,
                 Slot::M21 => scheme.m21 = true,
                 Slot::Ictcp => scheme.ictcp = true,
@@ -148,25 +162,27 @@ impl Scheme {
         scheme
     }
 
-    /// What a base may be joined with, by its words: parts, port laws, ECN, ways to ask servers.
+    /// What a base may be joined with, by its words: parts, port laws, ECN, ways to ask servers and to place objects.
     pub fn parts() -> Vec<&'static str> {
         let words = PARTS.iter().map(|part| part.word);
         let ports = disciplines().map(|discipline| discipline.row().word);
-        words.chain(ports).chain([ECN]).chain(fan_outs().map(|fan_out| fan_out.row().word)).collect()
+        let asking = fan_outs().map(|fan_out| fan_out.row().word);
+        let placing = gatherings().map(|gathering| gathering.row().word);
+        words.chain(ports).chain([ECN]).chain(asking).chain(placing).collect()
     }
 
-    /// The same packets' laws, whomever a client asks.
+    /// The same packets' laws, whomever a client asks and wherever objects are.
     pub fn of_packets(self) -> Scheme {
-        Scheme { fan_out: None, ..self }
+        Scheme { fan_out: None, gathering: None, ..self }
     }
 
-    /// The rows that it is made of: its way to ask servers, its base, its parts, its port law.
+    /// The rows that it is made of: where objects are, its way to ask servers, its base, its parts, its port law.
     pub fn rows(&self) -> Vec<&'static Row> {
         let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
             .into_iter()
             .filter_map(|(on, row)| on.then_some(row));
-        let fan_out = self.fan_out.map(FanOut::row);
-        fan_out.into_iter().chain([self.base.row()]).chain(parts).chain([self.discipline.row()]).collect()
+        let first = self.gathering.map(Gathering::row).into_iter().chain(self.fan_out.map(FanOut::row));
+        first.chain([self.base.row()]).chain(parts).chain([self.discipline.row()]).collect()
     }
 
     /// Why some of it cannot go together with the rest, as the rows have it.
@@ -202,13 +218,13 @@ fn unknown_word(name: &str, word: &str) -> String {
 }
 
 impl fmt::Display for Scheme {
-    /// The canonical name: way to ask, base unless it is the usual one behind that, parts, port law where it is not the base's own,
+    /// The canonical name: placement, way to ask, base unless it is the usual one behind these, parts, port law where it is not the base's own,
     /// ecn.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (port, base) = (self.discipline.row().word, self.base.row().word);
         let silent = |word: &str| {
             word == port && self.discipline == own_discipline(self.base)
-                || word == base && self.base == USUAL && self.fan_out.is_some()
+                || word == base && self.base == USUAL && (self.fan_out.is_some() || self.gathering.is_some())
         };
         let words: Vec<&str> = self.rows().into_iter().map(|row| row.word).filter(|word| !silent(word)).collect();
         f.write_str(&words.join("+"))?;

@@ -410,6 +410,8 @@ macro_rules! settings {
             pub laws: fanin_laws::Settings,
             /// Those of ways to ask servers, which their own files declare.
             pub fan_outs: fanin_fanout::Settings,
+            /// Those of placements, which their own files declare.
+            pub placements: fanin_placement::Settings,
             /// What the files hold that settings name.
             pub inputs: Inputs,
         }
@@ -417,7 +419,7 @@ macro_rules! settings {
         impl Settings {
             /// Each section that a law's file declares.
             pub fn of_laws(&self) -> Vec<&dyn fanin_laws::settings::Section> {
-                [self.laws.sections(), self.fan_outs.sections()].concat()
+                [self.laws.sections(), self.fan_outs.sections(), self.placements.sections()].concat()
             }
 
             /// The names of the sections with what they hold.
@@ -447,6 +449,7 @@ macro_rules! settings {
                     _ => {
                         let mut laws = self.laws.sections_mut();
                         laws.extend(self.fan_outs.sections_mut());
+                        laws.extend(self.placements.sections_mut());
                         let law = laws.into_iter().find(|law| law.name() == section);
                         laws::set(law.expect("sections are looked up before they are set"), key, literal)
                     }
