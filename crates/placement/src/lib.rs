@@ -4,6 +4,8 @@
 
 mod cluster;
 mod placement;
+mod send_queue;
 
 pub use cluster::{Cluster, Resources, Server};
 pub use placement::{Move, Object, Placement, Reason};
+pub use send_queue::{EXPONENT_MAX, SendQueue};
