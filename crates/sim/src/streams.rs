@@ -38,6 +38,8 @@ pub(crate) enum Purpose {
     Request = 14,
     /// Which hubs are busy with something else.
     Overload = 15,
+    /// Which objects a page has.
+    Page = 16,
 }
 
 /// One stream.

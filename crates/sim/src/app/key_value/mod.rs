@@ -4,6 +4,7 @@
 //! each, which makes one request after another. What roles say to one another goes as it would over sockets ([`post`]).
 
 mod hubs;
+mod popularity;
 mod post;
 mod slab;
 mod store;
@@ -171,7 +172,7 @@ impl KeyValue {
     /// A front end asks for its next objects.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
         let at = &mut self.fronts[front as usize];
-        self.store.draw(&mut at.draws, &mut at.request.objects);
+        at.request.objects = self.store.draw(&mut at.draws);
         at.request.fates.clear();
         at.request.fates.resize(at.request.objects.len(), None);
         (at.request.number, at.request.began, at.request.open) = (self.asked, driver.now(), true);
@@ -439,7 +440,7 @@ impl Application for KeyValue {
     type Message = Carried;
 
     fn start(&mut self, driver: &mut dyn Driver) {
-        self.store.locate(driver);
+        self.store.locate(&self.spec, driver);
         self.began = driver.now();
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
