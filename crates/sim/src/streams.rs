@@ -40,6 +40,8 @@ pub(crate) enum Purpose {
     Overload = 15,
     /// Which objects a page has.
     Page = 16,
+    /// When a front end's requests begin.
+    Interval = 17,
 }
 
 /// One stream.

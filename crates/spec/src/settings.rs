@@ -558,9 +558,12 @@ section! {
         replaced: u32 = 10,
         /// Of the objects asked for, the share that no server has: a miss is an answer, too.
         missing: Share = Share::of(0, 1),
-        /// Hosts that ask, each one request after another: the client and those after it, which are servers, too.
+        /// Hosts that ask: the client and those after it, which are servers, too.
         #[range(1..=100_000)]
         front_ends: u32 = 1,
+        /// Mean time between the requests of a front end, which then begin at random times, as a Poisson process has it, whether those before are over or not, and take as long as from that time on; no pause counts as a stall. "none": one after another.
+        #[range(Time(1)..=Time::from_secs(100_000), "\"none\" is for one after another")]
+        interval: Optional<Time> = Optional::NONE,
         /// What is not there so long after its request began has failed; "none": it is waited for.
         #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
         deadline: Optional<Time> = Optional::NONE,

@@ -261,7 +261,9 @@ const KEY_VALUE: Facts = Facts {
         let k = &s.key_value;
         let ends =
             if k.front_ends == 1 { "a front end".into() } else { format!("each of {} front ends", k.front_ends) };
-        format!("{ends} asks {} times for {} objects of {} to {}", s.workload.queries, k.per_request, k.least, k.most)
+        let apart = k.interval.0.map_or(String::new(), |mean| format!(", every {mean} on average,"));
+        let (times, objects) = (s.workload.queries, k.per_request);
+        format!("{ends} asks {times} times{apart} for {objects} objects of {} to {}", k.least, k.most)
     },
     check: key_value_check,
     ..Facts::READS
@@ -326,7 +328,7 @@ section! {
         /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another.
+        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another, but for `key_value.interval`.
         #[only(WebSearch, AllReduce, KeyValue)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
