@@ -10,6 +10,7 @@ pub mod cut_clusters;
 pub mod picc;
 mod placement;
 mod request_log;
+pub mod send_queue;
 
 use fanin_laws::row::{File, Offer, Row, file, kinds};
 use fanin_laws::settings::sections;
@@ -17,6 +18,7 @@ use fanin_laws::settings::sections;
 pub use cluster::{Cluster, Resources, Server};
 pub use placement::{Move, Object, Placement, Reason};
 pub use request_log::RequestLog;
+pub use send_queue::{EXPONENT_MAX, SendQueue};
 
 sections! {
     /// The settings of placements.

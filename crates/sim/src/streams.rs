@@ -38,6 +38,10 @@ pub(crate) enum Purpose {
     Request = 14,
     /// Which hubs are busy with something else.
     Overload = 15,
+    /// Which objects a page has.
+    Page = 16,
+    /// When a front end's requests begin.
+    Interval = 17,
 }
 
 /// One stream.

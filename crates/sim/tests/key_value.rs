@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{run, spec};
+use common::{but, run, spec};
+use fanin_units::Time;
 
 #[test]
 fn a_hub_has_all_of_its_own_objects_however_few_its_server_looks_for_at_once() {
@@ -13,4 +14,67 @@ fn a_hub_has_all_of_its_own_objects_however_few_its_server_looks_for_at_once() {
     for row in run(&spec(scenario, 2, 1)).requests {
         assert_eq!((row.answered, row.failed), (80, 0));
     }
+}
+
+/// Eleven servers in two racks, requests of 40 objects.
+const PLAIN: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 200\nduration = \"1000 s\"\n\
+                     [key_value]\nobjects = 1000\nper_request = 40\n\
+                     [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n";
+
+/// Requests every so often.
+fn every(mean: &str, more: &str) -> String {
+    format!("{PLAIN}{more}").replace("[key_value]", &format!("[key_value]\ninterval = \"{mean}\""))
+}
+
+#[test]
+fn requests_begin_at_random_times_whether_others_are_over_or_not() {
+    let text = every("1 ms", "[link]\nrate = \"100 Mbit/s\"\n[host]\nservice_time = \"3 ms\"\n");
+    let requests = run(&spec(&text, 11, 1)).requests;
+    assert_eq!(requests.len(), 200);
+    assert!(requests.iter().all(|row| row.answered == 40 && row.latency_ps.is_some()));
+    let mut starts: Vec<u64> = requests.iter().map(|row| row.start_ps).collect();
+    starts.sort_unstable();
+    // Exponential gaps of 1 ms: the mean of 200 deviates by 7 %, and a share of 1/e is above the mean.
+    let gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mean = starts[199] / 200;
+    assert!((790_000_000..1_210_000_000).contains(&mean), "{mean} ps");
+    let long = gaps.iter().filter(|&&gap| gap > 1_000_000_000).count();
+    assert!((50..98).contains(&long), "{long} of 199 gaps are above the mean");
+    // Each takes 3 ms and more, so that several are under way.
+    let ends = |row: &&fanin_spec::RequestRow| row.start_ps + row.latency_ps.unwrap_or(0);
+    let beside = |at: u64| requests.iter().filter(|row| row.start_ps < at && at < ends(row)).count();
+    assert!(starts.iter().map(|&at| beside(at)).max() >= Some(5));
+}
+
+#[test]
+fn requests_that_never_meet_take_as_long_as_one_after_another() {
+    let alone = run(&spec(PLAIN, 11, 1)).requests;
+    let apart = run(&spec(&every("1 s", ""), 11, 1)).requests;
+    // Which objects are asked for is drawn alike; how late packets come is not.
+    let mean = |rows: &[fanin_spec::RequestRow]| rows.iter().filter_map(|row| row.latency_ps).sum::<u64>() / 200;
+    assert!(mean(&alone).abs_diff(mean(&apart)) < mean(&alone) / 50, "{} and {}", mean(&alone), mean(&apart));
+}
+
+#[test]
+fn a_warm_up_leaves_out_requests_that_began_in_it_and_the_others_are_all_there() {
+    for warm_up in ["20 rounds", "30 ms", "300 rounds"] {
+        let text = every("1 ms", "").replace("queries", &format!("warm_up = \"{warm_up}\"\nqueries"));
+        for hosts in [1, 3] {
+            let spec = but(&spec(&text, 11, 1), |s| s.key_value.front_ends = hosts);
+            let requests = run(&spec).requests;
+            for host in 0..hosts {
+                let of_host = requests.iter().filter(|row| row.from_host == host);
+                assert_eq!(of_host.filter(|row| row.latency_ps.is_some()).count(), 200, "{warm_up}, host {host}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_is_back() {
+    let text = every("1 ms", "[faults]\nhosts = [\"50 ms client crashes\", \"90 ms client returns\"]\n");
+    let requests = run(&spec(&text, 11, 1)).requests;
+    let ms = Time::from_millis(1).0;
+    assert!(requests.iter().all(|row| !(50 * ms..90 * ms).contains(&row.start_ps)));
+    assert_eq!(requests.iter().filter(|row| row.latency_ps.is_some()).count(), 200);
 }

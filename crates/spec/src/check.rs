@@ -10,7 +10,7 @@ use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Kind, Scheme, Settings, State, WarmUp};
+use crate::{FabricSettings, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -232,6 +232,14 @@ fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
             racks - served.len() as u32
         );
         return wrong(&["workload.fan_in", "fabric.racks", "fabric.hosts_per_rack", "fabric.kind"], what);
+    }
+    let k = &s.key_value;
+    if k.replica_racks == ReplicaRacks::Distinct && k.replicas > racks {
+        let what = format!(
+            "{} replicas of an object in distinct racks of {racks}: right would be at most {racks}",
+            k.replicas
+        );
+        return wrong(&["key_value.replica_racks", "key_value.replicas", "fabric.racks"], what);
     }
     Ok(())
 }

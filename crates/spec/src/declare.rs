@@ -58,7 +58,7 @@ pub(crate) struct Condition {
 /// What keys need; `#[needs(…)]` names one of these.
 pub(crate) mod needs {
     use super::Condition;
-    use crate::FabricKind;
+    use crate::{FabricKind, Popularity};
 
     pub(crate) const RACKS: Condition = Condition {
         met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
@@ -101,6 +101,18 @@ pub(crate) mod needs {
     pub(crate) const HUBS: Condition = Condition {
         met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
         without: "no scheme here asks through hubs; sicc does",
+    };
+    pub(crate) const ZIPFIAN: Condition = Condition {
+        met: |_, s| matches!(s.key_value.popularity, Popularity::Zipfian | Popularity::Pages),
+        without: "nothing is asked for by rank; `key_value.popularity` of \"zipfian\" or \"pages\" would",
+    };
+    pub(crate) const TWO_CLASSES: Condition = Condition {
+        met: |_, s| s.key_value.popularity == Popularity::TwoClass,
+        without: "there are no two classes of objects without `key_value.popularity = \"two-class\"`",
+    };
+    pub(crate) const PAGES: Condition = Condition {
+        met: |_, s| s.key_value.popularity == Popularity::Pages,
+        without: "there are no pages without `key_value.popularity = \"pages\"`",
     };
     pub(crate) const REORDERING: Condition = Condition {
         met: |_, s| !s.faults.reordering.is_zero(),

@@ -8,7 +8,7 @@ use fanin_units::QueueSize;
 use crate::problem::Wrong;
 use crate::registry::owner;
 use crate::scenario::Assignment;
-use crate::{Contender, Discipline, KeyDoc, PURE_ACK, Problem, Scenario, Scheme, Settings};
+use crate::{Contender, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings};
 
 impl Scenario {
     /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `contenders`, or not the
@@ -113,10 +113,9 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
         _ => None,
     };
     let fabric = fabric.as_ref();
-    [idle_law, short_run(s, fabric), hasty_timeout(s), short_period(scheme, s, fabric), late_estimate(scheme, s)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let periods = [short_period(scheme, s, fabric), late_estimate(scheme, s)];
+    let all = [idle_law, short_run(s, fabric), requests_cut_off(s), hasty_timeout(s)].into_iter().chain(periods);
+    all.flatten().collect()
 }
 
 /// A threshold that no queue exceeds: what is admitted finds room for itself, so that one packet less lies there.
@@ -156,6 +155,18 @@ fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
         s.workload.duration
     );
     (s.workload.duration < round_trip).then(|| Wrong { paths: vec!["workload.duration", "link.delay"], what })
+}
+
+/// Requests for which the run has no time.
+fn requests_cut_off(s: &Settings) -> Option<Wrong> {
+    let mean = s.key_value.interval.0.filter(|_| s.workload.kind == Kind::KeyValue)?;
+    let (queries, duration) = (s.workload.queries, s.workload.duration);
+    let all = mean.saturating_mul(queries.into());
+    let what = format!(
+        "{queries} requests every {mean} take {all}, and a `workload.duration` of {duration} cuts them off; right would be a longer one \
+         or fewer requests"
+    );
+    (all > duration).then(|| Wrong { paths: vec!["key_value.interval", "workload.queries", "workload.duration"], what })
 }
 
 /// A period in which no hub's new speed can be seen.

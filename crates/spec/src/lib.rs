@@ -58,8 +58,8 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement, Run,
-    Service, Settings, Sweep, Switch, Tcp, Tell,
+    FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement,
+    Popularity, ReplicaRacks, Run, Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{

@@ -8,7 +8,7 @@ use fanin_tcp::{Ect, NewReno, RtoFloor};
 use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::declare::{KeyDoc, Section, section, words};
-use crate::range::{FAN_IN_MAX, RATE_MIN};
+use crate::range::{FAN_IN_MAX, LEAST_SHARE, RATE_MIN};
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Workload};
@@ -495,6 +495,30 @@ macro_rules! settings {
     };
 }
 
+words! {
+    /// Which objects are asked for.
+    Popularity, "\"uniform\", \"zipfian\", \"two-class\" or \"pages\"" {
+        /// Each as often as any other.
+        Uniform = "uniform",
+        /// As YCSB's zipfian workloads ask: ranks of a zipfian distribution over ten billion, scattered over the objects by a hash.
+        Zipfian = "zipfian",
+        /// A share of the objects gets a share of the requests; within either class each is asked for as often as any other.
+        TwoClass = "two-class",
+        /// A page's objects together: pages by a zipfian distribution over them, and some of the objects replaced by draws of their own.
+        Pages = "pages",
+    }
+}
+
+words! {
+    /// In which racks the replicas of an object are.
+    ReplicaRacks, "\"any\" or \"distinct\"" {
+        /// Wherever their servers are.
+        Any = "any",
+        /// Each in a rack of its own.
+        Distinct = "distinct",
+    }
+}
+
 section! {
     /// Objects on servers, and front ends that ask for many of them at once.
     #[only(KeyValue)]
@@ -505,20 +529,44 @@ section! {
         /// Servers that have each object, drawn at random.
         #[range(1..=64)]
         replicas: u32 = 3,
+        /// Whether the replicas of an object are in racks of their own: then the servers of each rack that has none of them yet are drawn from.
+        replica_racks: ReplicaRacks = ReplicaRacks::Any,
         /// The least object; sizes are uniform.
         #[range(Bytes(1)..=Bytes(1 << 20))]
         least: Bytes = Bytes(20),
         /// The largest.
         #[range(Bytes(1)..=Bytes(1 << 20))]
         most: Bytes = Bytes(1_000),
-        /// Objects that a request is for, drawn at random.
+        /// Objects that a request is for, drawn at random, none twice.
         #[range(1..=1_000_000, "a request with no object is none")]
         per_request: u32 = 1_000,
+        /// Which objects are asked for.
+        popularity: Popularity = Popularity::Uniform,
+        /// The constant of zipfian popularity: what is of rank r is asked for in proportion to 1/r to this power.
+        #[needs(ZIPFIAN)]
+        #[range(LEAST_SHARE..=Share::of(999, 1_000), "at 1 the generator has no curve")]
+        zipfian: Share = Share::of(99, 100),
+        /// The share of the objects that are popular, where there are two classes.
+        #[needs(TWO_CLASSES)]
+        popular: Share = Share::of(1, 100),
+        /// The share of the objects asked for that are popular ones.
+        #[needs(TWO_CLASSES)]
+        popular_asked: Share = Share::of(8, 10),
+        /// Pages, each of as many objects, drawn at random, as a request is for.
+        #[needs(PAGES)]
+        #[range(1..=1_000_000)]
+        pages: u32 = 5_000,
+        /// Of a page's objects, how many a request has others in the place of, drawn as by "zipfian"; which, is drawn too.
+        #[needs(PAGES)]
+        replaced: u32 = 10,
         /// Of the objects asked for, the share that no server has: a miss is an answer, too.
         missing: Share = Share::of(0, 1),
-        /// Hosts that ask, each one request after another: the client and those after it, which are servers, too.
+        /// Hosts that ask: the client and those after it, which are servers, too.
         #[range(1..=100_000)]
         front_ends: u32 = 1,
+        /// Mean time between the requests of a front end, which then begin at random times, as a Poisson process has it, whether those before are over or not, and take as long as from that time on; no pause counts as a stall. "none": one after another.
+        #[range(Time(1)..=Time::from_secs(100_000), "\"none\" is for one after another")]
+        interval: Optional<Time> = Optional::NONE,
         /// What is not there so long after its request began has failed; "none": it is waited for.
         #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
         deadline: Optional<Time> = Optional::NONE,

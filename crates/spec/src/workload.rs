@@ -11,7 +11,7 @@ use crate::literal::Literal;
 use crate::problem::{Wrong, wrong};
 use crate::range::{FAN_IN_MAX, LEAST_SHARE};
 use crate::setting::{FilePath, Optional, Setting, WarmUp};
-use crate::settings::Settings;
+use crate::settings::{KeyValue, Popularity, Settings};
 use crate::sizes::Distribution;
 
 words! {
@@ -261,7 +261,9 @@ const KEY_VALUE: Facts = Facts {
         let k = &s.key_value;
         let ends =
             if k.front_ends == 1 { "a front end".into() } else { format!("each of {} front ends", k.front_ends) };
-        format!("{ends} asks {} times for {} objects of {} to {}", s.workload.queries, k.per_request, k.least, k.most)
+        let apart = k.interval.0.map_or(String::new(), |mean| format!(", every {mean} on average,"));
+        let (times, objects) = (s.workload.queries, k.per_request);
+        format!("{ends} asks {times} times{apart} for {objects} objects of {} to {}", k.least, k.most)
     },
     check: key_value_check,
     ..Facts::READS
@@ -326,7 +328,7 @@ section! {
         /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another.
+        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another, but for `key_value.interval`.
         #[only(WebSearch, AllReduce, KeyValue)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
@@ -417,6 +419,9 @@ fn key_value_check(s: &Settings) -> Result<(), Wrong> {
         let what = format!("a request for {} of {} objects: right would be at most as many", k.per_request, k.objects);
         return wrong(&["key_value.per_request", "key_value.objects"], what);
     }
+    if k.popularity == Popularity::Pages {
+        pages_check(k)?;
+    }
     if k.least > k.most {
         let what = format!("objects of {} to {}: the least is above the most", k.least, k.most);
         return wrong(&["key_value.least", "key_value.most"], what);
@@ -432,6 +437,24 @@ fn key_value_check(s: &Settings) -> Result<(), Wrong> {
     }
     if s.workload.queries == 0 {
         return wrong(&["workload.queries"], "no request: right would be at least 1");
+    }
+    Ok(())
+}
+
+/// Pages that fit into memory, and of whose objects no more are replaced than there are.
+fn pages_check(k: &KeyValue) -> Result<(), Wrong> {
+    const OBJECTS_OF_PAGES_MAX: u64 = 100_000_000;
+    let all = u64::from(k.pages) * u64::from(k.per_request);
+    if all > OBJECTS_OF_PAGES_MAX {
+        let what = format!(
+            "{} pages of {} objects: right would be at most {OBJECTS_OF_PAGES_MAX} objects of all pages together",
+            k.pages, k.per_request
+        );
+        return wrong(&["key_value.pages", "key_value.per_request"], what);
+    }
+    if k.replaced > k.per_request {
+        let what = format!("{} of {} objects replaced: right would be at most as many", k.replaced, k.per_request);
+        return wrong(&["key_value.replaced", "key_value.per_request", "key_value.popularity"], what);
     }
     Ok(())
 }

@@ -352,6 +352,17 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
         ("one-all", "key_value.per_request=1000000", "a request for 1000000 of 100000 objects"),
         ("one-all", "key_value.replicas=0", "`key_value.replicas` of 0: right would be 1 to 64"),
         ("one-all", "key_value.replicas=12", "12 replicas of an object on 11 servers: right would be at most 11"),
+        (
+            "one-all",
+            "key_value.replica_racks=distinct",
+            "3 replicas of an object in distinct racks of 2: right would be at most 2",
+        ),
+        ("one-all", "key_value.zipfian=1", "`key_value.zipfian` of 1: right would be above 0 and at most 999/1000"),
+        (
+            "one-all",
+            "key_value.popularity=popular",
+            "right would be \"uniform\", \"zipfian\", \"two-class\" or \"pages\"",
+        ),
         ("sicc", "sicc.threshold=0", "`sicc.threshold`"),
         ("sicc", "sicc.threshold=1.5", "right would be a share from 0 to 1"),
         ("sicc", "sicc.alpha=0", "`sicc.alpha`"),
@@ -370,6 +381,21 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
     );
     for (scheme, set, told) in cases {
         let message = place.refuses(&["compare", "my.toml", "--schemes", scheme, "--fan-in", "11", "--set", set]);
+        assert!(message.contains(told), "{set} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
+    let cases = [
+        ("key_value.replaced=1001", "1001 of 1000 objects replaced: right would be at most as many"),
+        ("key_value.pages=100001", "100001 pages of 1000 objects: right would be at most 100000000 objects"),
+        ("key_value.pages=0", "`key_value.pages` of 0: right would be 1 to 1000000"),
+    ];
+    let place = Place::with("[workload]\nkind = \"key_value\"\n[key_value]\npopularity = \"pages\"\n");
+    for (set, told) in cases {
+        let message = place.refuses(&["compare", "my.toml", "--schemes", "one-all", "--fan-in", "11", "--set", set]);
         assert!(message.contains(told), "{set} says {message}");
         assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     }

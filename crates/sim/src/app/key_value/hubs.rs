@@ -70,8 +70,7 @@ pub(super) struct Hubs {
     watch: Watch,
     /// The clock of the tables starts then.
     clock: Time,
-    /// By front end.
-    requests: BTreeMap<Node, Request>,
+    requests: BTreeMap<Tag, Request>,
     rows: Vec<HubRow>,
     speeds: Vec<HubSpeedRow>,
 }
@@ -92,14 +91,14 @@ impl Hubs {
         let since = now.since(self.clock);
         if self.watch.from <= since && since < self.watch.to {
             let (hubs, hops, there) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-            self.requests.insert(tag.origin, Request { tag, number, began: now, asked: None, hubs, hops, there });
+            self.requests.insert(tag, Request { tag, number, began: now, asked: None, hubs, hops, there });
         }
     }
 
     /// A role says something.
     pub fn says(&mut self, now: Time, from: Node, to: Node, message: &Message) {
         let step = self.step_of(now);
-        let Some(request) = self.requests.get_mut(&message.tag.origin).filter(|r| r.tag == message.tag) else { return };
+        let Some(request) = self.requests.get_mut(&message.tag) else { return };
         match &message.body {
             Body::Swarm(swarm) => {
                 let new = Hub { parent: swarm.parent, told: None, asked: None, assigned: swarm.rate, step: None };
@@ -124,7 +123,7 @@ impl Hubs {
     /// A message has come to a hub, or to the front end of its request.
     pub fn comes(&mut self, now: Time, from: Node, at: Node, to_hub: bool, message: &Message) {
         let (step, index) = (self.step_of(now), message.index);
-        let Some(request) = self.requests.get_mut(&message.tag.origin).filter(|r| r.tag == message.tag) else { return };
+        let Some(request) = self.requests.get_mut(&message.tag) else { return };
         match &message.body {
             Body::Swarm(_) => {
                 if let Some(hub) = request.hubs.get_mut(&at) {
@@ -150,15 +149,15 @@ impl Hubs {
     }
 
     /// A request is over: the bytes of each object that was answered, none of one that no server has.
-    pub fn ends(&mut self, front: Node, answers: &[Option<u64>], store: &Store) {
-        let Some(request) = self.requests.remove(&front) else { return };
+    pub fn ends(&mut self, request: Tag, answers: &[Option<u64>], store: &Store) {
+        let Some(request) = self.requests.remove(&request) else { return };
         self.rows.extend(request.rows(self.clock, answers, store));
         self.speeds.extend(request.speeds());
     }
 
-    /// The tables; of a front end's request under way, `answers` says what came so far.
-    pub fn record(&self, record: &mut Record, answers: impl Fn(Node) -> Vec<Option<u64>>, store: &Store) {
-        let open = self.requests.iter().flat_map(|(&front, request)| request.rows(self.clock, &answers(front), store));
+    /// The tables; of a request under way, `answers` says what came so far.
+    pub fn record(&self, record: &mut Record, answers: impl Fn(Tag) -> Vec<Option<u64>>, store: &Store) {
+        let open = self.requests.iter().flat_map(|(&tag, request)| request.rows(self.clock, &answers(tag), store));
         record.hubs = self.rows.iter().cloned().chain(open).collect();
         let at_hand = self.requests.values().flat_map(Request::speeds);
         record.hub_speeds = self.speeds.iter().cloned().chain(at_hand).collect();

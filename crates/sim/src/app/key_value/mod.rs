@@ -1,14 +1,15 @@
 //! Front ends that ask for many small objects on many servers: the roles, over the simulator's TCP.
 //!
 //! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
-//! each, which makes one request after another. What roles say to one another goes as it would over sockets ([`post`]).
+//! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
 
 mod hubs;
+mod popularity;
 mod post;
 mod slab;
 mod store;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use fanin_assemble::{front_end_params, hub_params};
 use fanin_fabric::HostId;
@@ -37,6 +38,8 @@ meanings! {
         /// What a hub or a front end waits for.
         Hub(host),
         FrontEnd(host),
+        /// A front end's next request begins.
+        Begins(host),
         WarmUp,
         End,
     }
@@ -60,8 +63,7 @@ struct Timed<R> {
     armed: Time,
 }
 
-/// A front end's latest request.
-#[derive(Default)]
+/// A front end's request under way.
 struct Request {
     number: u32,
     began: Time,
@@ -69,8 +71,8 @@ struct Request {
     objects: Vec<u32>,
     /// What became of them.
     fates: Vec<Option<Fate>>,
-    /// Whether it is under way.
-    open: bool,
+    /// It began before the measured time, to which it does not belong.
+    early: bool,
 }
 
 /// What became of an object.
@@ -84,8 +86,13 @@ enum Fate {
 struct Front {
     role: Timed<FrontEnd<Numbered>>,
     draws: Stream,
-    request: Request,
-    /// Requests that have ended in the measured time.
+    /// When its requests begin, where they do not wait for one another.
+    intervals: Stream,
+    /// Those under way, by the role's number.
+    requests: BTreeMap<u32, Request>,
+    down: bool,
+    /// Requests of the measured time that have begun, and that have ended.
+    begun: u32,
     done: u32,
 }
 
@@ -124,6 +131,29 @@ pub(crate) struct KeyValue {
 }
 
 impl Request {
+    fn rows(&self, view: &dyn View, front: u32, clock: Time, whole: bool) -> (QueryRow, RequestRow) {
+        let (start_ps, took) = (self.began.since(clock).0, view.now().since(self.began));
+        let count = |fate| self.fates.iter().filter(|&&of| of == Some(fate)).count() as u64;
+        let row = RequestRow {
+            request: self.number,
+            from_host: front,
+            objects: self.objects.len() as u64,
+            answered: count(Fate::Answered),
+            missed: count(Fate::Missed),
+            failed: count(Fate::Failed),
+            start_ps,
+            latency_ps: whole.then_some(took.0),
+        };
+        (round_row(self.number, start_ps, took, whole, view.timeouts() - self.timeouts), row)
+    }
+
+    /// The bytes of each object that was answered, none of one that is missing.
+    fn answers(&self, store: &Store) -> Vec<Option<u64>> {
+        let bytes = |object: &u32| store.value(Numbered((*object).into())).map_or(0, |Size(bytes)| bytes.into());
+        let known = |fate: &Option<Fate>| fate.is_some_and(|fate| fate != Fate::Failed);
+        self.objects.iter().zip(&self.fates).map(|(object, fate)| known(fate).then(|| bytes(object))).collect()
+    }
+
     /// It is known what became of an object: once.
     fn ends(&mut self, index: u32, fate: Fate) {
         let before = self.fates[index as usize].replace(fate);
@@ -136,7 +166,10 @@ impl KeyValue {
         let front = |host: u32| Front {
             role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
             draws: Stream::new(spec.seed, Purpose::Request, host),
-            request: Request::default(),
+            intervals: Stream::new(spec.seed, Purpose::Interval, host),
+            requests: BTreeMap::new(),
+            down: false,
+            begun: 0,
             done: 0,
         };
         let host = |host| Host {
@@ -171,25 +204,48 @@ impl KeyValue {
     /// A front end asks for its next objects.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
         let at = &mut self.fronts[front as usize];
-        self.store.draw(&mut at.draws, &mut at.request.objects);
-        at.request.fates.clear();
-        at.request.fates.resize(at.request.objects.len(), None);
-        (at.request.number, at.request.began, at.request.open) = (self.asked, driver.now(), true);
-        at.request.timeouts = driver.timeouts();
-        self.asked += 1;
+        let (now, number) = (driver.now(), self.asked);
+        let objects = self.store.draw(&mut at.draws);
         let deadline = self.spec.settings.key_value.deadline.0.unwrap_or(Time::NEVER);
-        let keys = at.request.objects.iter().map(|&object| Numbered(object.into()));
+        let keys = objects.iter().map(|&object| Numbered(object.into()));
         let mut draw = |n| at.draws.below(n);
-        let deadline = driver.now().saturating_add(deadline);
-        let request = at.role.role.ask(driver.now(), keys, deadline, &self.store, &mut draw, &mut self.out);
-        let number = at.request.number;
+        let deadline = now.saturating_add(deadline);
+        let request = at.role.role.ask(now, keys, deadline, &self.store, &mut draw, &mut self.out);
+        let (timeouts, fates) = (driver.timeouts(), vec![None; objects.len()]);
+        let early = self.warm_up.is_on() && self.spec.settings.key_value.interval.0.is_some();
+        at.requests.insert(request, Request { number, began: now, timeouts, objects, fates, early });
+        at.begun += u32::from(!early);
+        self.asked += 1;
         let tag = self.tag(Node(front), request);
         if let Some(hubs) = &mut self.hubs {
-            hubs.begins(driver.now(), tag, number);
+            hubs.begins(now, tag, number);
         }
         self.post.begin(tag);
         self.act(driver, Node(front));
         self.arm_front(driver, front);
+    }
+
+    /// A front end's next request begins by itself, a random time after the last one; of one that is down, none.
+    fn begins(&mut self, driver: &mut dyn Driver, front: u32) {
+        let at = &self.fronts[front as usize];
+        if at.done == self.spec.settings.workload.queries {
+            return;
+        }
+        let asks = !at.down;
+        self.await_next(driver, front);
+        if asks && self.warm_up.ends_with(driver.now(), self.asked) {
+            self.measure(driver);
+        }
+        if asks && self.fronts[front as usize].begun < self.spec.settings.workload.queries {
+            self.ask(driver, front);
+        }
+    }
+
+    fn await_next(&mut self, driver: &mut dyn Driver, front: u32) {
+        if let Some(mean) = self.spec.settings.key_value.interval.0 {
+            let gap = self.fronts[front as usize].intervals.exponential(mean.0 as f64);
+            driver.after(gap, Timer::Begins(front).into());
+        }
     }
 
     /// A request of a front end in its present life.
@@ -201,7 +257,7 @@ impl KeyValue {
     fn act(&mut self, driver: &mut dyn Driver, at: Node) {
         let mut out = std::mem::take(&mut self.out);
         let mut frame = self.post.empty();
-        let mut over = None;
+        let mut over = Vec::new();
         for output in out.drain(..) {
             if let (Some(hubs), Output::Send { to, message, .. }) = (&mut self.hubs, &output) {
                 hubs.says(driver.now(), at, *to, message);
@@ -215,20 +271,27 @@ impl KeyValue {
                     }
                 }
                 Output::Look(lookup) => self.look(driver, at, lookup),
-                Output::Answer { index, value: Size(bytes), .. } => self.known(driver, at, index, Some(bytes)),
-                Output::Miss { index, .. } => self.known(driver, at, index, None),
-                Output::Fail { index, .. } => self.fronts[at.0 as usize].request.ends(index, Fate::Failed),
-                Output::Done { request } => over = Some(request),
+                Output::Answer { request, index, value: Size(bytes) } => {
+                    self.known(driver, at, request, index, Some(bytes));
+                }
+                Output::Miss { request, index } => self.known(driver, at, request, index, None),
+                Output::Fail { request, index } => self.request(at, request).ends(index, Fate::Failed),
+                Output::Done { request } => over.push(request),
             }
         }
         debug_assert!(frame.is_empty(), "a packet's last message says so");
         self.post.keep(frame);
         self.out = out;
-        if let Some(request) = over {
-            let request = self.tag(at, request);
-            self.post.over(driver, request);
-            self.request_ended(driver, at.0);
+        for request in over {
+            self.post.over(driver, self.tag(at, request));
+            self.request_ended(driver, at.0, request);
         }
+    }
+
+    /// A front end's request under way.
+    fn request(&mut self, at: Node, request: u32) -> &mut Request {
+        let requests = &mut self.fronts[at.0 as usize].requests;
+        requests.get_mut(&request).unwrap_or_else(|| unreachable!("a front end says nothing of a request that is over"))
     }
 
     /// Delivers what stays on a host, until nothing more comes of it.
@@ -297,37 +360,41 @@ impl KeyValue {
     }
 
     /// An object is there, or known to be missing.
-    fn known(&mut self, driver: &dyn Driver, at: Node, index: u32, bytes: Option<u32>) {
-        let request = &mut self.fronts[at.0 as usize].request;
-        request.ends(index, if bytes.is_some() { Fate::Answered } else { Fate::Missed });
+    fn known(&mut self, driver: &dyn Driver, at: Node, request: u32, index: u32, bytes: Option<u32>) {
         self.payload += u64::from(bytes.unwrap_or(0));
-        if self.flows.len() < ROWS_MAX {
+        let request = self.request(at, request);
+        request.ends(index, if bytes.is_some() { Fate::Answered } else { Fate::Missed });
+        let &mut Request { number, began, early, .. } = request;
+        let object = request.objects[index as usize];
+        if self.flows.len() < ROWS_MAX && !early {
             self.flows.push(FlowRow {
                 class: FlowKind::Object,
                 to_host: at.0,
-                round: Some(request.number.into()),
+                round: Some(number.into()),
                 payload_bytes: bytes.map(u64::from),
                 delivered_bytes: bytes.unwrap_or(0).into(),
-                start_ps: request.began.since(self.began).0,
-                fct_ps: Some(driver.now().since(request.began).0),
-                from_host: self.store.first_replica(request.objects[index as usize]),
+                start_ps: began.since(self.began).0,
+                fct_ps: Some(driver.now().since(began).0),
+                from_host: self.store.first_replica(object),
                 ..FlowRow::default()
             });
         }
     }
 
-    fn request_ended(&mut self, driver: &mut dyn Driver, front: u32) {
-        self.close_request(driver, front, true);
-        let request = &self.fronts[front as usize].request;
-        driver.round_ended(request.number);
+    fn request_ended(&mut self, driver: &mut dyn Driver, front: u32, request: u32) {
+        let Request { number, early, .. } = self.close_request(driver, front, request, true);
+        driver.round_ended(number);
         let at = &mut self.fronts[front as usize];
-        at.done += u32::from(!self.warm_up.is_on());
-        if at.done == self.spec.settings.workload.queries {
+        at.done += u32::from(!self.warm_up.is_on() && !early);
+        if at.done == self.spec.settings.workload.queries && !early {
             self.running -= 1;
             if self.running == 0 {
                 debug_assert!(self.is_tidy(), "something is kept of requests that are over");
                 driver.finish();
             }
+            return;
+        }
+        if self.spec.settings.key_value.interval.0.is_some() {
             return;
         }
         if self.warm_up.ends_with(driver.now(), self.asked) {
@@ -338,44 +405,24 @@ impl KeyValue {
 
     /// Whether nothing is kept of requests that are over, but by hubs that have not heard so yet.
     fn is_tidy(&self) -> bool {
-        self.fronts.iter().all(|front| front.role.role.requests() == 0) && self.post.is_tidy()
+        let keeps = |front: &Front| front.role.role.requests() != front.requests.len();
+        !self.fronts.iter().any(keeps) && self.post.is_tidy()
     }
 
-    /// The request of a front end is over, `whole` or cut off.
-    fn close_request(&mut self, view: &dyn View, front: u32, whole: bool) {
-        let (query, request) = self.rows(view, front, whole);
-        if let Some(mut hubs) = self.hubs.take() {
-            hubs.ends(Node(front), &self.answers(Node(front)), &self.store);
-            self.hubs = Some(hubs);
+    /// A request is over, `whole` or cut off.
+    fn close_request(&mut self, view: &dyn View, front: u32, request: u32, whole: bool) -> Request {
+        let tag = self.tag(Node(front), request);
+        let closed = self.fronts[front as usize].requests.remove(&request);
+        let closed = closed.unwrap_or_else(|| unreachable!("a request ends once"));
+        if let Some(hubs) = &mut self.hubs {
+            hubs.ends(tag, &closed.answers(&self.store), &self.store);
         }
-        self.fronts[front as usize].request.open = false;
-        self.queries.push(query);
-        self.requests.push(request);
-    }
-
-    fn rows(&self, view: &dyn View, front: u32, whole: bool) -> (QueryRow, RequestRow) {
-        let request = &self.fronts[front as usize].request;
-        let (start_ps, took) = (request.began.since(self.began).0, view.now().since(request.began));
-        let count = |fate| request.fates.iter().filter(|&&of| of == Some(fate)).count() as u64;
-        let row = RequestRow {
-            request: request.number,
-            from_host: front,
-            objects: request.objects.len() as u64,
-            answered: count(Fate::Answered),
-            missed: count(Fate::Missed),
-            failed: count(Fate::Failed),
-            start_ps,
-            latency_ps: whole.then_some(took.0),
-        };
-        (round_row(request.number, start_ps, took, whole, view.timeouts() - request.timeouts), row)
-    }
-
-    /// The bytes of each object of a front end's request that was answered, none of one that is missing.
-    fn answers(&self, front: Node) -> Vec<Option<u64>> {
-        let Request { objects, fates, .. } = &self.fronts[front.0 as usize].request;
-        let bytes = |object: &u32| self.store.value(Numbered((*object).into())).map_or(0, |Size(bytes)| bytes.into());
-        let known = |fate: &Option<Fate>| fate.is_some_and(|fate| fate != Fate::Failed);
-        objects.iter().zip(fates).map(|(object, fate)| known(fate).then(|| bytes(object))).collect()
+        if !closed.early {
+            let (query, request) = closed.rows(view, front, self.began, whole);
+            self.queries.push(query);
+            self.requests.push(request);
+        }
+        closed
     }
 
     /// What was so far is no matter of the figures.
@@ -439,19 +486,24 @@ impl Application for KeyValue {
     type Message = Carried;
 
     fn start(&mut self, driver: &mut dyn Driver) {
-        self.store.locate(driver);
+        self.store.locate(&self.spec, driver);
         self.began = driver.now();
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
         driver.begin();
-        let host = &self.spec.settings.host;
-        driver.await_answers(host.service_time + host.service_jitter);
+        let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.interval.0.is_none());
+        if waits {
+            driver.await_answers(host.service_time + host.service_jitter);
+        }
         self.warm_up.begin(driver, Timer::WarmUp);
         if self.warm_up.ends_with(driver.now(), 0) {
             self.measure(driver);
         }
         for front in 0..self.fronts.len() as u32 {
-            self.ask(driver, front);
+            match waits {
+                true => self.ask(driver, front),
+                false => self.await_next(driver, front),
+            }
         }
         self.settle(driver);
     }
@@ -483,21 +535,26 @@ impl Application for KeyValue {
     /// What a host's roles knew is lost. Its front end begins a new life as it returns, and its request again.
     fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
         self.post.crashed(driver, Node(host));
+        let cut_off = self.fronts.get(host as usize).map(|front| front.requests.keys().copied().collect::<Vec<_>>());
+        for request in cut_off.into_iter().flatten() {
+            let Request { early, .. } = self.close_request(driver, host, request, false);
+            self.fronts[host as usize].begun -= u32::from(!early);
+        }
         let Some(at) = self.hosts.get_mut(host as usize) else { return };
         let server = DataServer::new(Node(host), self.spec.settings.key_value.lookups);
         (at.hub, at.server, at.lives) = (None, server, at.lives + 1);
         if let Some(front) = self.fronts.get_mut(host as usize) {
-            let is_cut_off = front.request.open;
+            front.down = true;
             front.role =
                 Timed { role: FrontEnd::new(front_end_params(&self.spec, host, at.lives)), armed: Time::NEVER };
-            if is_cut_off {
-                self.close_request(driver, host, false);
-            }
         }
     }
 
     fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
-        if self.fronts.get(host as usize).is_some_and(|at| at.done < self.spec.settings.workload.queries) {
+        let Some(front) = self.fronts.get_mut(host as usize) else { return };
+        front.down = false;
+        let waits = self.spec.settings.key_value.interval.0.is_none();
+        if waits && front.done < self.spec.settings.workload.queries {
             self.ask(driver, host);
             self.settle(driver);
         }
@@ -516,6 +573,7 @@ impl Application for KeyValue {
             }
             Timer::Hub(host) => self.hub_is_due(driver, host),
             Timer::FrontEnd(front) => self.front_end_is_due(driver, front),
+            Timer::Begins(front) => self.begins(driver, front),
             Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
             Timer::WarmUp => {}
             Timer::End => driver.finish(),
@@ -527,13 +585,16 @@ impl Application for KeyValue {
         record.flows.extend(self.flows.iter().cloned());
         record.queries.extend(self.queries.iter().cloned());
         record.requests.extend(self.requests.iter().cloned());
-        for front in (0..self.fronts.len() as u32).filter(|&front| self.fronts[front as usize].request.open) {
-            let (query, request) = self.rows(view, front, false);
-            record.queries.push(query);
-            record.requests.push(request);
+        for (front, number) in self.fronts.iter().zip(0..) {
+            for request in front.requests.values().filter(|request| !request.early) {
+                let (query, request) = request.rows(view, number, self.began, false);
+                record.queries.push(query);
+                record.requests.push(request);
+            }
         }
         if let Some(hubs) = &self.hubs {
-            hubs.record(record, |front| self.answers(front), &self.store);
+            let request = |tag: Tag| &self.fronts[tag.origin.0 as usize].requests[&tag.request];
+            hubs.record(record, |tag| request(tag).answers(&self.store), &self.store);
         }
         record.payload_bytes = self.payload;
         record.measured = view.now().since(self.began);

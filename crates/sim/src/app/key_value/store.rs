@@ -4,9 +4,10 @@ use fanin_fabric::HostId;
 use fanin_roles::Node;
 use fanin_roles::front_end::Directory;
 use fanin_roles::wire::{Numbered, Size};
-use fanin_spec::RunSpec;
+use fanin_spec::{ReplicaRacks, RunSpec};
 
 use super::super::application::View;
+use super::popularity::{Once, Popularity};
 use crate::streams::{Purpose, Stream};
 
 pub(super) struct Store {
@@ -23,64 +24,68 @@ pub(super) struct Store {
     racks: Vec<u32>,
     /// By rack.
     pods: Vec<u32>,
-    /// For drawing without drawing twice: an object's request.
-    drawn: Vec<u32>,
-    request: u32,
+    popularity: Popularity,
+    once: Once,
 }
 
 impl Store {
     pub fn new(spec: &RunSpec) -> Store {
         let k = &spec.settings.key_value;
         let mut sizes = Stream::new(spec.seed, Purpose::Size, 0);
-        let mut places = Stream::new(spec.seed, Purpose::Placement, 0);
         let (least, span) = (k.least.0 as u32, (k.most.0 - k.least.0 + 1) as u32);
-        let mut holders: Vec<Node> = Vec::with_capacity(k.objects as usize * k.replicas as usize);
-        for _ in 0..k.objects {
-            let first = holders.len();
-            while holders.len() < first + k.replicas as usize {
-                // The client has none: it asks.
-                let server = Node(1 + places.below(spec.fan_in));
-                if !holders[first..].contains(&server) {
-                    holders.push(server);
-                }
-            }
-        }
         Store {
             objects: k.objects,
             per_request: k.per_request,
             replicas: k.replicas as usize,
             sizes: (0..k.objects).map(|_| least + sizes.below(span)).collect(),
-            holders,
+            holders: Vec::new(),
             missing_q32: k.missing.in_q(32),
             racks: Vec::new(),
             pods: Vec::new(),
-            drawn: vec![u32::MAX; k.objects as usize],
-            request: 0,
+            popularity: Popularity::new(k, &mut Stream::new(spec.seed, Purpose::Page, 0)),
+            once: Once::new(k.objects),
         }
     }
 
-    /// Learns where hosts are.
-    pub fn locate(&mut self, view: &dyn View) {
+    /// Learns where hosts are, and puts the objects there.
+    pub fn locate(&mut self, spec: &RunSpec, view: &dyn View) {
         self.racks = (0..view.hosts()).map(|host| view.rack(HostId(host))).collect();
         self.pods = vec![0; self.racks.iter().max().map_or(0, |&last| last as usize + 1)];
         for (&rack, host) in self.racks.iter().zip(0..) {
             self.pods[rack as usize] = view.pod(HostId(host));
         }
+        self.place(spec);
+    }
+
+    /// Draws the servers of each object.
+    fn place(&mut self, spec: &RunSpec) {
+        let mut places = Stream::new(spec.seed, Purpose::Placement, 0);
+        let distinct = spec.settings.key_value.replica_racks == ReplicaRacks::Distinct;
+        let (racks, holders) = (&self.racks, &mut self.holders);
+        let same =
+            |one: Node, other: Node| one == other || distinct && racks[one.0 as usize] == racks[other.0 as usize];
+        holders.reserve_exact(self.objects as usize * self.replicas);
+        for _ in 0..self.objects {
+            let first = holders.len();
+            while holders.len() < first + self.replicas {
+                // The client has none: it asks.
+                let server = Node(1 + places.below(spec.fan_in));
+                if !holders[first..].iter().any(|&other| same(server, other)) {
+                    holders.push(server);
+                }
+            }
+        }
     }
 
     /// Draws the objects of a request, none twice; numbers from `objects` on are of objects that no server has.
-    pub fn draw(&mut self, draws: &mut Stream, request: &mut Vec<u32>) {
-        request.clear();
-        self.request += 1;
-        while request.len() < self.per_request as usize {
-            let object = draws.below(self.objects);
-            if self.drawn[object as usize] == self.request {
-                continue;
-            }
-            self.drawn[object as usize] = self.request;
-            let missing = self.missing_q32 > 0 && draws.word() >> 32 < u64::from(self.missing_q32);
-            request.push(if missing { self.objects + object } else { object });
-        }
+    pub fn draw(&mut self, draws: &mut Stream) -> Vec<u32> {
+        let (objects, missing_q32) = (self.objects, u64::from(self.missing_q32));
+        let mut request = Vec::with_capacity(self.per_request as usize);
+        self.popularity.draw(objects, self.per_request as usize, draws, &mut self.once, |object, draws| {
+            let missing = missing_q32 > 0 && draws.word() >> 32 < missing_q32;
+            request.push(if missing { objects + object } else { object });
+        });
+        request
     }
 
     /// What a server finds.
@@ -114,5 +119,34 @@ impl Directory<Numbered> for Store {
 
     fn size(&self, &key: &Numbered) -> Option<u32> {
         self.value(key).map(|Size(bytes)| bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::Scenario;
+
+    use super::*;
+
+    #[test]
+    fn replicas_in_distinct_racks_share_none() {
+        let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 4\n\
+                    hosts_per_rack = 5\nspines = 1\n[key_value]\nreplica_racks = \"distinct\"\nobjects = 2000\n";
+        let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
+        scenario.assign("--fan-in", "sweep.fan_in=[19]").expect("a sweep");
+        let spec = scenario.contenders().expect("they fit")[0].run(19, 1).expect("swept over");
+        let mut store = Store::new(&spec);
+        store.racks = (0..20).map(|host| host / 5).collect();
+        store.place(&spec);
+        let mut of_rack = [0; 4];
+        for object in 0..2_000 {
+            let mut racks: Vec<u32> = store.replicas(&Numbered(object)).iter().map(|&node| store.rack(node)).collect();
+            racks.iter().for_each(|&rack| of_rack[rack as usize] += 1);
+            racks.sort_unstable();
+            racks.dedup();
+            assert_eq!(racks.len(), 3, "object {object}");
+        }
+        // The client's rack has four servers, the others five: no rack is passed over.
+        assert!(of_rack.iter().all(|&objects| (1_300..1_700).contains(&objects)), "{of_rack:?}");
     }
 }
