@@ -4,7 +4,9 @@
 //!          Mathematics, 2004), whose algorithm it is: their bounds hold, and so does their way to spare cuts.
 //! Law:     every node is linked to a sink with weight w. The community of a node is its side of the minimum cut between it and
 //!          the sink, the smallest such; communities are nested or apart, and the largest are the clusters. Nodes are taken by
-//!          falling weight of their edges: whoever is in a community already needs no cut of its own.
+//!          falling weight of their edges: whoever is in a community already needs no cut of its own. A community is held by a
+//!          later node's only if its cut is the lighter one; and that is no heavier than to leave the later node alone: where
+//!          the community's is heavier than this, it is a cluster, and the graph goes on without it.
 //!          For a cluster S and each part P of it: c(S, V − S) / |V − S| ≤ w ≤ c(P, S − P) / min(|P|, |S − P|).
 //! Units:   weights as they come.
 //! Owns:    a residual graph; a flow looks at no more of it than it needs, and puts it back.
@@ -14,29 +16,60 @@
 //! The maximum flow is Dinic's, here and not a library's: petgraph's allocate and walk the whole graph for every flow, while a
 //! flow to the sink ends near its source, since everybody on its way is linked to the sink.
 
+use std::collections::BinaryHeap;
+
 use crate::closeness::Edge;
 
 /// The clusters of two objects or more among so many, each in order; the first has the node of most weight.
 pub fn cut_clusters(objects: usize, edges: &[Edge], w: u64) -> Vec<Vec<u32>> {
     let mut graph = Graph::of(objects, edges, w);
-    graph.peel(w);
-    let mut order: Vec<u32> = (0..objects as u32).filter(|node| !graph.alone[*node as usize]).collect();
+    graph.absorb((0..objects as u32).filter(|node| graph.weights[*node as usize] <= w).collect());
+    let mut order: Vec<u32> = (0..objects as u32).filter(|node| graph.state[*node as usize] == State::Open).collect();
     order.sort_unstable_by_key(|node| (!graph.weights[*node as usize], *node));
     let mut cluster = vec![NONE; objects];
+    let mut open = BinaryHeap::new();
     for node in order {
-        if cluster[node as usize] == NONE {
-            // Communities that it holds are whole in it.
-            graph.community(node).iter().for_each(|member| cluster[*member as usize] = node);
+        // What a cut costs that leaves this one alone.
+        let alone = graph.weights[node as usize] + w;
+        while open.peek().is_some_and(|(cut, _, _)| *cut >= alone) {
+            let Some((_, first, community)) = open.pop() else { break };
+            if cluster[first as usize] == first {
+                graph.absorb(community);
+            }
         }
+        if graph.state[node as usize] != State::Open {
+            continue;
+        }
+        let (cut, community) = graph.community(node);
+        if community.len() == 1 {
+            graph.absorb(community);
+            continue;
+        }
+        for member in &community {
+            // Communities that it holds are whole in it.
+            cluster[*member as usize] = node;
+            graph.state[*member as usize] = State::Clustered;
+        }
+        open.push((cut, node, community));
     }
     let mut members: Vec<u32> = (0..objects as u32).filter(|node| cluster[*node as usize] != NONE).collect();
     let weight = |node: &u32| graph.weights[cluster[*node as usize] as usize];
     members.sort_unstable_by_key(|node| (!weight(node), cluster[*node as usize], *node));
-    let one = |one: &u32, other: &u32| cluster[*one as usize] == cluster[*other as usize];
-    members.chunk_by(one).filter(|cluster| cluster.len() > 1).map(<[u32]>::to_vec).collect()
+    members.chunk_by(|one, other| cluster[*one as usize] == cluster[*other as usize]).map(<[u32]>::to_vec).collect()
 }
 
 const NONE: u32 = u32::MAX;
+
+/// What is known of a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Nothing yet.
+    Open,
+    /// It is in a community, which a larger one may hold.
+    Clustered,
+    /// It is in no community that is still to be found, and for these as good as the sink.
+    Absorbed,
+}
 
 /// An edge as one of its ends has it.
 #[derive(Clone, Copy)]
@@ -54,7 +87,10 @@ struct Graph {
     arcs: Vec<Arc>,
     /// The weight of each node's edges.
     weights: Vec<u64>,
-    alone: Vec<bool>,
+    /// What of it leads to nodes that are not absorbed.
+    inside: Vec<u64>,
+    state: Vec<State>,
+    w: u64,
     /// What each node may send to the sink, and what of it is left.
     sink: Vec<u64>,
     sink_left: Vec<u64>,
@@ -90,8 +126,10 @@ impl Graph {
             next,
             starts,
             arcs,
+            inside: weights.clone(),
             weights,
-            alone: vec![false; nodes],
+            state: vec![State::Open; nodes],
+            w,
             sink: vec![w; nodes],
             sink_left: vec![w; nodes],
             levels: vec![NONE; nodes],
@@ -104,41 +142,37 @@ impl Graph {
         self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize
     }
 
-    /// Finds nodes that are provably alone, without a flow. A node whose edges weigh no more than w makes no community of
-    /// another's smaller by being in it: without it a cut costs w less, and no more than its edges more. So it is in its own
-    /// alone, and for all others as good as the sink: its edges lead there, and others' may turn out to weigh too little.
-    fn peel(&mut self, w: u64) {
-        let mut light: Vec<u32> =
-            (0..self.weights.len() as u32).filter(|node| self.weights[*node as usize] <= w).collect();
-        light.iter().for_each(|node| self.alone[*node as usize] = true);
-        let mut heavy = self.weights.clone();
-        while let Some(node) = light.pop() {
+    /// Makes nodes a part of the sink, and with them all that are then provably alone: those whose edges weigh no more than w. Such
+    /// a node makes no other's community better by being in it: without it a cut costs w less, and no more than its edges more.
+    fn absorb(&mut self, mut nodes: Vec<u32>) {
+        nodes.iter().for_each(|node| self.state[*node as usize] = State::Absorbed);
+        while let Some(node) = nodes.pop() {
             for arc in self.arcs(node) {
                 let Arc { to, back, weight, .. } = self.arcs[arc];
-                self.arcs[arc].weight = 0;
-                self.arcs[back as usize].weight = 0;
-                let other = to as usize;
-                if self.alone[other] || weight == 0 {
-                    continue;
+                for arc in [arc, back as usize] {
+                    (self.arcs[arc].weight, self.arcs[arc].left) = (0, 0);
                 }
+                let other = to as usize;
                 self.sink[other] += u64::from(weight);
-                heavy[other] -= u64::from(weight);
-                if heavy[other] <= w {
-                    self.alone[other] = true;
-                    light.push(to);
+                self.sink_left[other] = self.sink[other];
+                self.inside[other] -= u64::from(weight);
+                if self.state[other] == State::Open && self.inside[other] <= self.w {
+                    self.state[other] = State::Absorbed;
+                    nodes.push(to);
                 }
             }
         }
-        self.arcs.iter_mut().for_each(|arc| arc.left = arc.weight);
-        self.sink_left.clone_from(&self.sink);
     }
 
-    /// The source's side of the smallest minimum cut between a node and the sink.
-    fn community(&mut self, source: u32) -> Vec<u32> {
+    /// The smallest minimum cut between a node and the sink, and the node's side of it.
+    fn community(&mut self, source: u32) -> (u64, Vec<u32>) {
+        let mut cut = self.sink[source as usize];
         self.touched.push(source);
         self.sink_left[source as usize] = 0;
         while self.layer(source) {
-            while self.augment(source) {}
+            while let Some(sent) = self.augment(source) {
+                cut += sent;
+            }
             self.forget_levels();
         }
         let community = self.seen.clone();
@@ -154,7 +188,7 @@ impl Graph {
             }
         }
         self.touched = touched;
-        community
+        (cut, community)
     }
 
     fn forget_levels(&mut self) {
@@ -192,8 +226,8 @@ impl Graph {
         last != NONE
     }
 
-    /// Sends along a shortest way to the sink what it lets through; whether there was one.
-    fn augment(&mut self, source: u32) -> bool {
+    /// Sends along a shortest way to the sink what it lets through; if there is one.
+    fn augment(&mut self, source: u32) -> Option<u64> {
         let mut way: Vec<usize> = Vec::new();
         let mut node = source;
         loop {
@@ -203,7 +237,7 @@ impl Graph {
             let next = &mut self.next[node as usize];
             if *next == self.starts[node as usize + 1] {
                 // A dead end: the way here is not tried again.
-                let Some(arc) = way.pop() else { return false };
+                let arc = way.pop()?;
                 node = self.arcs[self.arcs[arc].back as usize].to;
                 self.next[node as usize] += 1;
                 continue;
@@ -224,6 +258,6 @@ impl Graph {
             let back = self.arcs[arc].back as usize;
             self.arcs[back].left += sent as u32;
         }
-        true
+        Some(sent)
     }
 }
