@@ -17,6 +17,7 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         rto_initial: t.rto_initial,
         rto_clock: t.rto_clock,
         syn_timeout: t.syn_timeout.0.unwrap_or(t.rto_initial),
+        max_retransmissions: t.max_retransmissions.0.map(|most| most as u8), // at most 255: spec::check
         karn_backoff: t.karn_backoff,
         sack: t.sack,
         rack: t.rack,

@@ -9,7 +9,7 @@ use crate::acting::Acting;
 use crate::app::{self, App, Driver, Record};
 use crate::conserved;
 use crate::event::{Event, Key, Timer};
-use crate::ids::{Owner, Slot};
+use crate::ids::{EndpointId, Owner, Slot};
 use crate::link::Departures;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
@@ -68,6 +68,14 @@ impl<P: Probe> Running<P> {
         let progress = self.world.receive(link, packet);
         if progress != Progress::default() {
             self.report(packet.to, progress);
+        }
+    }
+
+    #[cold]
+    fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
+        let progress = self.world.look_at_timer(id, slot);
+        if progress.broken {
+            self.report(slot, progress);
         }
     }
 
@@ -178,7 +186,7 @@ impl<P: Probe> Steps for Running<P> {
                 Event::Change(number) => self.world.net.change(key.time(), number),
                 Event::Fault(number) => self.befall(number),
                 Event::Late(link) => self.come_late(link),
-                Event::Endpoint(id, slot) => self.world.look_at_timer(id, slot),
+                Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
                 Event::App(timer) => self.due(timer),
             }
             if self.world.events.is_multiple_of(AT_ONCE) {

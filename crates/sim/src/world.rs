@@ -128,17 +128,18 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Serves the timer of an endpoint, which may be due.
+    /// Serves the timer of an endpoint, which may be due: what the application has to hear of it.
     #[cold]
-    pub fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
+    pub fn look_at_timer(&mut self, id: EndpointId, slot: Slot) -> Progress {
         let socket = self.sockets.at(slot);
         if socket.armed != self.now || socket.id != id {
-            return;
+            return Progress::default();
         }
         socket.armed = Time::NEVER;
+        let mut progress = Progress::default();
         if socket.endpoint.deadline() <= self.now {
             let before = socket.endpoint.stats().timeouts;
-            self.with(slot, |endpoint, call| endpoint.expire(call));
+            self.with(slot, |endpoint, call| progress = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
             if after.stats().timeouts > before {
                 self.timeouts += 1;
@@ -148,6 +149,7 @@ impl<P: Probe> World<P> {
         } else {
             self.arm(slot);
         }
+        progress
     }
 
     /// Keeps one entry a socket in the queue of timers, at its deadline or before.

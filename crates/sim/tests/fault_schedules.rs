@@ -149,8 +149,18 @@ fn case(number: u64) -> Case {
         2 + draws.below(5),
         draws.pick(&["20 KB", "100 KB"]),
     );
+    let (scenario, gives_up) = with_more(draws, &scenario);
+    let harmless = harmless && !gives_up;
     let fan_in = all as u32 - 1;
     Case { number, scenario, fan_in, deadline_ms, front_ends, requests, cut_off, harmless }
+}
+
+/// Requests that do not wait for one another, and connections that are given up; whether they are.
+fn with_more(draws: &mut Draws, scenario: &str) -> (String, bool) {
+    let (interval, most) = (draws.pick(&["none", "none", "5 ms"]), draws.pick(&["none", "none", "2"]));
+    let most = if most == "none" { "\"none\"" } else { most };
+    let scenario = scenario.replace("[key_value]\n", &format!("[key_value]\ninterval = \"{interval}\"\n"));
+    (scenario.replace("[tcp]\n", &format!("[tcp]\nmax_retransmissions = {most}\n")), most == "2")
 }
 
 impl Case {

@@ -78,3 +78,40 @@ fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_i
     assert!(requests.iter().all(|row| !(50 * ms..90 * ms).contains(&row.start_ps)));
     assert_eq!(requests.iter().filter(|row| row.latency_ps.is_some()).count(), 200);
 }
+
+#[test]
+fn servers_that_give_their_connections_up_are_asked_again_elsewhere_or_objects_fail() {
+    // A port of ten packets, and a thousand answers of a packet each at once: many are lost time and again.
+    let text = format!("{PLAIN}[switch]\nbuffer = \"10 packets\"\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
+        .replace(
+            "objects = 1000\nper_request = 40",
+            "objects = 5000\nper_request = 1000\nleast = \"1 KB\"\npatience = \"200 ms\"\ntries = 3",
+        )
+        .replace("queries = 200", "queries = 5");
+    let patient = spec(&text, 11, 1);
+    let giving_up = but(&patient, |s| s.tcp.max_retransmissions.0 = Some(1));
+    let (all, some) = (run(&patient), run(&giving_up));
+    assert!(all.requests.iter().all(|row| row.answered == 1_000 && row.failed == 0));
+    assert!(all.totals.timeouts > 20, "{} timeouts", all.totals.timeouts);
+    assert_eq!(some.requests.len(), 5);
+    for row in &some.requests {
+        assert!(row.latency_ps.is_some() && row.answered + row.failed == 1_000, "{row:?}");
+    }
+    assert_ne!(some.totals, all.totals);
+}
+
+#[test]
+fn of_a_server_that_cannot_be_reached_a_replica_is_asked_as_its_connection_is_given_up() {
+    let text =
+        format!("{PLAIN}changes = [\"1 ps leaf1 server3 down\"]\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
+            .replace("queries = 200", "queries = 1")
+            .replace("per_request = 40", "per_request = 40\ndeadline = \"1 s\"");
+    let patient = spec(&text, 11, 1);
+    let rows = run(&patient).requests;
+    assert!(rows[0].failed > 0 && rows[0].latency_ps == Some(Time::from_secs(1).0), "{rows:?}");
+    let rows = run(&but(&patient, |s| s.tcp.max_retransmissions.0 = Some(2))).requests;
+    assert_eq!((rows[0].answered, rows[0].failed), (40, 0));
+    // The first timeout is a little over 1 ms, the second and the third twice and four times that.
+    let took_us = rows[0].latency_ps.expect("it ends") / 1_000_000;
+    assert!((7_000..9_000).contains(&took_us), "{took_us} us");
+}

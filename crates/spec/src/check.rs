@@ -55,6 +55,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     hosts(s)?;
     timeouts(s)?;
     segments(s)?;
+    giving_up(s)?;
     buffers(s)?;
     workload(s)?;
     asking(scheme, s)?;
@@ -126,6 +127,30 @@ fn segments(s: &Settings) -> Result<(), Wrong> {
             );
             return wrong(&[path, "tcp.sack"], what);
         }
+    }
+    Ok(())
+}
+
+/// Who waits for what a connection carried acts on its end.
+fn giving_up(s: &Settings) -> Result<(), Wrong> {
+    let (path, kind) = ("tcp.max_retransmissions", s.workload.kind);
+    if s.tcp.max_retransmissions.0.is_none() {
+        return Ok(());
+    }
+    if kind != Kind::KeyValue {
+        let what = format!(
+            "`{path}` ends connections, and a {} workload would wait for ever for what they carried: it goes with \
+             `workload.kind = \"key_value\"`, whose front ends ask elsewhere",
+            kind.word()
+        );
+        return wrong(&[path], what);
+    }
+    if s.key_value.patience.0.is_none() && s.key_value.deadline.0.is_none() {
+        let what = format!(
+            "`{path}`: the reset of a server that gives a connection up may be lost as its answer was, and its front end would wait for \
+             ever: right would be a `key_value.patience`, after which it asks elsewhere, or a `key_value.deadline`"
+        );
+        return wrong(&[path, "key_value.patience", "key_value.deadline"], what);
     }
     Ok(())
 }

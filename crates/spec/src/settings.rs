@@ -172,6 +172,9 @@ section! {
         rto_initial: Time = Time::from_secs(1),
         /// Granularity G of the timeout's clock (RFC 6298).
         rto_clock: Time = Time::from_millis(1),
+        /// How often a segment is sent again by timeout before its connection is given up and the peer told so with a reset, which may be lost (RFC 9293's R2, Linux's tcp_retries2); "none": for ever. With a key_value workload alone, whose front ends then ask elsewhere; and there with `key_value.patience` or `key_value.deadline`.
+        #[range(1..=255, "\"none\" is for ever")]
+        max_retransmissions: Optional<u32> = Optional::NONE,
         /// Keep a backed-off timeout until a segment sent once is acknowledged (Karn); off: until any new ACK, as deployed stacks do.
         karn_backoff: bool = false,
         /// Timeout of the first SYN; "none" takes rto_initial.

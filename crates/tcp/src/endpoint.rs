@@ -84,8 +84,7 @@ impl Endpoint {
 
     /// The host forgets the connection and says nothing: what comes for it is answered with a reset.
     pub fn abort(&mut self) {
-        self.tcb.state = State::Reset;
-        (self.tcb.snd.rto_at, self.tcb.rcv.ack_at) = (Time::NEVER, Time::NEVER);
+        self.tcb.abort();
     }
 
     /// Whether the connection was aborted, at this end or by the other one.
@@ -119,20 +118,23 @@ impl Endpoint {
         self.tcb.snd.rto_at.min(self.tcb.rcv.ack_at)
     }
 
-    /// Serves the timers that are due.
-    pub fn expire(&mut self, call: &mut Call<'_, impl Wire>) {
+    /// Serves the timers that are due: whether the connection is given up.
+    pub fn expire(&mut self, call: &mut Call<'_, impl Wire>) -> Progress {
+        let stood = !self.is_reset();
         if self.tcb.rcv.ack_at <= call.now {
             self.tcb.send_ack(call);
         }
         if self.tcb.snd.rto_at <= call.now {
             match self.tcb.state {
                 State::SynSent | State::SynReceived => {
-                    self.tcb.stats.timeouts += 1;
-                    self.retry_syn(call);
+                    if !self.tcb.times_out(call) {
+                        self.retry_syn(call);
+                    }
                 }
                 _ => self.loss.on_timer(&mut self.tcb, call),
             }
         }
+        Progress { broken: stood && self.is_reset(), ..Progress::default() }
     }
 
     /// Bytes delivered in order to the application.
@@ -268,6 +270,7 @@ impl Endpoint {
 
     fn become_established(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, notes: Option<Notes>) {
         self.tcb.state = State::Established;
+        self.tcb.retries = 0;
         self.tcb.snd.una = 1;
         self.tcb.snd.nxt = 1;
         self.tcb.snd.high = 1;

@@ -60,6 +60,8 @@ pub struct Params {
     pub rto_clock: Time,
     /// Timeout of the first SYN.
     pub syn_timeout: Time,
+    /// A segment is sent again so often by timeout before the connection is given up (RFC 9293, section 3.8.3: R2); `None`: for ever.
+    pub max_retransmissions: Option<u8>,
     /// Keep a backed-off timeout until a segment that was sent once is acknowledged.
     pub karn_backoff: bool,
     /// Selective acknowledgements and proportional rate reduction; off: NewReno recovery.

@@ -32,7 +32,7 @@ pub struct Progress {
     pub awake: bool,
     /// The peer closed its side, and everything before is delivered.
     pub closed: bool,
-    /// The peer knows nothing of the connection: it is no more.
+    /// The connection is no more: the peer knows nothing of it, or it was given up.
     pub broken: bool,
 }
 
@@ -62,6 +62,8 @@ pub(crate) struct Tcb {
     pub state: State,
     /// The peer agreed to ECN.
     pub ecn: bool,
+    /// Retransmission timeouts since something was last acknowledged.
+    pub retries: u8,
     pub snd: Sender,
     pub rcv: Receiver,
     pub law: Law,
@@ -72,13 +74,38 @@ impl Tcb {
     /// Before the handshake.
     pub fn new(params: &Params, law: Law) -> Tcb {
         let (snd, rcv, stats) = (Sender::new(params), Receiver::default(), Stats::default());
-        Tcb { state: State::Listen, ecn: false, snd, rcv, law, stats }
+        Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats }
     }
 
     /// Whether data may flow.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.state == State::Established
+    }
+
+    /// The host forgets the connection.
+    pub fn abort(&mut self) {
+        self.state = State::Reset;
+        (self.snd.rto_at, self.rcv.ack_at) = (Time::NEVER, Time::NEVER);
+    }
+
+    /// The retransmission timer has fired: whether the connection is given up, as what is not acknowledged was sent again as often as
+    /// it may be. The peer is told, once, with a reset (RFC 9293, section 3.10.5, as BSD's stacks do); one that has never been heard of is not.
+    pub fn times_out(&mut self, call: &mut Call<'_, impl Wire>) -> bool {
+        self.stats.timeouts += 1;
+        let Some(most) = call.params.max_retransmissions.filter(|&most| self.retries >= most) else {
+            self.retries = self.retries.saturating_add(1);
+            return false;
+        };
+        debug_assert_eq!(self.retries, most);
+        if self.state != State::SynSent {
+            let header = header_bytes(call.params.option_bytes(), 0);
+            let reset = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, Flags::RST | Flags::ACK) };
+            self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
+            call.wire.send(reset, Beside { sack: &[], notes: self.notes(call.params) });
+        }
+        self.abort();
+        true
     }
 
     /// Whether something waits to be sent, and may be.
@@ -98,6 +125,7 @@ impl Tcb {
     pub fn advance(&mut self, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Ack {
         let acked = (ack - self.snd.una) as u32;
         self.snd.una = ack;
+        self.retries = 0;
         self.snd.nxt = self.snd.nxt.max(ack);
         let rtt = self.snd.measure(call, segment, ack);
         if self.snd.rtt.backed_off() && !call.params.karn_backoff {

@@ -46,6 +46,7 @@ fn settings(mut n: u32) -> Params {
         echo: if pick(2) == 1 { Echo::Exact } else { Echo::Latched },
         mcw_option: pick(2) == 1,
         ack_cwr: pick(2) == 1,
+        max_retransmissions: None,
         karn_backoff: pick(2) == 1,
         quick_acks: 4 * pick(2) as u8,
         idle_restart: pick(2) == 1,

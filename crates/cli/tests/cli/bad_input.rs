@@ -95,6 +95,15 @@ fn settings_that_do_not_go_together_are_told_with_the_line_of_one() {
             "[tcp]\nsack = false\ntail_loss_probe = true\n",
             "`tcp.tail_loss_probe` works on selective acknowledgements (RFC 8985): set `tcp.sack = true`",
         ),
+        (
+            "[tcp]\nmax_retransmissions = 5\n",
+            "my.toml:2: `tcp.max_retransmissions` ends connections, and a barrier workload would wait for ever",
+        ),
+        (
+            "[tcp]\nmax_retransmissions = 5\n[workload]\nkind = \"key_value\"\n",
+            "my.toml:2: `tcp.max_retransmissions`: the reset of a server that gives a connection up may be lost",
+        ),
+        ("[tcp]\nmax_retransmissions = 0\n", "my.toml:2: `tcp.max_retransmissions` of 0: right would be 1 to 255"),
         ("[sweep]\nfan_in = [4, 2]\n", "my.toml:2: the fan-ins must rise"),
         ("schemes = [\"newreno+ecn\"]\n", "my.toml:1: scheme `newreno+ecn` cannot work"),
         (

@@ -313,7 +313,9 @@ impl Counts {
     /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 6582, section 3.2, step 4).
     #[cold]
     pub fn on_timer(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
-        tcb.stats.timeouts += 1;
+        if tcb.times_out(call) {
+            return;
+        }
         let again = tcb.snd.timed_out == tcb.snd.una;
         tcb.snd.timed_out = tcb.snd.una;
         if !again {

@@ -309,7 +309,9 @@ impl Rack {
 
     /// The retransmission timer fired (RFC 6298, section 5; RFC 5681, section 3.1; RFC 8985, section 6.3).
     fn time_out(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
-        tcb.stats.timeouts += 1;
+        if tcb.times_out(call) {
+            return;
+        }
         let again = tcb.snd.timed_out == tcb.snd.una;
         tcb.snd.timed_out = tcb.snd.una;
         if !again {

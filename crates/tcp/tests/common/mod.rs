@@ -40,6 +40,7 @@ pub fn plain() -> Params {
         rto_initial: Time::from_secs(1),
         rto_clock: Time::from_millis(1),
         syn_timeout: Time::from_secs(1),
+        max_retransmissions: None,
         karn_backoff: false,
         sack: false,
         rack: false,
@@ -180,7 +181,8 @@ impl Script {
         while self.endpoint.deadline() <= to {
             self.now = self.endpoint.deadline();
             self.outbox.1 = self.now;
-            self.endpoint.expire(&mut Call { params: &self.params, now: self.now, wire: &mut self.outbox });
+            let call = &mut Call { params: &self.params, now: self.now, wire: &mut self.outbox };
+            self.broken |= self.endpoint.expire(call).broken;
         }
         self.now = to;
         self.outbox.1 = to;

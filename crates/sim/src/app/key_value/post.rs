@@ -31,17 +31,26 @@ pub(super) struct Post {
     stand: bool,
     /// Of each host, by the other one and whose request it is for, the end that it sends by.
     ends: Vec<BTreeMap<(Node, Of), EndpointId>>,
-    /// Of connections that are in use: whose request each is for, who opened it and who answered.
+    /// Of connections that an end may still hear of: whose request each is for, who opened it and who answered.
     known: BTreeMap<ConnectionId, (Of, Node, Node)>,
     /// Connections of each request under way, where each has its own.
     own: BTreeMap<Tag, Vec<ConnectionId>>,
     /// Machines that crashed: connections to them do not stand any more.
     crashed: BTreeSet<Node>,
+    /// Connections that are broken at one end.
+    half: BTreeSet<ConnectionId>,
+    /// Pairs of machines between which one broke, the lower first: none stands between them any more.
+    broken: BTreeSet<(Node, Node)>,
     frames: Slab<Frame>,
     /// With so many frames it is time to see which were lost.
     look_at: usize,
     /// Emptied lists, to be filled again.
     empty: Vec<Vec<Message>>,
+}
+
+/// Two machines, the lower first.
+fn pair(one: Node, other: Node) -> (Node, Node) {
+    (one.min(other), one.max(other))
 }
 
 /// So many frames are kept before anybody asks whether some were lost.
@@ -56,6 +65,8 @@ impl Post {
             known: BTreeMap::new(),
             own: BTreeMap::new(),
             crashed: BTreeSet::new(),
+            half: BTreeSet::new(),
+            broken: BTreeSet::new(),
             frames: Slab::default(),
             look_at: FRAMES,
             empty: Vec::new(),
@@ -105,7 +116,8 @@ impl Post {
     /// A connection that stands, or a new one: the end that opens it.
     fn open(&mut self, driver: &mut dyn Driver, of: Of, from: Node, to: Node) -> EndpointId {
         let (one, other) = (HostId(from.0), HostId(to.0));
-        let stands = self.stand && !self.crashed.contains(&from) && !self.crashed.contains(&to);
+        let fell = self.crashed.contains(&from) || self.crashed.contains(&to) || self.broken.contains(&pair(from, to));
+        let stands = self.stand && !fell;
         let connection = match stands {
             true => driver.stand(one, other, FlowKind::Object),
             false => driver.connect(one, other, FlowKind::Object),
@@ -126,15 +138,15 @@ impl Post {
 
     /// A request is over, and the connections that were its own.
     pub fn over(&mut self, driver: &mut dyn Driver, request: Tag) {
-        let own = self.own.remove(&request).unwrap_or_default();
-        let mut own: Vec<_> = own.into_iter().filter(|&connection| self.is_in_use(connection)).collect();
-        own.sort_by_key(|connection| {
-            let (_, opener, answerer) = self.known[connection];
-            (opener.min(answerer), opener.max(answerer))
-        });
+        let mut own = self.own.remove(&request).unwrap_or_default();
+        own.sort_by_key(|connection| self.known.get(connection).map(|(_, opener, answerer)| pair(*opener, *answerer)));
         for connection in own {
-            self.forget(connection);
-            driver.close(connection.opener());
+            if self.is_in_use(connection) {
+                driver.close(connection.opener());
+            }
+            self.disuse(connection);
+            self.known.remove(&connection);
+            self.half.remove(&connection);
         }
     }
 
@@ -144,20 +156,25 @@ impl Post {
         self.known.get(&connection).and_then(end) == Some(&connection.opener())
     }
 
-    /// Nothing goes over a connection any more: whose it was, if that is known.
-    fn forget(&mut self, connection: ConnectionId) -> Option<(Node, Node)> {
-        let in_use = self.is_in_use(connection);
-        let (of, opener, answerer) = self.known.remove(&connection)?;
-        if in_use {
+    /// Nothing goes over a connection any more.
+    fn disuse(&mut self, connection: ConnectionId) {
+        if self.is_in_use(connection) {
+            let (of, opener, answerer) = self.known[&connection];
             self.ends[opener.0 as usize].remove(&(answerer, of));
             self.ends[answerer.0 as usize].remove(&(opener, of));
         }
-        Some((opener, answerer))
     }
 
-    /// An end's connection is broken, and out of use: the end's machine and its peer.
+    /// An end's connection is broken, and out of use: the end's machine and its peer. Its other end may hear of it later, or never.
     pub fn broken(&mut self, at: EndpointId) -> Option<(Node, Node)> {
-        let (opener, answerer) = self.forget(at.connection())?;
+        let connection = at.connection();
+        let &(_, opener, answerer) = self.known.get(&connection)?;
+        self.disuse(connection);
+        self.broken.insert(pair(opener, answerer));
+        if !self.half.insert(connection) {
+            self.half.remove(&connection);
+            self.known.remove(&connection);
+        }
         Some(if at.is_opener() { (opener, answerer) } else { (answerer, opener) })
     }
 
