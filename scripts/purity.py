@@ -35,7 +35,7 @@ ALLOWED = {
     "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
-        "fanin-fanout fanin-lab fanin-spec fanin-units",
+        "fanin-fanout fanin-lab fanin-placement fanin-spec fanin-units",
         "csv indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     "fanin-cli": (

@@ -290,6 +290,10 @@ impl<P: Probe> World<P> {
     /// The workload begins, and with it its background: long flows into the client, each from a host behind the servers.
     pub fn begin(&mut self) {
         self.begun = Some(self.now);
+        if self.spec.settings.workload.kind.many_to_one() {
+            let port = self.net.fabric.downlink(HostId::CLIENT);
+            self.net.incasts = Incasts::new(port, self.longest_round_trip());
+        }
         for i in 0..self.spec.settings.workload.background {
             let host = HostId(self.spec.settings.hosts() + i);
             let connection = self.connect(Owner::BACKGROUND, host, HostId::CLIENT, FlowKind::Long);
@@ -304,12 +308,15 @@ impl<P: Probe> World<P> {
 
     /// From now on the client waits for answers, which a server may need so much time for.
     pub fn await_answers(&mut self, work: Time) {
+        let port = self.net.fabric.downlink(HostId::CLIENT);
+        self.stalls = Stalls::new(self.now, port, self.longest_round_trip(), work);
+    }
+
+    /// Of the servers, over idle links.
+    fn longest_round_trip(&self) -> Time {
         let s = &self.spec.settings;
         let to = |host| s.round_trip(&self.net.fabric, host, s.full_packet());
-        let round_trip = (1..=self.spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO);
-        let port = self.net.fabric.downlink(HostId::CLIENT);
-        self.stalls = Stalls::new(self.now, port, round_trip, work);
-        self.net.incasts = Incasts::new(port, round_trip);
+        (1..=self.spec.fan_in).map(HostId).map(to).max().unwrap_or(Time::ZERO)
     }
 
     /// What was so far is left out of all figures: the workload has delivered `payload`.

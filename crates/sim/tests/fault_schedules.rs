@@ -157,9 +157,9 @@ fn case(number: u64) -> Case {
 
 /// Requests that do not wait for one another, and connections that are given up; whether they are.
 fn with_more(draws: &mut Draws, scenario: &str) -> (String, bool) {
-    let (interval, most) = (draws.pick(&["none", "none", "5 ms"]), draws.pick(&["none", "none", "2"]));
+    let (within, most) = (draws.pick(&["none", "none", "20 ms"]), draws.pick(&["none", "none", "2"]));
     let most = if most == "none" { "\"none\"" } else { most };
-    let scenario = scenario.replace("[key_value]\n", &format!("[key_value]\ninterval = \"{interval}\"\n"));
+    let scenario = scenario.replace("[key_value]\n", &format!("[key_value]\nwithin = \"{within}\"\n"));
     (scenario.replace("[tcp]\n", &format!("[tcp]\nmax_retransmissions = {most}\n")), most == "2")
 }
 

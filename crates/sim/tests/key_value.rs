@@ -21,14 +21,14 @@ const PLAIN: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n
                      [key_value]\nobjects = 1000\nper_request = 40\n\
                      [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n";
 
-/// Requests every so often.
-fn every(mean: &str, more: &str) -> String {
-    format!("{PLAIN}{more}").replace("[key_value]", &format!("[key_value]\ninterval = \"{mean}\""))
+/// 200 requests within so long.
+fn within(all: &str, more: &str) -> String {
+    format!("{PLAIN}{more}").replace("[key_value]", &format!("[key_value]\nwithin = \"{all}\""))
 }
 
 #[test]
 fn requests_begin_at_random_times_whether_others_are_over_or_not() {
-    let text = every("1 ms", "[link]\nrate = \"100 Mbit/s\"\n[host]\nservice_time = \"3 ms\"\n");
+    let text = within("200 ms", "[link]\nrate = \"100 Mbit/s\"\n[host]\nservice_time = \"3 ms\"\n");
     let requests = run(&spec(&text, 11, 1)).requests;
     assert_eq!(requests.len(), 200);
     assert!(requests.iter().all(|row| row.answered == 40 && row.latency_ps.is_some()));
@@ -49,7 +49,7 @@ fn requests_begin_at_random_times_whether_others_are_over_or_not() {
 #[test]
 fn requests_that_never_meet_take_as_long_as_one_after_another() {
     let alone = run(&spec(PLAIN, 11, 1)).requests;
-    let apart = run(&spec(&every("1 s", ""), 11, 1)).requests;
+    let apart = run(&spec(&within("200 s", ""), 11, 1)).requests;
     // Which objects are asked for is drawn alike; how late packets come is not.
     let mean = |rows: &[fanin_spec::RequestRow]| rows.iter().filter_map(|row| row.latency_ps).sum::<u64>() / 200;
     assert!(mean(&alone).abs_diff(mean(&apart)) < mean(&alone) / 50, "{} and {}", mean(&alone), mean(&apart));
@@ -58,7 +58,7 @@ fn requests_that_never_meet_take_as_long_as_one_after_another() {
 #[test]
 fn a_warm_up_leaves_out_requests_that_began_in_it_and_the_others_are_all_there() {
     for warm_up in ["20 rounds", "30 ms", "300 rounds"] {
-        let text = every("1 ms", "").replace("queries", &format!("warm_up = \"{warm_up}\"\nqueries"));
+        let text = within("200 ms", "").replace("queries", &format!("warm_up = \"{warm_up}\"\nqueries"));
         for hosts in [1, 3] {
             let spec = but(&spec(&text, 11, 1), |s| s.key_value.front_ends = hosts);
             let requests = run(&spec).requests;
@@ -72,7 +72,7 @@ fn a_warm_up_leaves_out_requests_that_began_in_it_and_the_others_are_all_there()
 
 #[test]
 fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_is_back() {
-    let text = every("1 ms", "[faults]\nhosts = [\"50 ms client crashes\", \"90 ms client returns\"]\n");
+    let text = within("200 ms", "[faults]\nhosts = [\"50 ms client crashes\", \"90 ms client returns\"]\n");
     let requests = run(&spec(&text, 11, 1)).requests;
     let ms = Time::from_millis(1).0;
     assert!(requests.iter().all(|row| !(50 * ms..90 * ms).contains(&row.start_ps)));

@@ -159,14 +159,12 @@ fn short_run(s: &Settings, fabric: Option<&Fabric>) -> Option<Wrong> {
 
 /// Requests for which the run has no time.
 fn requests_cut_off(s: &Settings) -> Option<Wrong> {
-    let mean = s.key_value.interval.0.filter(|_| s.workload.kind == Kind::KeyValue)?;
-    let (queries, duration) = (s.workload.queries, s.workload.duration);
-    let all = mean.saturating_mul(queries.into());
+    let within = s.key_value.within.0.filter(|_| s.workload.kind == Kind::KeyValue)?;
+    let duration = s.workload.duration;
     let what = format!(
-        "{queries} requests every {mean} take {all}, and a `workload.duration` of {duration} cuts them off; right would be a longer one \
-         or fewer requests"
+        "requests begin within {within}, and a `workload.duration` of {duration} cuts them off; right would be a longer one"
     );
-    (all > duration).then(|| Wrong { paths: vec!["key_value.interval", "workload.queries", "workload.duration"], what })
+    (within > duration).then(|| Wrong { paths: vec!["key_value.within", "workload.duration"], what })
 }
 
 /// A period in which no hub's new speed can be seen.

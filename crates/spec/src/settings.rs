@@ -555,10 +555,14 @@ section! {
         /// The share of the objects asked for that are popular ones.
         #[needs(TWO_CLASSES)]
         popular_asked: Share = Share::of(8, 10),
-        /// Pages, each of as many objects, drawn at random, as a request is for.
+        /// Pages; a request is for as many of them as have its objects.
         #[needs(PAGES)]
         #[range(1..=1_000_000)]
         pages: u32 = 5_000,
+        /// Objects of a page, drawn at random.
+        #[needs(PAGES)]
+        #[range(1..=1_000_000)]
+        page: u32 = 50,
         /// Of a page's objects, how many a request has others in the place of, drawn as by "zipfian"; which, is drawn too.
         #[needs(PAGES)]
         replaced: u32 = 10,
@@ -567,9 +571,9 @@ section! {
         /// Hosts that ask: the client and those after it, which are servers, too.
         #[range(1..=100_000)]
         front_ends: u32 = 1,
-        /// Mean time between the requests of a front end, which then begin at random times, as a Poisson process has it, whether those before are over or not, and take as long as from that time on; no pause counts as a stall. "none": one after another.
+        /// In which the requests of a front end begin, at random times as a Poisson process has it, whether those before are over or not; no pause counts as a stall. "none": one after another.
         #[range(Time(1)..=Time::from_secs(100_000), "\"none\" is for one after another")]
-        interval: Optional<Time> = Optional::NONE,
+        within: Optional<Time> = Optional::NONE,
         /// What is not there so long after its request began has failed; "none": it is waited for.
         #[range(Time(1)..=Time::from_secs(1_000), "\"none\" waits for ever")]
         deadline: Optional<Time> = Optional::NONE,
@@ -674,6 +678,11 @@ impl Settings {
             true => client,
             false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
+    }
+
+    /// The mean time between two requests of a front end, where they do not wait for one another.
+    pub fn request_interval(&self) -> Option<Time> {
+        self.key_value.within.0.map(|within| Time(within.0 / u64::from(self.workload.queries.max(1))))
     }
 
     /// Whether the workload's connections stay and carry answer after answer.

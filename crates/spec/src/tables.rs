@@ -432,7 +432,7 @@ table! {
         stalls: u64,
         /// How long these took together.
         stalled_ps: u64,
-        /// Incasts at the port to a client that waits for answers: drops there, each within an idle round trip of the one before.
+        /// Incasts at the port to a client that many send to: runs of drops there, each within an idle round trip of the one before.
         incasts: u64,
         /// Payload of what runs beside the workload, delivered in order over the measured time.
         background_bytes: u64,

@@ -261,7 +261,7 @@ const KEY_VALUE: Facts = Facts {
         let k = &s.key_value;
         let ends =
             if k.front_ends == 1 { "a front end".into() } else { format!("each of {} front ends", k.front_ends) };
-        let apart = k.interval.0.map_or(String::new(), |mean| format!(", every {mean} on average,"));
+        let apart = k.within.0.map_or(String::new(), |within| format!(" within {within}"));
         let (times, objects) = (s.workload.queries, k.per_request);
         format!("{ends} asks {times} times{apart} for {objects} objects of {} to {}", k.least, k.most)
     },
@@ -328,7 +328,7 @@ section! {
         /// Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random.
         #[only(Shuffle)]
         pairs: Share = Share::of(1, 1),
-        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another, but for `key_value.interval`.
+        /// Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after another, but for `key_value.within`.
         #[only(WebSearch, AllReduce, KeyValue)]
         queries: u32 = 100,
         /// Servers asked at once; "none" asks all.
@@ -444,17 +444,21 @@ fn key_value_check(s: &Settings) -> Result<(), Wrong> {
 /// Pages that fit into memory, and of whose objects no more are replaced than there are.
 fn pages_check(k: &KeyValue) -> Result<(), Wrong> {
     const OBJECTS_OF_PAGES_MAX: u64 = 100_000_000;
-    let all = u64::from(k.pages) * u64::from(k.per_request);
+    let all = u64::from(k.pages) * u64::from(k.page);
     if all > OBJECTS_OF_PAGES_MAX {
         let what = format!(
             "{} pages of {} objects: right would be at most {OBJECTS_OF_PAGES_MAX} objects of all pages together",
-            k.pages, k.per_request
+            k.pages, k.page
         );
-        return wrong(&["key_value.pages", "key_value.per_request"], what);
+        return wrong(&["key_value.pages", "key_value.page"], what);
     }
-    if k.replaced > k.per_request {
-        let what = format!("{} of {} objects replaced: right would be at most as many", k.replaced, k.per_request);
-        return wrong(&["key_value.replaced", "key_value.per_request", "key_value.popularity"], what);
+    if k.page > k.objects {
+        let what = format!("a page of {} of {} objects: right would be at most as many", k.page, k.objects);
+        return wrong(&["key_value.page", "key_value.objects", "key_value.popularity"], what);
+    }
+    if k.replaced > k.page {
+        let what = format!("{} of {} objects replaced: right would be at most as many", k.replaced, k.page);
+        return wrong(&["key_value.replaced", "key_value.page", "key_value.popularity"], what);
     }
     Ok(())
 }

@@ -398,8 +398,8 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
 #[test]
 fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
     let cases = [
-        ("key_value.replaced=1001", "1001 of 1000 objects replaced: right would be at most as many"),
-        ("key_value.pages=100001", "100001 pages of 1000 objects: right would be at most 100000000 objects"),
+        ("key_value.replaced=51", "51 of 50 objects replaced: right would be at most as many"),
+        ("key_value.page=100000", "5000 pages of 100000 objects: right would be at most 100000000 objects"),
         ("key_value.pages=0", "`key_value.pages` of 0: right would be 1 to 1000000"),
     ];
     let place = Place::with("[workload]\nkind = \"key_value\"\n[key_value]\npopularity = \"pages\"\n");

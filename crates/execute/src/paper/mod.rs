@@ -1,5 +1,7 @@
 //! Papers: their folders read, their scenarios run.
 
+mod apart;
+mod planning;
 mod read;
 mod reproduce;
 mod sensitivity;

@@ -10,8 +10,8 @@ use fanin_lab::{Broken, Watching};
 use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::Time;
 
+use super::apart::carry_out;
 use super::read::{contenders, sensitivity};
-use super::swarms;
 use crate::executor::clock;
 use crate::{Lab, Progress, execute};
 
@@ -71,8 +71,8 @@ pub fn reproduce(
             }
         }
         for figure in paper.figures.iter().filter(|f| wanted(f)) {
-            if let Source::Swarms { targets } = &figure.source {
-                targets.iter().for_each(|&n| measured.time(n, swarms::time(n)));
+            if let Source::Apart(apart) = &figure.source {
+                carry_out(apart, &mut measured);
             }
         }
         let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, sensitivity)).collect();

@@ -6,7 +6,7 @@ use fanin_model::{Bottleneck, Growth};
 use fanin_spec::{RunSpec, RunTables};
 
 use super::curve::{Curve, Point};
-use super::file::{Claim, Figure, ModelCurve, ModelForm, SWARMS, Source};
+use super::file::{Claim, Figure, ModelCurve, ModelForm, Source};
 use super::measure::{Measure, Over};
 use super::reproduced::{Chart, DrawnFigure, JudgedClaim, Spared};
 use super::sensitivity::Sensitivity;
@@ -79,10 +79,9 @@ impl Measured {
         Some(all).filter(|all| all.spared > 0)
     }
 
-    /// Takes how long swarms of so many target servers took to form, ms, time after time.
-    pub fn time(&mut self, targets: u32, ms: Vec<f64>) {
-        let place = (String::new(), SWARMS.to_string(), Measure::TreeMs, f64::from(targets).to_bits());
-        self.values.insert(place, ms);
+    /// Takes what was carried out by itself: a curve's values at a point, time after time.
+    pub fn give(&mut self, measure: Measure, curve: &str, x: f64, values: Vec<f64>) {
+        self.values.insert((String::new(), curve.to_string(), measure, x.to_bits()), values);
     }
 
     /// A curve of a figure's scenario.
@@ -108,9 +107,9 @@ impl Measured {
                 Source::Runs { scenario, schemes, xs, .. } => {
                     schemes.iter().map(|scheme| self.curve(scenario, scheme, xs, measure)).collect()
                 }
-                Source::Swarms { targets } => {
-                    let xs: Vec<f64> = targets.iter().map(|&x| x.into()).collect();
-                    vec![self.curve("", SWARMS, &xs, measure)]
+                Source::Apart(apart) => {
+                    let curve = |name| Curve { exact: apart.is_exact(), ..self.curve("", name, &apart.xs(), measure) };
+                    apart.curves().iter().map(|&name| curve(name)).collect()
                 }
                 Source::Model { curves, flows } => curves.iter().map(|c| model_curve(c, flows)).collect(),
             }
@@ -119,7 +118,7 @@ impl Measured {
             measure,
             x: match (&figure.source, measure.over()) {
                 (Source::Runs { along, .. }, Over::FanIn) => along.axis(),
-                (Source::Swarms { .. }, _) => "target servers".into(),
+                (Source::Apart(apart), _) => apart.axis().into(),
                 _ => measure.over_axis().into(),
             },
             y: measure.axis(),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::along::Along;
+use super::apart::Apart;
 use super::claim::RawClaim;
 use super::judge::Test;
 use super::measure::{Measure, Over};
@@ -23,9 +24,6 @@ pub struct PaperProblem(pub String);
 
 /// The file that has a paper's figures and claims.
 pub const CLAIMS: &str = "claims.toml";
-
-/// The one curve of a figure of swarms.
-pub(super) const SWARMS: &str = "swarms and tree";
 
 /// Gives the contenders of a scenario that lies beside a paper, under some assignments; `None` where there is none of that
 /// name.
@@ -84,11 +82,8 @@ pub enum Source {
         /// Points of that; one, where the figure is of rounds or times.
         xs: Vec<f64>,
     },
-    /// Swarms and their tree, formed for so many target servers, and timed.
-    Swarms {
-        /// The numbers of target servers.
-        targets: Vec<u32>,
-    },
+    /// What is carried out by itself.
+    Apart(Apart),
     /// Closed forms at these numbers of flows.
     Model {
         /// The forms.
@@ -193,6 +188,8 @@ struct RawFigure {
     model: Option<Vec<ModelCurve>>,
     flows: Option<Vec<u32>>,
     targets: Option<Vec<u32>>,
+    rates: Option<Vec<u32>>,
+    sizes: Option<Vec<u32>>,
     #[serde(default)]
     log: bool,
     #[serde(default)]
@@ -290,7 +287,7 @@ impl Paper {
         let sources = self.figures.iter().map(|figure| &figure.source);
         let scenarios = sources.filter_map(|source| match source {
             Source::Runs { scenario, .. } => Some(scenario.as_str()),
-            Source::Swarms { .. } | Source::Model { .. } => None,
+            Source::Apart(_) | Source::Model { .. } => None,
         });
         scenarios.collect()
     }
@@ -307,11 +304,15 @@ fn read_figure(
     let Some(first) = raw.draws.first().copied() else {
         return Err(reader.problem(at, format!("figure `{id}` draws nothing: give draws = [\"goodput_mbps\"]")));
     };
+    let apart = match (raw.targets, raw.rates, raw.sizes) {
+        (Some(targets), None, None) if rise(&targets) => Some(Apart::Swarms(targets)),
+        (None, Some(rates), None) if rise(&rates) => Some(Apart::Planning(rates)),
+        (None, None, Some(sizes)) if !sizes.is_empty() => Some(Apart::Queue(sizes)),
+        _ => None,
+    };
     let source = match (raw.scenario, raw.model) {
-        (None, None)
-            if raw.schemes.is_none() && raw.flows.is_none() && raw.targets.as_ref().is_some_and(|t| rise(t)) =>
-        {
-            Source::Swarms { targets: raw.targets.unwrap_or_default() }
+        (None, None) if raw.schemes.is_none() && raw.flows.is_none() && apart.is_some() => {
+            Source::Apart(apart.unwrap_or_else(|| unreachable!("it is there")))
         }
         (Some(scenario), None) if raw.flows.is_none() => {
             runs(reader, scenarios, scenario, raw.schemes, raw.fan_in, raw.points)?
@@ -362,7 +363,7 @@ impl Source {
     fn curves(&self) -> Vec<String> {
         match self {
             Source::Runs { schemes, .. } => schemes.clone(),
-            Source::Swarms { .. } => vec![SWARMS.into()],
+            Source::Apart(apart) => apart.curves().iter().map(|&name| name.into()).collect(),
             Source::Model { curves, .. } => curves.iter().map(|c| c.name.clone()).collect(),
         }
     }
@@ -371,7 +372,8 @@ impl Source {
     fn xs(&self) -> Vec<f64> {
         match self {
             Source::Runs { xs, .. } => xs.clone(),
-            Source::Swarms { targets: xs } | Source::Model { flows: xs, .. } => xs.iter().map(|&x| x.into()).collect(),
+            Source::Apart(apart) => apart.xs(),
+            Source::Model { flows: xs, .. } => xs.iter().map(|&x| x.into()).collect(),
         }
     }
 
@@ -393,9 +395,13 @@ impl Source {
     /// Whether a measure can be read off it.
     fn gives(&self, measure: Measure) -> Result<(), String> {
         match (self, measure.over()) {
-            (Source::Swarms { .. }, _) if measure == Measure::TreeMs => Ok(()),
-            (Source::Swarms { .. }, _) => Err("what no forming of swarms gives: right would be tree_ms".into()),
+            (Source::Apart(apart), _) if measure == apart.measure() => Ok(()),
+            (Source::Apart(apart), _) => {
+                Err(format!("what it does not give: right would be {}", apart.measure().word()))
+            }
             (_, _) if measure == Measure::TreeMs => Err("how long swarms take to form: give targets = [1000]".into()),
+            (_, _) if measure == Measure::ComputingMs => Err("how long a plan takes: give rates = [1000]".into()),
+            (_, _) if measure == Measure::QueueMean => Err("a queue of objects: give sizes = [400, 2]".into()),
             (Source::Model { .. }, Over::Flows) | (Source::Runs { .. }, Over::FanIn) => Ok(()),
             (Source::Runs { xs, .. }, Over::Rounds | Over::Time | Over::Shares) if xs.len() == 1 => Ok(()),
             (Source::Runs { .. }, Over::Rounds | Over::Time | Over::Shares) => {

@@ -51,6 +51,10 @@ pub enum Measure {
     InterRackPackets,
     /// How long it takes to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
     TreeMs,
+    /// How long a computer takes a query for what a scheme works out, ms, by the queries an hour: measured, not simulated.
+    ComputingMs,
+    /// The mean time until an object of a server's queue is sent, in the time that a unit of size takes.
+    QueueMean,
     /// Map tasks at work, by the time in ms.
     Maps,
     /// Reduce tasks that fetch, or wait for maps to fetch from, by the time in ms.
@@ -97,6 +101,11 @@ impl Measure {
         matches!(self, Measure::FlatMs | Measure::Flats | Measure::FirstFlatMs | Measure::CwndSegments)
     }
 
+    /// Its word in a claims file.
+    pub fn word(self) -> String {
+        serde_json::to_value(self).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
+    }
+
     /// The axis' words.
     pub fn axis(self) -> &'static str {
         match self {
@@ -115,6 +124,8 @@ impl Measure {
             Measure::ObjectMs => "time of an object, ms",
             Measure::InterRackPackets => "packets between racks a request",
             Measure::TreeMs => "time to form swarms and tree, ms",
+            Measure::ComputingMs => "computing time a query, ms",
+            Measure::QueueMean => "mean time until an object is sent, 1/g",
             Measure::Maps => "maps at work",
             Measure::Shuffling => "reduces that shuffle or wait to",
             Measure::Reducing => "reduces past their shuffle",

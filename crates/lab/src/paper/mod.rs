@@ -5,6 +5,7 @@
 //! the scenarios gave ([`Measured`]) each figure's [`Curve`]s are drawn and the claims judged: a [`Scorecard`].
 
 mod along;
+mod apart;
 mod claim;
 mod curve;
 mod draw;
@@ -19,6 +20,7 @@ mod sensitivity;
 mod tables;
 
 pub use along::Along;
+pub use apart::Apart;
 pub use curve::Curve;
 pub use draw::Measured;
 pub use expected::{Changed, Expected};

@@ -212,7 +212,7 @@ impl KeyValue {
         let deadline = now.saturating_add(deadline);
         let request = at.role.role.ask(now, keys, deadline, &self.store, &mut draw, &mut self.out);
         let (timeouts, fates) = (driver.timeouts(), vec![None; objects.len()]);
-        let early = self.warm_up.is_on() && self.spec.settings.key_value.interval.0.is_some();
+        let early = self.warm_up.is_on() && self.spec.settings.key_value.within.0.is_some();
         at.requests.insert(request, Request { number, began: now, timeouts, objects, fates, early });
         at.begun += u32::from(!early);
         self.asked += 1;
@@ -242,7 +242,7 @@ impl KeyValue {
     }
 
     fn await_next(&mut self, driver: &mut dyn Driver, front: u32) {
-        if let Some(mean) = self.spec.settings.key_value.interval.0 {
+        if let Some(mean) = self.spec.settings.request_interval() {
             let gap = self.fronts[front as usize].intervals.exponential(mean.0 as f64);
             driver.after(gap, Timer::Begins(front).into());
         }
@@ -394,7 +394,7 @@ impl KeyValue {
             }
             return;
         }
-        if self.spec.settings.key_value.interval.0.is_some() {
+        if self.spec.settings.key_value.within.0.is_some() {
             return;
         }
         if self.warm_up.ends_with(driver.now(), self.asked) {
@@ -491,7 +491,7 @@ impl Application for KeyValue {
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
         driver.begin();
-        let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.interval.0.is_none());
+        let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
         if waits {
             driver.await_answers(host.service_time + host.service_jitter);
         }
@@ -553,7 +553,7 @@ impl Application for KeyValue {
     fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
         let Some(front) = self.fronts.get_mut(host as usize) else { return };
         front.down = false;
-        let waits = self.spec.settings.key_value.interval.0.is_none();
+        let waits = self.spec.settings.key_value.within.0.is_none();
         if waits && front.done < self.spec.settings.workload.queries {
             self.ask(driver, host);
             self.settle(driver);

@@ -24,6 +24,7 @@ pub(super) enum Popularity {
     Pages {
         ranks: Zipfian,
         pages: Vec<u32>,
+        page: usize,
         objects: Zipfian,
         replaced: usize,
     },
@@ -59,13 +60,13 @@ impl Popularity {
             },
             Kind::Pages => {
                 let mut once = Once::new(k.objects);
-                let mut pages = Vec::with_capacity(k.pages as usize * k.per_request as usize);
+                let mut pages = Vec::with_capacity(k.pages as usize * k.page as usize);
                 for _ in 0..k.pages {
                     once.begin();
-                    (0..k.per_request).for_each(|_| pages.push(once.draw(|| draws.below(k.objects))));
+                    (0..k.page).for_each(|_| pages.push(once.draw(|| draws.below(k.objects))));
                 }
                 let (ranks, objects) = (Zipfian::new(k.pages.into(), theta), Zipfian::new(YCSB_RANKS, theta));
-                Popularity::Pages { ranks, pages, objects, replaced: k.replaced as usize }
+                Popularity::Pages { ranks, pages, page: k.page as usize, objects, replaced: k.replaced as usize }
             }
         }
     }
@@ -99,16 +100,28 @@ impl Popularity {
                     });
                 }
             }
-            Popularity::Pages { ranks, pages, objects: of, replaced } => {
-                let page = ranks.rank(draws) as usize * count;
-                let mut page = pages[page..page + count].to_vec();
-                // Which of them stay: a shuffle's first ones.
-                for place in 0..count - replaced {
-                    let other = place + draws.below((count - place) as u32) as usize;
-                    page.swap(place, other);
-                    one(draws, &|_| page[place]);
+            &Popularity::Pages { ref ranks, ref pages, page: length, objects: ref of, replaced } => {
+                let mut left = count;
+                while left > 0 {
+                    let first = ranks.rank(draws) as usize * length;
+                    let mut page = pages[first..first + length].to_vec();
+                    let before = left;
+                    // Which of them stay: a shuffle's first ones. What an earlier page has asked for is asked for.
+                    for place in 0..(length - replaced).min(left) {
+                        let other = place + draws.below((length - place) as u32) as usize;
+                        page.swap(place, other);
+                        if once.is_new(page[place]) {
+                            take(page[place], draws);
+                            left -= 1;
+                        }
+                    }
+                    // A page that brings nothing new has one replaced all the same, or there were no end.
+                    let others = if left == before { replaced.max(1) } else { replaced };
+                    for _ in 0..others.min(left) {
+                        take(once.draw(|| of.object(draws, objects)), draws);
+                        left -= 1;
+                    }
                 }
-                (0..*replaced).for_each(|_| one(draws, &|draws| of.object(draws, objects)));
             }
         }
     }
@@ -152,11 +165,16 @@ impl Once {
         self.request += 1;
     }
 
+    /// Whether something was not drawn for this request before now.
+    fn is_new(&mut self, object: u32) -> bool {
+        std::mem::replace(&mut self.drawn[object as usize], self.request) != self.request
+    }
+
     /// Draws until something comes that was not drawn for this request.
     fn draw(&mut self, mut object: impl FnMut() -> u32) -> u32 {
         loop {
             let object = object();
-            if std::mem::replace(&mut self.drawn[object as usize], self.request) != self.request {
+            if self.is_new(object) {
                 return object;
             }
         }
@@ -326,5 +344,13 @@ mod tests {
         assert!(asked.iter().all(|&n| n > 0));
         counts(&KeyValue { replaced: 0, ..k.clone() }, 10);
         counts(&KeyValue { replaced: 50, ..k }, 10);
+    }
+
+    #[test]
+    fn a_request_is_for_as_many_pages_as_have_its_objects_whatever_they_share() {
+        for (page, replaced, per_request) in [(50, 10, 1_000), (7, 0, 40), (7, 7, 40), (100, 0, 30), (3, 0, 100)] {
+            let k = KeyValue { pages: 20, page, replaced, ..settings(Kind::Pages, 1_000, per_request) };
+            assert_eq!(counts(&k, 20).iter().sum::<u32>(), 20 * per_request);
+        }
     }
 }

@@ -1,0 +1,109 @@
+//! How long a computer takes a query for what PICC and ICTCP's window work out, at PICC's setting (section IV).
+
+use std::hint::black_box;
+
+use fanin_fanout::ictcp_window::{IctcpWindow, Params as WindowParams};
+use fanin_placement::picc::Params;
+use fanin_placement::{Cluster, Kind, Object, Placement, RequestLog, Resources, Server, plan};
+use fanin_units::{Rate, Time};
+
+use crate::executor::clock;
+
+const OBJECTS: u32 = 100_000;
+const RACKS: u32 = 80;
+const RACK: u32 = 50;
+const REPLICAS: u32 = 3;
+/// Objects of a query, which are those of some pages.
+const QUERY: u32 = 1_000;
+const PAGE: u32 = 50;
+const PAGES: u32 = 5_000;
+/// T.
+const PERIOD: Time = Time::from_secs(300);
+/// Each is timed so often.
+const TIMES: usize = 5;
+
+/// Milliseconds a query, time after time: of ICTCP's window, and of a period's plan, for so many queries an hour.
+pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
+    let queries = (u64::from(rate) * (PERIOD.0 / 1_000_000_000_000) / 3_600).max(1) as u32;
+    let milliseconds = |mut act: Box<dyn FnMut()>| -> Vec<f64> {
+        act();
+        let mut once = || {
+            let start = clock();
+            act();
+            start.elapsed().as_secs_f64() * 1e3 / f64::from(queries)
+        };
+        (0..TIMES).map(|_| once()).collect()
+    };
+    let log = log(queries);
+    let window = milliseconds(Box::new(move || {
+        let mut window = IctcpWindow::start(&WindowParams::default(), Rate(10_000_000_000));
+        for answer in 0..u64::from(queries) * u64::from(QUERY) {
+            window.answered(Time::from_micros(answer), 522, Time::from_micros(100));
+            black_box(window.window());
+        }
+    }));
+    let (cluster, placement) = (cluster(), scattered());
+    let sizes: Vec<u64> = (0..u64::from(OBJECTS)).map(|object| 20 + object * 7_919 % 1_005).collect();
+    let planned = milliseconds(Box::new(move || {
+        let planned = plan(&cluster, &sizes, &placement, &log, None, Kind::Picc, &Params::default());
+        black_box(planned.expect("servers have room").moves.len());
+    }));
+    [window, planned]
+}
+
+/// Whole numbers below a bound, one after another.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) * u64::from(bound) >> 31) as u32
+    }
+}
+
+/// Queries of whole pages, of which one of rank r is asked for in proportion to 1/r.
+fn log(queries: u32) -> RequestLog {
+    let mut draws = Draws(1);
+    let pages: Vec<u32> = (0..PAGES * PAGE).map(|_| draws.below(OBJECTS)).collect();
+    let sums: Vec<f64> = (1..=PAGES)
+        .scan(0.0, |sum, rank| {
+            *sum += 1.0 / f64::from(rank);
+            Some(*sum)
+        })
+        .collect();
+    let mut log = RequestLog::new(OBJECTS as usize, usize::MAX);
+    for query in 0..queries {
+        let asked = (0..QUERY / PAGE).flat_map(|_| {
+            let at = f64::from(draws.below(1 << 30)) / f64::from(1 << 30) * sums[PAGES as usize - 1];
+            let page = sums.partition_point(|sum| *sum < at).min(PAGES as usize - 1) * PAGE as usize;
+            pages[page..page + PAGE as usize].iter().map(|object| Object(*object)).collect::<Vec<_>>()
+        });
+        let mut asked: Vec<Object> = asked.collect();
+        asked.sort_unstable();
+        asked.dedup();
+        log.add(Time(PERIOD.0 / u64::from(queries) * u64::from(query)), asked);
+    }
+    log
+}
+
+/// Servers that could each hold and send all of it: what they can give is not what is timed.
+fn cluster() -> Cluster {
+    let all = Resources { storage: 1 << 40, computing: 1 << 40, io: 1 << 40, bandwidth: 1 << 50 };
+    let servers = RACKS * RACK;
+    Cluster { racks: (0..servers).map(|server| server / RACK).collect(), capacities: vec![all; servers as usize] }
+}
+
+/// Every replica in a rack of its own.
+fn scattered() -> Placement {
+    let mut draws = Draws(2);
+    let mut homes = Vec::new();
+    for _ in 0..OBJECTS {
+        let first = draws.below(RACKS);
+        let step = 1 + draws.below(RACKS / REPLICAS - 1);
+        homes.extend((0..REPLICAS).map(|replica| {
+            let rack = (first + replica * step) % RACKS;
+            Server(rack * RACK + draws.below(RACK))
+        }));
+    }
+    Placement::new(REPLICAS as usize, homes)
+}
