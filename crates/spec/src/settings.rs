@@ -9,6 +9,7 @@ use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 
 use crate::declare::{KeyDoc, Section, section, words};
 use crate::range::{FAN_IN_MAX, LEAST_SHARE, RATE_MIN};
+use crate::requests::Requests;
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Workload};
@@ -401,6 +402,8 @@ pub struct Inputs {
     pub flows: Option<Arc<Flows>>,
     /// The sizes of Poisson flows, where there are any.
     pub sizes: Option<Arc<Sizes>>,
+    /// What front ends ask for, where that is not drawn.
+    pub requests: Option<Arc<Requests>>,
 }
 
 macro_rules! settings {
