@@ -25,7 +25,7 @@ ALLOWED = {
     "fanin-fabric": ("fanin-units", ""),
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
-    "fanin-roles": ("fanin-fanout fanin-units", ""),
+    "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
     "fanin-sim": (

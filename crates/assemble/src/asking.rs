@@ -3,8 +3,8 @@
 use fanin_fabric::HostId;
 use fanin_fanout::{sicc, tree};
 use fanin_roles::front_end::{Asking, Params};
-use fanin_roles::{Node, hub};
-use fanin_spec::{FanOut, RunSpec};
+use fanin_roles::{Node, data_server, hub};
+use fanin_spec::{FanOut, RunSpec, ServerOrder};
 use fanin_units::{Bytes, Rate, Time};
 
 /// A front end at a host, in one of its lives.
@@ -50,6 +50,19 @@ pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
         patience: s.key_value.patience.0.map_or(Time::NEVER, |patience| Time(patience.0 / 2)),
         forget: Time::from_secs(60),
     }
+}
+
+/// The data server at a host.
+pub fn data_server_params(spec: &RunSpec, host: u32) -> data_server::Params {
+    let k = &spec.settings.key_value;
+    let queued =
+        |sub_queue: u32| data_server::Order::Queued { sub_queue: sub_queue as usize, exponent: k.wait_exponent };
+    let order = match k.server {
+        ServerOrder::Parallel => data_server::Order::AtOnce,
+        ServerOrder::Fifo => queued(1),
+        ServerOrder::Reordered => queued(k.sub_queue),
+    };
+    data_server::Params { me: Node(host), most: k.lookups, order }
 }
 
 /// The rate of a host's own link.

@@ -9,7 +9,7 @@ mod receiver;
 mod sender;
 mod tcp;
 
-pub use asking::{front_end_params, hub_params};
+pub use asking::{data_server_params, front_end_params, hub_params};
 pub use port::{host_port_law, switch_port_law};
 pub use receiver::receiver_law;
 pub use sender::sender_law;

@@ -11,9 +11,10 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fanin_roles::data_server::{DataServer, Lookup};
+use fanin_roles::data_server::{DataServer, Lookup, Order, Params};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Message, Node, Output};
+use fanin_units::Time;
 
 use support::Out;
 use support::work::{Gathers, asks_and_hears};
@@ -65,15 +66,15 @@ fn gathers(requests: u32, objects: u32) -> impl FnMut() -> u32 {
 }
 
 fn serves() -> impl FnMut() -> u32 {
-    let mut server = DataServer::new(Node(1), 1_000);
+    let mut server = DataServer::new(Params { me: Node(1), most: 1_000, order: Order::AtOnce });
     let mut out = Out::new();
     move || {
         for index in 0..10_000 {
             out.clear();
             let tag = fanin_roles::Tag { origin: Node(0), request: 1, epoch: 0 };
             let lookup = Lookup { asker: Node(5), tag, index, key: Numbered(index.into()) };
-            server.asked(lookup, &mut out);
-            server.found(&lookup, Some(Size(100)), &mut out);
+            server.asked(Time::ZERO, lookup, 100, &mut out);
+            server.found(Time::ZERO, &lookup, Some(Size(100)), &mut out);
             let said: &[Output<Numbered, Size>] = black_box(&out);
             assert!(matches!(said, [_, Output::Send { message: Message { .. }, .. }]));
         }

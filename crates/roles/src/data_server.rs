@@ -1,9 +1,13 @@
 //! The data server: it is asked for an object, looks for it, and answers whoever asked.
 //!
-//! It looks for no more than so many at once; whoever asks for more is refused at once, and asks elsewhere. A role of its own
-//! machine waits instead: a hub may have more objects itself than that.
+//! It looks for what it is asked for at once, or for one object after another: then what waits is in a queue, in the order of arrival
+//! or in PICC's (`fanin_placement::SendQueue`). It takes no more than so many at once; whoever asks for more is refused at once, and
+//! asks elsewhere. A role of its own machine waits instead: a hub may have more objects itself than that.
 
 use std::collections::VecDeque;
+
+use fanin_placement::SendQueue;
+use fanin_units::Time;
 
 use crate::wire::{Body, Message, Node, Tag};
 use crate::{Output, Outputs};
@@ -21,20 +25,60 @@ pub struct Lookup<K> {
     pub key: K,
 }
 
+/// In which order a data server serves what it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// All at once.
+    AtOnce,
+    /// One after another, by PICC's priorities within sub-queues of so many; with one, in the order of arrival.
+    Queued {
+        /// Objects of a sub-queue.
+        sub_queue: usize,
+        /// The exponent of a wait.
+        exponent: u32,
+    },
+}
+
+/// A data server's settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Params {
+    /// Its own machine.
+    pub me: Node,
+    /// Objects that it takes at once at most.
+    pub most: u32,
+    /// In which order.
+    pub order: Order,
+}
+
 /// A data server's state.
 #[derive(Clone, Debug)]
 pub struct DataServer<K> {
     me: Node,
     pending: u32,
     most: u32,
-    /// What its own machine asked for beyond that.
-    waiting: VecDeque<Lookup<K>>,
+    /// What its own machine asked for beyond that, with the bytes of each.
+    waiting: VecDeque<(Lookup<K>, u32)>,
+    line: Option<Line<K>>,
+}
+
+/// One object after another.
+#[derive(Clone, Debug)]
+struct Line<K> {
+    /// It looks for something.
+    busy: bool,
+    queue: SendQueue<Lookup<K>>,
 }
 
 impl<K> DataServer<K> {
-    /// One on a machine, that looks for so many objects at once at most.
-    pub fn new(me: Node, most: u32) -> DataServer<K> {
-        DataServer { me, pending: 0, most, waiting: VecDeque::new() }
+    /// One that has been asked for nothing.
+    pub fn new(params: Params) -> DataServer<K> {
+        let line = match params.order {
+            Order::AtOnce => None,
+            Order::Queued { sub_queue, exponent } => {
+                Some(Line { busy: false, queue: SendQueue::new(sub_queue, exponent) })
+            }
+        };
+        DataServer { me: params.me, pending: 0, most: params.most, waiting: VecDeque::new(), line }
     }
 
     /// Whether there is nothing that it looks for.
@@ -42,27 +86,52 @@ impl<K> DataServer<K> {
         self.pending == 0 && self.waiting.is_empty()
     }
 
-    /// It is asked for an object: it looks ([`Output::Look`]), or refuses.
-    pub fn asked<V>(&mut self, lookup: Lookup<K>, out: &mut Outputs<K, V>) {
+    /// It is asked for an object, of so many bytes: it looks ([`Output::Look`]), now or in its turn, or refuses.
+    pub fn asked<V>(&mut self, now: Time, lookup: Lookup<K>, bytes: u32, out: &mut Outputs<K, V>) {
         if self.pending == self.most && lookup.asker == self.me {
-            self.waiting.push_back(lookup);
+            self.waiting.push_back((lookup, bytes));
         } else if self.pending == self.most {
             let message = Message { tag: lookup.tag, index: lookup.index, body: Body::Lost };
             out.push(Output::Send { to: lookup.asker, message, more: false });
         } else {
             self.pending += 1;
-            out.push(Output::Look(lookup));
+            self.take(now, lookup, bytes, out);
         }
     }
 
     /// What came of a lookup: the object, or that there is none.
-    pub fn found<V>(&mut self, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
+    pub fn found<V>(&mut self, now: Time, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
+        if let Some(line) = &mut self.line {
+            line.busy = false;
+        }
         match self.waiting.pop_front() {
-            Some(next) => out.push(Output::Look(next)),
+            Some((next, bytes)) => self.take(now, next, bytes, out),
             None => self.pending -= 1,
         }
+        self.go_on(now, out);
         let body = value.map_or(Body::Miss, Body::Object);
         let message = Message { tag: lookup.tag, index: lookup.index, body };
         out.push(Output::Send { to: lookup.asker, message, more: false });
+    }
+
+    /// Looks for an object, now or in its turn.
+    fn take<V>(&mut self, now: Time, lookup: Lookup<K>, bytes: u32, out: &mut Outputs<K, V>) {
+        match &mut self.line {
+            None => out.push(Output::Look(lookup)),
+            Some(line) => {
+                line.queue.push(lookup, bytes, now.0);
+                self.go_on(now, out);
+            }
+        }
+    }
+
+    /// Looks for the next in the queue, if it looks for none.
+    fn go_on<V>(&mut self, now: Time, out: &mut Outputs<K, V>) {
+        if let Some(line) = self.line.as_mut().filter(|line| !line.busy)
+            && let Some(next) = line.queue.pop(now.0)
+        {
+            line.busy = true;
+            out.push(Output::Look(next));
+        }
     }
 }

@@ -12,6 +12,7 @@ pub mod wire;
 pub use wire::{Body, Message, Node, Tag};
 
 use data_server::Lookup;
+use wire::Part;
 
 /// What a role wants done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,16 @@ pub enum Output<K, V> {
         /// The request.
         request: u32,
     },
+}
+
+impl<K: Part, V: Part> Output<K, V> {
+    /// The bytes of a message that leaves the machine of who says it.
+    pub fn bytes_to_others(&self, me: Node) -> u64 {
+        match self {
+            Output::Send { to, message, .. } if *to != me => message.len() as u64,
+            _ => 0,
+        }
+    }
 }
 
 /// What a role wants done, in order. A driver keeps it, so that nothing is allocated a message.

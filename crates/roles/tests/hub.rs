@@ -1,8 +1,7 @@
-//! A hub and a data server, told of one thing after another.
+//! A hub, told of one thing after another.
 
 mod support;
 
-use fanin_roles::data_server::{DataServer, Lookup};
 use fanin_roles::hub::{self, Hub};
 use fanin_roles::wire::{HEADER, Numbered, Size, Swarm};
 use fanin_roles::{Body, Message, Node, Output, Tag};
@@ -344,41 +343,4 @@ fn messages_of_an_earlier_life_are_of_nobody() {
     at.told(us(2), later, swarm(FRONT_END, Rate(0), 1));
     assert_eq!(at.hub.gathers_for(), 1);
     assert!(!at.hub.waits_for(TAG, 0));
-}
-
-#[test]
-fn a_data_server_answers_misses_and_refuses_what_is_too_much() {
-    let mut server = DataServer::new(Node(1), 2);
-    let mut out = Out::new();
-    let lookup = |index| Lookup { asker: Node(5), tag: TAG, index, key: Numbered(9) };
-    (0..3).for_each(|index| server.asked(lookup(index), &mut out));
-    let says = |index, body| Output::Send { to: Node(5), message: Message { tag: TAG, index, body }, more: false };
-    assert_eq!(out, [Output::Look(lookup(0)), Output::Look(lookup(1)), says(2, Body::Lost)]);
-    out.clear();
-    server.found(&lookup(0), Some(Size(3)), &mut out);
-    server.found(&lookup(1), None, &mut out);
-    assert_eq!(out, [says(0, Body::Object(Size(3))), says(1, Body::Miss)]);
-    out.clear();
-    server.asked(lookup(4), &mut out);
-    assert_eq!(out, [Output::Look(lookup(4))], "there is room again");
-}
-
-#[test]
-fn a_data_server_lets_its_own_machine_wait_where_it_refuses_others() {
-    let mut server: DataServer<Numbered> = DataServer::new(Node(1), 1);
-    let mut out = Out::new();
-    let lookup = |asker, index| Lookup { asker: Node(asker), tag: TAG, index, key: Numbered(9) };
-    let says = |to, index, body| Output::Send { to: Node(to), message: Message { tag: TAG, index, body }, more: false };
-    (0..2).for_each(|index| server.asked(lookup(1, index), &mut out));
-    assert_eq!(out, [Output::Look(lookup(1, 0))]);
-    out.clear();
-    server.found(&lookup(1, 0), Some(Size(3)), &mut out);
-    assert_eq!(out, [Output::Look(lookup(1, 1)), says(1, 0, Body::Object(Size(3)))], "the next one's turn");
-    out.clear();
-    server.asked(lookup(5, 2), &mut out);
-    assert_eq!(out, [says(5, 2, Body::Lost)]);
-    out.clear();
-    server.found(&lookup(1, 1), None, &mut out);
-    server.asked(lookup(5, 2), &mut out);
-    assert_eq!(out, [says(1, 1, Body::Miss), Output::Look(lookup(5, 2))], "nobody waits any more");
 }

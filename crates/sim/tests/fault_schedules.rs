@@ -155,11 +155,13 @@ fn case(number: u64) -> Case {
     Case { number, scenario, fan_in, deadline_ms, front_ends, requests, cut_off, harmless }
 }
 
-/// Requests that do not wait for one another, and connections that are given up; whether they are.
+/// Requests that do not wait for one another, servers of one object after another, and connections that are given up; whether they are.
 fn with_more(draws: &mut Draws, scenario: &str) -> (String, bool) {
     let (within, most) = (draws.pick(&["none", "none", "20 ms"]), draws.pick(&["none", "none", "2"]));
+    let server = draws.pick(&["parallel", "fifo", "reordered"]);
     let most = if most == "none" { "\"none\"" } else { most };
-    let scenario = scenario.replace("[key_value]\n", &format!("[key_value]\nwithin = \"{within}\"\n"));
+    let scenario =
+        scenario.replace("[key_value]\n", &format!("[key_value]\nwithin = \"{within}\"\nserver = \"{server}\"\n"));
     (scenario.replace("[tcp]\n", &format!("[tcp]\nmax_retransmissions = {most}\n")), most == "2")
 }
 

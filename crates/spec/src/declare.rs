@@ -58,7 +58,7 @@ pub(crate) struct Condition {
 /// What keys need; `#[needs(…)]` names one of these.
 pub(crate) mod needs {
     use super::Condition;
-    use crate::{FabricKind, Popularity};
+    use crate::{FabricKind, Popularity, ServerOrder};
 
     pub(crate) const RACKS: Condition = Condition {
         met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
@@ -113,6 +113,10 @@ pub(crate) mod needs {
     pub(crate) const PAGES: Condition = Condition {
         met: |_, s| s.key_value.popularity == Popularity::Pages,
         without: "there are no pages without `key_value.popularity = \"pages\"`",
+    };
+    pub(crate) const REORDERED: Condition = Condition {
+        met: |_, s| s.key_value.server == ServerOrder::Reordered,
+        without: "no server reorders what it sends without `key_value.server = \"reordered\"`",
     };
     pub(crate) const REORDERING: Condition = Condition {
         met: |_, s| !s.faults.reordering.is_zero(),

@@ -61,7 +61,7 @@ pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
     FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement,
-    Popularity, ReplicaRacks, Run, Service, Settings, Sweep, Switch, Tcp, Tell,
+    Popularity, ReplicaRacks, Run, ServerOrder, Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{

@@ -516,6 +516,18 @@ words! {
 }
 
 words! {
+    /// In which order a data server serves what it is asked for.
+    ServerOrder, "\"parallel\", \"fifo\" or \"reordered\"" {
+        /// All at once, each for as long as `host.service_time` says.
+        Parallel = "parallel",
+        /// One object after another, in the order of arrival; the next one's service begins when the last answer has left at the link's rate.
+        Fifo = "fifo",
+        /// One after another too, small ones and those that have waited first (PICC, Algorithm 3).
+        Reordered = "reordered",
+    }
+}
+
+words! {
     /// In which racks the replicas of an object are.
     ReplicaRacks, "\"any\" or \"distinct\"" {
         /// Wherever their servers are.
@@ -589,6 +601,16 @@ section! {
         /// Objects that a server looks for at once; it refuses more.
         #[range(1..=1_000_000)]
         lookups: u32 = 10_000,
+        /// In which order a server serves what it is asked for. "fifo" and "reordered": one object after another; "reordered": those of a sub-queue by their waits to a power over their sizes (PICC).
+        server: ServerOrder = ServerOrder::Parallel,
+        /// PICC's m: the first so many that wait are put in order and sent before the next so many are looked at.
+        #[needs(REORDERED)]
+        #[range(1..=1_000_000)]
+        sub_queue: u32 = 10,
+        /// The power of the wait.
+        #[needs(REORDERED)]
+        #[range(..=8)]
+        wait_exponent: u32 = 3,
         /// The share of hubs, drawn anew for each request, whose machines are busy with something else.
         #[needs(HUBS)]
         overloaded: Share = Share::of(0, 1),

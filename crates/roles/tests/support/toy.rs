@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_roles::data_server::{DataServer, Lookup};
+use fanin_roles::data_server::{self, DataServer, Lookup, Order};
 use fanin_roles::front_end::{FrontEnd, Measured, Params};
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Numbered, Size};
@@ -63,11 +63,26 @@ pub struct Toy {
     events: BTreeMap<(Time, u64), Event>,
     number: u64,
     random: u64,
+    seed: u64,
     last: BTreeMap<(Node, Node), Time>,
     /// By front end, its life and request: what became of the objects, when it was asked, and when it was done.
     pub fates: BTreeMap<(Node, u16, u32), Fates>,
     /// Objects that were asked for of data servers.
     pub asked: u32,
+}
+
+/// Some serve all at once, some one after another.
+fn server(me: u32, seed: u64) -> DataServer<Numbered> {
+    let order = match seed % 2 {
+        0 => Order::AtOnce,
+        _ => Order::Queued { sub_queue: 3, exponent: 3 },
+    };
+    DataServer::new(data_server::Params { me: Node(me), most: 20, order })
+}
+
+/// One object in seven is nowhere.
+fn size(Numbered(object): Numbered) -> Option<Size> {
+    (object % 7 != 3).then_some(Size(20 + object as u32 * 37 % 900))
 }
 
 impl Toy {
@@ -77,7 +92,7 @@ impl Toy {
             up: true,
             life: 0,
             hub: Hub::new(hub_params(me)),
-            server: DataServer::new(Node(me), 20),
+            server: server(me, seed),
             front_end: (me < front_ends).then(|| FrontEnd::new(Params { me: Node(me), ..params.clone() })),
         };
         let mut toy = Toy {
@@ -89,6 +104,7 @@ impl Toy {
             events: BTreeMap::new(),
             number: 0,
             random: seed,
+            seed,
             last: BTreeMap::new(),
             fates: BTreeMap::new(),
             asked: 0,
@@ -155,10 +171,8 @@ impl Toy {
             Event::Found { at, life, lookup } => {
                 let machine = &mut self.machines[at.0 as usize];
                 if machine.up && machine.life == life {
-                    let Numbered(object) = lookup.key;
-                    // One object in seven is nowhere.
-                    let value = (object % 7 != 3).then_some(Size(20 + object as u32 * 37 % 900));
-                    machine.server.found(&lookup, value, &mut out);
+                    let value = size(lookup.key);
+                    machine.server.found(now, &lookup, value, &mut out);
                     self.act(at, out);
                 }
             }
@@ -209,7 +223,7 @@ impl Toy {
     fn dies(&mut self, at: Node) {
         let machine = &mut self.machines[at.0 as usize];
         (machine.up, machine.life) = (false, machine.life + 1);
-        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), DataServer::new(at, 20));
+        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), server(at.0, self.seed));
         let params = Params { me: at, epoch: machine.life, ..self.params.clone() };
         machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
         // Requests of that life are nobody's any more.
@@ -244,7 +258,8 @@ impl Toy {
         match body {
             Body::Get(key) => {
                 self.asked += 1;
-                machine.server.asked(Lookup { asker: from, tag, index, key }, out);
+                let bytes = size(key).map_or(0, |Size(bytes)| bytes);
+                machine.server.asked(self.now, Lookup { asker: from, tag, index, key }, bytes, out);
             }
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == to && !machine.hub.waits_for(tag, index) =>

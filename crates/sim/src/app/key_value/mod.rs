@@ -11,14 +11,14 @@ mod store;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fanin_assemble::{front_end_params, hub_params};
+use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
 use fanin_roles::data_server::{DataServer, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Numbered, Size, Swarm};
 use fanin_roles::{Body, Node, Output, Outputs, Tag};
-use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec};
+use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec, ServerOrder};
 use fanin_units::{Rate, Time};
 
 use super::application::{Application, Driver, Record, View, round_row};
@@ -99,6 +99,8 @@ struct Front {
 struct Host {
     server: DataServer<Numbered>,
     service: Stream,
+    /// When the last answer has left a server that serves one object after another.
+    free_at: Time,
     hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
     /// How often it has crashed.
     lives: u16,
@@ -173,7 +175,8 @@ impl KeyValue {
             done: 0,
         };
         let host = |host| Host {
-            server: DataServer::new(Node(host), spec.settings.key_value.lookups),
+            server: DataServer::new(data_server_params(spec, host)),
+            free_at: Time::ZERO,
             service: Stream::new(spec.seed, Purpose::Service, host),
             hub: None,
             lives: 0,
@@ -307,7 +310,8 @@ impl KeyValue {
         let host = &mut self.hosts[at.0 as usize];
         match message.body {
             Body::Get(key) => {
-                host.server.asked(Lookup { asker: from, tag, index, key }, &mut self.out);
+                let bytes = self.store.value(key).map_or(0, |Size(bytes)| bytes);
+                host.server.asked(driver.now(), Lookup { asker: from, tag, index, key }, bytes, &mut self.out);
                 self.act(driver, at);
             }
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
@@ -350,11 +354,11 @@ impl KeyValue {
         }
     }
 
-    /// A data server looks for an object.
+    /// A data server looks for an object; one that serves one after another begins when the last answer has left.
     fn look(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
-        let host = &self.spec.settings.host;
-        let work = host.service_time + self.hosts[at.0 as usize].service.up_to(host.service_jitter);
-        let wait = driver.at_work(HostId(at.0), work);
+        let (settings, host) = (&self.spec.settings.host, &mut self.hosts[at.0 as usize]);
+        let work = settings.service_time + host.service.up_to(settings.service_jitter);
+        let wait = host.free_at.since(driver.now()).saturating_add(driver.at_work(HostId(at.0), work));
         let number = self.lookups.put((at, self.hosts[at.0 as usize].lives, lookup));
         driver.after(wait, Timer::Found(number).into());
     }
@@ -541,8 +545,8 @@ impl Application for KeyValue {
             self.fronts[host as usize].begun -= u32::from(!early);
         }
         let Some(at) = self.hosts.get_mut(host as usize) else { return };
-        let server = DataServer::new(Node(host), self.spec.settings.key_value.lookups);
-        (at.hub, at.server, at.lives) = (None, server, at.lives + 1);
+        let server = DataServer::new(data_server_params(&self.spec, host));
+        (at.hub, at.server, at.free_at, at.lives) = (None, server, Time::ZERO, at.lives + 1);
         if let Some(front) = self.fronts.get_mut(host as usize) {
             front.down = true;
             front.role =
@@ -568,7 +572,13 @@ impl Application for KeyValue {
                     return;
                 }
                 let value = self.store.value(lookup.key);
-                self.hosts[at.0 as usize].server.found(&lookup, value, &mut self.out);
+                let host = &mut self.hosts[at.0 as usize];
+                host.server.found(driver.now(), &lookup, value, &mut self.out);
+                if self.spec.settings.key_value.server != ServerOrder::Parallel {
+                    let sent = self.out.iter().map(|said| said.bytes_to_others(at)).sum();
+                    let span = driver.rate(HostId(at.0)).time_for(sent);
+                    host.free_at = driver.now().saturating_add(driver.at_work(HostId(at.0), span));
+                }
                 self.act(driver, at);
             }
             Timer::Hub(host) => self.hub_is_due(driver, host),
