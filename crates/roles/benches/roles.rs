@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use fanin_roles::data_server::{DataServer, Lookup, Order, Params};
+use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Message, Node, Output};
 use fanin_units::Time;
@@ -72,7 +72,7 @@ fn serves() -> impl FnMut() -> u32 {
         for index in 0..10_000 {
             out.clear();
             let tag = fanin_roles::Tag { origin: Node(0), request: 1, epoch: 0 };
-            let lookup = Lookup { asker: Node(5), tag, index, key: Numbered(index.into()) };
+            let lookup = Lookup { asker: Node(5), tag, index, key: Numbered(index.into()), hops: HOPS };
             server.asked(Time::ZERO, lookup, 100, &mut out);
             server.found(Time::ZERO, &lookup, Some(Size(100)), &mut out);
             let said: &[Output<Numbered, Size>] = black_box(&out);

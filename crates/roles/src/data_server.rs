@@ -3,8 +3,11 @@
 //! It looks for what it is asked for at once, or for one object after another: then what waits is in a queue, in the order of arrival
 //! or in PICC's (`fanin_placement::SendQueue`). It takes no more than so many at once; whoever asks for more is refused at once, and
 //! asks elsewhere. A role of its own machine waits instead: a hub may have more objects itself than that.
+//!
+//! An object that was moved has left a link at its old place (PICC, section III): who looks for it there passes the question on to
+//! the new place, which answers whoever asked. Links may lead to links, but not for ever.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use fanin_placement::SendQueue;
 use fanin_units::Time;
@@ -23,7 +26,13 @@ pub struct Lookup<K> {
     pub index: u32,
     /// The object.
     pub key: K,
+    /// How often it may be passed on: [`HOPS`] where who asked was the first to.
+    pub hops: u8,
 }
+
+/// Links that are followed one after another, so that a question which goes round in a circle ends: an object is moved once a period,
+/// and its links are put right long before it has moved so often.
+pub const HOPS: u8 = 8;
 
 /// In which order a data server serves what it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +68,8 @@ pub struct DataServer<K> {
     /// What its own machine asked for beyond that, with the bytes of each.
     waiting: VecDeque<(Lookup<K>, u32)>,
     line: Option<Line<K>>,
+    /// Where objects are that it had.
+    links: BTreeMap<K, Node>,
 }
 
 /// One object after another.
@@ -69,7 +80,7 @@ struct Line<K> {
     queue: SendQueue<Lookup<K>>,
 }
 
-impl<K> DataServer<K> {
+impl<K: Ord + Clone> DataServer<K> {
     /// One that has been asked for nothing.
     pub fn new(params: Params) -> DataServer<K> {
         let line = match params.order {
@@ -78,7 +89,19 @@ impl<K> DataServer<K> {
                 Some(Line { busy: false, queue: SendQueue::new(sub_queue, exponent) })
             }
         };
-        DataServer { me: params.me, pending: 0, most: params.most, waiting: VecDeque::new(), line }
+        DataServer {
+            me: params.me,
+            pending: 0,
+            most: params.most,
+            waiting: VecDeque::new(),
+            line,
+            links: BTreeMap::new(),
+        }
+    }
+
+    /// An object that it had is there from now on.
+    pub fn link(&mut self, key: K, to: Node) {
+        self.links.insert(key, to);
     }
 
     /// Whether there is nothing that it looks for.
@@ -88,6 +111,7 @@ impl<K> DataServer<K> {
 
     /// It is asked for an object, of so many bytes: it looks ([`Output::Look`]), now or in its turn, or refuses.
     pub fn asked<V>(&mut self, now: Time, lookup: Lookup<K>, bytes: u32, out: &mut Outputs<K, V>) {
+        let bytes = if self.links.contains_key(&lookup.key) { 0 } else { bytes };
         if self.pending == self.most && lookup.asker == self.me {
             self.waiting.push_back((lookup, bytes));
         } else if self.pending == self.most {
@@ -99,7 +123,7 @@ impl<K> DataServer<K> {
         }
     }
 
-    /// What came of a lookup: the object, or that there is none.
+    /// What came of a lookup: the object, or that there is none; where it has a link, that goes before.
     pub fn found<V>(&mut self, now: Time, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
         if let Some(line) = &mut self.line {
             line.busy = false;
@@ -109,9 +133,12 @@ impl<K> DataServer<K> {
             None => self.pending -= 1,
         }
         self.go_on(now, out);
-        let body = value.map_or(Body::Miss, Body::Object);
-        let message = Message { tag: lookup.tag, index: lookup.index, body };
-        out.push(Output::Send { to: lookup.asker, message, more: false });
+        let (to, body) = match (self.links.get(&lookup.key), lookup.hops.checked_sub(1)) {
+            (Some(&to), Some(hops)) => (to, Body::Pass { key: lookup.key.clone(), asker: lookup.asker, hops }),
+            (Some(_), None) => (lookup.asker, Body::Lost),
+            (None, _) => (lookup.asker, value.map_or(Body::Miss, Body::Object)),
+        };
+        out.push(Output::Send { to, message: Message { tag: lookup.tag, index: lookup.index, body }, more: false });
     }
 
     /// Looks for an object, now or in its turn.

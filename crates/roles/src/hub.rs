@@ -179,7 +179,7 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
                     self.forget(key(tag));
                 }
             }
-            Body::Get(_) | Body::Withdrawn => {}
+            Body::Get(_) | Body::Pass { .. } | Body::Withdrawn => {}
         }
         self.ask(now, out);
         if let Some(slot) = self.gatherings.get_mut(&key(tag)) {

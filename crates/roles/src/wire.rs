@@ -16,7 +16,7 @@
 use fanin_units::Rate;
 
 /// The version that this speaks.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes of the header.
 pub const HEADER: usize = 20;
 /// No message is longer, header included.
@@ -58,6 +58,15 @@ pub enum Body<K, V> {
     },
     /// To a data server: send me this object.
     Get(K),
+    /// Data server to data server: send this object, which was moved to you, to who asked me.
+    Pass {
+        /// Its key.
+        key: K,
+        /// Who asked.
+        asker: Node,
+        /// How often it may be passed on from there.
+        hops: u8,
+    },
     /// An object, on its way to the front end.
     Object(V),
     /// There is no such object: that is an answer.
@@ -201,6 +210,7 @@ impl<K: Part, V: Part> Message<K, V> {
                 Body::Swarm(_) => 20,
                 Body::Ask { key, .. } => 4 + key.len(),
                 Body::Get(key) => key.len(),
+                Body::Pass { key, .. } => 5 + key.len(),
                 Body::Object(value) => value.len(),
                 Body::Speed(_) => 8,
                 Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => 0,
@@ -219,6 +229,7 @@ impl<K: Part, V: Part> Message<K, V> {
             Body::Withdraw => 8,
             Body::Withdrawn => 9,
             Body::Over => 10,
+            Body::Pass { .. } => 11,
         }
     }
 
@@ -240,6 +251,11 @@ impl<K: Part, V: Part> Message<K, V> {
                 key.put(out);
             }
             Body::Get(key) => key.put(out),
+            Body::Pass { key, asker, hops } => {
+                out.extend_from_slice(&asker.0.to_be_bytes());
+                out.push(*hops);
+                key.put(out);
+            }
             Body::Object(value) => value.put(out),
             Body::Speed(rate) => out.extend_from_slice(&rate.0.to_be_bytes()),
             Body::Miss | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => {}
@@ -292,12 +308,16 @@ fn body<K: Part, V: Part>(kind: u8, rest: &[u8]) -> Result<Body<K, V>, Malformed
             7 => Body::Speed(Rate(fields.double()?)),
             8 => Body::Withdraw,
             9 => Body::Withdrawn,
-            _ => Body::Over,
+            10 => Body::Over,
+            _ => {
+                let (asker, hops) = (Node(fields.word()?), fields.byte()?);
+                return Some(Body::Pass { key: K::take(fields.0)?, asker, hops });
+            }
         };
         fields.0.is_empty().then_some(body)
     };
     match kind {
-        1..=10 => read().ok_or(Malformed::Body),
+        1..=11 => read().ok_or(Malformed::Body),
         other => Err(Malformed::Kind(other)),
     }
 }
@@ -306,6 +326,12 @@ fn body<K: Part, V: Part>(kind: u8, rest: &[u8]) -> Result<Body<K, V>, Malformed
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(byte)
+    }
+
     fn word(&mut self) -> Option<u32> {
         let (word, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

@@ -2,7 +2,7 @@
 
 mod support;
 
-use fanin_roles::data_server::{DataServer, Lookup, Order, Params};
+use fanin_roles::data_server::{DataServer, HOPS, Lookup, Order, Params};
 use fanin_roles::wire::{Numbered, Size};
 use fanin_roles::{Body, Message, Node, Output, Tag};
 use fanin_units::Time;
@@ -16,7 +16,7 @@ fn server(most: u32, order: Order) -> DataServer<Numbered> {
 }
 
 fn lookup(asker: u32, index: u32) -> Lookup<Numbered> {
-    Lookup { asker: Node(asker), tag: TAG, index, key: Numbered(9) }
+    Lookup { asker: Node(asker), tag: TAG, index, key: Numbered(9), hops: HOPS }
 }
 
 fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> Said {
@@ -86,4 +86,66 @@ fn what_waits_is_served_one_after_another_in_the_order_of_arrival_or_small_ones_
     assert_eq!(served(Order::Queued { sub_queue: 1, exponent: 3 }, &sizes), [0, 1, 2, 3]);
     assert_eq!(served(Order::Queued { sub_queue: 10, exponent: 3 }, &sizes), [1, 2, 3, 0]);
     assert_eq!(served(Order::Queued { sub_queue: 2, exponent: 3 }, &sizes), [1, 0, 2, 3]);
+}
+
+#[test]
+fn what_was_moved_is_asked_for_at_its_new_place_by_who_has_the_link() {
+    for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
+        let (mut server, mut out) = (server(2, order), Out::new());
+        server.link(Numbered(9), Node(4));
+        server.asked(Time::ZERO, lookup(5, 0), 3, &mut out);
+        assert_eq!(out, [Output::Look(lookup(5, 0))], "a link is looked for, too");
+        out.clear();
+        server.found(ms(1), &lookup(5, 0), Some(Size(3)), &mut out);
+        let pass = Body::Pass { key: Numbered(9), asker: Node(5), hops: HOPS - 1 };
+        assert_eq!(out, [says(4, 0, pass)]);
+        assert!(server.is_idle(), "it waits for nothing");
+    }
+}
+
+#[test]
+fn a_question_that_was_passed_on_is_answered_or_refused_to_who_asked() {
+    let (mut server, mut out) = (server(1, Order::AtOnce), Out::new());
+    let passed = |index| Lookup { hops: 3, ..lookup(5, index) };
+    (0..2).for_each(|index| server.asked(Time::ZERO, passed(index), 3, &mut out));
+    server.found(ms(1), &passed(0), Some(Size(3)), &mut out);
+    assert_eq!(out, [Output::Look(passed(0)), says(5, 1, Body::Lost), says(5, 0, Body::Object(Size(3)))]);
+}
+
+#[test]
+fn a_question_that_goes_round_in_a_circle_ends() {
+    // Two machines, each of which takes the other for the new place.
+    let mut servers = [2, 1].map(|other| {
+        let mut server = server(10, Order::AtOnce);
+        server.link(Numbered(9), Node(other));
+        server
+    });
+    let (mut out, mut at, mut passed, mut next) = (Out::new(), 0, 0, lookup(5, 0));
+    loop {
+        servers[at].asked(Time::ZERO, next, 3, &mut out);
+        servers[at].found(Time::ZERO, &next, Some(Size(3)), &mut out);
+        match out.pop() {
+            Some(Output::Send { message: Message { body: Body::Pass { asker, hops, key }, .. }, .. }) => {
+                (at, passed, next) = (1 - at, passed + 1, Lookup { asker, hops, key, ..next });
+            }
+            said => {
+                assert_eq!(said, Some(says(5, 0, Body::Lost)));
+                break;
+            }
+        }
+    }
+    assert_eq!(passed, HOPS);
+}
+
+#[test]
+fn a_link_takes_no_bytes_so_that_it_is_followed_before_objects_are_sent() {
+    let order = Order::Queued { sub_queue: 10, exponent: 3 };
+    let (mut server, mut out) = (server(10, order), Out::new());
+    server.link(Numbered(8), Node(4));
+    server.asked(Time::ZERO, lookup(5, 99), 1, &mut out);
+    server.asked(ms(1), lookup(5, 0), 20, &mut out);
+    server.asked(ms(1), Lookup { key: Numbered(8), ..lookup(5, 1) }, 1_000, &mut out);
+    out.clear();
+    server.found(ms(2), &lookup(5, 99), None, &mut out);
+    assert_eq!(out[0], Output::Look(Lookup { key: Numbered(8), ..lookup(5, 1) }));
 }

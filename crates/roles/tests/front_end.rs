@@ -485,3 +485,43 @@ fn the_end_of_a_period_is_due_while_anything_is_asked_for() {
         at.due(Time(period * 10 * MS));
     });
 }
+
+#[test]
+fn an_answer_of_the_new_place_of_an_object_is_that_of_who_was_asked() {
+    let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 1)]);
+    // Machine 7 was never asked: 2 has passed the question on, and is no more silent than 7 is.
+    at.comes(ms(60), 7, 0);
+    assert_eq!(at.said(), [answer(0)]);
+    at.due(ms(100));
+    assert_eq!((at.asked(), at.front_end.deadline()), (vec![], ms(160)));
+    at.hears(ms(150), 7, 0, 1, Body::Miss);
+    assert_eq!(at.said(), [Output::Miss { request: 0, index: 1 }, DONE]);
+}
+
+#[test]
+fn an_object_whose_new_place_refuses_or_is_silent_is_asked_for_at_a_replica() {
+    let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 4]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 1)]);
+    at.hears(ms(10), 7, 0, 0, Body::Lost);
+    assert_eq!(at.asked(), [(3, 0)]);
+    // It says so once more, of a question that is not asked any more.
+    at.comes(ms(20), 3, 0);
+    at.hears(ms(20), 7, 0, 0, Body::Lost);
+    assert_eq!(at.asked(), []);
+    at.due(ms(110));
+    assert_eq!(at.asked(), [(4, 1)]);
+    at.comes(ms(111), 4, 1);
+    assert_eq!(at.said(), [answer(0), answer(1), DONE]);
+}
+
+#[test]
+fn a_window_has_its_next_server_as_the_last_object_comes_from_where_it_was_moved() {
+    let mut at = one_at_a_time(&[&[2], &[3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0)]);
+    at.comes(ms(1), 7, 0);
+    assert_eq!(at.asked(), [(3, 1)]);
+}

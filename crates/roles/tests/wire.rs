@@ -16,6 +16,11 @@ fn body() -> impl Strategy<Value = Body<Numbered, Bytes>> {
         }),
         (any::<u64>(), any::<u32>()).prop_map(|(key, holder)| Body::Ask { key: Numbered(key), holder: Node(holder) }),
         any::<u64>().prop_map(|key| Body::Get(Numbered(key))),
+        any::<(u64, u32, u8)>().prop_map(|(key, asker, hops)| Body::Pass {
+            key: Numbered(key),
+            asker: Node(asker),
+            hops
+        }),
         proptest::collection::vec(any::<u8>(), 0..2_000).prop_map(|value| Body::Object(value.into())),
         any::<u64>().prop_map(|rate| Body::Speed(Rate(rate))),
         (0..5usize)
@@ -70,7 +75,7 @@ proptest! {
     #[test]
     fn any_bytes_end_in_a_message_that_is_written_so_in_a_wish_for_more_or_in_a_refusal(
         sound in any::<bool>(),
-        kind in 0..12u8,
+        kind in 0..13u8,
         length in 0..64u32,
         mut bytes in proptest::collection::vec(any::<u8>(), 0..96),
     ) {
@@ -95,13 +100,14 @@ fn refused(at: usize, byte: u8) -> Malformed {
 
 #[test]
 fn another_version_an_unknown_kind_too_much_and_a_key_that_is_none_are_refused_each_as_such() {
-    assert_eq!(refused(0, 2), Malformed::Version(2));
+    assert_eq!(refused(0, 1), Malformed::Version(1));
     assert_eq!(Real::take(&[9]), Err(Malformed::Version(9)), "before more of it is there");
-    assert_eq!(refused(1, 11), Malformed::Kind(11));
+    assert_eq!(refused(1, 12), Malformed::Kind(12));
     assert_eq!(refused(4, 1), Malformed::TooLong((1 << 24) + 16));
     assert_eq!(refused(HEADER + 3, b'x'), Malformed::Body);
     assert_eq!(refused(1, 7), Malformed::Body, "a speed is eight bytes");
     assert_eq!(refused(1, 5), Malformed::Body, "a miss has none");
+    assert_eq!(refused(1, 11), Malformed::Body, "what is passed on has an asker before its key");
 }
 
 #[test]

@@ -173,10 +173,11 @@ impl<K: Part + Clone> FrontEnd<K> {
                 self.arrived(now, from, tag.request, index, bytes, out);
             }
             // Of one who is not asked any more it says nothing.
-            Body::Lost if [via, request.root(via)].iter().all(|&way| request.ways[way as usize].node != from) => {}
+            Body::Lost if ![via, request.root(via)].iter().any(|&way| request.answers_for(way, from)) => {}
             Body::Lost => self.ask_elsewhere(now, tag.request, index, directory, out),
             Body::Withdrawn => self.moved(now, tag.request, index, directory, out),
-            Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Speed(_) | Body::Withdraw | Body::Over => {}
+            Body::Swarm(_) | Body::Ask { .. } | Body::Get(_) | Body::Pass { .. } => {}
+            Body::Speed(_) | Body::Withdraw | Body::Over => {}
         }
     }
 
@@ -269,8 +270,8 @@ impl<K: Part + Clone> FrontEnd<K> {
         wish.state = State::Done;
         request.left -= 1;
         let via = wish.via;
+        let is_its = request.answers_for(via, from);
         let way = &mut request.ways[via as usize];
-        let is_its = way.node == from;
         way.bytes += if is_its { bytes } else { 0 };
         let (bytes, took) = (way.bytes, now.since(way.asked));
         if request.comes_off(via) {

@@ -137,13 +137,19 @@ impl<K> Request<K> {
 
     /// A machine of this request was heard of; `via`: perhaps it is that way's.
     pub fn heard_of(&mut self, now: Time, from: Node, via: u32, bytes: u64) {
-        let root = self.root(via) as usize;
+        let root = self.root(via);
         let of_node = |way: &mut Way| (way.heard, way.period_bytes) = (now, way.period_bytes + bytes);
-        match self.ways[root].node == from {
-            true => of_node(&mut self.ways[root]),
+        match self.answers_for(root, from) {
+            true => of_node(&mut self.ways[root as usize]),
             // What comes late comes by another way.
             false => self.ways.iter_mut().filter(|way| way.node == from).for_each(of_node),
         }
+    }
+
+    /// Whether what one says is a way's own answer: of whom it leads to, or of one who was asked for nothing, to whom that one passed
+    /// the question on, as he has a link to where the object is now.
+    pub fn answers_for(&self, way: u32, from: Node) -> bool {
+        self.ways[way as usize].node == from || !self.ways.iter().any(|way| way.node == from)
     }
 
     /// The way that goes to the front end itself, from this one on.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_roles::data_server::{self, DataServer, Lookup, Order};
+use fanin_roles::data_server::{self, DataServer, HOPS, Lookup, Order};
 use fanin_roles::front_end::{FrontEnd, Measured, Params};
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Numbered, Size};
@@ -71,13 +71,24 @@ pub struct Toy {
     pub asked: u32,
 }
 
-/// Some serve all at once, some one after another.
-fn server(me: u32, seed: u64) -> DataServer<Numbered> {
+/// Some serve all at once, some one after another. Of every third object the first replica was moved, of some of those once more.
+fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered> {
     let order = match seed % 2 {
         0 => Order::AtOnce,
         _ => Order::Queued { sub_queue: 3, exponent: 3 },
     };
-    DataServer::new(data_server::Params { me: Node(me), most: 20, order })
+    let mut server = DataServer::new(data_server::Params { me: Node(me), most: 20, order });
+    for (holders, object) in cluster.holders.iter().zip(0..).filter(|(_, object)| object % 3 == seed % 3) {
+        // To machines 1 to 15, by way of who has none of the replicas, which are five apart.
+        let on = |node: u32| 1 + node % 15;
+        let moved = on(holders[0].0);
+        if me == holders[0].0 {
+            server.link(Numbered(object), Node(moved));
+        } else if me == moved && object % 2 == 0 {
+            server.link(Numbered(object), Node(on(moved)));
+        }
+    }
+    server
 }
 
 /// One object in seven is nowhere.
@@ -92,15 +103,16 @@ impl Toy {
             up: true,
             life: 0,
             hub: Hub::new(hub_params(me)),
-            server: server(me, seed),
+            server: server(me, seed, &cluster),
             front_end: (me < front_ends).then(|| FrontEnd::new(Params { me: Node(me), ..params.clone() })),
         };
+        let machines = (0..machines).map(machine).collect();
         let mut toy = Toy {
             now: Time::ZERO,
             cluster,
             params: params.clone(),
             deadline: Time::from_millis(2_000),
-            machines: (0..machines).map(machine).collect(),
+            machines,
             events: BTreeMap::new(),
             number: 0,
             random: seed,
@@ -223,7 +235,7 @@ impl Toy {
     fn dies(&mut self, at: Node) {
         let machine = &mut self.machines[at.0 as usize];
         (machine.up, machine.life) = (false, machine.life + 1);
-        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), server(at.0, self.seed));
+        (machine.hub, machine.server) = (Hub::new(hub_params(at.0)), server(at.0, self.seed, &self.cluster));
         let params = Params { me: at, epoch: machine.life, ..self.params.clone() };
         machine.front_end = machine.front_end.take().map(|_| FrontEnd::new(params));
         // Requests of that life are nobody's any more.
@@ -259,7 +271,11 @@ impl Toy {
             Body::Get(key) => {
                 self.asked += 1;
                 let bytes = size(key).map_or(0, |Size(bytes)| bytes);
-                machine.server.asked(self.now, Lookup { asker: from, tag, index, key }, bytes, out);
+                machine.server.asked(self.now, Lookup { asker: from, tag, index, key, hops: HOPS }, bytes, out);
+            }
+            Body::Pass { key, asker, hops } => {
+                let bytes = size(key).map_or(0, |Size(bytes)| bytes);
+                machine.server.asked(self.now, Lookup { asker, tag, index, key, hops }, bytes, out);
             }
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == to && !machine.hub.waits_for(tag, index) =>

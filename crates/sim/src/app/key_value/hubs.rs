@@ -116,7 +116,7 @@ impl Hubs {
                     hop.left = hop.left.min(now);
                 }
             }
-            Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => {}
+            Body::Pass { .. } | Body::Lost | Body::Withdraw | Body::Withdrawn | Body::Over => {}
         }
     }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
-use fanin_roles::data_server::{DataServer, Lookup};
+use fanin_roles::data_server::{DataServer, HOPS, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
 use fanin_roles::wire::{Numbered, Size, Swarm};
@@ -309,11 +309,8 @@ impl KeyValue {
         let Message { tag, index, .. } = message;
         let host = &mut self.hosts[at.0 as usize];
         match message.body {
-            Body::Get(key) => {
-                let bytes = self.store.value(key).map_or(0, |Size(bytes)| bytes);
-                host.server.asked(driver.now(), Lookup { asker: from, tag, index, key }, bytes, &mut self.out);
-                self.act(driver, at);
-            }
+            Body::Get(key) => self.asked(driver, at, Lookup { asker: from, tag, index, key, hops: HOPS }),
+            Body::Pass { key, asker, hops } => self.asked(driver, at, Lookup { asker, tag, index, key, hops }),
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
             {
@@ -338,6 +335,13 @@ impl KeyValue {
                 self.arm_hub(driver, at.0);
             }
         }
+    }
+
+    /// A data server is asked for an object.
+    fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
+        let bytes = self.store.value(lookup.key).map_or(0, |Size(bytes)| bytes);
+        self.hosts[at.0 as usize].server.asked(driver.now(), lookup, bytes, &mut self.out);
+        self.act(driver, at);
     }
 
     /// The machine of a new hub may be busy with something else.
