@@ -23,11 +23,14 @@ params! {
         /// w: the weight of the artificial sink's edges (Algorithm 2; the paper gives none): the larger, the smaller and closer the clusters.
         #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         #[range(1..=1_000_000)]
-        w: u32 = 5,
+        w: u32 = 1,
         /// How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a million.
         #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         #[range(1..=1_000)]
-        strongest: u32 = 20,
+        strongest: u32 = 10,
+        /// Two objects are not close where this is more than the share of the more frequent one's requests that were with the other: an object that is asked for with everything would join all clusters into one.
+        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
+        least: Share = Share::of(1, 3),
     }
     refuses |picc| {
         let both = picc.alpha.in_q(16) + picc.beta.in_q(16);

@@ -2,5 +2,9 @@
 
 mod closeness;
 mod cut_clusters;
+mod gather;
+mod generate;
+mod plans;
 mod request_log;
+mod settle;
 mod support;
