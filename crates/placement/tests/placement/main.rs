@@ -4,6 +4,7 @@ mod closeness;
 mod cut_clusters;
 mod gather;
 mod generate;
+mod held_out;
 mod plans;
 mod request_log;
 mod settle;
