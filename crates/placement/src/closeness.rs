@@ -8,7 +8,9 @@
 //! Owns:    nothing; the result is the next period's history.
 //! Departs: of the pairs (10⁸ in a log of 417 queries of 1,000 objects) those edges are kept that are among the `strongest` of
 //!          the rarer of their ends: an edge is never more than that one's frequency lets it be. Of edges that are as strong the
-//!          one to the more frequent object is. An edge is dropped that is so weak that `strongest` of it were not above w.
+//!          one to the more frequent object is. An edge is dropped that is so weak that `strongest` of it were not above w; and
+//!          one that is less than `least` of the more frequent object's requests. Without the last, what is asked for all the
+//!          time is close to everything, and minimum cuts find one cluster or none (docs/performance.md).
 //! Checked: tests/placement/closeness.rs, against all pairs counted one by one.
 
 use crate::picc::Params;
@@ -112,8 +114,11 @@ struct Rows<'a> {
     decay: u64,
     /// What a sum over kept queries is multiplied with and divided by.
     scale: (u64, u64),
-    /// The least sum, and the least closeness, that is worth an edge.
-    least: (u32, u32),
+    /// The least closeness that is worth an edge.
+    floor: u64,
+    /// How many ranks are too frequent for this period to make the object at hand close to them; and the first that is looked at.
+    too_frequent: u32,
+    from: u32,
     /// By rank; zero between rows.
     sums: Vec<u32>,
     best: Vec<(u32, u32)>,
@@ -125,8 +130,6 @@ impl<'a> Rows<'a> {
         // What is a fixed point of equation 1 is S / (α + β).
         let rest = if has_history { UNIT } else { (alpha + beta).max(1) };
         let scale = (log.seen() * u64::from(UNIT), (log.kept() as u64 * u64::from(rest)).max(1));
-        let least = settings.w * UNIT / settings.strongest + 1;
-        let sum = (u64::from(least) * scale.1).div_ceil(scale.0.max(1));
         Rows {
             index,
             log,
@@ -136,7 +139,9 @@ impl<'a> Rows<'a> {
             beta,
             decay: u64::from(UNIT - alpha - beta),
             scale,
-            least: (sum.min(u32::MAX.into()) as u32, least),
+            floor: u64::from(settings.w) * u64::from(UNIT) / u64::from(settings.strongest) + 1,
+            too_frequent: 0,
+            from: 0,
             sums: vec![0; index.order.len()],
             best: Vec::new(),
         }
@@ -145,6 +150,7 @@ impl<'a> Rows<'a> {
     fn row(&mut self, rank: u32, edges: &mut Vec<Edge>) {
         let index = self.index;
         let queries = index.queries.get(rank);
+        self.skip_too_frequent(rank);
         for query in queries {
             self.around(*query as usize, |list, sums, weight| {
                 list.iter().for_each(|other| sums[*other as usize] += weight)
@@ -153,24 +159,26 @@ impl<'a> Rows<'a> {
         let past = self.with_history(rank);
         let most = self.settings.strongest as usize;
         let mut best = std::mem::take(&mut self.best);
-        let mut least = self.least.0;
+        // No less is worth an edge to anyone.
+        let mut least = self.sum_for(self.floor).max(1);
         for query in queries {
             self.around(*query as usize, |list, sums, _| {
                 for other in list {
                     let sum = std::mem::take(&mut sums[*other as usize]);
                     if sum >= least {
                         best.push((sum, *other));
-                        if best.len() >= 4 * most {
-                            strongest(&mut best, most);
-                            least = best.iter().map(|(sum, _)| *sum).min().unwrap_or(least);
-                        }
                     }
                 }
             });
+            if best.len() >= 4 * most {
+                best.retain(|(sum, other)| self.is_close(self.scaled(*sum), *other));
+                strongest(&mut best, most);
+                least = best.iter().map(|(sum, _)| *sum).min().filter(|_| best.len() == most).unwrap_or(least);
+            }
         }
-        strongest(&mut best, most);
         best.iter_mut().for_each(|(sum, _)| *sum = self.scaled(*sum).min(MOST) as u32);
         best.extend(past);
+        best.retain(|(closeness, other)| self.is_close(u64::from(*closeness), *other));
         strongest(&mut best, most);
         let object = index.order[rank as usize];
         let edge = |(closeness, other): (u32, u32)| Edge { ends: [object, index.order[other as usize]], closeness };
@@ -179,17 +187,45 @@ impl<'a> Rows<'a> {
         queries.iter().for_each(|query| self.lists[*query as usize].push(rank));
     }
 
+    /// Whether this is worth an edge to an object, and enough of what it is asked for.
+    fn is_close(&self, closeness: u64, other: u32) -> bool {
+        closeness >= self.floor && closeness >= self.enough(other)
+    }
+
+    /// What of an object's requests is to be with another, so that they are close.
+    fn enough(&self, other: u32) -> u64 {
+        let frequency = self.log.frequency(self.index.order[other as usize]);
+        self.settings.least.part_of(u64::from(frequency) * u64::from(UNIT))
+    }
+
+    /// Finds the first rank that is not too frequent: that this period's requests for an object could make it close to, or that
+    /// it was close to before.
+    fn skip_too_frequent(&mut self, rank: u32) {
+        let most = self.index.queries.get(rank).len() as u64 * u64::from(self.alpha + 2 * self.beta);
+        let most = most * self.scale.0 / self.scale.1;
+        while self.too_frequent < rank && self.enough(self.too_frequent) > most {
+            self.too_frequent += 1;
+        }
+        let before = self.index.past.get(rank).iter().map(|(other, _)| *other).min();
+        self.from = self.too_frequent.min(before.unwrap_or(u32::MAX));
+    }
+
     /// The objects of a query and of those that it follows or is followed by, with what they count.
     fn around(&mut self, query: usize, mut with: impl FnMut(&[u32], &mut [u32], u32)) {
-        with(&self.lists[query], &mut self.sums, self.alpha);
+        let from = self.from;
+        let close = |list: &'_ Vec<u32>| list.partition_point(|other| *other < from);
+        let list = &self.lists[query];
+        with(&list[close(list)..], &mut self.sums, self.alpha);
         if self.beta == 0 {
             return;
         }
         if self.log.follows(query, self.settings.slot) {
-            with(&self.lists[query - 1], &mut self.sums, self.beta);
+            let list = &self.lists[query - 1];
+            with(&list[close(list)..], &mut self.sums, self.beta);
         }
         if query + 1 < self.log.kept() && self.log.follows(query + 1, self.settings.slot) {
-            with(&self.lists[query + 1], &mut self.sums, self.beta);
+            let list = &self.lists[query + 1];
+            with(&list[close(list)..], &mut self.sums, self.beta);
         }
     }
 
@@ -200,11 +236,14 @@ impl<'a> Rows<'a> {
         for (other, before) in index.past.get(rank) {
             let sum = std::mem::take(&mut self.sums[*other as usize]);
             let closeness = self.scaled(sum) + ((u64::from(*before) * self.decay) >> 8);
-            if closeness >= self.least.1.into() {
-                edges.push((closeness.min(MOST) as u32, *other));
-            }
+            edges.push((closeness.min(MOST) as u32, *other));
         }
         edges
+    }
+
+    /// The least sum of kept queries that makes this much.
+    fn sum_for(&self, closeness: u64) -> u32 {
+        (closeness * self.scale.1).div_ceil(self.scale.0.max(1)).min(u32::MAX.into()) as u32
     }
 
     fn scaled(&self, sum: u32) -> u64 {

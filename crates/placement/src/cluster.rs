@@ -1,5 +1,6 @@
 //! The servers: in which rack each is, and what it can take.
 
+use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
 /// A server, by its place in the cluster.
@@ -38,6 +39,13 @@ impl Resources {
     }
 }
 
+impl fmt::Display for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Resources { storage, computing, io, bandwidth } = self;
+        write!(f, "{storage} bytes of storage, {computing} requests, {io} reads and {bandwidth} bytes to send")
+    }
+}
+
 impl Add for Resources {
     type Output = Resources;
 
@@ -73,5 +81,10 @@ impl Cluster {
     /// The rack that a server is in.
     pub fn rack(&self, server: Server) -> u32 {
         self.racks[server.0 as usize]
+    }
+
+    /// What a server can give.
+    pub fn capacity(&self, server: Server) -> &Resources {
+        &self.capacities[server.0 as usize]
     }
 }

@@ -7,16 +7,22 @@ extern crate alloc;
 pub mod closeness;
 mod cluster;
 pub mod cut_clusters;
+mod gather;
+mod loads;
 pub mod picc;
 mod placement;
+mod plan;
 mod request_log;
 pub mod send_queue;
+mod settle;
 
 use fanin_laws::row::{File, Offer, Row, file, kinds};
 use fanin_laws::settings::sections;
 
 pub use cluster::{Cluster, Resources, Server};
+pub use gather::TooLarge;
 pub use placement::{Move, Object, Placement, Reason};
+pub use plan::{Gathering, Plan, PlanError, plan};
 pub use request_log::RequestLog;
 pub use send_queue::{EXPONENT_MAX, SendQueue};
 
@@ -27,13 +33,17 @@ sections! {
 
 const CLOSENESS: File = file!(closeness);
 const CUT_CLUSTERS: File = file!(cut_clusters);
+const GATHER: File = file!(gather);
+const PLAN: File = file!(plan);
+const SEND_QUEUE: File = file!(send_queue);
+const SETTLE: File = file!(settle);
 
 kinds! {
     /// What is gathered on few servers.
     /// Popular objects, and what is asked for together.
     Picc in picc from picc {
         word: "picc",
-        laws: &[CLOSENESS, CUT_CLUSTERS],
+        laws: &[PLAN, GATHER, CLOSENESS, CUT_CLUSTERS, SETTLE, SEND_QUEUE],
         offers: &[Offer {
             name: "picc",
             aliases: &[],
@@ -47,12 +57,19 @@ kinds! {
     /// Popular objects alone.
     PiccNoCorrelation in picc from picc {
         word: "picc-no-correlation",
-        laws: &[],
+        laws: &[PLAN, GATHER, SEND_QUEUE],
         offers: &[Offer {
             name: "picc-no-correlation",
             aliases: &[],
             says: "PICC that gathers popular objects alone, not those asked for together",
         }],
+    }
+}
+
+impl Kind {
+    /// Whether it gathers what is asked for together.
+    pub fn correlates(self) -> bool {
+        self == Kind::Picc
     }
 }
 

@@ -1,7 +1,17 @@
 //! PICC's settings. Its parts stand in `request_log`, `gather`, `closeness`, `cut_clusters` and `settle`; `plan` joins them.
 
-use fanin_laws::settings::{Refusal, params};
-use fanin_units::{Share, Time};
+use fanin_laws::settings::{Refusal, params, words};
+use fanin_units::{Bytes, Share, Time};
+
+words! {
+    /// Which requests a plan is made from.
+    Learn, "\"same\" or \"earlier\"" {
+        /// Those that are to follow, as the paper has it (section IV): none could be known better.
+        Same = "same",
+        /// As many others, drawn alike, as if they had come before.
+        Earlier = "earlier",
+    }
+}
 
 params! {
     /// Objects gathered on few servers (PICC).
@@ -9,25 +19,20 @@ params! {
         /// θ: so many of the most popular objects are gathered in their racks (section III-A; 1,000 is the best of Figure 9).
         #[range(1.., "nothing would be popular")]
         theta: u32 = 1_000,
-        /// Whether objects that are asked for together are gathered, too (section III-B): without, it is PICC of Figure 10.
-        correlation: bool = true,
         /// α: what it counts that two objects are asked for in one query (equation 1; the paper gives none: it is this that makes servers few).
-        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         alpha: Share = Share::of(1, 2),
         /// β: what it counts that one is asked for in the query after the other's (equation 1; the paper gives none: it spares connections, not servers).
-        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         beta: Share = Share::of(1, 10),
         /// How late the query after another may come and still count as its sequel: the paper's time-slot, of which it gives no length.
-        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         slot: Time = Time::from_secs(10),
         /// w: the weight of the artificial sink's edges (Algorithm 2; the paper gives none): the larger, the smaller and closer the clusters.
-        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         #[range(1..=1_000_000)]
-        w: u32 = 5,
+        w: u32 = 1,
         /// How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a million.
-        #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         #[range(1..=1_000)]
-        strongest: u32 = 20,
+        strongest: u32 = 10,
+        /// Two objects are not close where this is more than the share of the more frequent one's requests that were with the other: an object that is asked for with everything would join all clusters into one.
+        least: Share = Share::of(1, 3),
     }
     refuses |picc| {
         let both = picc.alpha.in_q(16) + picc.beta.in_q(16);

@@ -28,6 +28,16 @@ impl Placement {
         self.homes.len() / self.replicas
     }
 
+    /// All objects.
+    pub fn all(&self) -> impl Iterator<Item = Object> + use<> {
+        (0..self.objects() as u32).map(Object)
+    }
+
+    /// How many replicas there are of each object.
+    pub fn replicas(&self) -> usize {
+        self.replicas
+    }
+
     /// The servers that have an object.
     pub fn homes(&self, object: Object) -> &[Server] {
         let first = object.0 as usize * self.replicas;
@@ -39,9 +49,14 @@ impl Placement {
     /// # Panics
     /// Where there was none to move.
     pub fn apply(&mut self, of: &Move) {
-        let first = of.object.0 as usize * self.replicas;
-        let home = self.homes[first..first + self.replicas].iter_mut().find(|home| **home == of.from);
-        *home.expect("a replica lies where it is moved from") = of.to;
+        let place = self.replica(of);
+        self.homes[place] = of.to;
+    }
+
+    /// The place among all of the replica that is to be moved.
+    pub(crate) fn replica(&self, of: &Move) -> usize {
+        let replica = self.homes(of.object).iter().position(|home| *home == of.from);
+        of.object.0 as usize * self.replicas + replica.expect("a replica lies where it is moved from")
     }
 }
 

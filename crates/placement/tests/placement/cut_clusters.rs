@@ -1,6 +1,6 @@
 //! Clusters by minimum cuts: by hand, against all cuts there are, against a whole minimum cut tree, and within their bounds.
 
-use crate::support::Draws;
+use crate::generate::Draws;
 use fanin_placement::Object;
 use fanin_placement::closeness::Edge;
 use fanin_placement::cut_clusters::cut_clusters;

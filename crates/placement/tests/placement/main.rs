@@ -2,5 +2,10 @@
 
 mod closeness;
 mod cut_clusters;
+mod gather;
+mod generate;
+mod held_out;
+mod plans;
 mod request_log;
+mod settle;
 mod support;

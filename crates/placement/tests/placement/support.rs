@@ -1,21 +1,28 @@
 //! What tests of this crate share.
 
-use fanin_placement::Object;
+use fanin_placement::{Move, Object, RequestLog, Resources};
+use fanin_units::Time;
 
 /// Objects of these numbers.
 pub fn objects(numbers: &[u32]) -> Vec<Object> {
     numbers.iter().map(|number| Object(*number)).collect()
 }
 
-/// Random numbers (splitmix64).
-pub struct Draws(pub u64);
+/// Room for so many requests, and for anything else.
+pub fn requests(computing: u64) -> Resources {
+    Resources { storage: 1 << 40, computing, io: 1 << 40, bandwidth: 1 << 40 }
+}
 
-impl Draws {
-    /// A number below another.
-    pub fn below(&mut self, end: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(mixed ^ mixed >> 31) * u128::from(end)) >> 64) as u32
+/// A log of queries a second apart.
+pub fn log(objects: usize, queries: impl IntoIterator<Item = Vec<Object>>) -> RequestLog {
+    let mut log = RequestLog::new(objects, 1 << 24);
+    for (query, second) in queries.into_iter().zip(0..) {
+        log.add(Time::from_secs(second), query);
     }
+    log
+}
+
+/// Moves without their reasons.
+pub fn ways(moves: &[Move]) -> Vec<(u32, u32, u32)> {
+    moves.iter().map(|of| (of.object.0, of.from.0, of.to.0)).collect()
 }
