@@ -59,8 +59,9 @@ pub fn data_server_params(spec: &RunSpec, host: u32) -> data_server::Params {
         |sub_queue: u32| data_server::Order::Queued { sub_queue: sub_queue as usize, exponent: k.wait_exponent };
     let order = match k.server {
         ServerOrder::Parallel => data_server::Order::AtOnce,
-        ServerOrder::Fifo => queued(1),
-        ServerOrder::Reordered => queued(k.sub_queue),
+        // What is gathered is sent in PICC's order.
+        ServerOrder::Fifo if spec.scheme.gathering.is_none() => queued(1),
+        ServerOrder::Fifo | ServerOrder::Reordered => queued(k.sub_queue),
     };
     data_server::Params { me: Node(host), most: k.lookups, order }
 }

@@ -165,6 +165,9 @@ impl Out {
         if runs.iter().any(|(_, tables)| !tables.requests.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.requests));
         }
+        if runs.iter().any(|(_, tables)| !tables.gathering.is_empty()) {
+            tables.push(Table::of_runs(&runs, |t| &t.gathering));
+        }
         if runs.iter().any(|(_, tables)| !tables.service.is_empty()) {
             tables.push(Table::of_runs(&runs, |t| &t.service));
         }

@@ -31,6 +31,17 @@ params! {
         /// How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a million.
         #[range(1..=1_000)]
         strongest: u32 = 10,
+        /// Which requests the plan is made from (section IV has those that are measured).
+        learn: Learn = Learn::Earlier,
+        /// T: how long these take, for what a server can give in that time (section IV).
+        #[range(Time::from_millis(1)..=Time::from_secs(100_000))]
+        period: Time = Time::from_secs(300),
+        /// What a server has room for (section III-A's storage; the paper gives none).
+        #[range(Bytes(1)..=Bytes(1 << 50))]
+        memory: Bytes = Bytes(1 << 30),
+        /// Requests for objects that a server can answer in a second: its computing and its I/O alike (section III-A; the paper gives none). Its bandwidth is its link's.
+        #[range(1..=1_000_000_000)]
+        requests_per_s: u32 = 100_000,
         /// Two objects are not close where this is more than the share of the more frequent one's requests that were with the other: an object that is asked for with everything would join all clusters into one.
         least: Share = Share::of(1, 3),
     }

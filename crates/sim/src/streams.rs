@@ -42,6 +42,8 @@ pub(crate) enum Purpose {
     Page = 16,
     /// When a front end's requests begin.
     Interval = 17,
+    /// What it asks for, where that is not uniform: whoever plans from requests knows them before replicas are drawn.
+    Asked = 18,
 }
 
 /// One stream.

@@ -14,7 +14,7 @@ use crate::world::World;
 pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
     let totals = totals(world, &record);
     let engine = Engine { events: world.events, packet_hops: world.net.hops };
-    let Record { flows, queries, tasks, requests, hubs, hub_speeds, service, .. } = record;
+    let Record { flows, queries, tasks, requests, hubs, hub_speeds, gathering, service, .. } = record;
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
@@ -27,6 +27,7 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
         requests,
         hubs,
         hub_speeds,
+        gathering,
         service,
         latency,
         ports,

@@ -59,6 +59,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     buffers(s)?;
     workload(s)?;
     asking(scheme, s)?;
+    gathering(scheme, s)?;
     volume(s)?;
     network(s)?;
     racks(scheme, s)?;
@@ -227,6 +228,34 @@ fn asking(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         }
         _ => Ok(()),
     }
+}
+
+/// What is planned can be: a replica of each object in a rack of its own, and a server for whatever may be popular.
+fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
+    let Some(gathering) = scheme.gathering else { return Ok(()) };
+    let (word, k, picc) = (gathering.row().word, &s.key_value, &s.placements.picc);
+    if k.replicas > 1 && k.replica_racks != ReplicaRacks::Distinct {
+        let what = format!(
+            "`{word}` never brings two replicas of an object into one rack, and here some are from the beginning: right would be \
+             `key_value.replica_racks = \"distinct\"`"
+        );
+        return wrong(&["key_value.replica_racks", "key_value.replicas"], what);
+    }
+    if picc.memory < k.most {
+        let what = format!("an object of {} fits into no server of {}: right would be more", k.most, picc.memory);
+        return wrong(&["picc.memory", "key_value.most"], what);
+    }
+    let asked = (u64::from(s.workload.queries) * u64::from(k.front_ends)).div_ceil(k.replicas.into());
+    let most = u128::from(picc.requests_per_s) * u128::from(picc.period.0) / u128::from(Time::from_secs(1).0);
+    if u128::from(asked) > most {
+        let what = format!(
+            "each replica of an object may be asked for {asked} times in a period, and a server answers {most} requests in {}: right \
+             would be more requests a second, a longer period or fewer queries",
+            picc.period
+        );
+        return wrong(&["picc.requests_per_s", "picc.period", "workload.queries"], what);
+    }
+    Ok(())
 }
 
 /// Objects are on servers of every rack, and where hubs are asked, racks are more than one.

@@ -115,7 +115,11 @@ pub(crate) mod needs {
         without: "there are no pages without `key_value.popularity = \"pages\"`",
     };
     pub(crate) const REORDERED: Condition = Condition {
-        met: |_, s| s.key_value.server == ServerOrder::Reordered,
+        met: |scheme, s| match s.key_value.server {
+            ServerOrder::Parallel => false,
+            ServerOrder::Fifo => scheme.gathering.is_some(),
+            ServerOrder::Reordered => true,
+        },
         without: "no server reorders what it sends without `key_value.server = \"reordered\"`",
     };
     pub(crate) const REORDERING: Condition = Condition {

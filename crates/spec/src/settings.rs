@@ -520,7 +520,7 @@ words! {
     ServerOrder, "\"parallel\", \"fifo\" or \"reordered\"" {
         /// All at once, each for as long as `host.service_time` says.
         Parallel = "parallel",
-        /// One object after another, in the order of arrival; the next one's service begins when the last answer has left at the link's rate.
+        /// One object after another, in the order of arrival, but for schemes that gather objects, whose servers reorder them; the next one's service begins when the last answer has left at the link's rate.
         Fifo = "fifo",
         /// One after another too, small ones and those that have waited first (PICC, Algorithm 3).
         Reordered = "reordered",

@@ -188,6 +188,10 @@ table! {
         missed: u64,
         /// Objects that could not be had: by the deadline, or after so many tries.
         failed: u64,
+        /// Payload of the objects that came.
+        payload_bytes: u64,
+        /// Hosts that answered the front end itself: servers, or hubs for them.
+        answering_hosts: u64,
         /// When it began.
         start_ps: u64,
         /// From then until every object was there, missing or given up; absent where the run ended or the front end crashed first.
@@ -246,6 +250,22 @@ table! {
         came_bytes: u64,
         /// The speed that it was told by the step's end; absent where it sends as fast as it can.
         assigned_bps: Option<u64>,
+    }
+}
+
+table! {
+    /// One gathering server of a plan: what all that lies there asks of it in a period, and what it can give.
+    GatheringRow in "gathering" {
+        /// The server's host.
+        host: u32,
+        /// Bytes of its objects.
+        memory_bytes: u64,
+        /// Those that it has room for.
+        memory_most_bytes: u64,
+        /// Requests for them.
+        requests: u64,
+        /// Those that it can answer.
+        requests_most: u64,
     }
 }
 
@@ -497,6 +517,8 @@ pub struct RunTables {
     pub hubs: Vec<HubRow>,
     /// Their speeds over time.
     pub hub_speeds: Vec<HubSpeedRow>,
+    /// One row a gathering server; empty where no scheme gathers.
+    pub gathering: Vec<GatheringRow>,
     /// One row a query of the service beside the workload, where there is one.
     pub service: Vec<ServiceRow>,
     /// One row a class of packets, where the scenario measures latency.

@@ -1,6 +1,6 @@
 //! What is read off a run for a figure: a number a run, or a series.
 
-use fanin_spec::{QueryRow, RunSpec, RunTables, TaskRow};
+use fanin_spec::{GatheringRow, QueryRow, RequestRow, RunSpec, RunTables, TaskRow};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,18 @@ pub enum Measure {
     CwndSegments,
     /// When that share of the objects that were asked for is there, ms from when their request began, by the share in per cent.
     ObjectMs,
+    /// When that share of the requests is whole, ms from when each began, by the share in per cent.
+    QueryShareMs,
+    /// The mean over requests of what they brought over the time that they took, per cent of the client's link.
+    EfficiencyPct,
+    /// Hosts that answer the front end itself, a request.
+    AnsweringServers,
+    /// Servers of a plan that have what was gathered.
+    GatheringServers,
+    /// What is asked of them, all together, per cent of the requests that they can answer.
+    GatheringCpuPct,
+    /// The same of their memory.
+    GatheringMemoryPct,
     /// Packets with payload that crossed a rack's uplink, retransmissions too, a request.
     InterRackPackets,
     /// How long it takes to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
@@ -88,7 +100,7 @@ impl Measure {
     pub fn over(self) -> Over {
         match self {
             Measure::RoundEndMs => Over::Rounds,
-            Measure::ObjectMs => Over::Shares,
+            Measure::ObjectMs | Measure::QueryShareMs => Over::Shares,
             Measure::Answers | Measure::CwndSegments => Over::Time,
             Measure::Maps | Measure::Shuffling | Measure::Reducing => Over::Time,
             Measure::IncastProbability => Over::Flows,
@@ -122,6 +134,12 @@ impl Measure {
             Measure::ShuffleSharePct => "shuffle's share of the run time, %",
             Measure::ShuffleLoggedPct => "shuffle's share of the run time from the first reduce's start, %",
             Measure::ObjectMs => "time of an object, ms",
+            Measure::QueryShareMs => "time of a request, ms",
+            Measure::EfficiencyPct => "what requests bring over time, % of the downlink",
+            Measure::AnsweringServers => "hosts that answer a request",
+            Measure::GatheringServers => "gathering servers",
+            Measure::GatheringCpuPct => "requests of gathering servers, % of what they can answer",
+            Measure::GatheringMemoryPct => "memory of gathering servers, % of what they have",
             Measure::InterRackPackets => "packets between racks a request",
             Measure::TreeMs => "time to form swarms and tree, ms",
             Measure::ComputingMs => "computing time a query, ms",
@@ -187,6 +205,19 @@ impl Measure {
                 let packets: u64 = up.map(|port| port.data_packets).sum();
                 Some(packets as f64 / tables.queries.len().max(1) as f64)
             }
+            Measure::EfficiencyPct => {
+                let s = &spec.settings;
+                let bytes_ps = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 8e12;
+                let of = |row: &RequestRow| Some(row.payload_bytes as f64 / row.latency_ps? as f64 / bytes_ps * 100.0);
+                crate::stats::mean(&tables.requests.iter().filter_map(of).collect::<Vec<_>>())
+            }
+            Measure::AnsweringServers => {
+                let whole = tables.requests.iter().filter(|row| row.latency_ps.is_some());
+                crate::stats::mean(&whole.map(|row| row.answering_hosts as f64).collect::<Vec<_>>())
+            }
+            Measure::GatheringServers => Some(tables.gathering.len() as f64),
+            Measure::GatheringCpuPct => used(tables, |row| (row.requests, row.requests_most)),
+            Measure::GatheringMemoryPct => used(tables, |row| (row.memory_bytes, row.memory_most_bytes)),
             Measure::ShuffleSharePct => share_of_runtime(tables, |task| task.shuffle_start_ps),
             Measure::ShuffleLoggedPct => share_of_runtime(tables, |task| Some(task.start_ps)),
             Measure::FlatMs => {
@@ -210,13 +241,8 @@ impl Measure {
                 ends.sort_unstable();
                 (1..).zip(ends).map(|(n, end): (u32, u64)| (end as f64 / 1e9, n.into())).collect()
             }
-            Measure::ObjectMs => {
-                let mut times: Vec<u64> = tables.flows.iter().filter_map(|flow| flow.fct_ps).collect();
-                times.sort_unstable();
-                let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1));
-                let point = |percent| Some((percent as f64, *at(percent)? as f64 / 1e9));
-                (1..=10).filter_map(|tenth| point(10 * tenth)).collect()
-            }
+            Measure::ObjectMs => tenths(tables.flows.iter().filter_map(|flow| flow.fct_ps)),
+            Measure::QueryShareMs => tenths(tables.requests.iter().filter_map(|row| row.latency_ps)),
             Measure::CwndSegments => {
                 let mss = spec.settings.tcp.mss.0 as f64;
                 cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
@@ -231,6 +257,22 @@ impl Measure {
             _ => Vec::new(),
         }
     }
+}
+
+/// By which time each tenth of them is over, ms.
+fn tenths(times: impl Iterator<Item = u64>) -> Vec<(f64, f64)> {
+    let mut times: Vec<u64> = times.collect();
+    times.sort_unstable();
+    let at = |percent: usize| times.get((times.len() * percent).div_ceil(100).saturating_sub(1));
+    let point = |percent| Some((percent as f64, *at(percent)? as f64 / 1e9));
+    (1..=10).filter_map(|tenth| point(10 * tenth)).collect()
+}
+
+/// What gathering servers are asked for, all together, per cent of what they can give.
+fn used(tables: &RunTables, of: impl Fn(&GatheringRow) -> (u64, u64)) -> Option<f64> {
+    let (used, most) =
+        tables.gathering.iter().map(of).fold((0u64, 0u64), |(a, b), (c, d)| (a + c, b.saturating_add(d)));
+    (most > 0).then(|| 100.0 * used as f64 / most as f64)
 }
 
 fn end_ms(query: &QueryRow) -> Option<f64> {

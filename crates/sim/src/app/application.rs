@@ -1,7 +1,9 @@
 //! What an application is, and what it may see and do.
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, FlowRow, HubRow, HubSpeedRow, QueryRow, RequestRow, ServiceRow, TaskRow, Watch};
+use fanin_spec::{
+    FlowKind, FlowRow, GatheringRow, HubRow, HubSpeedRow, QueryRow, RequestRow, ServiceRow, TaskRow, Watch,
+};
 use fanin_units::{Rate, Time};
 
 use crate::ids::{ConnectionId, EndpointId};
@@ -110,6 +112,7 @@ pub(crate) struct Record {
     pub requests: Vec<RequestRow>,
     pub hubs: Vec<HubRow>,
     pub hub_speeds: Vec<HubSpeedRow>,
+    pub gathering: Vec<GatheringRow>,
     pub service: Vec<ServiceRow>,
 }
 

@@ -3,16 +3,18 @@
 //! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
 //! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
 
+mod gathered;
 mod hubs;
 mod popularity;
 mod post;
 mod slab;
 mod store;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
+use fanin_placement::Move;
 use fanin_roles::data_server::{DataServer, HOPS, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
@@ -26,6 +28,7 @@ use super::warm_up::WarmUp;
 use crate::ids::EndpointId;
 use crate::message::meanings;
 use crate::streams::{Purpose, Stream};
+use gathered::Gathered;
 use hubs::Hubs;
 use post::{Frame, Post};
 use slab::Slab;
@@ -49,6 +52,8 @@ meanings! {
     pub(crate) enum Carried {
         /// Messages of roles that go together.
         Frame(number),
+        /// An object that is moved.
+        Copy(number),
     }
 }
 
@@ -71,6 +76,10 @@ struct Request {
     objects: Vec<u32>,
     /// What became of them.
     fates: Vec<Option<Fate>>,
+    /// Bytes of those that are there.
+    payload: u64,
+    /// Who sent something of it, message by message.
+    answered_by: Vec<Node>,
     /// It began before the measured time, to which it does not belong.
     early: bool,
 }
@@ -86,6 +95,8 @@ enum Fate {
 struct Front {
     role: Timed<FrontEnd<Numbered>>,
     draws: Stream,
+    /// What it asks for, where `draws` do not say so.
+    asked: Stream,
     /// When its requests begin, where they do not wait for one another.
     intervals: Stream,
     /// Those under way, by the role's number.
@@ -128,6 +139,8 @@ pub(crate) struct KeyValue {
     requests: Vec<RequestRow>,
     /// What is seen of hubs, where the run is watched.
     hubs: Option<Box<Hubs>>,
+    /// What is moved to few servers, where the scheme does that.
+    gathered: Option<Box<Gathered>>,
     /// Front ends that have requests left.
     running: u32,
 }
@@ -143,6 +156,8 @@ impl Request {
             answered: count(Fate::Answered),
             missed: count(Fate::Missed),
             failed: count(Fate::Failed),
+            payload_bytes: self.payload,
+            answering_hosts: self.answered_by.iter().collect::<BTreeSet<_>>().len() as u64,
             start_ps,
             latency_ps: whole.then_some(took.0),
         };
@@ -168,6 +183,7 @@ impl KeyValue {
         let front = |host: u32| Front {
             role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
             draws: Stream::new(spec.seed, Purpose::Request, host),
+            asked: Stream::new(spec.seed, Purpose::Asked, host),
             intervals: Stream::new(spec.seed, Purpose::Interval, host),
             requests: BTreeMap::new(),
             down: false,
@@ -199,6 +215,7 @@ impl KeyValue {
             queries: Vec::new(),
             requests: Vec::new(),
             hubs: None,
+            gathered: None,
             running: front_ends,
             spec: spec.clone(),
         }
@@ -208,7 +225,8 @@ impl KeyValue {
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
         let at = &mut self.fronts[front as usize];
         let (now, number) = (driver.now(), self.asked);
-        let objects = self.store.draw(&mut at.draws);
+        let draws = if self.store.purpose() == Purpose::Asked { &mut at.asked } else { &mut at.draws };
+        let objects = self.store.draw(at.begun, draws);
         let deadline = self.spec.settings.key_value.deadline.0.unwrap_or(Time::NEVER);
         let keys = objects.iter().map(|&object| Numbered(object.into()));
         let mut draw = |n| at.draws.below(n);
@@ -216,7 +234,10 @@ impl KeyValue {
         let request = at.role.role.ask(now, keys, deadline, &self.store, &mut draw, &mut self.out);
         let (timeouts, fates) = (driver.timeouts(), vec![None; objects.len()]);
         let early = self.warm_up.is_on() && self.spec.settings.key_value.within.0.is_some();
-        at.requests.insert(request, Request { number, began: now, timeouts, objects, fates, early });
+        at.requests.insert(
+            request,
+            Request { number, began: now, timeouts, objects, fates, payload: 0, answered_by: Vec::new(), early },
+        );
         at.begun += u32::from(!early);
         self.asked += 1;
         let tag = self.tag(Node(front), request);
@@ -245,10 +266,13 @@ impl KeyValue {
     }
 
     fn await_next(&mut self, driver: &mut dyn Driver, front: u32) {
-        if let Some(mean) = self.spec.settings.request_interval() {
-            let gap = self.fronts[front as usize].intervals.exponential(mean.0 as f64);
-            driver.after(gap, Timer::Begins(front).into());
-        }
+        let Some(mean) = self.spec.settings.request_interval() else { return };
+        let at = &mut self.fronts[front as usize];
+        let gap = match self.store.begins(at.begun) {
+            Some(begins) => self.began.saturating_add(begins).since(driver.now()),
+            None => at.intervals.exponential(mean.0 as f64),
+        };
+        driver.after(gap, Timer::Begins(front).into());
     }
 
     /// A request of a front end in its present life.
@@ -317,7 +341,12 @@ impl KeyValue {
                 if let Some(hubs) = &mut self.hubs {
                     hubs.comes(driver.now(), from, at, false, &message);
                 }
-                let front = &mut self.fronts[at.0 as usize].role.role;
+                let front = &mut self.fronts[at.0 as usize];
+                let answers = matches!(message.body, Body::Object(_) | Body::Miss);
+                if let Some(request) = front.requests.get_mut(&tag.request).filter(|_| answers) {
+                    request.answered_by.push(from);
+                }
+                let front = &mut front.role.role;
                 front.handle(driver.now(), from, message, &self.store, &mut self.out);
                 self.act(driver, at);
                 self.arm_front(driver, at.0);
@@ -342,6 +371,15 @@ impl KeyValue {
         let bytes = self.store.value(lookup.key).map_or(0, |Size(bytes)| bytes);
         self.hosts[at.0 as usize].server.asked(driver.now(), lookup, bytes, &mut self.out);
         self.act(driver, at);
+    }
+
+    /// An object has come to its new place: the old one has a link.
+    fn moved(&mut self, driver: &mut dyn Driver, number: u32) {
+        let Some(gathered) = &mut self.gathered else { return };
+        if let Some(Move { object, from, to, .. }) = gathered.came(number) {
+            self.hosts[from.0 as usize].server.link(Numbered(object.0.into()), Node(to.0));
+        }
+        gathered.go_on(driver, &self.store);
     }
 
     /// The machine of a new hub may be busy with something else.
@@ -371,6 +409,7 @@ impl KeyValue {
     fn known(&mut self, driver: &dyn Driver, at: Node, request: u32, index: u32, bytes: Option<u32>) {
         self.payload += u64::from(bytes.unwrap_or(0));
         let request = self.request(at, request);
+        request.payload += u64::from(bytes.unwrap_or(0));
         request.ends(index, if bytes.is_some() { Fate::Answered } else { Fate::Missed });
         let &mut Request { number, began, early, .. } = request;
         let object = request.objects[index as usize];
@@ -498,7 +537,11 @@ impl Application for KeyValue {
         self.began = driver.now();
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
+        self.gathered = Gathered::new(&self.spec, &mut self.store).map(Box::new);
         driver.begin();
+        if let Some(gathered) = &mut self.gathered {
+            gathered.go_on(driver, &self.store);
+        }
         let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
         if waits {
             driver.await_answers(host.service_time + host.service_jitter);
@@ -516,7 +559,11 @@ impl Application for KeyValue {
         self.settle(driver);
     }
 
-    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, Carried::Frame(number): Carried) {
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, what: Carried) {
+        let number = match what {
+            Carried::Frame(number) => number,
+            Carried::Copy(number) => return self.moved(driver, number),
+        };
         let Frame { from, to, mut messages, .. } = self.post.take(number);
         for message in messages.drain(..) {
             self.deliver(driver, from, to, message);
@@ -526,6 +573,10 @@ impl Application for KeyValue {
     }
 
     fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.broken(at);
+            gathered.go_on(driver, &self.store);
+        }
         let Some((here, peer)) = self.post.broken(at) else { return };
         if let Some(hub) = &mut self.hosts[here.0 as usize].hub {
             hub.role.gone(driver.now(), peer, &mut self.out);
@@ -605,6 +656,9 @@ impl Application for KeyValue {
                 record.queries.push(query);
                 record.requests.push(request);
             }
+        }
+        if let Some(gathered) = &self.gathered {
+            record.gathering.clone_from(&gathered.rows);
         }
         if let Some(hubs) = &self.hubs {
             let request = |tag: Tag| &self.fronts[tag.origin.0 as usize].requests[&tag.request];

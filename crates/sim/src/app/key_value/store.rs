@@ -1,10 +1,15 @@
 //! The objects: how large each is, who has it, and where that is.
 
+use std::sync::Arc;
+
 use fanin_fabric::HostId;
+use fanin_placement::{Placement, Server};
 use fanin_roles::Node;
 use fanin_roles::front_end::Directory;
 use fanin_roles::wire::{Numbered, Size};
-use fanin_spec::{ReplicaRacks, RunSpec};
+use fanin_spec::{ReplicaRacks, Requests, RunSpec};
+
+use fanin_units::Time;
 
 use super::super::application::View;
 use super::popularity::{Once, Popularity};
@@ -24,6 +29,8 @@ pub(super) struct Store {
     racks: Vec<u32>,
     /// By rack.
     pods: Vec<u32>,
+    /// In place of what would be drawn.
+    listed: Option<Arc<Requests>>,
     popularity: Popularity,
     once: Once,
 }
@@ -37,11 +44,15 @@ impl Store {
             objects: k.objects,
             per_request: k.per_request,
             replicas: k.replicas as usize,
-            sizes: (0..k.objects).map(|_| least + sizes.below(span)).collect(),
+            sizes: match &spec.settings.inputs.requests {
+                Some(listed) => listed.sizes.clone(),
+                None => (0..k.objects).map(|_| least + sizes.below(span)).collect(),
+            },
             holders: Vec::new(),
             missing_q32: k.missing.in_q(32),
             racks: Vec::new(),
             pods: Vec::new(),
+            listed: spec.settings.inputs.requests.clone(),
             popularity: Popularity::new(k, &mut Stream::new(spec.seed, Purpose::Page, 0)),
             once: Once::new(k.objects),
         }
@@ -59,6 +70,10 @@ impl Store {
 
     /// Draws the servers of each object.
     fn place(&mut self, spec: &RunSpec) {
+        if let Some(listed) = &self.listed {
+            self.holders = listed.homes.iter().copied().map(Node).collect();
+            return;
+        }
         let mut places = Stream::new(spec.seed, Purpose::Placement, 0);
         let distinct = spec.settings.key_value.replica_racks == ReplicaRacks::Distinct;
         let (racks, holders) = (&self.racks, &mut self.holders);
@@ -77,8 +92,11 @@ impl Store {
         }
     }
 
-    /// Draws the objects of a request, none twice; numbers from `objects` on are of objects that no server has.
-    pub fn draw(&mut self, draws: &mut Stream) -> Vec<u32> {
+    /// The objects of a front end's request, listed or drawn, none twice; numbers from `objects` on are of objects that no server has.
+    pub fn draw(&mut self, number: u32, draws: &mut Stream) -> Vec<u32> {
+        if let Some((_, objects)) = self.listed.as_ref().and_then(|listed| listed.get(number as usize)) {
+            return objects.to_vec();
+        }
         let (objects, missing_q32) = (self.objects, u64::from(self.missing_q32));
         let mut request = Vec::with_capacity(self.per_request as usize);
         self.popularity.draw(objects, self.per_request as usize, draws, &mut self.once, |object, draws| {
@@ -86,6 +104,28 @@ impl Store {
             request.push(if missing { objects + object } else { object });
         });
         request
+    }
+
+    /// What front ends' requests are drawn by.
+    pub fn purpose(&self) -> Purpose {
+        // Uniform ones have always shared their stream with the draws of replicas.
+        if matches!(self.popularity, Popularity::Uniform) { Purpose::Request } else { Purpose::Asked }
+    }
+
+    /// The objects' sizes, and where they lie: hosts are servers.
+    pub fn lie(&self) -> (Vec<u64>, Placement) {
+        let homes = self.holders.iter().map(|holder| Server(holder.0)).collect();
+        (self.sizes.iter().map(|&bytes| bytes.into()).collect(), Placement::new(self.replicas, homes))
+    }
+
+    /// The racks of hosts.
+    pub fn racks(&self) -> &[u32] {
+        &self.racks
+    }
+
+    /// When a front end's request begins, where that is listed.
+    pub fn begins(&self, number: u32) -> Option<Time> {
+        self.listed.as_ref()?.get(number as usize).map(|(begins, _)| begins)
     }
 
     /// What a server finds.

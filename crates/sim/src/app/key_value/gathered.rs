@@ -1,0 +1,136 @@
+//! PICC before the requests begin: their log, the plan, and its moves over the network.
+//!
+//! Whoever moves an object sends its copy, and only when that has come does the new place stand in for the old. Moves are made in the
+//! plan's order, so many at once; one that needs the room that another makes waits for it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fanin_fabric::HostId;
+use fanin_placement::picc::Learn;
+use fanin_placement::{Cluster, Move, Object, Plan, RequestLog, Resources, Server, plan};
+use fanin_roles::wire::{Numbered, Size};
+use fanin_spec::{FlowKind, GatheringRow, RunSpec};
+use fanin_units::Time;
+
+use super::super::application::Driver;
+use super::Carried;
+use super::store::Store;
+use crate::ids::EndpointId;
+use crate::message::Message;
+use crate::streams::{Purpose, Stream};
+
+/// Copies that are on their way at once.
+const AT_ONCE: usize = 64;
+/// A log keeps so many requests for objects; of a longer one queries are thinned out.
+const KEPT: usize = 100_000_000;
+/// Between requests that wait for one another: which of them is another's sequel is told from their order.
+const APART: Time = Time::from_millis(1);
+
+/// A plan that is carried out.
+pub(super) struct Gathered {
+    left: VecDeque<Move>,
+    under_way: BTreeMap<u32, Move>,
+    next: u32,
+    /// Between two servers, the end that sends.
+    ends: BTreeMap<(Server, Server), EndpointId>,
+    pub rows: Vec<GatheringRow>,
+}
+
+impl Gathered {
+    /// The plan of a run whose scheme gathers, from requests like those that follow, or from these themselves.
+    pub fn new(spec: &RunSpec, store: &mut Store) -> Option<Gathered> {
+        let gathering = spec.scheme.gathering?;
+        let settings = &spec.settings.placements.picc;
+        let log = log(spec, store, settings.learn);
+        let (sizes, placement) = store.lie();
+        let capacity = Resources {
+            storage: settings.memory.0,
+            computing: per(settings.requests_per_s.into(), settings.period),
+            io: per(settings.requests_per_s.into(), settings.period),
+            bandwidth: per(spec.settings.link.rate.0 / 8, settings.period),
+        };
+        // Host 0 asks, and holds nothing.
+        let hosts = spec.fan_in as usize + 1;
+        let mut capacities = vec![capacity; hosts];
+        capacities[0] = Resources::default();
+        let cluster = Cluster { racks: store.racks().to_vec(), capacities };
+        let made = plan(&cluster, &sizes, &placement, &log, None, gathering, settings);
+        let Plan { moves, gathering, .. } = made.unwrap_or_else(|error| unreachable!("it was checked: {error}"));
+        let rows = gathering.iter().map(|of| GatheringRow {
+            host: of.server.0,
+            memory_bytes: of.load.storage,
+            memory_most_bytes: of.capacity.storage,
+            requests: of.load.computing,
+            requests_most: of.capacity.computing,
+        });
+        let rows = rows.collect();
+        Some(Gathered { left: moves.into(), under_way: BTreeMap::new(), next: 0, ends: BTreeMap::new(), rows })
+    }
+
+    /// Sends what can be sent now.
+    pub fn go_on(&mut self, driver: &mut dyn Driver, store: &Store) {
+        while self.under_way.len() < AT_ONCE {
+            let Some(&next) = self.left.front() else { break };
+            if self.under_way.values().any(|of| of.from == next.to) {
+                break;
+            }
+            self.left.pop_front();
+            let Size(bytes) = store.value(Numbered(next.object.0.into())).unwrap_or(Size(0));
+            let end = *self.ends.entry((next.from, next.to)).or_insert_with(|| {
+                driver.connect(HostId(next.from.0), HostId(next.to.0), FlowKind::Object).opener()
+            });
+            let number = self.next;
+            self.next += 1;
+            self.under_way.insert(number, next);
+            driver.send(end, Message::new(u64::from(bytes) + HEADER, Carried::Copy(number)));
+        }
+    }
+
+    /// A copy has come.
+    pub fn came(&mut self, number: u32) -> Option<Move> {
+        self.under_way.remove(&number)
+    }
+
+    /// A connection is broken: what was to come over it stays where it is.
+    pub fn broken(&mut self, at: EndpointId) {
+        let broken = self.ends.iter().find(|(_, end)| end.connection() == at.connection()).map(|(of, _)| *of);
+        if let Some((from, to)) = broken {
+            self.ends.remove(&(from, to));
+            self.under_way.retain(|_, of| (of.from, of.to) != (from, to));
+        }
+    }
+}
+
+/// Bytes of a copy's header: as a role's message has it.
+const HEADER: u64 = 32;
+
+/// What is had in a time, of what is had in a second.
+fn per(second: u64, period: Time) -> u64 {
+    u64::try_from(u128::from(second) * u128::from(period.0) / u128::from(Time::from_secs(1).0)).unwrap_or(u64::MAX)
+}
+
+/// What the planner has seen: each front end's requests, one front end after another.
+fn log(spec: &RunSpec, store: &mut Store, learn: Learn) -> RequestLog {
+    let settings = &spec.settings;
+    let mut log = RequestLog::new(settings.key_value.objects as usize, KEPT);
+    let entity = |front| match learn {
+        Learn::Same => front,
+        // Others of the same kind.
+        Learn::Earlier => front | 1 << 31,
+    };
+    let mut at = Time::ZERO;
+    for front in 0..settings.key_value.front_ends {
+        let mut draws = Stream::new(spec.seed, store.purpose(), entity(front));
+        let mut intervals = Stream::new(spec.seed, Purpose::Interval, entity(front));
+        for number in 0..settings.workload.queries {
+            at = match settings.request_interval() {
+                Some(mean) => at.saturating_add(intervals.exponential(mean.0 as f64)),
+                None => at.saturating_add(APART),
+            };
+            let asked = store.draw(number, &mut draws);
+            let objects = settings.key_value.objects;
+            log.add(at, asked.into_iter().map(|object| Object(object % objects)));
+        }
+    }
+    log
+}
