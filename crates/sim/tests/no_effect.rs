@@ -8,7 +8,7 @@ use common::run;
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that between them meet every condition that a key may have.
-const BASES: [&str; 19] = [
+const BASES: [&str; 21] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -26,9 +26,11 @@ const BASES: [&str; 19] = [
     // Servers that refuse.
     "schemes = [\"sw\"]\n[sliding_window]\ninitial = 2\n[key_value]\nper_request = 30\nmost = \"20 KB\"\nlookups = 1\n[workload]\nkind = \"key_value\"\nqueries = 5\n[host]\nservice_time = \"50 us\"\n[link]\nrate = \"100 Mbit/s\"\n",
     "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 300\n[workload]\nkind = \"key_value\"\nfan_in = 100\nqueries = 5\n[link]\nrate = \"1 Gbit/s\"\n[host]\nservice_time = \"20 us\"\nservice_jitter = \"50 us\"\n",
-    "schemes = [\"one-all\"]\n[key_value]\nserver = \"reordered\"\ninterval = \"100 us\"\nmost = \"20 KB\"\nper_request = 40\n[workload]\nkind = \"key_value\"\nqueries = 20\n[host]\nservice_time = \"20 us\"\n",
+    "schemes = [\"one-all\"]\n[key_value]\nserver = \"reordered\"\nwithin = \"2 ms\"\nmost = \"20 KB\"\nper_request = 40\n[workload]\nkind = \"key_value\"\nqueries = 20\n[host]\nservice_time = \"20 us\"\n",
     "schemes = [\"one-all\"]\n[key_value]\npopularity = \"two-class\"\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
     "schemes = [\"one-all\"]\n[key_value]\npopularity = \"pages\"\npages = 5\nper_request = 50\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
+    "schemes = [\"picc\"]\n[picc]\ntheta = 2\nw = 2\nstrongest = 3\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
+    "schemes = [\"picc-no-correlation\"]\n[picc]\ntheta = 20\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
     "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 200\nmost = \"20 KB\"\n[workload]\nkind = \"key_value\"\nfan_in = 40\nqueries = 5\n[host]\nservice_time = \"100 us\"\nservice_jitter = \"200 us\"\n",
 ];
 
@@ -48,7 +50,7 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
-const VALUES: [&str; 28] = [
+const VALUES: [&str; 29] = [
     "1",
     "3",
     "40",
@@ -77,6 +79,7 @@ const VALUES: [&str; 28] = [
     "zipfian",
     "distinct",
     "fifo",
+    "same",
 ];
 
 /// The run with a key set, and whether the key is warned of; `None` where it is refused.
