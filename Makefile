@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests torture validate validate-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -67,6 +67,10 @@ bench-roles: ## how long a front end, a hub and a data server take for a message
 bench-requests: ## the memory of 150,000 servers and the time of a request for 1,000 objects, against their budgets
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-sim --bench requests
+
+bench-placement: ## how long a period's plan takes (P-7b), and with ten million requests, against its budget
+	@scripts/setup.sh rust
+	@cargo bench --quiet --locked --package fanin-placement --bench plan
 
 torture: ## CASES (10000) random schedules of faults, from FIRST (1000) on (docs/reliability.md)
 	@scripts/setup.sh rust

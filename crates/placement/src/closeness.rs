@@ -42,6 +42,9 @@ pub fn closeness(log: &RequestLog, history: Option<&[Edge]>, settings: &Params) 
     edges
 }
 
+/// Objects that are in one of so many queries or more are held as rows of numbers, which add up faster than lists.
+const DENSE: usize = 32;
+
 /// The objects that are asked for, or were, by falling frequency: an object's place is its rank.
 struct Index {
     order: Vec<Object>,
@@ -107,15 +110,19 @@ struct Rows<'a> {
     index: &'a Index,
     log: &'a RequestLog,
     settings: &'a Params,
-    /// The ranks, so far, of each query's objects: those before the one at hand, in order.
+    /// How many first ranks are dense, and what each of them counts for an object of each query.
+    dense: usize,
+    rows: Vec<u16>,
+    /// The other ranks, so far, of each query's objects: those before the one at hand, in order.
     lists: Vec<Vec<u32>>,
     alpha: u32,
     beta: u32,
     decay: u64,
     /// What a sum over kept queries is multiplied with and divided by.
     scale: (u64, u64),
-    /// The least closeness that is worth an edge.
+    /// The least closeness that is worth an edge; and by rank, falling, the least sum that makes enough of that object's requests.
     floor: u64,
+    enough: Vec<u32>,
     /// How many ranks are too frequent for this period to make the object at hand close to them; and the first that is looked at.
     too_frequent: u32,
     from: u32,
@@ -130,102 +137,127 @@ impl<'a> Rows<'a> {
         // What is a fixed point of equation 1 is S / (α + β).
         let rest = if has_history { UNIT } else { (alpha + beta).max(1) };
         let scale = (log.seen() * u64::from(UNIT), (log.kept() as u64 * u64::from(rest)).max(1));
-        Rows {
+        let in_many = |rank: &u32| index.queries.get(*rank).len() * DENSE >= log.kept().max(1);
+        let dense = (0..index.order.len() as u32).take_while(in_many).count();
+        let mut rows = Rows {
             index,
             log,
             settings,
+            dense,
+            rows: vec![0; dense * log.kept()],
             lists: (0..log.kept()).map(|query| Vec::with_capacity(log.query(query).len())).collect(),
             alpha,
             beta,
             decay: u64::from(UNIT - alpha - beta),
             scale,
             floor: u64::from(settings.w) * u64::from(UNIT) / u64::from(settings.strongest) + 1,
+            enough: Vec::new(),
             too_frequent: 0,
             from: 0,
             sums: vec![0; index.order.len()],
             best: Vec::new(),
+        };
+        rows.enough = (0..index.order.len() as u32).map(|rank| rows.sum_for(rows.least_with(rank))).collect();
+        rows.fill();
+        rows
+    }
+
+    /// Writes what dense objects count.
+    fn fill(&mut self) {
+        let Rows { index, dense, alpha, beta, .. } = *self;
+        for rank in 0..dense {
+            for query in index.queries.get(rank as u32) {
+                let query = *query as usize;
+                self.rows[query * dense + rank] += alpha as u16;
+                let [before, after] = self.sequels(query);
+                for query in [before, after].into_iter().flatten() {
+                    self.rows[query * dense + rank] += beta as u16;
+                }
+            }
         }
+    }
+
+    /// The queries that a query follows and is followed by.
+    fn sequels(&self, query: usize) -> [Option<usize>; 2] {
+        let follows =
+            |query: usize| self.beta > 0 && query < self.log.kept() && self.log.follows(query, self.settings.slot);
+        [follows(query).then(|| query - 1), follows(query + 1).then_some(query + 1)]
     }
 
     fn row(&mut self, rank: u32, edges: &mut Vec<Edge>) {
         let index = self.index;
         let queries = index.queries.get(rank);
         self.skip_too_frequent(rank);
+        // Those before it that are dense, and those that are not.
+        let (many, from) = (self.from.min(rank) as usize..self.dense.min(rank as usize), self.from);
         for query in queries {
-            self.around(*query as usize, |list, sums, weight| {
-                list.iter().for_each(|other| sums[*other as usize] += weight)
+            let row = &self.rows[*query as usize * self.dense..];
+            if !many.is_empty() {
+                let sums = self.sums[many.clone()].iter_mut().zip(&row[many.clone()]);
+                sums.for_each(|(sum, weight)| *sum += u32::from(*weight));
+            }
+            self.around(*query as usize, |list, sums, _, weight| {
+                let list = &list[list.partition_point(|other| *other < from)..];
+                list.iter().for_each(|other| sums[*other as usize] += weight);
             });
         }
         let past = self.with_history(rank);
         let most = self.settings.strongest as usize;
         let mut best = std::mem::take(&mut self.best);
-        // No less is worth an edge to anyone.
-        let mut least = self.sum_for(self.floor).max(1);
+        // None before it wants less.
+        let mut least = self.enough[rank as usize].max(1);
+        for other in many {
+            let sum = std::mem::take(&mut self.sums[other]);
+            if sum >= least && sum >= self.enough[other] {
+                best.push((sum, other as u32));
+                least = narrow(&mut best, most, least);
+            }
+        }
         for query in queries {
-            self.around(*query as usize, |list, sums, _| {
-                for other in list {
+            self.around(*query as usize, |list, sums, enough, _| {
+                for other in &list[list.partition_point(|other| *other < from)..] {
                     let sum = std::mem::take(&mut sums[*other as usize]);
-                    if sum >= least {
+                    if sum >= least && sum >= enough[*other as usize] {
                         best.push((sum, *other));
                     }
                 }
             });
-            if best.len() >= 4 * most {
-                best.retain(|(sum, other)| self.is_close(self.scaled(*sum), *other));
-                strongest(&mut best, most);
-                least = best.iter().map(|(sum, _)| *sum).min().filter(|_| best.len() == most).unwrap_or(least);
-            }
+            least = narrow(&mut best, most, least);
         }
         best.iter_mut().for_each(|(sum, _)| *sum = self.scaled(*sum).min(MOST) as u32);
         best.extend(past);
-        best.retain(|(closeness, other)| self.is_close(u64::from(*closeness), *other));
         strongest(&mut best, most);
         let object = index.order[rank as usize];
         let edge = |(closeness, other): (u32, u32)| Edge { ends: [object, index.order[other as usize]], closeness };
         edges.extend(best.drain(..).map(edge));
         self.best = best;
-        queries.iter().for_each(|query| self.lists[*query as usize].push(rank));
+        if rank as usize >= self.dense {
+            queries.iter().for_each(|query| self.lists[*query as usize].push(rank));
+        }
     }
 
-    /// Whether this is worth an edge to an object, and enough of what it is asked for.
-    fn is_close(&self, closeness: u64, other: u32) -> bool {
-        closeness >= self.floor && closeness >= self.enough(other)
-    }
-
-    /// What of an object's requests is to be with another, so that they are close.
-    fn enough(&self, other: u32) -> u64 {
-        let frequency = self.log.frequency(self.index.order[other as usize]);
-        self.settings.least.part_of(u64::from(frequency) * u64::from(UNIT))
+    /// The least closeness to an object that is worth an edge and enough of what it is asked for.
+    fn least_with(&self, rank: u32) -> u64 {
+        let asked = self.index.queries.get(rank).len() as u64 * self.log.seen() / self.log.kept().max(1) as u64;
+        self.settings.least.part_of(asked * u64::from(UNIT)).max(self.floor)
     }
 
     /// Finds the first rank that is not too frequent: that this period's requests for an object could make it close to, or that
     /// it was close to before.
     fn skip_too_frequent(&mut self, rank: u32) {
         let most = self.index.queries.get(rank).len() as u64 * u64::from(self.alpha + 2 * self.beta);
-        let most = most * self.scale.0 / self.scale.1;
-        while self.too_frequent < rank && self.enough(self.too_frequent) > most {
+        while self.too_frequent < rank && u64::from(self.enough[self.too_frequent as usize]) > most {
             self.too_frequent += 1;
         }
         let before = self.index.past.get(rank).iter().map(|(other, _)| *other).min();
         self.from = self.too_frequent.min(before.unwrap_or(u32::MAX));
     }
 
-    /// The objects of a query and of those that it follows or is followed by, with what they count.
-    fn around(&mut self, query: usize, mut with: impl FnMut(&[u32], &mut [u32], u32)) {
-        let from = self.from;
-        let close = |list: &'_ Vec<u32>| list.partition_point(|other| *other < from);
-        let list = &self.lists[query];
-        with(&list[close(list)..], &mut self.sums, self.alpha);
-        if self.beta == 0 {
-            return;
-        }
-        if self.log.follows(query, self.settings.slot) {
-            let list = &self.lists[query - 1];
-            with(&list[close(list)..], &mut self.sums, self.beta);
-        }
-        if query + 1 < self.log.kept() && self.log.follows(query + 1, self.settings.slot) {
-            let list = &self.lists[query + 1];
-            with(&list[close(list)..], &mut self.sums, self.beta);
+    /// The lists of a query and of those that it follows or is followed by, with what they count; and sums, and what is enough.
+    fn around(&mut self, query: usize, mut with: impl FnMut(&[u32], &mut [u32], &[u32], u32)) {
+        with(&self.lists[query], &mut self.sums, &self.enough, self.alpha);
+        for other in self.sequels(query).into_iter().flatten() {
+            with(&self.lists[other], &mut self.sums, &self.enough, self.beta);
         }
     }
 
@@ -236,7 +268,9 @@ impl<'a> Rows<'a> {
         for (other, before) in index.past.get(rank) {
             let sum = std::mem::take(&mut self.sums[*other as usize]);
             let closeness = self.scaled(sum) + ((u64::from(*before) * self.decay) >> 8);
-            edges.push((closeness.min(MOST) as u32, *other));
+            if closeness >= self.least_with(*other) {
+                edges.push((closeness.min(MOST) as u32, *other));
+            }
         }
         edges
     }
@@ -257,4 +291,13 @@ fn strongest(edges: &mut Vec<(u32, u32)>, most: usize) {
         edges.select_nth_unstable_by_key(most, |(closeness, other)| (!closeness, *other));
         edges.truncate(most);
     }
+}
+
+/// Leaves the strongest once there are many, and returns what others must have from then on.
+fn narrow(best: &mut Vec<(u32, u32)>, most: usize, least: u32) -> u32 {
+    if best.len() < 4 * most {
+        return least;
+    }
+    strongest(best, most);
+    best.iter().map(|(sum, _)| *sum).min().unwrap_or(least)
 }

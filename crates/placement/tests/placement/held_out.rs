@@ -3,7 +3,8 @@
 use fanin_placement::picc::Params;
 use fanin_placement::{Kind, Object, Placement, Resources, plan};
 
-use crate::generate::{Draws, Pages, cluster, scattered};
+use crate::generate::{Draws, cluster, scattered};
+use crate::pages::Pages;
 use crate::support::log;
 
 const OBJECTS: u32 = 100_000;

@@ -5,6 +5,7 @@ mod cut_clusters;
 mod gather;
 mod generate;
 mod held_out;
+mod pages;
 mod plans;
 mod request_log;
 mod settle;

@@ -5,7 +5,8 @@ use fanin_placement::{Cluster, Kind, Move, Object, Placement, Plan, PlanError, R
 use fanin_units::Share;
 use proptest::prelude::*;
 
-use crate::generate::{Draws, Pages, cluster, scattered};
+use crate::generate::{Draws, cluster, scattered};
+use crate::pages::Pages;
 use crate::support::{log, objects, requests};
 
 /// What a replica of each object asks for, worked out here anew.
