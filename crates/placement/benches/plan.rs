@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use fanin_placement::closeness::{UNIT, closeness};
 use fanin_placement::cut_clusters::cut_clusters;
 use fanin_placement::picc::Params;
-use fanin_placement::{Object, RequestLog, Resources, plan};
+use fanin_placement::{Kind, Object, RequestLog, Resources, plan};
 use fanin_units::Time;
 use generate::{Draws, Zipfian, cluster, distinct, scattered};
 
@@ -79,7 +79,7 @@ fn row(period: &Period) -> Duration {
     let (mut moves, mut clusters) = (0, 0);
     for _ in 0..period.runs {
         let began = Instant::now();
-        let plan = plan(&cluster, &sizes, &placement, &log, None, &settings).expect("there is room");
+        let plan = plan(&cluster, &sizes, &placement, &log, None, Kind::Picc, &settings).expect("there is room");
         whole.push(began.elapsed());
         (moves, clusters) = (plan.moves.len(), plan.clusters.len());
         let began = Instant::now();

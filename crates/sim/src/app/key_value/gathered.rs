@@ -76,9 +76,10 @@ impl Gathered {
             }
             self.left.pop_front();
             let Size(bytes) = store.value(Numbered(next.object.0.into())).unwrap_or(Size(0));
-            let end = *self.ends.entry((next.from, next.to)).or_insert_with(|| {
-                driver.connect(HostId(next.from.0), HostId(next.to.0), FlowKind::Object).opener()
-            });
+            let end = *self
+                .ends
+                .entry((next.from, next.to))
+                .or_insert_with(|| driver.connect(HostId(next.from.0), HostId(next.to.0), FlowKind::Object).opener());
             let number = self.next;
             self.next += 1;
             self.under_way.insert(number, next);
