@@ -28,7 +28,7 @@ params! {
         #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         #[range(1..=1_000)]
         strongest: u32 = 10,
-        /// Two objects are not close where this is more than the share of the more frequent one's requests that were with the other: an object that is asked for with everything would join all clusters into one.
+        /// Two objects are close from this share of the more frequent one's requests on; without, what is asked for with everything joins all into one cluster, which fits nowhere (no part of the paper: docs/performance.md).
         #[needs(|picc| picc.correlation, "nothing is gathered for being asked for together")]
         least: Share = Share::of(1, 3),
     }
