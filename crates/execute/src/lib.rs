@@ -1,9 +1,11 @@
 //! What touches the world for the laboratory: runs on local threads ([`execute()`]), finished ones kept ([`Cache`]), files read
 //! ([`load()`]) and results written ([`Out`]). What is run, and what comes of it, `lab` says.
 
+mod advice;
 mod cache;
 mod cleanup;
 mod draft;
+mod draws;
 mod estimate;
 mod executor;
 mod forecast;
@@ -14,6 +16,7 @@ pub mod paper;
 pub mod requests;
 mod tables;
 
+pub use advice::{Advice, Effect, Unadvised, advise, demo};
 pub use cache::{Cache, Found, Pruning, Usage};
 pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};

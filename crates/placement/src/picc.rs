@@ -31,6 +31,8 @@ params! {
         /// How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a million.
         #[range(1..=1_000)]
         strongest: u32 = 10,
+        /// Two objects are close from this share of the more frequent one's requests on; without, what is asked for with everything joins all into one cluster, which fits nowhere (no part of the paper: docs/performance.md).
+        least: Share = Share::of(1, 3),
         /// Which requests the plan is made from (section IV has those that are measured).
         learn: Learn = Learn::Earlier,
         /// T: how long these take, for what a server can give in that time (section IV).
@@ -42,8 +44,6 @@ params! {
         /// Requests for objects that a server can answer in a second: its computing and its I/O alike (section III-A; the paper gives none). Its bandwidth is its link's.
         #[range(1..=1_000_000_000)]
         requests_per_s: u32 = 100_000,
-        /// Two objects are not close where this is more than the share of the more frequent one's requests that were with the other: an object that is asked for with everything would join all clusters into one.
-        least: Share = Share::of(1, 3),
     }
     refuses |picc| {
         let both = picc.alpha.in_q(16) + picc.beta.in_q(16);

@@ -246,8 +246,8 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         return wrong(&["picc.memory", "key_value.most"], what);
     }
     let asked = (u64::from(s.workload.queries) * u64::from(k.front_ends)).div_ceil(k.replicas.into());
-    let most = u128::from(picc.requests_per_s) * u128::from(picc.period.0) / u128::from(Time::from_secs(1).0);
-    if u128::from(asked) > most {
+    let most = s.capacity().computing;
+    if asked > most {
         let what = format!(
             "each replica of an object may be asked for {asked} times in a period, and a server answers {most} requests in {}: right \
              would be more requests a second, a longer period or fewer queries",

@@ -7,6 +7,7 @@ use fanin_placement::picc::Params;
 use fanin_placement::{Cluster, Kind, Object, Placement, RequestLog, Resources, Server, plan};
 use fanin_units::{Rate, Time};
 
+use crate::draws::{Draws, Harmonic};
 use crate::executor::clock;
 
 const OBJECTS: u32 = 100_000;
@@ -51,31 +52,15 @@ pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
     [window, planned]
 }
 
-/// Whole numbers below a bound, one after another.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, bound: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) * u64::from(bound) >> 31) as u32
-    }
-}
-
 /// Queries of whole pages, of which one of rank r is asked for in proportion to 1/r.
 fn log(queries: u32) -> RequestLog {
     let mut draws = Draws(1);
     let pages: Vec<u32> = (0..PAGES * PAGE).map(|_| draws.below(OBJECTS)).collect();
-    let sums: Vec<f64> = (1..=PAGES)
-        .scan(0.0, |sum, rank| {
-            *sum += 1.0 / f64::from(rank);
-            Some(*sum)
-        })
-        .collect();
+    let ranks = Harmonic::new(PAGES);
     let mut log = RequestLog::new(OBJECTS as usize, usize::MAX);
     for query in 0..queries {
         let asked = (0..QUERY / PAGE).flat_map(|_| {
-            let at = f64::from(draws.below(1 << 30)) / f64::from(1 << 30) * sums[PAGES as usize - 1];
-            let page = sums.partition_point(|sum| *sum < at).min(PAGES as usize - 1) * PAGE as usize;
+            let page = ranks.draw(&mut draws) * PAGE as usize;
             pages[page..page + PAGE as usize].iter().map(|object| Object(*object)).collect::<Vec<_>>()
         });
         let mut asked: Vec<Object> = asked.collect();

@@ -2,6 +2,7 @@
 
 use fanin_placement::picc::Params;
 use fanin_placement::{Kind, Object, Placement, Resources, plan};
+use fanin_units::Share;
 
 use crate::generate::{Draws, cluster, scattered};
 use crate::pages::Pages;
@@ -28,40 +29,56 @@ fn servers_a_query(queries: &[Vec<Object>], placement: &Placement, moved: &[bool
     asked as f64 / queries.len() as f64
 }
 
-/// Plans on the first half of so many queries for the issue's pages, of whose 50 objects some are replaced: how many servers a query
-/// of the second half asks before, with popularity alone, and with correlation.
-fn planned(replaced: usize, queries: usize) -> [f64; 3] {
-    let mut draws = Draws(15);
-    let pages = Pages::new(OBJECTS, 5_000, 50, replaced, &mut draws);
-    let placement = scattered(OBJECTS, 3, 80, 50, &mut draws);
-    let sizes: Vec<u64> = (0..OBJECTS).map(|_| u64::from(20 + draws.below(1_005))).collect();
-    // 64 GiB, and for five minutes 100,000 requests a second and 10 Gbit/s.
-    let capacity = Resources { storage: 64 << 30, computing: 30_000_000, io: 30_000_000, bandwidth: 375_000_000_000 };
-    let cluster = cluster(80, 50, capacity);
-    let queries: Vec<Vec<Object>> = (0..queries).map(|_| pages.query(&mut draws)).collect();
-    let (seen, unseen) = queries.split_at(queries.len() / 2);
-    let log = log(OBJECTS as usize, seen.iter().cloned());
-    let before = servers_a_query(unseen, &placement, &[false; OBJECTS as usize], &mut draws);
-    let [popularity, correlation] = [Kind::PiccNoCorrelation, Kind::Picc].map(|kind| {
-        let plan = plan(&cluster, &sizes, &placement, &log, None, kind, &Params::default()).expect("there is room");
-        let (mut after, mut moved) = (placement.clone(), [false; OBJECTS as usize]);
-        for of in &plan.moves {
-            after.apply(of);
-            moved[of.object.0 as usize] = true;
-        }
-        servers_a_query(unseen, &after, &moved, &mut draws)
-    });
-    println!(
-        "{replaced:>2} of 50 replaced, {:>6} queries: {before:.1} servers a query, {popularity:.1} with popular objects \
-         gathered, {correlation:.1} with correlated ones too",
-        queries.len()
-    );
-    [before, popularity, correlation]
+/// A log of the issue's pages, and what is planned with.
+#[derive(Clone, Copy)]
+struct Trial {
+    /// Of the 50 objects of a page.
+    replaced: usize,
+    queries: usize,
+    /// What a server can give in a period: 100,000 requests a second for five minutes, or less.
+    requests: u64,
+    settings: Params,
+}
+
+impl Trial {
+    fn new(replaced: usize, queries: usize) -> Trial {
+        Trial { replaced, queries, requests: 30_000_000, settings: Params::default() }
+    }
+
+    /// Plans on the log's first half: how many servers a query of the second half asks before, with popular objects gathered, and
+    /// with correlated ones, too.
+    fn run(&self) -> [f64; 3] {
+        let mut draws = Draws(15);
+        let pages = Pages::new(OBJECTS, 5_000, 50, self.replaced, &mut draws);
+        let placement = scattered(OBJECTS, 3, 80, 50, &mut draws);
+        let sizes: Vec<u64> = (0..OBJECTS).map(|_| u64::from(20 + draws.below(1_005))).collect();
+        let (computing, io) = (self.requests, self.requests);
+        let cluster = cluster(80, 50, Resources { storage: 64 << 30, computing, io, bandwidth: 375_000_000_000 });
+        let queries: Vec<Vec<Object>> = (0..self.queries).map(|_| pages.query(&mut draws)).collect();
+        let (seen, unseen) = queries.split_at(queries.len() / 2);
+        let log = log(OBJECTS as usize, seen.iter().cloned());
+        let before = servers_a_query(unseen, &placement, &[false; OBJECTS as usize], &mut draws);
+        let [popularity, correlation] = [Kind::PiccNoCorrelation, Kind::Picc].map(|kind| {
+            let plan = plan(&cluster, &sizes, &placement, &log, None, kind, &self.settings).expect("there is room");
+            let (mut after, mut moved) = (placement.clone(), [false; OBJECTS as usize]);
+            for of in &plan.moves {
+                after.apply(of);
+                moved[of.object.0 as usize] = true;
+            }
+            servers_a_query(unseen, &after, &moved, &mut draws)
+        });
+        [before, popularity, correlation]
+    }
+
+    fn print(&self, says: &str) {
+        let [before, popularity, correlation] = self.run();
+        println!("| {says} | {before:.1} | {popularity:.1} | {correlation:.1} |");
+    }
 }
 
 #[test]
 fn what_was_seen_of_pages_halves_the_servers_of_a_query_that_was_not() {
-    let [before, popularity, correlation] = planned(10, 20_000);
+    let [before, popularity, correlation] = Trial::new(10, 20_000).run();
     assert!(correlation <= before / 2.0, "{before} servers a query, {correlation} after");
     // Popularity alone takes a part of it, less than correlation does.
     assert!(
@@ -71,9 +88,38 @@ fn what_was_seen_of_pages_halves_the_servers_of_a_query_that_was_not() {
 }
 
 #[test]
-#[ignore = "a table for docs/performance.md: --ignored --nocapture"]
-fn how_much_it_is_depends_on_what_is_replaced_and_on_what_was_seen() {
+#[ignore = "the tables of docs/performance.md: --ignored --nocapture"]
+fn how_many_servers_a_query_asks_under_other_logs_settings_and_capacities() {
     for (replaced, queries) in [(10, 5_000), (10, 20_000), (10, 80_000), (25, 20_000), (25, 80_000), (50, 20_000)] {
-        planned(replaced, queries);
+        Trial::new(replaced, queries).print(&format!("{replaced} of 50 replaced, {queries} queries"));
+    }
+    let usual = Trial::new(10, 20_000);
+    let default = usual.settings;
+    for requests in [2_500, 5_000, 20_000] {
+        let little = Trial { requests, ..usual };
+        little.print(&format!("{requests} requests a server"));
+        let settings = Params { least: Share::of(0, 1), ..default };
+        Trial { settings, ..little }.print(&format!("{requests} requests a server, least = 0"));
+    }
+    let share = Share::of;
+    let others = [
+        ("w = 2", Params { w: 2, ..default }),
+        ("w = 5", Params { w: 5, ..default }),
+        ("w = 20", Params { w: 20, ..default }),
+        ("strongest = 5", Params { strongest: 5, ..default }),
+        ("strongest = 20", Params { strongest: 20, ..default }),
+        ("strongest = 50", Params { strongest: 50, ..default }),
+        ("least = 0", Params { least: share(0, 1), ..default }),
+        ("least = 1/10", Params { least: share(1, 10), ..default }),
+        ("least = 1/4", Params { least: share(1, 4), ..default }),
+        ("least = 1/2", Params { least: share(1, 2), ..default }),
+        ("least = 2/3", Params { least: share(2, 3), ..default }),
+        ("alpha = beta = 1/3", Params { alpha: share(1, 3), beta: share(1, 3), ..default }),
+        ("alpha = 1, beta = 0", Params { alpha: share(1, 1), beta: share(0, 1), ..default }),
+        ("theta = 100", Params { theta: 100, ..default }),
+        ("theta = 10,000", Params { theta: 10_000, ..default }),
+    ];
+    for (says, settings) in others {
+        Trial { settings, ..usual }.print(says);
     }
 }

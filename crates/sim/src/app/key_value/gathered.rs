@@ -43,15 +43,9 @@ impl Gathered {
         let settings = &spec.settings.placements.picc;
         let log = log(spec, store, settings.learn);
         let (sizes, placement) = store.lie();
-        let capacity = Resources {
-            storage: settings.memory.0,
-            computing: per(settings.requests_per_s.into(), settings.period),
-            io: per(settings.requests_per_s.into(), settings.period),
-            bandwidth: per(spec.settings.link.rate.0 / 8, settings.period),
-        };
         // Host 0 asks, and holds nothing.
         let hosts = spec.fan_in as usize + 1;
-        let mut capacities = vec![capacity; hosts];
+        let mut capacities = vec![spec.settings.capacity(); hosts];
         capacities[0] = Resources::default();
         let cluster = Cluster { racks: store.racks().to_vec(), capacities };
         let made = plan(&cluster, &sizes, &placement, &log, None, gathering, settings);
@@ -104,11 +98,6 @@ impl Gathered {
 
 /// Bytes of a copy's header: as a role's message has it.
 const HEADER: u64 = 32;
-
-/// What is had in a time, of what is had in a second.
-fn per(second: u64, period: Time) -> u64 {
-    u64::try_from(u128::from(second) * u128::from(period.0) / u128::from(Time::from_secs(1).0)).unwrap_or(u64::MAX)
-}
 
 /// What the planner has seen: each front end's requests, one front end after another.
 fn log(spec: &RunSpec, store: &mut Store, learn: Learn) -> RequestLog {

@@ -1,0 +1,220 @@
+//! `fanin plan`: where objects should live, from a log of requests.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use fanin_execute::requests::Reading;
+use fanin_execute::{Advice, Effect, Unadvised, advise, demo, execute};
+use fanin_lab::Broken;
+use fanin_placement::Reason;
+use fanin_spec::{Contender, Optional, Popularity, Replica, Requests, RunTables, Scheme, ServerOrder, Settings};
+use fanin_units::Time;
+use serde_json::{Value, json};
+
+use crate::arguments::PlanArguments;
+use crate::failure::Failure;
+use crate::figures::{BOLD, GREY, bytes, large, three, time};
+use crate::load::{Wishes, load, warn};
+use crate::run::one_point;
+use crate::simulate::{Means, in_lab};
+use crate::starter::CLUSTER_TO_PLAN_FOR;
+use crate::terminal::{fold, say, width};
+
+/// Reads the log, plans, and says what the plan would do.
+pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.demo {
+        return demonstrate(folder);
+    }
+    let (Some(log), Some(cluster)) = (&arguments.log, &arguments.cluster) else {
+        let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin plan --demo DIR` writes both";
+        return Err(Failure::Input(what.into()));
+    };
+    let wishes = Wishes { schemes: Some(vec!["picc"]), keys: Vec::new(), sweeps: Vec::new() };
+    let loaded = load(cluster, &arguments.set, arguments.out.as_deref(), &wishes)?;
+    one_point(&loaded)?;
+    let contender = &loaded.contenders[0];
+    let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
+    let advice = advise(log, reading, &contender.settings).map_err(|why| refused(log, cluster, &why))?;
+    let latencies = simulated(contender, &advice)?;
+    warn(&loaded.warnings);
+    let object = object(&advice, &latencies);
+    if let Some(out) = loaded.out {
+        out.fill_plan(&advice, &object).map_err(Failure::unwritten)?;
+    }
+    match arguments.json {
+        true => say(&format!("{object}\n")),
+        false => say(&fold(&told(log, &advice, &latencies))),
+    }
+}
+
+fn refused(log: &Path, cluster: &str, why: &Unadvised) -> Failure {
+    let place = match why {
+        Unadvised::Log(_) | Unadvised::Short(_) => log.display().to_string(),
+        Unadvised::Cluster(_) | Unadvised::Plan(_) => cluster.into(),
+    };
+    Failure::Input(format!("{place}: {why}"))
+}
+
+/// Writes a log and a cluster to begin with.
+fn demonstrate(folder: &Path) -> Result<(), Failure> {
+    let unwritten = |error| Failure::Input(format!("--demo {}: it cannot be written: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(unwritten)?;
+    let [log, cluster] = ["log.csv", "cluster.toml"].map(|name| folder.join(name));
+    if let Some(there) = [&log, &cluster].into_iter().find(|path| path.exists()) {
+        return Err(Failure::Input(format!("{} is there already; give another folder", there.display())));
+    }
+    let mut file = BufWriter::new(File::create(&log).map_err(unwritten)?);
+    demo(&mut file).and_then(|()| file.flush()).map_err(unwritten)?;
+    fs::write(&cluster, CLUSTER_TO_PLAN_FOR).map_err(unwritten)?;
+    let (log, cluster) = (log.display(), cluster.display());
+    say(&fold(&format!("{log} and {cluster}: fanin plan {log} --cluster {cluster}\n")))
+}
+
+/// How long requests took in a run, ms, and what was dropped.
+struct Latencies {
+    mean: f64,
+    p99: f64,
+    drops: u64,
+}
+
+impl Latencies {
+    fn of(tables: &RunTables) -> Latencies {
+        let mut all: Vec<u64> = tables.requests.iter().filter_map(|row| row.latency_ps).collect();
+        all.sort_unstable();
+        let ms = |ps: u64| ps as f64 / 1e9;
+        let p99 = all.get((all.len() * 99).div_ceil(100).saturating_sub(1));
+        let mean = all.iter().map(|&ps| ms(ps)).sum::<f64>() / all.len().max(1) as f64;
+        Latencies { mean, p99: p99.map_or(0.0, |&ps| ms(ps)), drops: tables.totals.drops }
+    }
+}
+
+/// Runs the log's second half on the cluster as it was and as it would be.
+fn simulated(contender: &Contender, advice: &Advice) -> Result<[Latencies; 2], Failure> {
+    let usual = Scheme { gathering: None, ..contender.scheme };
+    let specs = advice.requests.iter().zip([false, true]).map(|(requests, gathered)| {
+        let settings = listed(contender.settings.clone(), requests, gathered);
+        let contender = Contender::new("plan", usual, settings).map_err(Failure::Input)?;
+        Ok(contender.at(0, 1).unwrap_or_else(|| unreachable!("it has one point")))
+    });
+    let specs = specs.collect::<Result<Vec<_>, Failure>>()?;
+    let jobs = NonZeroUsize::new(2).unwrap_or(NonZeroUsize::MIN);
+    let outcome = in_lab::<_, Broken>(Means { jobs, cached: false }, |lab, tell| execute(lab, &specs, tell))?;
+    let runs: Vec<Latencies> = outcome.runs.iter().flatten().map(|done| Latencies::of(&done.tables)).collect();
+    <[Latencies; 2]>::try_from(runs).map_err(|_| Failure::Stopped("stopped; nothing was written".into()))
+}
+
+/// A scenario's settings with a log's requests in place of drawn ones.
+fn listed(mut settings: Settings, requests: &Arc<Requests>, gathered: bool) -> Settings {
+    let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
+    settings.workload.queries = requests.len() as u32;
+    settings.workload.duration = Time::from_secs(100_000);
+    let k = &mut settings.key_value;
+    (k.objects, k.per_request, k.popularity) = (requests.sizes.len() as u32, 1, Popularity::Uniform);
+    k.within = Optional(Some(last.max(Time::from_micros(1))));
+    if gathered {
+        k.replica = Replica::Together;
+        k.server = if k.server == ServerOrder::Fifo { ServerOrder::Reordered } else { k.server };
+    }
+    settings.inputs.requests = Some(Arc::clone(requests));
+    settings
+}
+
+fn object(advice: &Advice, latencies: &[Latencies; 2]) -> Value {
+    let servers = |effect: &Effect| json!({"mean": effect.mean(), "p50": effect.percentile(50), "p99": effect.percentile(99)});
+    let latency = |of: &Latencies| json!({"mean_ms": of.mean, "p99_ms": of.p99, "drops": of.drops});
+    let moves = |reason| advice.plan.moves.iter().filter(|of| of.reason == reason).count();
+    let [before, popular, after] = &advice.effects;
+    json!({
+        "log": {
+            "queries": advice.tally.queries, "requests": advice.tally.requests, "keys": advice.catalogue.len(),
+            "misses": advice.tally.misses, "bad_lines": advice.tally.bad, "dropped_lines": advice.tally.dropped,
+        },
+        "planned_from_queries": advice.halves[0],
+        "held_against_queries": advice.halves[1],
+        "moves": {
+            "popular": moves(Reason::Popular), "correlated": moves(Reason::Correlated), "bytes": advice.moved_bytes,
+        },
+        "gathering_servers": advice.plan.gathering.len(),
+        "servers_a_query": {"before": servers(before), "popular_alone": servers(popular), "after": servers(after)},
+        "latency": {
+            "simulated_queries": advice.requests[0].len(),
+            "before": latency(&latencies[0]), "after": latency(&latencies[1]),
+        },
+    })
+}
+
+fn told(log: &Path, advice: &Advice, latencies: &[Latencies; 2]) -> String {
+    let (tally, plan) = (&advice.tally, &advice.plan);
+    let count = |n: u64| large(n as f64);
+    let mut text = format!(
+        "{BOLD}{}{BOLD:#}: {} queries for {} keys, {} keys each on average\n",
+        log.display(),
+        count(tally.queries),
+        count(advice.catalogue.len() as u64),
+        three(tally.requests as f64 / tally.queries as f64),
+    );
+    for (n, what) in [
+        (tally.bad, "lines were not understood and left out"),
+        (tally.dropped, "lines the watcher says it dropped: what was asked in them is missing"),
+        (tally.misses, "requests were for keys that were not there"),
+    ] {
+        if n > 0 {
+            text += &format!("{GREY}{} {what}{GREY:#}\n", count(n));
+        }
+    }
+    let moves = |reason| count(plan.moves.iter().filter(|of| of.reason == reason).count() as u64);
+    text += &format!(
+        "\nThe plan, from the first {} queries: {} replicas of popular objects and {} of what is asked for together move, {} in all, \
+         to {} servers.\n\n",
+        count(advice.halves[0]),
+        moves(Reason::Popular),
+        moves(Reason::Correlated),
+        bytes(advice.moved_bytes as f64),
+        count(plan.gathering.len() as u64),
+    );
+    let [before, popular, after] = &advice.effects;
+    text += &format!("{BOLD}Servers that a query asks{BOLD:#}, of the other {}, which the plan has not seen\n", count(advice.halves[1]));
+    text += &histogram(before, after);
+    for (name, effect) in [("before", before), ("popular alone", popular), ("after", after)] {
+        text += &format!(
+            "  {name:<14}{:>6} on average, {} in half of them, {} at most in 99 %\n",
+            three(effect.mean()),
+            effect.percentile(50),
+            effect.percentile(99)
+        );
+    }
+    text += &format!("\n{BOLD}Time of a query{BOLD:#}, simulated on this cluster ({} queries)\n", count(advice.requests[0].len() as u64));
+    for (name, of) in ["before", "after"].iter().zip(latencies) {
+        text += &format!(
+            "  {name:<14}{:>8} on average, {:>8} at most in 99 %, {} packets dropped\n",
+            time(of.mean),
+            time(of.p99),
+            count(of.drops)
+        );
+    }
+    text
+}
+
+/// The share of queries by servers, before and after, in a dozen rows.
+fn histogram(before: &Effect, after: &Effect) -> String {
+    const ROWS: usize = 12;
+    let most = before.queries.len().max(after.queries.len());
+    let step = most.div_ceil(ROWS).max(1);
+    let share = |effect: &Effect, from: usize| {
+        let within: u64 = effect.queries.iter().skip(from).take(step).sum();
+        within as f64 / effect.queries.iter().sum::<u64>().max(1) as f64
+    };
+    let room = (width().saturating_sub(40) / 2).max(8);
+    let bar = |share: f64| "#".repeat((share * room as f64).ceil() as usize);
+    let mut text = format!("{GREY}  {:<10}{:<room$}  after{GREY:#}\n", "servers", "before");
+    for from in (0..most).step_by(step) {
+        let label = if step == 1 { from.to_string() } else { format!("{from} to {}", from + step - 1) };
+        let [one, other] = [before, after].map(|effect| share(effect, from));
+        text += format!("  {label:<10}{:<room$}  {}", bar(one), bar(other)).trim_end();
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,65 @@
+//! Where a key's replicas lie in a cluster that places by hashes and of which nothing else is known.
+
+use crate::{Cluster, Placement, Server};
+
+/// Puts each key's replicas on servers in racks of their own, by the key's hash; the same key is always there. `None` where there are
+/// fewer racks than replicas.
+pub fn scatter<'k>(keys: impl Iterator<Item = &'k [u8]>, cluster: &Cluster, replicas: usize) -> Option<Placement> {
+    let mut racks: Vec<u32> = cluster.racks.clone();
+    racks.sort_unstable();
+    racks.dedup();
+    if racks.len() < replicas || replicas == 0 {
+        return None;
+    }
+    let mut homes: Vec<Server> = Vec::new();
+    for key in keys {
+        let first = homes.len();
+        let mut state = fnv_1a(key);
+        while homes.len() < first + replicas {
+            state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
+            let server = Server((u128::from(state) * cluster.racks.len() as u128 >> 64) as u32);
+            if homes[first..].iter().all(|home| cluster.rack(*home) != cluster.rack(server)) {
+                homes.push(server);
+            }
+        }
+    }
+    Some(Placement::new(replicas, homes))
+}
+
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// SplitMix64's finaliser.
+fn mix(z: u64) -> u64 {
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Object, Resources};
+
+    #[test]
+    fn replicas_are_in_racks_of_their_own_spread_evenly_and_where_the_key_alone_says() {
+        let cluster =
+            Cluster { racks: (0..40).map(|server| server / 10).collect(), capacities: vec![Resources::default(); 40] };
+        let keys: Vec<String> = (0..4_000).map(|key| format!("key{key}")).collect();
+        let placed = |keys: &[String]| scatter(keys.iter().map(String::as_bytes), &cluster, 3).unwrap();
+        let all = placed(&keys);
+        let mut held = [0; 40];
+        for object in (0..4_000).map(Object) {
+            let mut racks = all.homes(object).iter().map(|home| cluster.rack(*home)).collect::<Vec<_>>();
+            racks.sort_unstable();
+            racks.dedup();
+            assert_eq!(racks.len(), 3);
+            all.homes(object).iter().for_each(|home| held[home.0 as usize] += 1);
+        }
+        // 300 each, 17 the standard deviation.
+        assert!(held.iter().all(|&n| (220..380).contains(&n)), "{held:?}");
+        assert_eq!(placed(&keys[7..8]).homes(Object(0)), all.homes(Object(7)));
+        assert!(scatter(keys.iter().map(String::as_bytes), &cluster, 5).is_none());
+    }
+}
