@@ -114,6 +114,10 @@ pub(crate) mod needs {
         met: |_, s| s.key_value.popularity == Popularity::Pages,
         without: "there are no pages without `key_value.popularity = \"pages\"`",
     };
+    pub(crate) const PLAN: Condition = Condition {
+        met: |_, s| s.key_value.placement.0.is_some(),
+        without: "no object was moved without `key_value.placement`",
+    };
     pub(crate) const REORDERED: Condition = Condition {
         met: |_, s| s.key_value.server == ServerOrder::Reordered,
         without: "no server reorders what it sends without `key_value.server = \"reordered\"`",

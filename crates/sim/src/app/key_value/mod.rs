@@ -4,6 +4,7 @@
 //! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
 
 mod hubs;
+mod places;
 mod popularity;
 mod post;
 mod slab;
@@ -51,6 +52,8 @@ meanings! {
         Frame(number),
     }
 }
+
+pub(crate) use places::{drawn, fits, racks};
 
 pub(crate) type Message = fanin_roles::Message<Numbered, Size>;
 
@@ -337,6 +340,13 @@ impl KeyValue {
         }
     }
 
+    /// The data server of a host, with its links, which are kept as objects are.
+    fn server(&self, host: Node) -> DataServer<Numbered> {
+        let mut server = DataServer::new(data_server_params(&self.spec, host.0));
+        self.store.links(host).for_each(|(key, to)| server.link(key, to));
+        server
+    }
+
     /// A data server is asked for an object.
     fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
         let bytes = self.store.value(lookup.key).map_or(0, |Size(bytes)| bytes);
@@ -495,6 +505,9 @@ impl Application for KeyValue {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         self.store.locate(&self.spec, driver);
+        for host in 0..self.hosts.len() as u32 {
+            self.hosts[host as usize].server = self.server(Node(host));
+        }
         self.began = driver.now();
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
@@ -548,8 +561,8 @@ impl Application for KeyValue {
             let Request { early, .. } = self.close_request(driver, host, request, false);
             self.fronts[host as usize].begun -= u32::from(!early);
         }
+        let server = self.server(Node(host));
         let Some(at) = self.hosts.get_mut(host as usize) else { return };
-        let server = DataServer::new(data_server_params(&self.spec, host));
         (at.hub, at.server, at.free_at, at.lives) = (None, server, Time::ZERO, at.lives + 1);
         if let Some(front) = self.fronts.get_mut(host as usize) {
             front.down = true;
