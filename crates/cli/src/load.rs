@@ -54,11 +54,18 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, wishes: &Wishes) -> 
         scenario.select(names)?;
     }
     let contenders = file.contenders()?;
+    contenders.iter().try_for_each(plan_fits)?;
     listen()?;
     let warnings: Vec<String> = file.scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
     let out = out.map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let (name, title, manifest) = (file.scenario.name, file.scenario.title, manifest(file.text));
     Ok(Loaded { name, title, contenders, out, manifest, warnings })
+}
+
+/// Refuses a plan of placement that is not for the cluster of every point; it is for one placement, whatever the seed.
+fn plan_fits(contender: &Contender) -> Result<(), Failure> {
+    let runs = (0..contender.points.len()).filter_map(|place| contender.at(place, contender.settings.run.first_seed));
+    runs.into_iter().try_for_each(|spec| Ok(fanin_sim::fits(&spec)?))
 }
 
 /// Tells warnings: those of a scenario once nothing is refused any more.

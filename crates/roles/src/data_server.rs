@@ -67,7 +67,7 @@ pub struct DataServer<K> {
     most: u32,
     /// What its own machine asked for beyond that, with the bytes of each.
     waiting: VecDeque<(Lookup<K>, u32)>,
-    line: Option<Line<K>>,
+    line: Option<Box<Line<K>>>,
     /// Where objects are that it had.
     links: BTreeMap<K, Node>,
 }
@@ -86,7 +86,7 @@ impl<K: Ord + Clone> DataServer<K> {
         let line = match params.order {
             Order::AtOnce => None,
             Order::Queued { sub_queue, exponent } => {
-                Some(Line { busy: false, queue: SendQueue::new(sub_queue, exponent) })
+                Some(Box::new(Line { busy: false, queue: SendQueue::new(sub_queue, exponent) }))
             }
         };
         DataServer {

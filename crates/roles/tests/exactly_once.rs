@@ -48,7 +48,7 @@ proptest! {
             let first = draws.below(15) as u32;
             (0..replicas).map(|replica| Node(1 + (first + replica * 5) % 15)).collect()
         };
-        let cluster = Cluster { a_rack: 4, holders: (0..objects).map(&mut holders).collect() };
+        let cluster = Cluster { a_rack: 4, holders: (0..objects).map(&mut holders).collect(), homes: Vec::new() };
         let mut toy = Toy::new(cluster, 16, front_ends, &params, faults, seed);
         toy.run();
         for (of, (fates, began, done)) in &toy.fates {

@@ -525,3 +525,28 @@ fn a_window_has_its_next_server_as_the_last_object_comes_from_where_it_was_moved
     at.comes(ms(1), 7, 0);
     assert_eq!(at.asked(), [(3, 1)]);
 }
+
+/// Objects of two replicas each; the second of three of them were moved to machine 9.
+fn moved(together: bool) -> At {
+    let cluster = Cluster::of(10, &[&[2, 3], &[4, 5], &[6, 7], &[8, 9], &[2, 9]]);
+    let homes =
+        [&[][..], &[4, 9], &[6, 9], &[8, 9], &[]].map(|homes: &[u32]| homes.iter().copied().map(Node).collect());
+    At::new(Params { together, ..asks_servers(Kind::OneAll) }, Cluster { homes: homes.to_vec(), ..cluster })
+}
+
+#[test]
+fn of_what_was_moved_a_replica_that_answers_together_with_others_is_asked_for() {
+    // The first replica each where it is drawn: machine 0's draws are all zero.
+    let mut at = moved(false);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 4), (4, 1), (6, 2), (8, 3)]);
+    // Nobody asks machine 9 for anything, so that the first of those that were moved is drawn: they lie together, but not there.
+    let mut at = moved(true);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 4), (4, 1), (6, 2), (8, 3)]);
+    // As the last object is at machine 9, the three come from there: their old places are asked, but who is there himself.
+    let mut at = moved(true);
+    at.cluster.holders[4] = vec![Node(9)];
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (5, 1), (7, 2), (9, 3), (9, 4)]);
+}

@@ -40,7 +40,8 @@ mod world;
 use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
-use fanin_spec::{RunError, RunSpec, RunTables, Watch};
+use fanin_placement::Placement;
+use fanin_spec::{Problem, RunError, RunSpec, RunTables, Watch};
 
 pub use ids::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;
@@ -89,6 +90,25 @@ pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option
     simulation.run(stop)?;
     let caught = simulation.caught();
     Ok(Some((simulation.finish()?, caught)))
+}
+
+/// Where a key_value run's objects are put, before any plan: servers are hosts.
+pub fn placement(spec: &RunSpec) -> Placement {
+    app::drawn(spec, &racks(spec))
+}
+
+/// The rack of each host of a spec's network.
+pub fn racks(spec: &RunSpec) -> Vec<u32> {
+    app::racks(spec)
+}
+
+/// Refuses a spec whose plan of placement is for another cluster, or for objects that lie elsewhere: where scenarios are read, since
+/// no run asks again.
+///
+/// # Errors
+/// The first move that cannot be, with its line.
+pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
+    app::fits(spec)
 }
 
 /// The names of the hosts and of the ports of a spec's network: where it can be tapped.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{but, run, spec};
+use common::{but, planned, run, spec};
 use fanin_units::Time;
 
 #[test]
@@ -155,4 +155,85 @@ fn small_objects_pass_large_ones_that_a_server_has_yet_to_send() {
     let saved = |spec| 1.0 - mean(spec) as f64 / mean(&fifo) as f64;
     let (ten, all) = (saved(&reordered), saved(&whole));
     assert!((0.03..0.09).contains(&ten) && (0.2..0.4).contains(&all), "{ten} and {all} of an object's time are saved");
+}
+
+/// One object on one of two servers: 20 us of service.
+const ONE: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 1\n[key_value]\nobjects = 1\nreplicas = 1\n\
+                   per_request = 1\nleast = \"1000 B\"\nmost = \"1000 B\"\n[host]\nservice_time = \"20 us\"\npacket_jitter = \"none\"\n\
+                   [link]\nrate = \"1 Gbit/s\"\ndelay = \"5 us\"\nframing = \"0 B\"\n";
+
+#[test]
+fn an_object_that_was_moved_comes_by_its_link_or_straight_in_the_time_that_each_takes() {
+    let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
+    let took = |spec: &fanin_spec::RunSpec| run(spec).requests[0].latency_ps.expect("it ends");
+    let straight = way(76) + 20_000_000 + way(1_060);
+    let put = spec(ONE, 2, 1);
+    assert_eq!(took(&put), straight);
+    let moved = planned(&put, |_, homes| vec![(homes[0], 3 - homes[0])]);
+    // The link is looked for, and the question passed on: 40 B of headers, 20 of a message, asker, hops and key.
+    assert_eq!(took(&moved), straight + 20_000_000 + way(81));
+    assert_eq!(took(&but(&moved, |s| s.key_value.route = fanin_spec::Route::Direct)), straight);
+    assert_eq!(run(&moved).flows[0].from_host, 3 - run(&put).flows[0].from_host);
+    // There and back again, with a link that it has left.
+    let back = planned(&put, |_, homes| vec![(homes[0], 3 - homes[0]), (3 - homes[0], homes[0])]);
+    assert_eq!(took(&back), straight);
+}
+
+#[test]
+fn a_plan_of_no_moves_changes_nothing_under_the_seed_that_it_is_of() {
+    let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
+    let plain = |spec| fanin_spec::RunTables { engine: Default::default(), ..run(spec) };
+    assert_eq!(plain(&planned(&put, |_, _| Vec::new())), plain(&put));
+    // Under another seed objects lie where the first one puts them.
+    let other = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 2);
+    let first = fanin_sim::placement(&planned(&other, |_, _| Vec::new()));
+    assert_eq!(first, fanin_sim::placement(&put));
+    assert_ne!(first, fanin_sim::placement(&other));
+}
+
+/// Every object has a replica at server 1, but for those that have another one in its rack.
+fn gathered(spec: &fanin_spec::RunSpec) -> fanin_spec::RunSpec {
+    planned(spec, |_, homes| match homes.iter().any(|&home| home <= 5) {
+        true => Vec::new(),
+        false => vec![(homes[0], 1)],
+    })
+}
+
+#[test]
+fn a_front_end_that_asks_for_what_lies_together_asks_fewer_servers() {
+    let text = PLAIN.replace("queries = 200", "queries = 20\nconnections = \"new\"");
+    let random = but(&gathered(&spec(&text, 11, 1)), |s| s.key_value.route = fanin_spec::Route::Direct);
+    let together = but(&random, |s| s.key_value.replica = fanin_spec::Replica::Together);
+    let (random, together) = (run(&random), run(&together));
+    for tables in [&random, &together] {
+        assert!(tables.requests.iter().all(|row| row.answered == 40));
+    }
+    // A connection each.
+    assert!(together.totals.injected_packets < random.totals.injected_packets);
+}
+
+#[test]
+fn of_an_object_whose_new_place_is_dead_a_replica_is_asked_and_whoever_crashes_has_its_links_again() {
+    let text =
+        PLAIN.replace("queries = 200", "queries = 5").replace("objects = 1000", "objects = 1000\npatience = \"20 ms\"");
+    let faults = |list: &str| format!("{text}[faults]\nhosts = [{list}]\n");
+    // Server 1 has the moved ones, and nothing that is asked for reaches it.
+    let dead = gathered(&spec(&faults("\"1 ps server1 crashes\""), 11, 1));
+    for row in run(&dead).requests {
+        assert_eq!((row.answered, row.failed), (40, 0));
+        assert!(row.latency_ps.is_some_and(|took| took < Time::from_millis(100).0), "{row:?}");
+    }
+    let all: Vec<String> =
+        (2..=11).map(|n| format!("\"1 ps server{n} crashes\", \"2 ps server{n} returns\"")).collect();
+    for row in run(&gathered(&spec(&faults(&all.join(", ")), 11, 1))).requests {
+        assert_eq!((row.answered, row.missed, row.failed), (40, 0, 0));
+    }
+}
+
+#[test]
+fn hubs_gather_what_was_moved_by_its_links() {
+    let text = PLAIN.replace("one-all", "sicc").replace("queries = 200", "queries = 5");
+    for row in run(&gathered(&spec(&text, 11, 1))).requests {
+        assert_eq!((row.answered, row.missed, row.failed), (40, 0, 0));
+    }
 }

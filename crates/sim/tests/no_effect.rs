@@ -4,11 +4,11 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::run;
+use common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
 
 /// Small scenarios that between them meet every condition that a key may have.
-const BASES: [&str; 21] = [
+const BASES: [&str; 22] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
@@ -27,6 +27,7 @@ const BASES: [&str; 21] = [
     "schemes = [\"sw\"]\n[sliding_window]\ninitial = 2\n[key_value]\nper_request = 30\nmost = \"20 KB\"\nlookups = 1\n[workload]\nkind = \"key_value\"\nqueries = 5\n[host]\nservice_time = \"50 us\"\n[link]\nrate = \"100 Mbit/s\"\n",
     "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 300\n[workload]\nkind = \"key_value\"\nfan_in = 100\nqueries = 5\n[link]\nrate = \"1 Gbit/s\"\n[host]\nservice_time = \"20 us\"\nservice_jitter = \"50 us\"\n",
     "schemes = [\"one-all\"]\n[key_value]\nserver = \"reordered\"\nwithin = \"2 ms\"\nmost = \"20 KB\"\nper_request = 40\n[workload]\nkind = \"key_value\"\nqueries = 20\n[host]\nservice_time = \"20 us\"\n",
+    "schemes = [\"one-all\"]\n[key_value]\nplacement = \"plan.csv\"\nobjects = 100\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
     "schemes = [\"one-all\"]\n[key_value]\npopularity = \"two-class\"\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
     "schemes = [\"one-all\"]\n[key_value]\npopularity = \"pages\"\npages = 5\nper_request = 50\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
     "schemes = [\"picc\"]\n[picc]\ntheta = 2\nw = 2\nstrongest = 3\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
@@ -50,7 +51,7 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
-const VALUES: [&str; 29] = [
+const VALUES: [&str; 31] = [
     "1",
     "3",
     "40",
@@ -80,7 +81,22 @@ const VALUES: [&str; 29] = [
     "distinct",
     "fifo",
     "same",
+    "direct",
+    "together",
 ];
+
+/// The file that a base names: a plan by which every object's first replica goes to the next server that has none of it.
+fn read(path: &str, base: &str) -> Result<(String, String), String> {
+    if path != "plan.csv" {
+        return Err("no such file".into());
+    }
+    let empty = |_: &str| Ok(("plan.csv".to_string(), "object,from,to,reason\n".to_string()));
+    let mut scenario = Scenario::parse("test.toml", base).unwrap();
+    scenario.assign("fan-in", "sweep.fan_in=[5]").unwrap();
+    let spec = scenario.contenders_with(&empty).unwrap()[0].at(0, 1).unwrap();
+    let to = |homes: &[u32]| (1..=5).map(|step| 1 + (homes[0] + step) % 5).find(|server| !homes.contains(server));
+    Ok(("plan.csv".into(), plan_of(&spec, |_, homes| vec![(homes[0], to(homes).unwrap())])))
+}
 
 /// The run with a key set, and whether the key is warned of; `None` where it is refused.
 fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
@@ -92,15 +108,17 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     for set in first.chain(set) {
         scenario.assign(set, set).unwrap();
     }
-    let contender = scenario.contenders().ok()?.remove(0);
+    let contender = scenario.contenders_with(&|path| read(path, base)).ok()?.remove(0);
     let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
     let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
-    Some((contender.at(0, 3)?, set.is_some_and(idle)))
+    let spec = contender.at(0, 3)?;
+    fanin_sim::fits(&spec).ok()?;
+    Some((spec, set.is_some_and(idle)))
 }
 
 /// Keys of the plan, of the place of things, and those that are refused rather than warned of.
 fn tried(key: &KeyDoc) -> bool {
-    let apart = ["workload.kind", "workload.file", "workload.duration", "fabric.kind"];
+    let apart = ["workload.kind", "workload.file", "key_value.placement", "workload.duration", "fabric.kind"];
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 

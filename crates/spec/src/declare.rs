@@ -114,6 +114,10 @@ pub(crate) mod needs {
         met: |_, s| s.key_value.popularity == Popularity::Pages,
         without: "there are no pages without `key_value.popularity = \"pages\"`",
     };
+    pub(crate) const PLAN: Condition = Condition {
+        met: |scheme, s| s.key_value.placement.0.is_some() || scheme.gathering.is_some(),
+        without: "no object is moved without `key_value.placement` or a scheme that gathers, such as picc",
+    };
     pub(crate) const REORDERED: Condition = Condition {
         met: |scheme, s| match s.key_value.server {
             ServerOrder::Parallel => false,

@@ -17,6 +17,7 @@ mod laws;
 mod limits;
 mod literal;
 mod network;
+mod plan;
 mod point;
 mod problem;
 mod range;
@@ -52,6 +53,7 @@ pub use jitter::PacketJitter;
 pub use limits::{LIMITS, Limit};
 pub use literal::Literal;
 pub use network::PURE_ACK;
+pub use plan::Plan;
 pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
 pub use registry::{REGISTRY, Scheme};
@@ -61,7 +63,7 @@ pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
     FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement,
-    Popularity, ReplicaRacks, Run, ServerOrder, Service, Settings, Sweep, Switch, Tcp, Tell,
+    Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
 pub use tables::{

@@ -7,7 +7,7 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{At, Contender, Coordinate, Ect, Flows, Point, Scenario, Settings, Sizes, check};
+use crate::{At, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, check};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
@@ -173,6 +173,19 @@ impl Way<'_> {
                     Some(Arc::new(Flows::parse(&name, &text)?))
                 }
             };
+        }
+        let k = &settings.key_value;
+        if let (Kind::KeyValue, Some(FilePath(path))) = (w.kind, &k.placement.0) {
+            let known = read.inputs.plan.clone().filter(|_| read.key_value.placement == k.placement);
+            settings.inputs.plan = match known {
+                Some(plan) => Some(plan),
+                None => {
+                    let (name, text) = take("key_value.placement", path)?;
+                    Some(Arc::new(Plan::parse(&name, &text)?))
+                }
+            };
+        } else {
+            settings.inputs.plan = None;
         }
         if w.load.0.is_some() {
             let known = read.inputs.sizes.clone().filter(|_| read.workload.sizes == w.sizes);

@@ -11,10 +11,10 @@ use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
 use crate::declare::{KeyDoc, Section, section, words};
 use crate::range::{FAN_IN_MAX, LEAST_SHARE, RATE_MIN};
 use crate::requests::Requests;
-use crate::setting::{Optional, Setting};
+use crate::setting::{FilePath, Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Workload};
-use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, laws};
+use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
 
 section! {
     /// Every link: both directions alike.
@@ -405,6 +405,8 @@ pub struct Inputs {
     pub sizes: Option<Arc<Sizes>>,
     /// What front ends ask for, where that is not drawn.
     pub requests: Option<Arc<Requests>>,
+    /// The plan of a key_value workload's placement.
+    pub plan: Option<Arc<Plan>>,
 }
 
 macro_rules! settings {
@@ -529,6 +531,26 @@ words! {
 }
 
 words! {
+    /// How a front end asks for an object that was moved.
+    Route, "\"links\" or \"direct\"" {
+        /// At its old place, which passes the question on to the new one.
+        Links = "links",
+        /// At its new place.
+        Direct = "direct",
+    }
+}
+
+words! {
+    /// Which replica of an object that was moved is asked for.
+    Replica, "\"random\" or \"together\"" {
+        /// Any.
+        Random = "random",
+        /// One at a server that answers the request anyway, if there is one.
+        Together = "together",
+    }
+}
+
+words! {
     /// In which racks the replicas of an object are.
     ReplicaRacks, "\"any\" or \"distinct\"" {
         /// Wherever their servers are.
@@ -550,6 +572,14 @@ section! {
         replicas: u32 = 3,
         /// Whether the replicas of an object are in racks of their own: then the servers of each rack that has none of them yet are drawn from.
         replica_racks: ReplicaRacks = ReplicaRacks::Any,
+        /// A plan of placement: a table with the header object,from,to,reason (popular or correlated), whose moves are made, in their order, before a run begins. Objects count from 0, hosts from the client, which is 0. It is a plan of one placement: under every seed the objects are put where `run.first_seed` puts them, and moved from there.
+        placement: Optional<FilePath> = Optional::NONE,
+        /// How a front end asks for an object that was moved: "links", at its old place, which passes the question on to the new one, or "direct".
+        #[needs(PLAN)]
+        route: Route = Route::Links,
+        /// Which replica of an object that was moved is asked for: "random", or "together", one at a server that answers the request anyway, if there is one; of other objects one is drawn.
+        #[needs(PLAN)]
+        replica: Replica = Replica::Random,
         /// The least object; sizes are uniform.
         #[range(Bytes(1)..=Bytes(1 << 20))]
         least: Bytes = Bytes(20),
@@ -654,7 +684,7 @@ fn law_doc(key: &Key) -> KeyDoc {
 impl Settings {
     /// Every key with its value that results follow from, a line each: of a file that is named, what it holds.
     pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
-        const NAMES_OF_FILES: [&str; 2] = ["workload.file", "workload.sizes"];
+        const NAMES_OF_FILES: [&str; 3] = ["workload.file", "workload.sizes", "key_value.placement"];
         let mut text = String::new();
         for key in self.docs().iter().filter(|key| keep(&key.path) && !NAMES_OF_FILES.contains(&key.path.as_str())) {
             text += &format!("{} = {}\n", key.path, key.default);
@@ -664,6 +694,9 @@ impl Settings {
         }
         if let Some(sizes) = &self.inputs.sizes {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
+        }
+        if let Some(plan) = &self.inputs.plan {
+            text += &format!("plan = {} of the places of seed {}\n", plan.digest(), self.run.first_seed);
         }
         text
     }

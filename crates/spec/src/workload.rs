@@ -409,7 +409,8 @@ fn objects_moved(s: &Settings) -> Moves {
     let requests = f64::from(s.workload.queries) * f64::from(k.front_ends);
     let objects = requests * f64::from(k.per_request);
     let bytes = objects * (k.least.0 + k.most.0) as f64 / 2.0;
-    Moves { flows: objects, bytes, draws: f64::from(k.objects) * f64::from(k.replicas) }
+    let pages = if k.popularity == Popularity::Pages { f64::from(k.pages) * f64::from(k.per_request) } else { 0.0 };
+    Moves { flows: objects, bytes, draws: f64::from(k.objects) * f64::from(k.replicas) + pages }
 }
 
 fn key_value_check(s: &Settings) -> Result<(), Wrong> {

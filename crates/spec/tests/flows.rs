@@ -1,7 +1,7 @@
-//! Lists of flows and distributions of sizes: the published forms are read, and whatever else a file holds ends in one
+//! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
 //! message with its line.
 
-use fanin_spec::{Contender, Flows, Problem, Scenario, Sizes};
+use fanin_spec::{Contender, Flows, Plan, Problem, Scenario, Sizes};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -174,6 +174,28 @@ fn a_scenarios_hash_is_of_what_the_list_holds_not_of_its_name() {
         "schemes = [\"newreno\"]\n[workload]\nkind = \"poisson\"\nload = 0.5\nsizes = \"x.txt\"\nduration = \"1 ms\"\n";
     assert_ne!(hash(poisson, TABLE), hash(poisson, "0 0\n10 100\n"));
     assert_eq!(hash(poisson, TABLE), hash(&poisson.replace("x.txt", "y.cdf"), TABLE));
+}
+
+proptest! {
+    #[test]
+    fn any_words_are_a_plan_of_placement_or_one_message_with_a_line(
+        words in prop::collection::vec(select(vec![
+            "object,from,to,reason", "0,1,2,popular", "0,1,2,correlated", "0,1,1,popular", ",", "0", "1", "-1", "popular", "4294967296",
+            "99999999999999999999", "\u{feff}", "#", "\u{fffd}",
+        ]), 0..20),
+        gaps in prop::collection::vec(select(vec![" ", "\n", "\r\n", ",", ""]), 20),
+        headed in any::<bool>(),
+    ) {
+        let text: String = words.iter().zip(&gaps).map(|(word, gap)| format!("{word}{gap}")).collect();
+        let text = if headed { format!("object,from,to,reason\n{text}") } else { text };
+        match Plan::parse("p.csv", &text) {
+            Ok(plan) => prop_assert!(plan.moves().iter().all(|of| of.from != of.to)),
+            Err(problem) => {
+                let message = problem.to_string();
+                prop_assert!(message.starts_with("p.csv:") && message.lines().count() == 1, "{message}");
+            }
+        }
+    }
 }
 
 proptest! {

@@ -409,3 +409,29 @@ fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
         assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     }
 }
+
+#[test]
+fn a_plan_for_another_cluster_is_refused_with_its_line_before_any_run() {
+    let scenario = "[workload]\nkind = \"key_value\"\n[key_value]\nplacement = \"plan.csv\"\nobjects = 50\nper_request = 10\nreplicas = 1\n";
+    let place = Place::with(scenario);
+    let arguments = ["compare", "my.toml", "--schemes", "one-all", "--fan-in", "3"];
+    let missing = place.refuses(&arguments);
+    assert!(
+        missing.contains("my.toml:4: `key_value.placement`: ") && missing.contains("plan.csv cannot be read"),
+        "{missing}"
+    );
+    for (lines, told) in [
+        ("0,1,2,liked", "plan.csv:2: expected `object,from,to,reason`"),
+        ("50,1,2,popular", "plan.csv:2: object 50 does not exist: there are 50, the first is 0"),
+        ("0,1,4,popular", "plan.csv:2: host 4 is no server: servers are hosts 1 to 3"),
+        // It is at one of the three, and was moved away before the last line.
+        ("0,1,2,popular\n0,2,3,popular\n0,3,1,popular\n0,3,2,popular", "object 0 is not at host"),
+    ] {
+        fs::write(place.path("plan.csv"), format!("object,from,to,reason\n{lines}\n")).unwrap();
+        for command in [&arguments[..], &["run", "my.toml", "--scheme", "one-all", "--fan-in", "3"]] {
+            let message = place.refuses(command);
+            assert!(message.contains(told), "{lines:?} says {message}");
+            assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+        }
+    }
+}

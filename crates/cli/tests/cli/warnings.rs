@@ -219,3 +219,15 @@ fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
     assert!(told.iter().any(|line| line.contains("`sicc.queue = \"estimated\"` takes ACKs")), "{told:?}");
     assert!(warnings(&text, &["--set", "tcp.delayed_ack=1"]).is_empty());
 }
+
+#[test]
+fn requests_that_the_run_has_no_time_for_are_warned_of() {
+    let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 20\n[key_value]\nobjects = 100\n\
+                per_request = 10\ninterval = \"720 ms\"\n[sweep]\nfan_in = [3]\n";
+    let told = warnings(text, &[]);
+    assert!(
+        told.iter().any(|line| line.contains("20 requests every 720 ms take 14.4 s, and a `workload.duration` of 5 s")),
+        "{told:?}"
+    );
+    assert!(warnings(text, &["--set", "workload.duration=15 s"]).is_empty());
+}

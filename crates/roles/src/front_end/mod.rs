@@ -9,7 +9,7 @@ mod recovery;
 mod request;
 mod swarmed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fanout::speed::Planned;
 use fanin_fanout::{Window, sicc};
@@ -31,6 +31,14 @@ pub trait Directory<K> {
     fn spare_io(&self, node: Node) -> u32;
     /// The bytes of an object, where they are known from before.
     fn size(&self, key: &K) -> Option<u32>;
+    /// Whether an object was moved from where it had been put.
+    fn is_moved(&self, _key: &K) -> bool {
+        false
+    }
+    /// Who answers where a server is asked for an object: another one, if that has its new place.
+    fn answers(&self, _key: &K, holder: Node) -> Node {
+        holder
+    }
 }
 
 /// Random whole numbers under a bound above zero.
@@ -63,6 +71,8 @@ pub struct Params {
     pub capacity: Rate,
     /// How it asks.
     pub asking: Asking,
+    /// Of an object that was moved, a replica at a server that answers the request anyway is asked for, if there is one.
+    pub together: bool,
     /// Who has not been heard of for so long is gone; `None`: nobody ever is.
     pub patience: Option<Time>,
     /// How often an object is asked for before it is given up.
@@ -233,7 +243,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    /// Draws a replica of each object, those on machines that are gone apart; or chooses them so that racks are even.
+    /// Draws a replica of each object, those on machines that are gone apart; or chooses them so that racks are even, or servers few.
     fn choose_replicas<V>(
         &mut self,
         request: &mut Request<K>,
@@ -241,13 +251,22 @@ impl<K: Part + Clone> FrontEnd<K> {
         draw: Draw<'_>,
         out: &mut Outputs<K, V>,
     ) {
-        for (wish, index) in request.wishes.iter_mut().zip(0..) {
+        let mut order: Vec<u32> = (0..request.wishes.len() as u32).collect();
+        if self.params.together {
+            // Those of which there is a choice come last.
+            order.sort_by_key(|&index| directory.is_moved(&request.wishes[index as usize].key));
+        }
+        let mut answering = BTreeSet::new();
+        for index in order {
+            let wish = &mut request.wishes[index as usize];
             let replicas = directory.replicas(&wish.key);
-            let alive = replicas.iter().filter(|node| !self.gone.contains_key(node)).count() as u32;
-            let chosen = match alive {
+            let mut alive = replicas.iter().copied().filter(|node| !self.gone.contains_key(node));
+            let together = self.params.together && directory.is_moved(&wish.key);
+            let there = |node: &Node| together && answering.contains(&directory.answers(&wish.key, *node));
+            let chosen = alive.clone().find(there).or_else(|| match alive.clone().count() as u32 {
                 0 => replicas.first().copied(),
-                1.. => replicas.iter().filter(|node| !self.gone.contains_key(node)).nth(draw(alive) as usize).copied(),
-            };
+                count => alive.nth(draw(count) as usize),
+            });
             match chosen {
                 Some(holder) => wish.holder = holder,
                 None => {
@@ -255,6 +274,9 @@ impl<K: Part + Clone> FrontEnd<K> {
                     request.left -= 1;
                     out.push(Output::Fail { request: request.tag.request, index });
                 }
+            }
+            if let (true, Some(holder)) = (self.params.together, chosen) {
+                answering.insert(directory.answers(&wish.key, holder));
             }
         }
         if let Asking::Swarms { parts: sicc::Parts { balanced: true, .. }, settings, .. } = &self.params.asking {

@@ -19,13 +19,15 @@ pub struct Cluster {
     pub a_rack: u32,
     /// By object.
     pub holders: Vec<Vec<Node>>,
+    /// Where objects were moved, in the same order; nowhere where there is nothing.
+    pub homes: Vec<Vec<Node>>,
 }
 
 impl Cluster {
     /// Objects of these machines each.
     pub fn of(a_rack: u32, holders: &[&[u32]]) -> Cluster {
         let nodes = |holders: &&[u32]| holders.iter().copied().map(Node).collect();
-        Cluster { a_rack, holders: holders.iter().map(nodes).collect() }
+        Cluster { a_rack, holders: holders.iter().map(nodes).collect(), homes: Vec::new() }
     }
 }
 
@@ -49,6 +51,16 @@ impl Directory<Numbered> for Cluster {
     fn size(&self, _: &Numbered) -> Option<u32> {
         None
     }
+
+    fn is_moved(&self, &Numbered(object): &Numbered) -> bool {
+        self.homes.get(object as usize).is_some_and(|homes| !homes.is_empty())
+    }
+
+    fn answers(&self, key: &Numbered, holder: Node) -> Node {
+        let Numbered(object) = *key;
+        let place = self.holders[object as usize].iter().position(|&node| node == holder);
+        place.filter(|_| self.is_moved(key)).map_or(holder, |place| self.homes[object as usize][place])
+    }
 }
 
 pub const MS: u64 = 1_000_000_000;
@@ -65,7 +77,8 @@ pub fn asks_servers(kind: Kind) -> Params {
     let settings = Settings::default();
     let capacity = Rate(1_000_000_000);
     let window = kind.window(&settings, capacity).expect("it asks servers");
-    Params { me: Node(0), epoch: 0, capacity, asking: Asking::Servers(window), patience: Some(ms(100)), tries: 3 }
+    let asking = Asking::Servers(window);
+    Params { me: Node(0), epoch: 0, capacity, asking, together: false, patience: Some(ms(100)), tries: 3 }
 }
 
 /// A front end at machine 0 that asks hubs, of which so many may send to it.

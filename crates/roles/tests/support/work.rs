@@ -15,7 +15,7 @@ pub fn asks_and_hears(kind: Kind) -> impl FnMut() -> u32 {
     let params = if kind == Kind::Sicc { asks_hubs(FULL, 20) } else { asks_servers(kind) };
     let mut front_end: FrontEnd<Numbered> = FrontEnd::new(params);
     let holders = |object: u32| (0..3).map(|replica| Node(10 + (object * 7 + replica * 61) % 200)).collect();
-    let cluster = Cluster { a_rack: 10, holders: (0..1_000).map(holders).collect() };
+    let cluster = Cluster { a_rack: 10, holders: (0..1_000).map(holders).collect(), homes: Vec::new() };
     let (mut out, mut asked, mut now) = (Out::new(), Vec::new(), Time::ZERO);
     move || {
         let keys = (0..1_000).map(Numbered);

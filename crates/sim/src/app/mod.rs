@@ -18,6 +18,7 @@ mod warm_up;
 use fanin_spec::{FlowKind, Kind, RunSpec};
 
 pub(crate) use application::{App, Driver, Record, View};
+pub(crate) use key_value::{drawn, fits, racks};
 
 /// The workload of a spec.
 pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {

@@ -3,10 +3,12 @@
 
 pub mod small;
 
+use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_sim::{Departures, run_with};
-use fanin_spec::{Contender, Kind, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings};
+use fanin_spec::{Contender, FilePath, Kind, Optional, Plan, REGISTRY, RunSpec, RunTables, Scenario, Scheme, Settings};
 
 /// The specs of a scenario's schemes at one fan-in and seed.
 pub fn specs(scenario: &str, fan_in: u32, seed: u64) -> Vec<RunSpec> {
@@ -34,6 +36,32 @@ pub fn but(spec: &RunSpec, change: impl FnOnce(&mut Settings)) -> RunSpec {
     let mut settings = spec.settings.clone();
     change(&mut settings);
     checked(spec.scheme, settings, spec.fan_in, spec.seed)
+}
+
+/// The text of a plan: for each object the moves that `moves` makes of its number and its servers.
+pub fn plan_of(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -> String {
+    let placement = fanin_sim::placement(spec);
+    let mut text = "object,from,to,reason\n".to_string();
+    for object in 0..placement.objects() as u32 {
+        let homes: Vec<u32> = placement.homes(fanin_placement::Object(object)).iter().map(|home| home.0).collect();
+        for (from, to) in moves(object, &homes) {
+            writeln!(text, "{object},{from},{to},popular").expect("a text");
+        }
+    }
+    text
+}
+
+/// The same run over a placement as a plan has changed it.
+pub fn planned(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -> RunSpec {
+    let with = |text: &str| {
+        but(spec, |s| {
+            s.key_value.placement = Optional(Some(FilePath("plan.csv".into())));
+            s.inputs.plan = Some(Arc::new(Plan::parse("plan.csv", text).unwrap_or_else(|problem| panic!("{problem}"))));
+        })
+    };
+    let planned = with(&plan_of(&with("object,from,to,reason\n"), moves));
+    fanin_sim::fits(&planned).unwrap_or_else(|problem| panic!("{problem}"));
+    planned
 }
 
 pub fn run(spec: &RunSpec) -> RunTables {

@@ -5,6 +5,7 @@
 
 mod gathered;
 mod hubs;
+mod places;
 mod popularity;
 mod post;
 mod slab;
@@ -14,7 +15,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
-use fanin_placement::Move;
 use fanin_roles::data_server::{DataServer, HOPS, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
@@ -56,6 +56,8 @@ meanings! {
         Copy(number),
     }
 }
+
+pub(crate) use places::{drawn, fits, racks};
 
 pub(crate) type Message = fanin_roles::Message<Numbered, Size>;
 
@@ -366,6 +368,13 @@ impl KeyValue {
         }
     }
 
+    /// The data server of a host, with its links, which are kept as objects are.
+    fn server(&self, host: Node) -> DataServer<Numbered> {
+        let mut server = DataServer::new(data_server_params(&self.spec, host.0));
+        self.store.links(host).for_each(|(key, to)| server.link(key, to));
+        server
+    }
+
     /// A data server is asked for an object.
     fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
         let bytes = self.store.value(lookup.key).map_or(0, |Size(bytes)| bytes);
@@ -376,8 +385,9 @@ impl KeyValue {
     /// An object has come to its new place: the old one has a link.
     fn moved(&mut self, driver: &mut dyn Driver, number: u32) {
         let Some(gathered) = &mut self.gathered else { return };
-        if let Some(Move { object, from, to, .. }) = gathered.came(number) {
-            self.hosts[from.0 as usize].server.link(Numbered(object.0.into()), Node(to.0));
+        if let Some(of) = gathered.came(number) {
+            self.hosts[of.from.0 as usize].server.link(Numbered(of.object.0.into()), Node(of.to.0));
+            self.store.moved(&of, self.spec.settings.key_value.route);
         }
         gathered.go_on(driver, &self.store);
     }
@@ -534,6 +544,9 @@ impl Application for KeyValue {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         self.store.locate(&self.spec, driver);
+        for host in 0..self.hosts.len() as u32 {
+            self.hosts[host as usize].server = self.server(Node(host));
+        }
         self.began = driver.now();
         let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
         self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
@@ -599,8 +612,8 @@ impl Application for KeyValue {
             let Request { early, .. } = self.close_request(driver, host, request, false);
             self.fronts[host as usize].begun -= u32::from(!early);
         }
+        let server = self.server(Node(host));
         let Some(at) = self.hosts.get_mut(host as usize) else { return };
-        let server = DataServer::new(data_server_params(&self.spec, host));
         (at.hub, at.server, at.free_at, at.lives) = (None, server, Time::ZERO, at.lives + 1);
         if let Some(front) = self.fronts.get_mut(host as usize) {
             front.down = true;

@@ -1,28 +1,26 @@
-//! The objects: how large each is, who has it, and where that is.
+//! The objects: how large each is, who is asked for it, and where that is.
 
 use std::sync::Arc;
 
 use fanin_fabric::HostId;
-use fanin_placement::{Placement, Server};
+use fanin_placement::{Move, Placement};
 use fanin_roles::Node;
 use fanin_roles::front_end::Directory;
 use fanin_roles::wire::{Numbered, Size};
-use fanin_spec::{ReplicaRacks, Requests, RunSpec};
-
+use fanin_spec::{Requests, Route, RunSpec};
 use fanin_units::Time;
 
 use super::super::application::View;
+use super::places::{self, Places};
 use super::popularity::{Once, Popularity};
 use crate::streams::{Purpose, Stream};
 
 pub(super) struct Store {
     objects: u32,
     per_request: u32,
-    replicas: usize,
     /// Bytes of each object; those that no server has are behind them.
     sizes: Vec<u32>,
-    /// Each object's servers, one after another.
-    holders: Vec<Node>,
+    places: Places,
     /// The share of objects asked for that no server has, in 1/2^32.
     missing_q32: u32,
     /// By host.
@@ -43,12 +41,11 @@ impl Store {
         Store {
             objects: k.objects,
             per_request: k.per_request,
-            replicas: k.replicas as usize,
             sizes: match &spec.settings.inputs.requests {
                 Some(listed) => listed.sizes.clone(),
                 None => (0..k.objects).map(|_| least + sizes.below(span)).collect(),
             },
-            holders: Vec::new(),
+            places: Places::unmoved(&Placement::new(k.replicas as usize, Vec::new())),
             missing_q32: k.missing.in_q(32),
             racks: Vec::new(),
             pods: Vec::new(),
@@ -65,31 +62,20 @@ impl Store {
         for (&rack, host) in self.racks.iter().zip(0..) {
             self.pods[rack as usize] = view.pod(HostId(host));
         }
-        self.place(spec);
+        let placement = places::drawn(spec, &self.racks);
+        self.places = match &spec.settings.inputs.plan {
+            None => Places::unmoved(&placement),
+            Some(plan) => {
+                let route = spec.settings.key_value.route;
+                let routed = Places::routed(placement, plan.moves(), &self.racks, spec.fan_in, route);
+                routed.unwrap_or_else(|(_, what)| unreachable!("a plan is held against the cluster before: {what}"))
+            }
+        };
     }
 
-    /// Draws the servers of each object.
-    fn place(&mut self, spec: &RunSpec) {
-        if let Some(listed) = &self.listed {
-            self.holders = listed.homes.iter().copied().map(Node).collect();
-            return;
-        }
-        let mut places = Stream::new(spec.seed, Purpose::Placement, 0);
-        let distinct = spec.settings.key_value.replica_racks == ReplicaRacks::Distinct;
-        let (racks, holders) = (&self.racks, &mut self.holders);
-        let same =
-            |one: Node, other: Node| one == other || distinct && racks[one.0 as usize] == racks[other.0 as usize];
-        holders.reserve_exact(self.objects as usize * self.replicas);
-        for _ in 0..self.objects {
-            let first = holders.len();
-            while holders.len() < first + self.replicas {
-                // The client has none: it asks.
-                let server = Node(1 + places.below(spec.fan_in));
-                if !holders[first..].iter().any(|&other| same(server, other)) {
-                    holders.push(server);
-                }
-            }
-        }
+    /// A server's links: objects that it had, and where each is.
+    pub fn links(&self, at: Node) -> impl Iterator<Item = (Numbered, Node)> {
+        self.places.links(at).map(|(object, to)| (Numbered(object.into()), to))
     }
 
     /// The objects of a front end's request, listed or drawn, none twice; numbers from `objects` on are of objects that no server has.
@@ -114,8 +100,12 @@ impl Store {
 
     /// The objects' sizes, and where they lie: hosts are servers.
     pub fn lie(&self) -> (Vec<u64>, Placement) {
-        let homes = self.holders.iter().map(|holder| Server(holder.0)).collect();
-        (self.sizes.iter().map(|&bytes| bytes.into()).collect(), Placement::new(self.replicas, homes))
+        (self.sizes.iter().map(|&bytes| bytes.into()).collect(), self.places.placement())
+    }
+
+    /// A replica has come to where it is moved.
+    pub fn moved(&mut self, of: &Move, route: Route) {
+        self.places.moved(of, route);
     }
 
     /// The racks of hosts.
@@ -134,15 +124,14 @@ impl Store {
     }
 
     pub fn first_replica(&self, object: u32) -> u32 {
-        self.holders[(object % self.objects) as usize * self.replicas].0
+        self.places.homes(object % self.objects)[0].0
     }
 }
 
 impl Directory<Numbered> for Store {
     fn replicas(&self, &Numbered(object): &Numbered) -> &[Node] {
         // What nobody has is asked for where it would be.
-        let first = (object % u64::from(self.objects)) as usize * self.replicas;
-        &self.holders[first..first + self.replicas]
+        self.places.asked((object % u64::from(self.objects)) as u32)
     }
 
     fn rack(&self, Node(host): Node) -> u32 {
@@ -160,33 +149,14 @@ impl Directory<Numbered> for Store {
     fn size(&self, &key: &Numbered) -> Option<u32> {
         self.value(key).map(|Size(bytes)| bytes)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use fanin_spec::Scenario;
+    fn is_moved(&self, &Numbered(object): &Numbered) -> bool {
+        self.places.is_moved((object % u64::from(self.objects)) as u32)
+    }
 
-    use super::*;
-
-    #[test]
-    fn replicas_in_distinct_racks_share_none() {
-        let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 4\n\
-                    hosts_per_rack = 5\nspines = 1\n[key_value]\nreplica_racks = \"distinct\"\nobjects = 2000\n";
-        let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
-        scenario.assign("--fan-in", "sweep.fan_in=[19]").expect("a sweep");
-        let spec = scenario.contenders().expect("they fit")[0].run(19, 1).expect("swept over");
-        let mut store = Store::new(&spec);
-        store.racks = (0..20).map(|host| host / 5).collect();
-        store.place(&spec);
-        let mut of_rack = [0; 4];
-        for object in 0..2_000 {
-            let mut racks: Vec<u32> = store.replicas(&Numbered(object)).iter().map(|&node| store.rack(node)).collect();
-            racks.iter().for_each(|&rack| of_rack[rack as usize] += 1);
-            racks.sort_unstable();
-            racks.dedup();
-            assert_eq!(racks.len(), 3, "object {object}");
-        }
-        // The client's rack has four servers, the others five: no rack is passed over.
-        assert!(of_rack.iter().all(|&objects| (1_300..1_700).contains(&objects)), "{of_rack:?}");
+    fn answers(&self, &Numbered(object): &Numbered, holder: Node) -> Node {
+        let object = (object % u64::from(self.objects)) as u32;
+        let place = self.places.asked(object).iter().position(|&node| node == holder);
+        place.map_or(holder, |place| self.places.homes(object)[place])
     }
 }

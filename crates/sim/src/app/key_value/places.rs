@@ -1,0 +1,265 @@
+//! Where objects lie: as drawn, then as a plan has moved them, with a link at each old place.
+
+use std::collections::BTreeMap;
+
+use fanin_assemble::fabric;
+use fanin_fabric::HostId;
+use fanin_placement::{Move, Object, Placement, Server};
+use fanin_roles::Node;
+use fanin_spec::{Problem, ReplicaRacks, Route, RunSpec};
+
+use crate::streams::{Purpose, Stream};
+
+/// A move that cannot be, by its place among the others, and why.
+type Misfit = (usize, String);
+
+/// The servers of every object's replicas, and links.
+pub(super) struct Places {
+    replicas: usize,
+    /// Where each replica lies.
+    homes: Vec<Node>,
+    /// And where it is asked for, where that is elsewhere.
+    asked: Option<Vec<Node>>,
+    /// Objects of which a replica was moved.
+    moved: Vec<bool>,
+    /// By an old place and an object, the new one.
+    links: BTreeMap<(Node, u32), Node>,
+}
+
+/// Where a run's objects are put, before any plan: servers are hosts. With a plan, where the first seed puts them, whatever the run's
+/// own: a plan is one of a placement.
+pub fn drawn(spec: &RunSpec, racks: &[u32]) -> Placement {
+    let k = &spec.settings.key_value;
+    if let Some(listed) = &spec.settings.inputs.requests {
+        return Placement::new(k.replicas as usize, listed.homes.iter().copied().map(Server).collect());
+    }
+    let seed = if spec.settings.inputs.plan.is_some() { spec.settings.run.first_seed } else { spec.seed };
+    let mut places = Stream::new(seed, Purpose::Placement, 0);
+    let distinct = k.replica_racks == ReplicaRacks::Distinct;
+    let same =
+        |one: Server, other: Server| one == other || distinct && racks[one.0 as usize] == racks[other.0 as usize];
+    let replicas = k.replicas as usize;
+    let mut homes: Vec<Server> = Vec::with_capacity(k.objects as usize * replicas);
+    for _ in 0..k.objects {
+        let first = homes.len();
+        while homes.len() < first + replicas {
+            // The client has none: it asks.
+            let server = Server(1 + places.below(spec.fan_in));
+            if !homes[first..].iter().any(|&other| same(server, other)) {
+                homes.push(server);
+            }
+        }
+    }
+    Placement::new(replicas, homes)
+}
+
+/// The rack of each host.
+pub fn racks(spec: &RunSpec) -> Vec<u32> {
+    let fabric = fabric(spec);
+    (0..fabric.hosts()).map(|host| fabric.rack(HostId(host))).collect()
+}
+
+/// Refuses a plan that is not for this cluster, and where its objects lie: before a run begins, of which it is not asked again.
+///
+/// # Errors
+/// The first move that cannot be.
+pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
+    let Some(plan) = &spec.settings.inputs.plan else { return Ok(()) };
+    let racks = racks(spec);
+    let routed = Places::routed(drawn(spec, &racks), plan.moves(), &racks, spec.fan_in, Route::Links);
+    routed.map(|_| ()).map_err(|(number, what)| plan.problem(number, what))
+}
+
+impl Places {
+    /// As drawn.
+    pub fn unmoved(placement: &Placement) -> Places {
+        let objects = placement.objects();
+        let homes: Vec<Node> = (0..objects as u32).flat_map(|object| nodes(placement, object)).collect();
+        let replicas = homes.len() / objects.max(1);
+        Places { replicas, homes, asked: None, moved: vec![false; objects], links: BTreeMap::new() }
+    }
+
+    /// After these moves, in their order, among so many servers; objects are asked for by that route.
+    ///
+    /// # Errors
+    /// The first move that cannot be: of or to something that is not there, or to a rack that has another replica of the object.
+    pub fn routed(
+        mut placement: Placement,
+        moves: &[Move],
+        racks: &[u32],
+        servers: u32,
+        route: Route,
+    ) -> Result<Places, Misfit> {
+        let mut places = Places::unmoved(&placement);
+        for (of, number) in moves.iter().zip(0..) {
+            refuse(&placement, of, racks, servers).map_err(|what| (number, what))?;
+            placement.apply(of);
+            let (Object(object), from, to) = (of.object, Node(of.from.0), Node(of.to.0));
+            places.links.insert((from, object), to);
+            // It is there itself, and no link.
+            places.links.remove(&(to, object));
+            places.moved[object as usize] = true;
+        }
+        let homes = Places::unmoved(&placement).homes;
+        let old = std::mem::replace(&mut places.homes, homes);
+        places.asked = Some(old).filter(|_| route == Route::Links && !moves.is_empty());
+        Ok(places)
+    }
+
+    /// A replica has come to where it is moved.
+    pub fn moved(&mut self, of: &Move, route: Route) {
+        if route == Route::Links {
+            self.asked.get_or_insert_with(|| self.homes.clone());
+        }
+        let (Object(object), from, to) = (of.object, Node(of.from.0), Node(of.to.0));
+        let first = object as usize * self.replicas;
+        if let Some(home) = self.homes[first..first + self.replicas].iter_mut().find(|home| **home == from) {
+            *home = to;
+        }
+        self.moved[object as usize] = true;
+    }
+
+    /// Where replicas lie, hosts being servers.
+    pub fn placement(&self) -> Placement {
+        Placement::new(self.replicas, self.homes.iter().map(|home| Server(home.0)).collect())
+    }
+
+    /// The servers that an object is asked for at, one a replica.
+    pub fn asked(&self, object: u32) -> &[Node] {
+        self.of(self.asked.as_ref().unwrap_or(&self.homes), object)
+    }
+
+    /// Those where it lies, in the same order.
+    pub fn homes(&self, object: u32) -> &[Node] {
+        self.of(&self.homes, object)
+    }
+
+    /// Whether a replica of it was moved.
+    pub fn is_moved(&self, object: u32) -> bool {
+        self.moved[object as usize]
+    }
+
+    /// A server's links: objects, and where each is.
+    pub fn links(&self, at: Node) -> impl Iterator<Item = (u32, Node)> {
+        self.links.range((at, 0)..=(at, u32::MAX)).map(|(&(_, object), &to)| (object, to))
+    }
+
+    fn of<'a>(&self, nodes: &'a [Node], object: u32) -> &'a [Node] {
+        let first = object as usize * self.replicas;
+        &nodes[first..first + self.replicas]
+    }
+}
+
+fn nodes(placement: &Placement, object: u32) -> impl Iterator<Item = Node> {
+    placement.homes(Object(object)).iter().map(|home| Node(home.0))
+}
+
+/// What is wrong with a move, if anything.
+fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Result<(), String> {
+    let (Object(object), Server(from), Server(to)) = (of.object, of.from, of.to);
+    if object as usize >= placement.objects() {
+        return Err(format!("object {object} does not exist: there are {}, the first is 0", placement.objects()));
+    }
+    if let Some(host) = [from, to].into_iter().find(|host| !(1..=servers).contains(host)) {
+        return Err(format!("host {host} is no server: servers are hosts 1 to {servers}"));
+    }
+    let homes = placement.homes(of.object);
+    if !homes.contains(&of.from) {
+        let at: Vec<String> = homes.iter().map(|home| home.0.to_string()).collect();
+        return Err(format!("object {object} is not at host {from}: it is at {}", at.join(", ")));
+    }
+    if homes.contains(&of.to) {
+        return Err(format!("object {object} is at host {to} already"));
+    }
+    let rack = |server: u32| racks[server as usize];
+    // Within a rack, nothing comes to another one.
+    let other = homes.iter().find(|home| home.0 != from && rack(home.0) == rack(to) && rack(from) != rack(to));
+    match other {
+        Some(home) => Err(format!("object {object} has a replica at host {}, in host {to}'s rack", home.0)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_placement::Reason;
+    use fanin_spec::Scenario;
+
+    use super::*;
+
+    fn moves(of: &[(u32, u32, u32)]) -> Vec<Move> {
+        let one = |&(object, from, to)| Move {
+            object: Object(object),
+            from: Server(from),
+            to: Server(to),
+            reason: Reason::Popular,
+        };
+        of.iter().map(one).collect()
+    }
+
+    /// Two objects of two replicas each, on six servers in three racks, of which host 0 is in the first.
+    fn after(of: &[(u32, u32, u32)], route: Route) -> Result<Places, Misfit> {
+        let placement = Placement::new(2, [1, 3, 2, 5].map(Server).to_vec());
+        Places::routed(placement, &moves(of), &[0, 0, 0, 1, 1, 2, 2], 6, route)
+    }
+
+    fn links(places: &Places) -> Vec<(u32, u32, u32)> {
+        let of = |at| places.links(Node(at)).map(move |(object, to)| (at, object, to.0));
+        (0..7).flat_map(of).collect()
+    }
+
+    #[test]
+    fn what_is_moved_leaves_a_link_and_is_asked_for_at_its_old_place_or_its_new_one() {
+        let by_links = after(&[(0, 3, 4), (0, 1, 2)], Route::Links).unwrap();
+        assert_eq!((by_links.asked(0), by_links.homes(0)), (&[Node(1), Node(3)][..], &[Node(2), Node(4)][..]));
+        assert_eq!(links(&by_links), [(1, 0, 2), (3, 0, 4)]);
+        assert_eq!((by_links.is_moved(0), by_links.is_moved(1)), (true, false));
+        assert_eq!((by_links.asked(1), by_links.homes(1)), (&[Node(2), Node(5)][..], &[Node(2), Node(5)][..]));
+        let directly = after(&[(0, 3, 4), (0, 1, 2)], Route::Direct).unwrap();
+        assert_eq!(directly.asked(0), [Node(2), Node(4)]);
+    }
+
+    #[test]
+    fn what_is_moved_on_is_found_by_a_link_to_a_link_and_what_comes_back_has_none() {
+        let on = after(&[(0, 3, 4), (0, 4, 6)], Route::Links).unwrap();
+        assert_eq!((on.homes(0), links(&on)), (&[Node(1), Node(6)][..], vec![(3, 0, 4), (4, 0, 6)]));
+        let back = after(&[(0, 3, 4), (0, 4, 3)], Route::Links).unwrap();
+        assert_eq!((back.homes(0), links(&back)), (&[Node(1), Node(3)][..], vec![(4, 0, 3)]));
+    }
+
+    #[test]
+    fn moves_that_cannot_be_are_refused_the_first_of_them() {
+        for (of, number, told) in [
+            (&[(0, 3, 4), (2, 1, 6)][..], 1, "object 2 does not exist: there are 2, the first is 0"),
+            (&[(0, 3, 7)], 0, "host 7 is no server: servers are hosts 1 to 6"),
+            (&[(0, 0, 4)], 0, "host 0 is no server"),
+            (&[(0, 3, 4), (0, 3, 6)], 1, "object 0 is not at host 3: it is at 1, 4"),
+            (&[(0, 3, 1)], 0, "object 0 is at host 1 already"),
+            (&[(1, 5, 1)], 0, "object 1 has a replica at host 2, in host 1's rack"),
+        ] {
+            let Err((at, what)) = after(of, Route::Links) else { panic!("{of:?} is no plan") };
+            assert!(at == number && what.contains(told), "{of:?}: {at}: {what}");
+        }
+    }
+
+    #[test]
+    fn replicas_in_distinct_racks_share_none() {
+        let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 4\n\
+                    hosts_per_rack = 5\nspines = 1\n[key_value]\nreplica_racks = \"distinct\"\nobjects = 2000\n";
+        let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
+        scenario.assign("--fan-in", "sweep.fan_in=[19]").expect("a sweep");
+        let spec = scenario.contenders().expect("they fit")[0].run(19, 1).expect("swept over");
+        let racks: Vec<u32> = (0..20).map(|host| host / 5).collect();
+        let places = Places::unmoved(&drawn(&spec, &racks));
+        let mut of_rack = [0; 4];
+        for object in 0..2_000 {
+            let mut racks: Vec<u32> = places.homes(object).iter().map(|node| racks[node.0 as usize]).collect();
+            racks.iter().for_each(|&rack| of_rack[rack as usize] += 1);
+            racks.sort_unstable();
+            racks.dedup();
+            assert_eq!(racks.len(), 3, "object {object}");
+        }
+        // The client's rack has four servers, the others five: no rack is passed over.
+        assert!(of_rack.iter().all(|&objects| (1_300..1_700).contains(&objects)), "{of_rack:?}");
+    }
+}
