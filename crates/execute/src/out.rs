@@ -10,6 +10,7 @@ use fanin_lab::{Manifest, Outcome, Report, Summary};
 use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 
+use crate::advice::Advice;
 use crate::cleanup::Cleanup;
 use crate::tables::Table;
 
@@ -122,6 +123,21 @@ impl Out {
             names.push("report.html".into());
             names.push("scorecard.json".into());
             fs::write(out.draft.join("scorecard.json"), format!("{}\n", serde_json::to_string_pretty(card)?))
+        })
+    }
+
+    /// Writes a plan: its moves, how many servers queries ask, a picture of that, and `plan.json`, which comes last.
+    ///
+    /// # Errors
+    /// What the file system says; the folder is then as it was.
+    pub fn fill_plan(self, advice: &Advice, object: &serde_json::Value) -> Result<(), Refusal> {
+        self.publish(|out, names| {
+            out.write_table(&Table::of_moves(advice), names)?;
+            out.write_table(&Table::of_servers(advice), names)?;
+            fs::write(out.draft.join("servers.svg"), advice.picture())?;
+            names.push("servers.svg".into());
+            names.push("plan.json".into());
+            fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(object)?))
         })
     }
 
