@@ -105,6 +105,37 @@ impl<T: Copy + Default> Groups<T> {
     }
 }
 
+/// Lists that grow, each up to its length: those of neighbours lie side by side, and are come by together.
+struct Lists {
+    /// Where each begins and, so far, ends.
+    bounds: Vec<(u32, u32)>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    fn new(lengths: impl Iterator<Item = usize>) -> Lists {
+        let mut end = 0;
+        let bound = |length| {
+            let start = end;
+            end += length as u32;
+            (start, start)
+        };
+        let bounds = lengths.map(bound).collect();
+        Lists { bounds, items: vec![0; end as usize] }
+    }
+
+    fn push(&mut self, list: usize, item: u32) {
+        let end = &mut self.bounds[list].1;
+        self.items[*end as usize] = item;
+        *end += 1;
+    }
+
+    fn get(&self, list: usize) -> &[u32] {
+        let (start, end) = self.bounds[list];
+        &self.items[start as usize..end as usize]
+    }
+}
+
 /// Edges from each object to those before it, rank by rank: each pair comes up once.
 struct Rows<'a> {
     index: &'a Index,
@@ -114,7 +145,9 @@ struct Rows<'a> {
     dense: usize,
     rows: Vec<u16>,
     /// The other ranks, so far, of each query's objects: those before the one at hand, in order.
-    lists: Vec<Vec<u32>>,
+    lists: Lists,
+    /// Whether each query is the sequel of the one before it.
+    sequel: Vec<bool>,
     alpha: u32,
     beta: u32,
     decay: u64,
@@ -145,7 +178,11 @@ impl<'a> Rows<'a> {
             settings,
             dense,
             rows: vec![0; dense * log.kept()],
-            lists: (0..log.kept()).map(|query| Vec::with_capacity(log.query(query).len())).collect(),
+            lists: Lists::new((0..log.kept()).map(|query| log.query(query).len())),
+            // Of none where it does not count; the last of all has none.
+            sequel: (0..=log.kept())
+                .map(|query| beta > 0 && query < log.kept() && log.follows(query, settings.slot))
+                .collect(),
             alpha,
             beta,
             decay: u64::from(UNIT - alpha - beta),
@@ -179,9 +216,7 @@ impl<'a> Rows<'a> {
 
     /// The queries that a query follows and is followed by.
     fn sequels(&self, query: usize) -> [Option<usize>; 2] {
-        let follows =
-            |query: usize| self.beta > 0 && query < self.log.kept() && self.log.follows(query, self.settings.slot);
-        [follows(query).then(|| query - 1), follows(query + 1).then_some(query + 1)]
+        [self.sequel[query].then(|| query - 1), self.sequel[query + 1].then_some(query + 1)]
     }
 
     fn row(&mut self, rank: u32, edges: &mut Vec<Edge>) {
@@ -232,7 +267,7 @@ impl<'a> Rows<'a> {
         edges.extend(best.drain(..).map(edge));
         self.best = best;
         if rank as usize >= self.dense {
-            queries.iter().for_each(|query| self.lists[*query as usize].push(rank));
+            queries.iter().for_each(|query| self.lists.push(*query as usize, rank));
         }
     }
 
@@ -255,9 +290,9 @@ impl<'a> Rows<'a> {
 
     /// The lists of a query and of those that it follows or is followed by, with what they count; and sums, and what is enough.
     fn around(&mut self, query: usize, mut with: impl FnMut(&[u32], &mut [u32], &[u32], u32)) {
-        with(&self.lists[query], &mut self.sums, &self.enough, self.alpha);
+        with(self.lists.get(query), &mut self.sums, &self.enough, self.alpha);
         for other in self.sequels(query).into_iter().flatten() {
-            with(&self.lists[other], &mut self.sums, &self.enough, self.beta);
+            with(self.lists.get(other), &mut self.sums, &self.enough, self.beta);
         }
     }
 

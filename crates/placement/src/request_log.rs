@@ -33,10 +33,10 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    /// An empty log over so many objects, which keeps the queries of at most `limit` requests.
+    /// An empty log over so many objects, which keeps the queries of at most `limit` requests, and of 2³² if that is more.
     pub fn new(objects: usize, limit: usize) -> RequestLog {
         RequestLog {
-            limit,
+            limit: limit.min(u32::MAX as usize),
             frequencies: vec![0; objects],
             at: Vec::new(),
             numbers: Vec::new(),
