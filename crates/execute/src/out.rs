@@ -175,34 +175,19 @@ impl Out {
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),
         ];
-        if runs.iter().any(|(_, tables)| !tables.tasks.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.tasks));
+        // What not every workload or fabric has.
+        macro_rules! where_there_are {
+            ($($rows:ident),*) => {
+                $(if runs.iter().any(|(_, tables)| !tables.$rows.is_empty()) {
+                    tables.push(Table::of_runs(&runs, |t| &t.$rows));
+                })*
+            };
         }
-        if runs.iter().any(|(_, tables)| !tables.requests.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.requests));
-        }
-        if runs.iter().any(|(_, tables)| !tables.gathering.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.gathering));
-        }
-        if runs.iter().any(|(_, tables)| !tables.service.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.service));
-        }
-        if runs.iter().any(|(_, tables)| !tables.latency.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.latency));
-        }
-        if runs.iter().any(|(_, tables)| !tables.faults.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.faults));
-        }
-        if runs.iter().any(|(_, tables)| !tables.port_series.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.port_series));
-        }
+        where_there_are!(tasks, requests, gathering, service, latency, faults, port_series);
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));
-            if runs.iter().any(|(_, tables)| !tables.hubs.is_empty()) {
-                tables.push(Table::of_runs(&runs, |t| &t.hubs));
-                tables.push(Table::of_runs(&runs, |t| &t.hub_speeds));
-            }
+            where_there_are!(hubs, hub_speeds);
         }
         for table in &tables {
             self.write_table(table, names)?;
