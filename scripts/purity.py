@@ -40,7 +40,7 @@ ALLOWED = {
         "csv indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     "fanin-cli": (
-        "fanin-execute fanin-lab fanin-model fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-execute fanin-lab fanin-model fanin-placement fanin-sim fanin-spec fanin-tcp fanin-units",
         "anstream anstyle clap clap_complete etcetera etherparse indicatif pcap-file serde_json signal-hook terminal_size",
     ),
 }

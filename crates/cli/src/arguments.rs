@@ -38,6 +38,13 @@ pub enum Command {
         --set workload.duration=\"50 ms\" --at client --out client.pcapng"
     )]
     Trace(TraceArguments),
+    /// Plan which objects should live together, from a log of requests, and say what that would do to it
+    #[command(
+        after_help = "LOG is a table (.csv, .parquet) of time (seconds), query, key and size (bytes), a key a row, or the lines of \
+        memcached's `watch fetchers mutations`.\n\nExample:\n  fanin plan --demo try\n  fanin plan try/log.csv --cluster try/cluster.toml --out plan\n  \
+        fanin plan cache1.log --cluster cluster.toml --gap 2ms --skip-bad --set picc.theta=5000"
+    )]
+    Plan(PlanArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
@@ -252,8 +259,36 @@ pub struct ExplainArguments {
 }
 
 #[derive(Args)]
+pub struct PlanArguments {
+    /// The log of requests
+    #[arg(value_name = "LOG", conflicts_with = "demo")]
+    pub log: Option<PathBuf>,
+    /// The cluster: a scenario (TOML) whose fabric has a host for each server, and one that asks; `fanin new cluster` prints one
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
+    pub cluster: Option<String>,
+    /// Set any key of the cluster's file, such as picc.theta=5000; may be given again
+    #[arg(long, value_name = "path.to.key=VALUE")]
+    pub set: Vec<String>,
+    /// Of a watcher's lines: keys that a connection asks for within so long of each other are one query
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = step)]
+    pub gap: Time,
+    /// Leave out lines that are not understood, and count them
+    #[arg(long)]
+    pub skip_bad: bool,
+    /// A new or empty folder for the plan and what it does: tables (CSV and Parquet), plan.json, a picture
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Write a log and a cluster to begin with into a folder
+    #[arg(long, value_name = "DIR")]
+    pub demo: Option<PathBuf>,
+}
+
+#[derive(Args)]
 pub struct NewArguments {
-    /// The fabric: star, leaf-spine, fat-tree or edges
+    /// The fabric: star, leaf-spine, fat-tree or edges; or cluster, for one to plan a placement for
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
 }

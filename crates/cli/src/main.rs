@@ -11,6 +11,7 @@ mod figures;
 mod frame;
 mod list;
 mod load;
+mod plan;
 mod progress;
 mod reproduce;
 mod run;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

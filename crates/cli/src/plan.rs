@@ -10,7 +10,7 @@ use fanin_execute::requests::Reading;
 use fanin_execute::{Advice, Effect, Unadvised, advise, demo, execute};
 use fanin_lab::Broken;
 use fanin_placement::Reason;
-use fanin_spec::{Contender, Optional, Popularity, Replica, Requests, RunTables, Scheme, ServerOrder, Settings};
+use fanin_spec::{Contender, Optional, Popularity, Replica, RunTables, Scheme, ServerOrder, Settings};
 use fanin_units::Time;
 use serde_json::{Value, json};
 
@@ -94,8 +94,8 @@ impl Latencies {
 /// Runs the log's second half on the cluster as it was and as it would be.
 fn simulated(contender: &Contender, advice: &Advice) -> Result<[Latencies; 2], Failure> {
     let usual = Scheme { gathering: None, ..contender.scheme };
-    let specs = advice.requests.iter().zip([false, true]).map(|(requests, gathered)| {
-        let settings = listed(contender.settings.clone(), requests, gathered);
+    let specs = [false, true].into_iter().map(|gathered| {
+        let settings = listed(contender.settings.clone(), advice, gathered);
         let contender = Contender::new("plan", usual, settings).map_err(Failure::Input)?;
         Ok(contender.at(0, 1).unwrap_or_else(|| unreachable!("it has one point")))
     });
@@ -107,7 +107,8 @@ fn simulated(contender: &Contender, advice: &Advice) -> Result<[Latencies; 2], F
 }
 
 /// A scenario's settings with a log's requests in place of drawn ones.
-fn listed(mut settings: Settings, requests: &Arc<Requests>, gathered: bool) -> Settings {
+fn listed(mut settings: Settings, advice: &Advice, gathered: bool) -> Settings {
+    let requests = &advice.requests;
     let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
     settings.workload.queries = requests.len() as u32;
     settings.workload.duration = Time::from_secs(100_000);
@@ -119,11 +120,13 @@ fn listed(mut settings: Settings, requests: &Arc<Requests>, gathered: bool) -> S
         k.server = if k.server == ServerOrder::Fifo { ServerOrder::Reordered } else { k.server };
     }
     settings.inputs.requests = Some(Arc::clone(requests));
+    settings.inputs.plan = gathered.then(|| Arc::clone(&advice.routed));
     settings
 }
 
 fn object(advice: &Advice, latencies: &[Latencies; 2]) -> Value {
-    let servers = |effect: &Effect| json!({"mean": effect.mean(), "p50": effect.percentile(50), "p99": effect.percentile(99)});
+    let servers =
+        |effect: &Effect| json!({"mean": effect.mean(), "p50": effect.percentile(50), "p99": effect.percentile(99)});
     let latency = |of: &Latencies| json!({"mean_ms": of.mean, "p99_ms": of.p99, "drops": of.drops});
     let moves = |reason| advice.plan.moves.iter().filter(|of| of.reason == reason).count();
     let [before, popular, after] = &advice.effects;
@@ -140,7 +143,7 @@ fn object(advice: &Advice, latencies: &[Latencies; 2]) -> Value {
         "gathering_servers": advice.plan.gathering.len(),
         "servers_a_query": {"before": servers(before), "popular_alone": servers(popular), "after": servers(after)},
         "latency": {
-            "simulated_queries": advice.requests[0].len(),
+            "simulated_queries": advice.requests.len(),
             "before": latency(&latencies[0]), "after": latency(&latencies[1]),
         },
     })
@@ -176,7 +179,10 @@ fn told(log: &Path, advice: &Advice, latencies: &[Latencies; 2]) -> String {
         count(plan.gathering.len() as u64),
     );
     let [before, popular, after] = &advice.effects;
-    text += &format!("{BOLD}Servers that a query asks{BOLD:#}, of the other {}, which the plan has not seen\n", count(advice.halves[1]));
+    text += &format!(
+        "{BOLD}Servers that a query asks{BOLD:#}, of the other {}, which the plan has not seen\n",
+        count(advice.halves[1])
+    );
     text += &histogram(before, after);
     for (name, effect) in [("before", before), ("popular alone", popular), ("after", after)] {
         text += &format!(
@@ -186,7 +192,10 @@ fn told(log: &Path, advice: &Advice, latencies: &[Latencies; 2]) -> String {
             effect.percentile(99)
         );
     }
-    text += &format!("\n{BOLD}Time of a query{BOLD:#}, simulated on this cluster ({} queries)\n", count(advice.requests[0].len() as u64));
+    text += &format!(
+        "\n{BOLD}Time of a query{BOLD:#}, simulated on this cluster ({} queries)\n",
+        count(advice.requests.len() as u64)
+    );
     for (name, of) in ["before", "after"].iter().zip(latencies) {
         text += &format!(
             "  {name:<14}{:>8} on average, {:>8} at most in 99 %, {} packets dropped\n",

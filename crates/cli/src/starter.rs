@@ -50,11 +50,20 @@ fn fabric(kind: FabricKind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// A cluster that `fanin plan` plans for.
+pub const CLUSTER_TO_PLAN_FOR: &str = include_str!("cluster.toml");
+
 /// Prints the scenario.
 pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
+    if arguments.fabric == "cluster" {
+        return say(CLUSTER_TO_PLAN_FOR);
+    }
     let Some((kind, _)) = FabricKind::all().into_iter().find(|(kind, _)| kind.word() == arguments.fabric) else {
         let known = FABRICS.map(|(name, _)| name).join(", ");
-        return Err(Failure::Input(format!("unknown fabric `{}`; right would be {known}", arguments.fabric)));
+        return Err(Failure::Input(format!(
+            "unknown fabric `{}`; right would be {known} or cluster",
+            arguments.fabric
+        )));
     };
     say(&scenario(kind))
 }

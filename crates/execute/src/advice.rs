@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fanin_placement::{
-    Cluster, Kind, Move, Object, Placement, Plan, PlanError, RequestLog, Server, TooLarge, ask, plan, scatter,
+    Cluster, Kind, Move, Object, Placement, Plan, PlanError, Reason, RequestLog, Server, TooLarge, ask, plan, scatter,
 };
 use fanin_spec::{HostId, Requests, Settings};
 use fanin_units::Time;
@@ -32,8 +32,10 @@ pub struct Advice {
     pub moved_bytes: u64,
     /// How many servers a query of the second half asks: as it was, with popular objects gathered alone, and after the whole plan.
     pub effects: [Effect; 3],
-    /// Queries of the second half, to be simulated: as it was, and after the plan.
-    pub requests: [Arc<Requests>; 2],
+    /// Queries of the second half, to be simulated, with where objects lie before the plan.
+    pub requests: Arc<Requests>,
+    /// The plan for the hosts of these.
+    pub routed: Arc<fanin_spec::Plan>,
 }
 
 /// How many servers queries ask.
@@ -126,16 +128,76 @@ pub fn advise(path: &Path, reading: Reading, settings: &Settings) -> Result<Advi
         }
     })?;
     unseen.sort_by_key(|query: &Query| query.time);
-    let requests = [&before, &asking[2].placement].map(|placement| Arc::new(requests(&sizes, placement, &unseen)));
     Ok(Advice {
+        requests: Arc::new(requests(&sizes, &before, &unseen)),
+        routed: Arc::new(routed(&whole.moves)?),
         halves: [first, tally.queries - first],
         moved_bytes: whole.moves.iter().map(|of| sizes[of.object.0 as usize]).sum(),
         plan: whole,
         effects: asking.map(|asking| asking.effect),
-        requests,
         tally,
         catalogue,
     })
+}
+
+impl Advice {
+    /// The share of queries that ask at most so many servers, before and after, as SVG.
+    pub fn picture(&self) -> String {
+        const WIDTH: f64 = 640.0;
+        const HEIGHT: f64 = 320.0;
+        const LEFT: f64 = 48.0;
+        const UNDER: f64 = 40.0;
+        let most = self.effects.iter().map(|effect| effect.queries.len()).max().unwrap_or(1).max(2) - 1;
+        let x = |servers: usize| LEFT + (WIDTH - LEFT - 16.0) * servers as f64 / most as f64;
+        let y = |share: f64| 16.0 + (HEIGHT - UNDER - 16.0) * (1.0 - share);
+        let line = |effect: &Effect| {
+            let all = effect.queries.iter().sum::<u64>().max(1) as f64;
+            let (mut seen, mut path) = (0, format!("M{:.1} {:.1}", x(0), y(0.0)));
+            for servers in 0..=most {
+                path += &format!("H{:.1}", x(servers));
+                seen += effect.queries.get(servers).copied().unwrap_or(0);
+                path += &format!("V{:.1}", y(seen as f64 / all));
+            }
+            path
+        };
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
+             font-size=\"12\" role=\"img\" aria-label=\"Servers that a query asks\">\n<rect width=\"100%\" height=\"100%\" \
+             fill=\"#fff\"/>\n"
+        );
+        for percent in [0, 25, 50, 75, 100] {
+            let at = y(f64::from(percent) / 100.0);
+            svg += &format!("<path d=\"M{LEFT} {at:.1}H{:.1}\" stroke=\"#ddd\"/>", x(most));
+            svg += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{percent} %</text>\n",
+                LEFT - 6.0,
+                at + 4.0
+            );
+        }
+        for servers in [0, most / 4, most / 2, most * 3 / 4, most] {
+            svg += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{servers}</text>\n",
+                x(servers),
+                HEIGHT - UNDER + 16.0
+            );
+        }
+        let [before, _, after] = &self.effects;
+        for (effect, colour, name, row) in [(before, "#b3261e", "before", 0.0), (after, "#1a5fb4", "after", 1.0)] {
+            let path = line(effect);
+            svg += &format!("<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n");
+            let (at, mean) = (HEIGHT - UNDER - 40.0 + 18.0 * row, effect.mean());
+            svg += &format!(
+                "<text x=\"{:.1}\" y=\"{at:.1}\" text-anchor=\"end\" fill=\"{colour}\">{name}: {mean:.1} on average</text>\n",
+                x(most) - 8.0
+            );
+        }
+        let middle = (LEFT + x(most)) / 2.0;
+        let says = "servers that a query asks, and the share of queries that ask no more";
+        svg + &format!(
+            "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{says}</text>\n</svg>\n",
+            HEIGHT - 6.0
+        )
+    }
 }
 
 /// How many servers queries ask once some moves are made.
@@ -208,6 +270,16 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
         requests.push(query.time.since(zero), query.keys.iter().copied());
     }
     requests
+}
+
+/// Moves between the hosts of a scenario, of which host 0 asks.
+fn routed(moves: &[Move]) -> Result<fanin_spec::Plan, Unadvised> {
+    let mut text = String::from("object,from,to,reason\n");
+    for of in moves {
+        let reason = if of.reason == Reason::Popular { "popular" } else { "correlated" };
+        text += &format!("{},{},{},{reason}\n", of.object.0, of.from.0 + 1, of.to.0 + 1);
+    }
+    fanin_spec::Plan::parse("plan", &text).map_err(|problem| Unadvised::Plan(problem.to_string()))
 }
 
 /// A log to try a plan with, made up: 4,000 queries for pages of 20 objects, of which few are asked for often, and a fifth of a

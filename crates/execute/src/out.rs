@@ -10,6 +10,7 @@ use fanin_lab::{Manifest, Outcome, Report, Summary};
 use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 
+use crate::advice::Advice;
 use crate::cleanup::Cleanup;
 use crate::tables::Table;
 
@@ -125,6 +126,21 @@ impl Out {
         })
     }
 
+    /// Writes a plan: its moves, how many servers queries ask, a picture of that, and `plan.json`, which comes last.
+    ///
+    /// # Errors
+    /// What the file system says; the folder is then as it was.
+    pub fn fill_plan(self, advice: &Advice, object: &serde_json::Value) -> Result<(), Refusal> {
+        self.publish(|out, names| {
+            out.write_table(&Table::of_moves(advice), names)?;
+            out.write_table(&Table::of_servers(advice), names)?;
+            fs::write(out.draft.join("servers.svg"), advice.picture())?;
+            names.push("servers.svg".into());
+            names.push("plan.json".into());
+            fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(object)?))
+        })
+    }
+
     /// Has files written into the draft, then moves them into the folder. What is dropped before the last one is there goes
     /// again, with those that were moved.
     fn publish(mut self, write: impl FnOnce(&Out, &mut Vec<String>) -> io::Result<()>) -> Result<(), Refusal> {
@@ -159,34 +175,19 @@ impl Out {
             Table::of_runs(&runs, |t| &t.queries),
             Table::of_runs(&runs, |t| &t.ports),
         ];
-        if runs.iter().any(|(_, tables)| !tables.tasks.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.tasks));
+        // What not every workload or fabric has.
+        macro_rules! where_there_are {
+            ($($rows:ident),*) => {
+                $(if runs.iter().any(|(_, tables)| !tables.$rows.is_empty()) {
+                    tables.push(Table::of_runs(&runs, |t| &t.$rows));
+                })*
+            };
         }
-        if runs.iter().any(|(_, tables)| !tables.requests.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.requests));
-        }
-        if runs.iter().any(|(_, tables)| !tables.gathering.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.gathering));
-        }
-        if runs.iter().any(|(_, tables)| !tables.service.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.service));
-        }
-        if runs.iter().any(|(_, tables)| !tables.latency.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.latency));
-        }
-        if runs.iter().any(|(_, tables)| !tables.faults.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.faults));
-        }
-        if runs.iter().any(|(_, tables)| !tables.port_series.is_empty()) {
-            tables.push(Table::of_runs(&runs, |t| &t.port_series));
-        }
+        where_there_are!(tasks, requests, gathering, service, latency, faults, port_series);
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));
-            if runs.iter().any(|(_, tables)| !tables.hubs.is_empty()) {
-                tables.push(Table::of_runs(&runs, |t| &t.hubs));
-                tables.push(Table::of_runs(&runs, |t| &t.hub_speeds));
-            }
+            where_there_are!(hubs, hub_speeds);
         }
         for table in &tables {
             self.write_table(table, names)?;

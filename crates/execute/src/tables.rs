@@ -5,10 +5,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::advice::{Advice, Effect};
 use fanin_lab::SummaryRow;
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
 use fanin_lab::figures::clean;
 use fanin_lab::paper::CurveRow;
+use fanin_placement::{Reason, Server};
 use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
@@ -72,6 +74,40 @@ impl Table {
             }
         }
         Table { name: R::TABLE, columns }
+    }
+
+    /// A plan's moves, in their order: objects by number and by key.
+    pub(crate) fn of_moves(advice: &Advice) -> Table {
+        let moves = || advice.plan.moves.iter();
+        let key = |number| String::from_utf8_lossy(advice.catalogue.key(number)).into_owned();
+        let reason = |reason| match reason {
+            Reason::Popular => "popular",
+            Reason::Correlated => "correlated",
+        };
+        // Host 0 asks.
+        let host = |server: Server| u64::from(server.0) + 1;
+        let columns = [
+            ("object", whole(moves().map(|of| of.object.0.into()))),
+            ("from", whole(moves().map(|of| host(of.from)))),
+            ("to", whole(moves().map(|of| host(of.to)))),
+            ("reason", Values::Text(moves().map(|of| reason(of.reason).into()).collect())),
+            ("key", Values::Text(moves().map(|of| key(of.object.0)).collect())),
+        ];
+        Table { name: "plan", columns: columns.map(|(name, values)| Column { name: name.into(), values }).into() }
+    }
+
+    /// How many queries ask so many servers, before and after.
+    pub(crate) fn of_servers(advice: &Advice) -> Table {
+        let rows = advice.effects.iter().map(|effect| effect.queries.len()).max().unwrap_or(0);
+        let queries = |effect: &Effect| whole((0..rows).map(|n| effect.queries.get(n).copied().unwrap_or(0)));
+        let [before, popular, after] = &advice.effects;
+        let columns = [
+            ("servers", whole((0..rows).map(|n| n as u64))),
+            ("queries_before", queries(before)),
+            ("queries_popular_alone", queries(popular)),
+            ("queries_after", queries(after)),
+        ];
+        Table { name: "servers", columns: columns.map(|(name, values)| Column { name: name.into(), values }).into() }
     }
 
     /// The summary's rows, nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.

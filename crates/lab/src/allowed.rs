@@ -21,7 +21,8 @@ pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
     if s.workload.kind == Kind::KeyValue {
         // Each front end has a link of its own, which headers share with what is packed best.
         let ends = f64::from(s.key_value.front_ends);
-        return Some(ends * s.line_rate() as f64 / 1e6 * segment / (segment + header));
+        let line = s.line_rate() as f64 * segment / (segment + header);
+        return Some(ends * line.min(asked_for(s).unwrap_or(line)) / 1e6);
     }
     let asked = s.workload.request.0 > 0;
     let new = s.setup_rtts();
@@ -44,6 +45,13 @@ pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
         receive_window: s.tcp.receive_window.0 as f64,
     };
     Some(answers.most_goodput_mbps())
+}
+
+/// The bits a second of what a front end asks for on average, where its requests begin at their own times: a run may have more.
+fn asked_for(s: &Settings) -> Option<f64> {
+    let k = &s.key_value;
+    let object = (k.least.0 + k.most.0) as f64 / 2.0;
+    Some(f64::from(k.per_request) * object * 8.0 / s.request_interval()?.as_secs_f64())
 }
 
 /// What others leave of the client's link: long flows share it evenly, Poisson flows and a service take what they offer.
@@ -91,6 +99,16 @@ mod tests {
                     [workload]\nfragment = \"146 KB\"";
         let thin = allowed(core, 8).unwrap();
         assert!(thin < 100.0 && thin > 95.0, "{thin}");
+    }
+
+    #[test]
+    fn of_requests_that_begin_at_their_own_times_no_more_is_allowed_than_is_asked_for() {
+        let key_value =
+            |more: &str| allowed(&format!("[workload]\nkind = \"key_value\"\n[key_value]\n{more}"), 4).unwrap();
+        // 100 requests for 1,000 objects of 510 B, every 100 ms; and every millisecond, which is more than the line carries.
+        assert!((key_value("within = \"10 s\"") - 40.8).abs() < 1e-9);
+        assert_eq!(key_value("within = \"100 ms\""), key_value(""));
+        assert!((key_value("within = \"10 s\"\nfront_ends = 3") - 3.0 * 40.8).abs() < 1e-9);
     }
 
     #[test]

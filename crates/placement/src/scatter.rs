@@ -17,7 +17,7 @@ pub fn scatter<'k>(keys: impl Iterator<Item = &'k [u8]>, cluster: &Cluster, repl
         let mut state = fnv_1a(key);
         while homes.len() < first + replicas {
             state = mix(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
-            let server = Server((u128::from(state) * cluster.racks.len() as u128 >> 64) as u32);
+            let server = Server(((u128::from(state) * cluster.racks.len() as u128) >> 64) as u32);
             if homes[first..].iter().all(|home| cluster.rack(*home) != cluster.rack(server)) {
                 homes.push(server);
             }
