@@ -8,8 +8,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::types::Type;
 
+use super::sink::{Nanos, Said, Sink, Unreadable};
 use super::table::{COLUMNS, row};
-use super::{Nanos, Said, Sink, Unreadable};
 
 /// Reads a table row by row.
 pub(super) fn read(file: File, sink: &mut Sink<'_>) -> Result<(), Unreadable> {

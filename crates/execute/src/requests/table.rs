@@ -4,7 +4,7 @@ use std::io::Read;
 
 use csv::{ByteRecord, ErrorKind, ReaderBuilder};
 
-use super::{Nanos, Said, Sink, Unreadable, seconds};
+use super::sink::{Nanos, Said, Sink, Unreadable, seconds};
 
 /// The columns that there have to be.
 pub(super) const COLUMNS: [&str; 4] = ["time", "query", "key", "size"];

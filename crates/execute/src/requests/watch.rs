@@ -3,7 +3,7 @@
 //! Source: memcached, `logger.c`. A time's fraction is a number of microseconds without leading zeros: `7.42` is 7 s and 42 us. `cfd`
 //! is the connection. Where a watcher is too slow, `skipped=N` stands in place of N lines. Keys stay as they are written, URI-encoded.
 
-use super::{Nanos, Said};
+use super::sink::{Nanos, Said};
 
 /// What a line says.
 pub(super) fn said(line: &[u8]) -> Result<Said<'_>, String> {

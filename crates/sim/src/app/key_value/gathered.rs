@@ -13,7 +13,7 @@ use fanin_spec::{FlowKind, GatheringRow, RunSpec};
 use fanin_units::Time;
 
 use super::super::application::Driver;
-use super::Carried;
+use super::carried::Carried;
 use super::store::Store;
 use crate::ids::EndpointId;
 use crate::message::Message;

@@ -9,7 +9,7 @@ use fanin_spec::{HubRow, HubSpeedRow, Watch};
 use fanin_units::{Rate, Time};
 
 use super::super::application::Record;
-use super::Message;
+use super::carried::Message;
 use super::store::Store;
 
 /// An object at a hub.

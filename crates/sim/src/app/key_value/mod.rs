@@ -3,6 +3,7 @@
 //! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
 //! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
 
+mod carried;
 mod gathered;
 mod hubs;
 mod places;
@@ -28,6 +29,7 @@ use super::warm_up::WarmUp;
 use crate::ids::EndpointId;
 use crate::message::meanings;
 use crate::streams::{Purpose, Stream};
+use carried::{Carried, Message};
 use gathered::Gathered;
 use hubs::Hubs;
 use post::{Frame, Post};
@@ -48,18 +50,7 @@ meanings! {
     }
 }
 
-meanings! {
-    pub(crate) enum Carried {
-        /// Messages of roles that go together.
-        Frame(number),
-        /// An object that is moved.
-        Copy(number),
-    }
-}
-
 pub(crate) use places::{drawn, fits, racks};
-
-pub(crate) type Message = fanin_roles::Message<Numbered, Size>;
 
 /// Rows of flows are kept of so many objects; what follows is in the sums alone.
 const ROWS_MAX: usize = 200_000;

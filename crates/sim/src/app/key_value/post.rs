@@ -10,8 +10,8 @@ use fanin_spec::{FlowKind, RunSpec};
 use fanin_units::{Bytes, Time};
 
 use super::super::application::{Driver, View};
+use super::carried::{Carried, Message};
 use super::slab::Slab;
-use super::{Carried, Message};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message;
 
