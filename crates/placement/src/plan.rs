@@ -7,7 +7,7 @@
 //! Units:   bytes, requests of a period.
 //! Owns:    nothing: the next period is given this one's history, and the placement with the moves made.
 //! Departs: objects that are to change places and find no room to pass stay where they are.
-//! Checked: tests/placement/plan.rs: no server above what it can give, and no two replicas in a rack, move by move.
+//! Checked: tests/placement/plans.rs: no server above what it can give, and no two replicas in a rack, move by move.
 
 use core::fmt;
 use std::collections::VecDeque;

@@ -1,23 +1,21 @@
-//! The queue of a server that sends one object after another, of which small ones and those that have waited go first (PICC, section
-//! III-C: equation 2 and Algorithm 3).
+//! The queue of a server that sends one object after another, of which small ones and those that have waited go first.
+//! Sources: Wang and Shen, "Proactive Incast Congestion Control in a Datacenter Serving Web Applications" (INFOCOM 2018),
+//!          section III-C, equation 2 and Algorithm 3.
+//! Law:     the first m objects in the order of arrival form a sub-queue, which is sorted by M = τ^e / B, τ being how long an object
+//!          has waited and B its size, the largest M first, and sent out whole before the next one is formed. The paper has e = 3
+//!          and, as an example, m = 10; with m = 1 nothing is reordered.
+//! Units:   bytes; waits in any unit of time, counted to the power e in 96 bits.
+//! Owns:    what waits.
+//! Departs: a wait is counted as the sub-queue is formed, and as one tick at least: of objects that came this instant equation 2
+//!          would have M = 0 whatever their sizes, and they go by size, as all do that waited alike. Ties go in the order of arrival.
+//! Checked: its own tests; the paper's example (Figure 3): 400, 2, 2 and 200 kb, sent at g, are there at 400, 402, 404 and 604, on
+//!          average at 452.5/g; Algorithm 3 sends 2, 2, 200 and 400, there at 2, 4, 204 and 604, on average at 203.5/g. The paper's
+//!          sums, (400 + 604)/4 = 251 and (204 + 604)/4 = 202, are of two terms each where four objects are waited for.
 //!
-//! The first m objects in the order of arrival form a sub-queue, which is sorted by M = τ^e / B, τ being how long an object has
-//! waited and B its size, the largest M first, and sent out whole before the next one is formed. The paper has e = 3 and, as an
-//! example, m = 10; with m = 1 nothing is reordered.
-//!
-//! **What is read into it.** A wait is counted when the sub-queue is formed, and as one tick at the least: objects that came this
-//! instant, of which equation 2 would have M = 0 whatever their sizes, go by size, as all others do that waited alike. Ties go in
-//! the order of arrival.
-//!
-//! **The paper's example** (Figure 3): 400, 2, 2 and 200 kb that have waited alike, sent at g. In their order they are there at 400,
-//! 402, 404 and 604, on average at 452.5/g; Algorithm 3 sends 2, 2, 200 and 400, which are there at 2, 4, 204 and 604, on average
-//! at 203.5/g. The paper's own sums, (400 + 604)/4 = 251 and (204 + 604)/4 = 202, are of two terms each where four objects are
-//! waited for; the order is as it says, and the gain is larger.
-//!
-//! **Nobody starves.** Sub-queues are made of whoever came first, so that all who came before an object are in its sub-queue or an
-//! earlier one, and of those who came after it none is in an earlier one. So at most m - 1 that came after it are sent before it:
-//! with k before it in the queue and r of a sub-queue yet to be sent, it waits for no more than r + k + m - 1 others, however small
-//! these are and however many come.
+//! Nobody starves: sub-queues are made of whoever came first, so that all who came before an object are in its sub-queue or an earlier
+//! one, and of those who came after it none is in an earlier one. So at most m - 1 that came after it are sent before it: with k before
+//! it in the queue and r of a sub-queue yet to be sent, it waits for no more than r + k + m - 1 others, however small these are and
+//! however many come.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;

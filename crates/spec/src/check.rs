@@ -255,6 +255,18 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         );
         return wrong(&["picc.requests_per_s", "picc.period", "workload.queries"], what);
     }
+    let (bytes, link) = (u128::from(asked) * u128::from(k.most.0), s.capacity().bandwidth);
+    if bytes > u128::from(link) {
+        let what = format!(
+            "each replica of an object of {} may be asked for {asked} times in a period, and a link of {} sends {} in {}: right would \
+             be a longer period, smaller objects or fewer queries",
+            k.most,
+            s.link.rate,
+            Bytes(link),
+            picc.period
+        );
+        return wrong(&["picc.period", "key_value.most", "workload.queries", "link.rate"], what);
+    }
     Ok(())
 }
 

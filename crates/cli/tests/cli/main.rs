@@ -7,6 +7,7 @@ mod commands;
 mod common;
 mod keeping;
 mod outputs;
+mod planning;
 mod reproducing;
 mod series;
 mod sweeping;
