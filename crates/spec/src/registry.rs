@@ -176,6 +176,11 @@ impl Scheme {
         Scheme { fan_out: None, gathering: None, ..self }
     }
 
+    /// Whether it says whom a client asks for objects, or where these are: then it goes with objects alone.
+    pub fn is_of_objects(&self) -> bool {
+        self.fan_out.is_some() || self.gathering.is_some()
+    }
+
     /// The rows that it is made of: where objects are, its way to ask servers, its base, its parts, its port law.
     pub fn rows(&self) -> Vec<&'static Row> {
         let parts = [(self.gss, &GSS), (self.m21, &M21), (self.ictcp, &ICTCP)]
@@ -224,7 +229,7 @@ impl fmt::Display for Scheme {
         let (port, base) = (self.discipline.row().word, self.base.row().word);
         let silent = |word: &str| {
             word == port && self.discipline == own_discipline(self.base)
-                || word == base && self.base == USUAL && (self.fan_out.is_some() || self.gathering.is_some())
+                || word == base && self.base == USUAL && self.is_of_objects()
         };
         let words: Vec<&str> = self.rows().into_iter().map(|row| row.word).filter(|word| !silent(word)).collect();
         f.write_str(&words.join("+"))?;

@@ -440,7 +440,7 @@ fn a_plan_for_another_cluster_is_refused_with_its_line_before_any_run() {
 fn a_placement_that_cannot_be_planned_is_refused_with_what_would_be_right() {
     let cases = [
         ("key_value.replica_racks=any", "right would be `key_value.replica_racks = \"distinct\"`"),
-        ("picc.memory=500 B", "an object of 1000 B fits into no server of 500 B: right would be more"),
+        ("picc.memory=500 B", "an object of 1 KB fits into no server of 500 B: right would be more"),
         ("picc.requests_per_s=1", "34 times in a period, and a server answers 1 requests in 1 s: right would be"),
         ("link.rate=10 kbit/s", "and a link of 10 kbit/s sends 1250 B in 1 s: right would be a longer period"),
         ("picc.theta=0", "nothing would be popular"),

@@ -178,12 +178,13 @@ queries = 2
 [key_value]
 objects = 200
 per_request = 40
+replica_racks = \"distinct\"
 ";
 
 #[test]
 fn the_table_fits_in_100_columns_and_has_no_colour_where_nobody_sees_it() {
     let all = REGISTRY.iter().map(|e| e.name);
-    let asks = |name: &&str| Scheme::parse(name).unwrap().fan_out.is_some();
+    let asks = |name: &&str| Scheme::parse(name).unwrap().is_of_objects();
     let (asking, others): (Vec<&str>, Vec<&str>) = all.partition(asks);
     for (scenario, schemes) in [(SMALL, others), (OBJECTS, asking)] {
         let place = Place::with(scenario);

@@ -223,10 +223,10 @@ fn a_queue_estimated_from_acks_that_are_kept_back_is_warned_of() {
 #[test]
 fn requests_that_the_run_has_no_time_for_are_warned_of() {
     let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 20\n[key_value]\nobjects = 100\n\
-                per_request = 10\ninterval = \"720 ms\"\n[sweep]\nfan_in = [3]\n";
+                per_request = 10\nwithin = \"14.4 s\"\n[sweep]\nfan_in = [3]\n";
     let told = warnings(text, &[]);
     assert!(
-        told.iter().any(|line| line.contains("20 requests every 720 ms take 14.4 s, and a `workload.duration` of 5 s")),
+        told.iter().any(|line| line.contains("requests begin within 14.4 s, and a `workload.duration` of 5 s")),
         "{told:?}"
     );
     assert!(warnings(text, &["--set", "workload.duration=15 s"]).is_empty());

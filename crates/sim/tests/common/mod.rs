@@ -75,5 +75,5 @@ pub fn run_as(spec: &RunSpec, departures: Departures) -> RunTables {
 /// Every scheme of the registry that goes with a workload: whom a client asks says something under one alone.
 pub fn schemes(kind: Kind) -> impl Iterator<Item = Scheme> {
     let all = REGISTRY.iter().map(|entry| Scheme::parse(entry.name).unwrap_or_else(|what| panic!("{what}")));
-    all.filter(move |scheme| scheme.fan_out.is_none() || kind == Kind::KeyValue)
+    all.filter(move |scheme| !scheme.is_of_objects() || kind == Kind::KeyValue)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fanin_spec::{
-    Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, RunSpec, ServerOrder,
-    Settings, Share, Sizes,
+    Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, ReplicaRacks, RunSpec,
+    ServerOrder, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -99,6 +99,7 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
             (k.objects, k.replicas, k.per_request) = (200, 2, 4 * flows.len() as u32);
             (k.least, k.most) = (Bytes(1), s.workload.fragment.0.take().unwrap_or(Bytes(1_000)));
             k.missing = Share::of(1, 10);
+            k.replica_racks = ReplicaRacks::Distinct;
             k.server = [ServerOrder::Parallel, ServerOrder::Fifo, ServerOrder::Reordered][flows.len() % 3];
             k.popularity = Popularity::all()[flows.len() % 4].0;
             (k.pages, k.replaced) = (20, flows.len() as u32);
