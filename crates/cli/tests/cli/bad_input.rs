@@ -445,12 +445,13 @@ fn a_placement_that_cannot_be_planned_is_refused_with_what_would_be_right() {
         ("link.rate=10 kbit/s", "and a link of 10 kbit/s sends 1250 B in 1 s: right would be a longer period"),
         ("picc.theta=0", "nothing would be popular"),
         ("picc.alpha=0.95", "together they are above 1"),
-        ("workload.kind=barrier", "`picc` says where objects are, and a barrier workload has none"),
     ];
     let place = Place::with(
         "[workload]\nkind = \"key_value\"\n[key_value]\nreplica_racks = \"distinct\"\n[picc]\nperiod = \"1 s\"\n[fabric]\nkind = \
          \"leaf-spine\"\nracks = 4\nhosts_per_rack = 3\nspines = 1\n",
     );
+    let message = Place::with(SMALL).refuses(&["compare", "my.toml", "--schemes", "picc"]);
+    assert!(message.contains("`picc` says where objects are, and a barrier workload has none"), "{message}");
     for (set, told) in cases {
         let message = place.refuses(&["compare", "my.toml", "--schemes", "picc", "--fan-in", "11", "--set", set]);
         assert!(message.contains(told), "{set} says {message}");
