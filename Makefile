@@ -68,9 +68,10 @@ bench-requests: ## the memory of 150,000 servers and the time of a request for 1
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-sim --bench requests
 
-bench-placement: ## how long a period's plan takes (P-7b), and with ten million requests, against its budget
+bench-placement: ## how long a period's plan takes (P-7b), and with ten million requests, against its budget; what plans are worth
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-placement --bench plan
+	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
 
 torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on (docs/reliability.md)
 	@scripts/setup.sh rust

@@ -88,7 +88,7 @@ fn what_was_seen_of_pages_halves_the_servers_of_a_query_that_was_not() {
 }
 
 #[test]
-#[ignore = "the tables of docs/performance.md: --ignored --nocapture"]
+#[ignore = "make bench-placement: the tables of docs/performance.md"]
 fn how_many_servers_a_query_asks_under_other_logs_settings_and_capacities() {
     for (replaced, queries) in [(10, 5_000), (10, 20_000), (10, 80_000), (25, 20_000), (25, 80_000), (50, 20_000)] {
         Trial::new(replaced, queries).print(&format!("{replaced} of 50 replaced, {queries} queries"));

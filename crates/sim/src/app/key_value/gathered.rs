@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fanin_fabric::HostId;
 use fanin_placement::picc::Learn;
 use fanin_placement::{Cluster, Move, Object, Plan, RequestLog, Resources, Server, plan};
-use fanin_roles::wire::{Numbered, Size};
+use fanin_roles::wire::{HEADER, Numbered, Size};
 use fanin_spec::{FlowKind, GatheringRow, RunSpec};
 use fanin_units::Time;
 
@@ -77,7 +77,7 @@ impl Gathered {
             let number = self.next;
             self.next += 1;
             self.under_way.insert(number, next);
-            driver.send(end, Message::new(u64::from(bytes) + HEADER, Carried::Copy(number)));
+            driver.send(end, Message::new(HEADER as u64 + u64::from(bytes), Carried::Copy(number)));
         }
     }
 
@@ -95,9 +95,6 @@ impl Gathered {
         }
     }
 }
-
-/// Bytes of a copy's header: as a role's message has it.
-const HEADER: u64 = 32;
 
 /// What the planner has seen: each front end's requests, one front end after another.
 fn log(spec: &RunSpec, store: &mut Store, learn: Learn) -> RequestLog {
