@@ -25,8 +25,6 @@ pub(crate) struct Loads<'a> {
     pub loads: Vec<Resources>,
     /// Why each replica was moved last.
     pub reasons: Vec<Reason>,
-    /// Who has an object for the cluster that it is in.
-    pub are_homes: Vec<bool>,
 }
 
 impl<'a> Loads<'a> {
@@ -37,8 +35,7 @@ impl<'a> Loads<'a> {
             placement.homes(object).iter().for_each(|home| loads[home.0 as usize] += demand);
         }
         let reasons = vec![Reason::Popular; placement.objects() * demands.replicas as usize];
-        let are_homes = vec![false; loads.len()];
-        Loads { cluster, demands, placement: placement.clone(), loads, reasons, are_homes }
+        Loads { cluster, demands, placement: placement.clone(), loads, reasons }
     }
 
     /// Whether a server has room for what it does not have.

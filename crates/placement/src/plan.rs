@@ -27,7 +27,7 @@ use crate::{Cluster, Kind, Move, Object, Placement, RequestLog, Resources, Serve
 pub struct Plan {
     /// In an order in which no server is ever above what it can give, and no rack has two replicas of an object.
     pub moves: Vec<Move>,
-    /// Who has what was gathered, by number.
+    /// Who has popular objects, by number: section IV-C's gathering servers.
     pub gathering: Vec<Gathering>,
     /// The objects that are asked for together, cluster by cluster.
     pub clusters: Vec<Vec<Object>>,
@@ -35,7 +35,7 @@ pub struct Plan {
     pub history: Vec<Edge>,
 }
 
-/// A server that has what was gathered.
+/// A server that has popular objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gathering {
     /// The server.
@@ -107,7 +107,7 @@ pub fn plan(
     }
     let mut now = Loads::of(cluster, demands(), placement);
     plan.moves = in_order(&mut now, wanted(placement, &loads));
-    let mut gathers = loads.are_homes;
+    let mut gathers = vec![false; now.loads.len()];
     popular.iter().flat_map(|object| now.placement.homes(*object)).for_each(|home| gathers[home.0 as usize] = true);
     let server = |(server, load): (u32, &Resources)| {
         let server = Server(server);

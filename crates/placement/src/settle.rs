@@ -72,14 +72,14 @@ fn at_homes(loads: &mut Loads, object: Object, homes: &[Server]) {
         let rack = loads.cluster.rack(*home);
         let Some(here) = replicas.iter().position(|replica| loads.cluster.rack(*replica) == rack) else { return true };
         let from = replicas.swap_remove(here);
-        let stays = from == *home || !loads.relocate(Move { object, from, to: *home, reason: Reason::Correlated });
-        loads.are_homes[home.0 as usize] |= !stays || from == *home;
+        if from != *home {
+            loads.relocate(Move { object, from, to: *home, reason: Reason::Correlated });
+        }
         false
     });
     for to in left {
         let Some(from) = replicas.last().copied() else { return };
         if loads.relocate(Move { object, from, to, reason: Reason::Correlated }) {
-            loads.are_homes[to.0 as usize] = true;
             replicas.pop();
         }
     }

@@ -231,6 +231,17 @@ fn of_an_object_whose_new_place_is_dead_a_replica_is_asked_and_whoever_crashes_h
 }
 
 #[test]
+fn hosts_of_the_fabric_that_are_no_servers_gather_nothing() {
+    let distinct = "objects = 1000\nreplicas = 2\nreplica_racks = \"distinct\"";
+    let text =
+        PLAIN.replace("one-all", "picc").replace("queries = 200", "queries = 5").replace("objects = 1000", distinct);
+    let tables = run(&spec(&text, 8, 1));
+    assert!(!tables.gathering.is_empty());
+    assert!(tables.gathering.iter().all(|row| (1..=8).contains(&row.host)));
+    assert!(tables.requests.iter().all(|row| row.answered == 40));
+}
+
+#[test]
 fn hubs_gather_what_was_moved_by_its_links() {
     let text = PLAIN.replace("one-all", "sicc").replace("queries = 200", "queries = 5");
     for row in run(&gathered(&spec(&text, 11, 1))).requests {

@@ -47,7 +47,8 @@ impl Gathered {
         let hosts = spec.fan_in as usize + 1;
         let mut capacities = vec![spec.settings.capacity(); hosts];
         capacities[0] = Resources::default();
-        let cluster = Cluster { racks: store.racks().to_vec(), capacities };
+        // A fabric may have more hosts than servers.
+        let cluster = Cluster { racks: store.racks()[..hosts].to_vec(), capacities };
         let made = plan(&cluster, &sizes, &placement, &log, None, gathering, settings);
         let Plan { moves, gathering, .. } = made.unwrap_or_else(|error| unreachable!("it was checked: {error}"));
         let rows = gathering.iter().map(|of| GatheringRow {
