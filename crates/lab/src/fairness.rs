@@ -7,7 +7,7 @@ use fanin_spec::{FlowKind, FlowRow, RunTables};
 use crate::stats::{self, Interval};
 
 /// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
-pub(crate) fn jain(run: &RunTables, servers: u32) -> Option<f64> {
+pub(crate) fn jain(run: &RunTables, servers: u32, clients: u32) -> Option<f64> {
     let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
     match run.flows.iter().map(|flow| flow.class).next()? {
@@ -16,20 +16,24 @@ pub(crate) fn jain(run: &RunTables, servers: u32) -> Option<f64> {
             of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
             stats::jain(&moved)
         }
-        FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
+        FlowKind::Answer => stats::jain(&server_goodputs(run, servers as usize * clients as usize)),
         _ => stats::jain(&run.flows.iter().filter(|flow| flow.class.is_own()).filter_map(speed).collect::<Vec<_>>()),
     }
 }
 
-/// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
-fn server_goodputs(run: &RunTables, servers: u32) -> Vec<f64> {
-    let mut sums = vec![(0u64, 0u64); servers as usize];
+/// Each server's payload to each client over the time that it spent answering, completed answers alone: bytes a picosecond;
+/// `answerers` servers of all clients.
+fn server_goodputs(run: &RunTables, answerers: usize) -> Vec<f64> {
+    let mut sums: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
-        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
+        if let Some(fct) = flow.fct_ps {
+            let sum = sums.entry((flow.to_host, flow.from_host)).or_default();
             *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
         }
     }
-    sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()
+    let mut goodputs: Vec<f64> = sums.values().map(|&(bytes, ps)| bytes as f64 / ps.max(1) as f64).collect();
+    goodputs.resize(goodputs.len().max(answerers), 0.0);
+    goodputs
 }
 
 /// Jain's index within each round that ended, over the goodputs of the servers that answer in it: a server that waits in one
@@ -78,7 +82,7 @@ mod tests {
         // 3 kB in 1 ms and in 3 ms: speeds of 3 and 1, (3 + 1)^2 / (2 (9 + 1)) = 0.8.
         let flows = vec![answer(0, 1, Some(1)), answer(0, 2, Some(3)), answer(1, 1, Some(3)), answer(1, 2, Some(1))];
         let run = RunTables { flows, queries: vec![round(0, Some(3)), round(1, Some(3))], ..RunTables::default() };
-        assert_eq!(jain(&run, 2), Some(1.0));
+        assert_eq!(jain(&run, 2, 1), Some(1.0));
         assert_eq!(jain_by_round(&run).into_iter().map(stats::six_digits).collect::<Vec<_>>(), [0.8, 0.8]);
     }
 

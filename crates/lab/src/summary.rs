@@ -332,7 +332,7 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
     let At { point, settings } = &contender.points[place];
     let servers = settings.servers();
     let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
-    let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers)).collect();
+    let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers, settings.clients())).collect();
     let by_round: Vec<Vec<f64>> = runs.iter().map(|run| jain_by_round(run)).collect();
     let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();

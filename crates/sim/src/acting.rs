@@ -188,6 +188,10 @@ impl<P: Probe> Driver for Acting<'_, P> {
         self.world.await_answers(work);
     }
 
+    fn rest(&mut self, span: Time) {
+        self.world.stalls.rest(self.world.now, span);
+    }
+
     fn clock_starts(&mut self) {
         self.world.clock_starts();
     }

@@ -73,7 +73,11 @@ impl<P: Probe> Running<P> {
 
     #[cold]
     fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
+        let before = self.world.timeouts;
         let progress = self.world.look_at_timer(id, slot);
+        if self.world.timeouts > before {
+            self.tell(id.connection().owner(), |app, _| app.timed_out(id));
+        }
         if progress.broken {
             self.report(slot, progress);
         }

@@ -11,6 +11,7 @@ const BASE: &str = r#"
     fragment = "64 KiB"
     duration = "100 ms"
     queries = 3
+    clients = 2
 "#;
 
 /// The tables under a workload with one key set; `None` where the scenario is refused.
@@ -46,12 +47,14 @@ fn other(path: &str, kind: Kind) -> &'static str {
         "workload.connections" => "standing",
         "host.service_time" | "host.service_jitter" => "300 us",
         "workload.fragment" => "32 KiB",
+        "workload.clients" => "3",
+        "workload.servers" => "own",
         "workload.block" => "64 KiB",
         "workload.request" => "1 KiB",
         "workload.start_jitter" => "100 us",
         "workload.file" => "b.csv",
         "workload.pairs" => "0.5",
-        "workload.warm_up" => "1 ms",
+        "workload.warm_up" | "workload.pause" => "1 ms",
         "workload.queries" | "workload.in_flight" => "2",
         _ => panic!("give {path} a value here that is not its default"),
     }

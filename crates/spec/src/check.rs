@@ -87,17 +87,20 @@ fn seeds(s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// There is room for the client and its servers.
+/// There is room for clients and their servers.
 fn hosts(s: &Settings) -> Result<(), Wrong> {
-    let (hosts, servers) = (s.hosts(), s.servers());
-    if hosts > servers {
+    let (hosts, servers, least) = (s.hosts(), s.servers(), s.taking_part());
+    if hosts >= least || !s.workload.kind.many_to_one() {
         return Ok(());
     }
-    let least = servers + 1;
+    let clients = match s.clients() {
+        1 => "the client".into(),
+        clients => format!("{clients} clients"),
+    };
     let what = format!(
-        "`fabric.hosts` of {hosts} has no room for {servers} servers and the client: right would be at least {least}"
+        "`fabric.hosts` of {hosts} has no room for {servers} servers and {clients}: right would be at least {least}"
     );
-    wrong(&["fabric.hosts", "workload.fan_in"], what)
+    wrong(&["fabric.hosts", "workload.fan_in", "workload.clients"], what)
 }
 
 /// No timeout is shorter than the least one or longer than the largest.

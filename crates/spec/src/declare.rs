@@ -90,6 +90,8 @@ pub(crate) mod needs {
         met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
         without: "d2tcp alone looks at it",
     };
+    pub(crate) const SEVERAL_CLIENTS: Condition =
+        Condition { met: |_, s| s.clients() > 1, without: "there is one client; `workload.clients` of 2 would be two" };
     pub(crate) const LOAD: Condition = Condition {
         met: |_, s| s.workload.load.0.is_some(),
         without: "there are no Poisson flows without `workload.load`",

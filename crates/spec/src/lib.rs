@@ -71,4 +71,4 @@ pub use tables::{
     PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
-pub use workload::{Connections, Facts, FlowKind, Kind, Workload};
+pub use workload::{Connections, Facts, FlowKind, Kind, Servers, Workload};

@@ -13,7 +13,7 @@ use crate::range::{FAN_IN_MAX, LEAST_SHARE, RATE_MIN};
 use crate::requests::Requests;
 use crate::setting::{FilePath, Optional, Setting};
 use crate::sizes::Sizes;
-use crate::workload::{Connections, Workload};
+use crate::workload::{Connections, Servers, Workload};
 use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
 
 section! {
@@ -721,7 +721,40 @@ impl Settings {
 
     /// The hosts of the network but for those of background flows: the client and whoever takes part.
     pub fn hosts(&self) -> u32 {
-        self.fabric.hosts.0.unwrap_or(self.workload.fan_in.saturating_add(1))
+        self.fabric.hosts.0.unwrap_or(self.taking_part())
+    }
+
+    /// Clients and servers of a workload that many send in; of others the hosts where nothing else says how many.
+    pub(crate) fn taking_part(&self) -> u32 {
+        let (clients, fan_in) = (self.clients(), self.workload.fan_in);
+        match self.workload.servers {
+            Servers::Same => fan_in.saturating_add(clients),
+            Servers::Own => fan_in.saturating_add(1).saturating_mul(clients),
+            Servers::Others => fan_in.saturating_add(1).max(clients),
+        }
+    }
+
+    /// How many ask at once, each in rounds of its own.
+    pub fn clients(&self) -> u32 {
+        if self.workload.kind.facts().many_clients { self.workload.clients } else { 1 }
+    }
+
+    /// The host of a client; of the first one, which every workload has, 0.
+    pub fn client_host(&self, client: u32) -> u32 {
+        match self.workload.servers {
+            Servers::Same if client > 0 => self.workload.fan_in + client,
+            Servers::Own => client * (self.workload.fan_in + 1),
+            Servers::Same | Servers::Others => client,
+        }
+    }
+
+    /// The host of one of its servers.
+    pub fn server_host(&self, client: u32, server: u32) -> u32 {
+        match self.workload.servers {
+            Servers::Same => server + 1,
+            Servers::Own => self.client_host(client) + 1 + server,
+            Servers::Others => (client + 1 + server) % self.taking_part(),
+        }
     }
 
     /// The servers that answer the client; of a workload between any hosts, all of them but the client.
@@ -729,12 +762,12 @@ impl Settings {
         if self.workload.kind.many_to_one() { self.workload.fan_in } else { self.hosts() - 1 }
     }
 
-    /// The rate, in bits a second, at which a workload can move bytes at most: that of the client's link, or of all hosts'
+    /// The rate, in bits a second, at which a workload can move bytes at most: that of its clients' links, or of all hosts'
     /// together.
     pub fn line_rate(&self) -> u64 {
         let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
         match self.workload.kind.many_to_one() {
-            true => client,
+            true => client.saturating_add(self.link.rate.0.saturating_mul((self.clients() - 1).into())),
             false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
     }

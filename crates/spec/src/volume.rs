@@ -58,7 +58,8 @@ impl Settings {
     /// What a run takes.
     pub fn volume(&self) -> Volume {
         let w = &self.workload;
-        let (n, hosts) = (f64::from(self.servers()), f64::from(self.hosts()));
+        let n = f64::from(self.servers()) * f64::from(self.clients());
+        let hosts = f64::from(self.hosts());
         let facts = w.kind.facts();
         let Moves { flows, bytes, draws } = (facts.moves)(self);
         let lasts = self.lasts(bytes);
@@ -77,7 +78,8 @@ impl Settings {
             () if facts.asks && facts.lasts => {
                 // A round crosses the network twice, and its answers follow one another at the client's link.
                 let round = (bytes + packets_of(n, bytes) * (self.frame() - self.tcp.mss.0 as f64)) * 8.0;
-                let rounds = lasts / (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
+                let least = (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
+                let rounds = lasts / (least + w.pause.as_secs_f64());
                 (volume.rows, volume.packets) = (rounds.ceil() * n, (rounds * packets_of(n, bytes)).min(line));
                 // A collapse may leave next to no rounds.
                 volume.least_rows = 0.0;

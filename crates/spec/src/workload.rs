@@ -9,7 +9,7 @@ use crate::declare::{KeyDoc, section, words};
 use crate::facts::{Leaves, Moves, Payload, Swept};
 use crate::literal::Literal;
 use crate::problem::{Wrong, wrong};
-use crate::range::{FAN_IN_MAX, LEAST_SHARE};
+use crate::range::{CLIENTS_MAX, FAN_IN_MAX, LEAST_SHARE};
 use crate::setting::{FilePath, Optional, Setting, WarmUp};
 use crate::settings::{KeyValue, Popularity, Settings};
 use crate::sizes::Distribution;
@@ -70,6 +70,8 @@ pub struct Facts {
     pub many_to_one: bool,
     /// Whether the client asks again and again: then it may ask some at once.
     pub(crate) asks: bool,
+    /// Whether several clients may ask at once.
+    pub(crate) many_clients: bool,
     /// Whether it lasts as long as it is given, whatever is done; others end by themselves.
     pub(crate) lasts: bool,
     /// Whether it takes all of the fabric's hosts where nothing says how many.
@@ -100,6 +102,7 @@ impl Facts {
     pub(crate) const READS: Facts = Facts {
         many_to_one: true,
         asks: true,
+        many_clients: false,
         lasts: true,
         all_hosts: false,
         endless: false,
@@ -126,6 +129,7 @@ impl Facts {
 }
 
 const BARRIER: Facts = Facts {
+    many_clients: true,
     moves: |s| answers_of(s, 1),
     says: |s, _| format!("barrier reads for {}: {}", s.workload.duration, answers(s)),
     ..Facts::READS
@@ -143,6 +147,7 @@ const ONE_SHOT: Facts = Facts {
 };
 
 const WEB_SEARCH: Facts = Facts {
+    many_clients: true,
     lasts: false,
     stands: false,
     moves: |s| answers_of(s, s.workload.queries),
@@ -292,6 +297,18 @@ impl Connections {
     }
 }
 
+words! {
+    /// Whom several clients ask.
+    Servers, "\"same\", \"own\" or \"others\"" {
+        /// All the same servers; the clients but for the first are the hosts behind them.
+        Same = "same",
+        /// Each its own, which are the hosts behind it.
+        Own = "own",
+        /// Each the hosts behind it, the first one following the last: clients are servers, too. With as many clients as hosts, each asks all others.
+        Others = "others",
+    }
+}
+
 section! {
     /// What is sent.
     Workload in "workload" {
@@ -300,6 +317,14 @@ section! {
         /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
         #[range(1..=FAN_IN_MAX)]
         fan_in: u32 = 16,
+        /// Clients that ask at once, each in rounds of its own; `fan_in` is of each, and `queries`, too.
+        #[only(Barrier, WebSearch)]
+        #[range(1..=CLIENTS_MAX)]
+        clients: u32 = 1,
+        /// Whom they ask: "same", all the same servers; "own", each its own, the hosts behind it; "others", each the hosts behind it, the first one following the last, so that clients are servers, too, and as many clients as hosts ask all others.
+        #[only(Barrier, WebSearch)]
+        #[needs(SEVERAL_CLIENTS)]
+        servers: Servers = Servers::Same,
         /// What each server sends, whatever their number, or each host of a shuffle to each other one; of an all-reduce the vector that each host has; excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce)]
         #[range(..=Bytes(1 << 40))]
@@ -335,6 +360,10 @@ section! {
         #[only(Barrier, WebSearch)]
         #[range(1.., "\"none\" asks all")]
         in_flight: Optional<u32> = Optional::NONE,
+        /// From the end of a round, query or request to the next one of the same client. It counts as measured time, not as a query's, and is no stall. Standing connections are idle in it and keep their windows, unless `tcp.idle_restart` is on and it is longer than their timeout.
+        #[only(Barrier, WebSearch, KeyValue)]
+        #[range(..=Time::from_secs(1_000))]
+        pause: Time = Time::ZERO,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
         #[needs(DEADLINES)]
         deadline: Optional<Time> = Optional::NONE,
@@ -356,11 +385,19 @@ section! {
 fn answers_of(s: &Settings, times: u32) -> Moves {
     let warm_up = if let Some(WarmUp::Rounds(rounds)) = s.workload.warm_up.0 { rounds } else { 0 };
     let again = if s.workload.kind.facts().lasts { 0 } else { warm_up };
-    let flows = f64::from(s.servers()) * (f64::from(times) + f64::from(again));
+    let flows = f64::from(s.servers()) * f64::from(s.clients()) * (f64::from(times) + f64::from(again));
     Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: 0.0 }
 }
 
 fn answers(s: &Settings) -> String {
+    let each = match s.clients() {
+        1 => String::new(),
+        clients => format!(" to each of {clients} clients"),
+    };
+    part_of_all(s) + &each
+}
+
+fn part_of_all(s: &Settings) -> String {
     match (s.workload.fragment.0, s.workload.block.0) {
         (Some(fragment), _) => format!("{fragment} from each server"),
         (None, Some(block)) => format!("{block} from all servers together"),
@@ -438,6 +475,12 @@ fn key_value_check(s: &Settings) -> Result<(), Wrong> {
     }
     if s.workload.queries == 0 {
         return wrong(&["workload.queries"], "no request: right would be at least 1");
+    }
+    if let (Some(within), pause @ Time(1..)) = (k.within.0, s.workload.pause) {
+        let what = format!(
+            "requests within {within} begin by themselves, and a pause of {pause} would be after those that wait for one another: keep one"
+        );
+        return wrong(&["workload.pause", "key_value.within"], what);
     }
     Ok(())
 }

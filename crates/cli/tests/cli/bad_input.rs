@@ -396,6 +396,29 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn clients_and_pauses_that_cannot_be_are_refused_with_what_would_be_right() {
+    let cases = [
+        ("workload.clients=0", "`workload.clients` of 0: right would be 1 to 4096"),
+        ("workload.clients=4097", "`workload.clients` of 4097: right would be 1 to 4096"),
+        ("workload.servers=mine", "\"mine\" is not one of these; right would be \"same\", \"own\" or \"others\""),
+        ("fabric.hosts=14", "`fabric.hosts` of 14 has no room for 4 servers and 3 clients: right would be at least 15"),
+        ("workload.pause=1", "its unit is missing; right would be a time with its unit"),
+        ("workload.pause=1001 s", "`workload.pause` of 1001 s: right would be at most 1000 s"),
+        ("dctcp.min_window=3", "`dctcp.min_window` of 3: right would be 1 to 2"),
+    ];
+    let scenario = format!("{SMALL}clients = 3\nservers = \"own\"\n");
+    let place = Place::with(&scenario);
+    for (set, told) in cases {
+        let message = place.refuses(&["compare", "my.toml", "--schemes", "dctcp", "--fan-in", "4", "--set", set]);
+        assert!(message.contains(told), "{set} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+    let place = Place::with("[workload]\nkind = \"key_value\"\npause = \"1 ms\"\n[key_value]\nwithin = \"1 s\"\n");
+    let message = place.refuses(&["compare", "my.toml", "--schemes", "one-all", "--fan-in", "4"]);
+    assert!(message.contains("my.toml:3: requests within 1 s begin by themselves"), "{message}");
+}
+
+#[test]
 fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
     let cases = [
         ("key_value.replaced=51", "51 of 50 objects replaced: right would be at most as many"),
