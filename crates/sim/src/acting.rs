@@ -172,6 +172,10 @@ impl<P: Probe> Driver for Acting<'_, P> {
         self.world.pour(from);
     }
 
+    fn stop(&mut self, at: EndpointId) {
+        self.world.stop(at);
+    }
+
     fn close(&mut self, at: EndpointId) {
         self.world.close(at);
     }

@@ -209,9 +209,6 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
         );
     }
-    if w.file.0.is_some() && !w.kind.facts().listed {
-        return wrong(&["workload.file"], "`workload.file` goes with `workload.kind = \"flows\"` alone");
-    }
     warm_up(s)?;
     service(s)?;
     (w.kind.facts().check)(s)

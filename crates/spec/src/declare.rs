@@ -135,9 +135,9 @@ pub(crate) mod needs {
     pub(crate) const ANY_HOSTS: Condition = Condition {
         met: |_, s| {
             let w = &s.workload;
-            !w.kind.many_to_one() || w.load.0.is_some() || s.service.queries_per_s.0.is_some()
+            !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
         },
-        without: "nothing here goes between any hosts: `workload.load` and a service would, beside the servers that answer",
+        without: "nothing here goes between any hosts: `workload.load`, `workload.file` and a service would, beside the servers that answer",
     };
 }
 

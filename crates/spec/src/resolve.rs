@@ -164,7 +164,7 @@ impl Way<'_> {
             (self.read)(path).map_err(refuse)
         };
         let w = &settings.workload;
-        if let (true, Some(FilePath(path))) = (w.kind.facts().listed, &w.file.0) {
+        if let Some(FilePath(path)) = &w.file.0 {
             let known = read.inputs.flows.clone().filter(|_| read.workload.file == w.file);
             settings.inputs.flows = match known {
                 Some(flows) => Some(flows),

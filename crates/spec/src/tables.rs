@@ -142,7 +142,7 @@ table! {
         from_host: u32,
         /// The receiving host.
         to_host: u32,
-        /// The round or query of `queries` that an answer belongs to; absent of other flows.
+        /// The round or query of `queries` that an answer belongs to; of a list's flow without an end, which time between two starts or stops of such ones, counted from zero; absent of other flows.
         round: Option<u64>,
         /// What is to be sent; absent of long flows, which have no end.
         payload_bytes: Option<u64>,

@@ -79,7 +79,7 @@ pub struct Facts {
     /// Whether its flows have no end.
     pub endless: bool,
     /// Whether its flows are those of a list.
-    pub(crate) listed: bool,
+    pub listed: bool,
     /// Whether its flows are Poisson flows: they need a load, and nothing of that kind runs beside.
     pub poisson: bool,
     /// What is sent.
@@ -176,7 +176,7 @@ const FLOWS: Facts = Facts {
     listed: true,
     moves: |s| {
         let list = s.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
-        let bytes = list.iter().map(|flow| flow.bytes as f64).sum();
+        let bytes = s.listed_bytes();
         Moves { flows: list.len() as f64, bytes, draws: 0.0 }
     },
     says: |s, swept| {
@@ -369,8 +369,7 @@ section! {
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
-        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless fabric.hosts says how many.
-        #[only(Flows)]
+        /// A list of flows, which are the flows workload, or beside another one, from its beginning to its end: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). With stop_us behind it, one without bytes has no end and stops at that time, if it has one, and the table of flows has a row for each time between two starts or stops of such flows. Hosts count from 0, the client; of a flows workload there are as many as the file needs, unless fabric.hosts says how many.
         file: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
         #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
@@ -541,7 +540,7 @@ macro_rules! flow_kinds {
 flow_kinds! {
     /// A server's answer to a round or query, or a sender's fragment.
     Answer = "answer",
-    /// A long flow.
+    /// A long flow, or one of a list that has no end: between two starts or stops of such ones.
     Long = "long",
     /// A line of the workload's file.
     Listed = "listed",
@@ -549,7 +548,7 @@ flow_kinds! {
     Shuffle = "shuffle",
     /// A flow of the poisson workload.
     Poisson = "poisson",
-    /// A Poisson flow beside another workload.
+    /// A flow beside another workload: a Poisson flow, or one of a list.
     Beside = "beside",
     /// A split that a map of a job reads from another node.
     Split = "split",

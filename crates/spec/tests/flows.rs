@@ -12,7 +12,7 @@ const TABLE: &str = "0 0\n# a comment\n10000 15\n\n10000 20.5\n30000000 100\n";
 
 fn read(name: &str, text: &str) -> (u32, Vec<(u32, u32, u64, u64)>) {
     let flows = Flows::parse(name, text).unwrap_or_else(|problem| panic!("{problem}"));
-    (flows.hosts(), flows.list().iter().map(|f| (f.from, f.to, f.bytes, f.start.0)).collect())
+    (flows.hosts(), flows.list().iter().map(|f| (f.from, f.to, f.bytes.unwrap(), f.start.0)).collect())
 }
 
 #[test]
@@ -33,8 +33,26 @@ fn a_table_of_flows_is_read_with_its_starts_in_microseconds() {
 }
 
 #[test]
+fn a_flow_without_bytes_has_no_end_and_may_stop() {
+    let text = "src,dst,bytes,start_us,stop_us\n1,0,,0,\n2,0,,5,7.5\n3,0,9,1,\n";
+    let flows = Flows::parse("a.csv", text).unwrap();
+    let stop = |f: &fanin_spec::Flow| (f.stop != fanin_units::Time::NEVER).then_some(f.stop.0);
+    let read: Vec<_> = flows.list().iter().map(|f| (f.bytes, f.start.0, stop(f))).collect();
+    assert_eq!(read, [(None, 0, None), (None, 5_000_000, Some(7_500_000)), (Some(9), 1_000_000, None)]);
+}
+
+#[test]
 fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
     let cases = [
+        ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,5,0,9\n", "a.csv:2: a flow of 5 B ends by itself"),
+        (
+            "a.csv",
+            "src,dst,bytes,start_us,stop_us\n1,0,,9,9\n",
+            "a.csv:2: a flow that stops at 9 us, and starts at 9 us: right would be later",
+        ),
+        ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,,0,soon\n", "`soon` is not a time from 0"),
+        ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,,0\n", "a.csv:2: expected `src,dst,bytes,start_us,stop_us`"),
+        ("a.csv", "src,dst,bytes,start_us\n1,0,,0\n", "`` is not a size from 1"),
         ("a.txt", "", "a.txt:1: the list has no flow"),
         ("a.txt", "many\n", "a.txt:1: expected the number of flows, at most 10000000; this is `many`"),
         ("a.txt", "2\n1 0 3 100 5 0\n", "a.txt:2: the first line announces 2 flows, and 1 follow"),
@@ -248,7 +266,9 @@ fn told(name: &str, ending: &str, text: &str) {
     let name = format!("{name}.{ending}");
     match Flows::parse(&name, text) {
         Ok(flows) => {
-            assert!(flows.list().iter().all(|f| f.from != f.to && f.from.max(f.to) < flows.hosts() && f.bytes > 0))
+            assert!(
+                flows.list().iter().all(|f| f.from != f.to && f.from.max(f.to) < flows.hosts() && f.bytes > Some(0))
+            )
         }
         Err(problem) => one_message(&problem, &name),
     }

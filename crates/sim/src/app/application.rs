@@ -36,6 +36,8 @@ pub(crate) trait Application {
     fn returned(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A timer of [`Driver::after`] is due.
     fn due(&mut self, driver: &mut dyn Driver, timer: Self::Timer);
+    /// What was so far is left out of all figures: what runs beside the workload is told so.
+    fn measure(&mut self, _view: &dyn View) {}
     /// Adds what was measured of it.
     fn record(&self, view: &dyn View, record: &mut Record);
 }
@@ -85,6 +87,8 @@ pub(crate) trait Driver: View {
     fn send(&mut self, from: EndpointId, message: Message) -> u64;
     /// Sends without end.
     fn pour(&mut self, from: EndpointId);
+    /// Stops to pour: what has not been sent is taken back, and the sending side closed.
+    fn stop(&mut self, at: EndpointId);
     /// Closes an end's sending side, after what is to be sent.
     fn close(&mut self, at: EndpointId);
     /// Sets a timer.
@@ -142,6 +146,7 @@ pub(crate) trait App {
     fn crashed(&mut self, driver: &mut dyn Driver, host: HostId);
     fn returned(&mut self, driver: &mut dyn Driver, host: HostId);
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
+    fn measure(&mut self, view: &dyn View);
     fn record(&self, view: &dyn View, record: &mut Record);
 }
 
@@ -180,6 +185,10 @@ impl<A: Application> App for A {
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning) {
         Application::due(self, driver, timer.into());
+    }
+
+    fn measure(&mut self, view: &dyn View) {
+        Application::measure(self, view);
     }
 
     fn record(&self, view: &dyn View, record: &mut Record) {
