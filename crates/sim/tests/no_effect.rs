@@ -51,7 +51,7 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
-const VALUES: [&str; 32] = [
+const VALUES: [&str; 33] = [
     "1",
     "3",
     "40",
@@ -84,6 +84,7 @@ const VALUES: [&str; 32] = [
     "direct",
     "together",
     "own",
+    "jumbo",
 ];
 
 /// The file that a base names: a plan by which every object's first replica goes to the next server that has none of it.
@@ -119,7 +120,7 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
 
 /// Keys of the plan, of the place of things, and those that are refused rather than warned of.
 fn tried(key: &KeyDoc) -> bool {
-    let apart = ["workload.kind", "workload.file", "key_value.placement", "workload.duration", "fabric.kind"];
+    let apart = ["workload.kind", "workload.file", "workload.bursts", "key_value.placement", "workload.duration", "fabric.kind"];
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 

@@ -35,7 +35,7 @@ proptest! {
                 let each = s.workload.fragment.0.map_or(0, |f| f.0);
                 prop_assert_eq!(t.payload_bytes, rounds * each * u64::from(spec.fan_in), "{}", scheme);
             }
-            if !matches!(s.workload.kind, Kind::Barrier | Kind::Long | Kind::Poisson) {
+            if !matches!(s.workload.kind, Kind::Barrier | Kind::Long | Kind::Poisson | Kind::Bursts) {
                 prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", scheme);
             }
             if s.workload.kind == Kind::KeyValue {

@@ -14,7 +14,7 @@ use crate::requests::Requests;
 use crate::setting::{FilePath, Optional, Setting};
 use crate::sizes::Sizes;
 use crate::workload::{Connections, Servers, Workload};
-use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
+use crate::{Bursts, FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
 
 section! {
     /// Every link: both directions alike.
@@ -30,6 +30,31 @@ section! {
         delay: Time = Time::from_micros(25),
         /// What the link layer adds to each packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12), of which 18 B lie in a buffer too, in a frame of at least 64 B there. A size: so many bytes, on the wire and in buffers alike, and no least frame.
         framing: Framing = Framing::ETHERNET,
+        /// How large packets are: "by-mss", as `tcp.mss` makes them; "standard", up to 1,500 B of IP; "jumbo", up to 9,000 B, 9,018 of a buffer and 9,038 of the wire. With the last two, `tcp.mss` is what fills such a packet (1,460 and 8,960 B; with `tcp.timestamps` 12 B less) unless it is given, and one that does not fit, or leaves jumbo frames no larger than others, is refused. What counts segments or packets grows along: windows (RFC 6928 would begin with 2 segments of 8,960 B, Linux does with its 10), buffers and thresholds in packets; buffers in bytes hold fewer.
+        frames: Frames = Frames::ByMss,
+    }
+}
+
+words! {
+    /// How large a packet may be.
+    Frames, "\"by-mss\", \"standard\" or \"jumbo\"" {
+        /// As large as `tcp.mss` makes them.
+        ByMss = "by-mss",
+        /// Up to 1,500 B of IP.
+        Standard = "standard",
+        /// Up to 9,000 B of IP.
+        Jumbo = "jumbo",
+    }
+}
+
+impl Frames {
+    /// The largest packet as IP has it, where it says.
+    pub(crate) fn packet(self) -> Option<Bytes> {
+        match self {
+            Frames::ByMss => None,
+            Frames::Standard => Some(Bytes(1_500)),
+            Frames::Jumbo => Some(Bytes(9_000)),
+        }
     }
 }
 
@@ -403,6 +428,8 @@ pub struct Inputs {
     pub flows: Option<Arc<Flows>>,
     /// The sizes of Poisson flows, where there are any.
     pub sizes: Option<Arc<Sizes>>,
+    /// The bursts of a bursts workload.
+    pub bursts: Option<Arc<Bursts>>,
     /// What front ends ask for, where that is not drawn.
     pub requests: Option<Arc<Requests>>,
     /// The plan of a key_value workload's placement.
@@ -684,13 +711,16 @@ fn law_doc(key: &Key) -> KeyDoc {
 impl Settings {
     /// Every key with its value that results follow from, a line each: of a file that is named, what it holds.
     pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
-        const NAMES_OF_FILES: [&str; 3] = ["workload.file", "workload.sizes", "key_value.placement"];
+        const NAMES_OF_FILES: [&str; 4] = ["workload.file", "workload.bursts", "workload.sizes", "key_value.placement"];
         let mut text = String::new();
         for key in self.docs().iter().filter(|key| keep(&key.path) && !NAMES_OF_FILES.contains(&key.path.as_str())) {
             text += &format!("{} = {}\n", key.path, key.default);
         }
         if let Some(flows) = &self.inputs.flows {
             text += &format!("flows = {} between {}\n", flows.digest(), flows.hosts());
+        }
+        if let Some(bursts) = &self.inputs.bursts {
+            text += &format!("bursts = {}\n", bursts.digest());
         }
         if let Some(sizes) = &self.inputs.sizes {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
@@ -699,6 +729,16 @@ impl Settings {
             text += &format!("plan = {} of the places of seed {}\n", plan.digest(), self.run.first_seed);
         }
         text
+    }
+
+    /// The payload that fills a packet, where `link.frames` says how large one is.
+    pub(crate) fn mss_of_frames(&self) -> Option<Bytes> {
+        self.link.frames.packet().map(|packet| Bytes(packet.0 - self.headers()))
+    }
+
+    /// Headers of a data packet: IP's, TCP's and timestamps'.
+    pub(crate) fn headers(&self) -> u64 {
+        if self.tcp.timestamps { 52 } else { 40 }
     }
 
     /// A full data packet as IP has it, without TCP options.

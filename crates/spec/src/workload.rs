@@ -16,7 +16,7 @@ use crate::sizes::Distribution;
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\" or \"key_value\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\", \"bursts\" or \"key_value\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -35,6 +35,8 @@ words! {
         MapReduce = "mapreduce",
         /// Ring all-reduces, one after another: every host, the client too, passes parts of its vector on to the next one.
         AllReduce = "all-reduce",
+        /// Bursts into the client, as they were measured or by a distribution: some of the servers send at once, burst after burst.
+        Bursts = "bursts",
         /// Front ends ask for many small objects that lie on many servers, request after request: a scheme says whom they ask.
         KeyValue = "key_value",
     }
@@ -53,6 +55,7 @@ impl Kind {
             Kind::Poisson => POISSON,
             Kind::MapReduce => MAP_REDUCE,
             Kind::AllReduce => ALL_REDUCE,
+            Kind::Bursts => BURSTS,
             Kind::KeyValue => KEY_VALUE,
         }
     }
@@ -257,6 +260,26 @@ const ALL_REDUCE: Facts = Facts {
     ..Facts::BETWEEN
 };
 
+const BURSTS: Facts = Facts {
+    asks: false,
+    payload: Payload::Own,
+    leaves: Leaves::Nothing,
+    setup_rtts: None,
+    moves: |s| {
+        let (_, flows, bytes) = s.inputs.bursts.as_ref().map_or((0.0, 0.0, 0.0), |bursts| bursts.within(s.given_s()));
+        Moves { flows, bytes, draws: 0.0 }
+    },
+    says: |s, _| {
+        let name = s.inputs.bursts.as_ref().map_or("", |bursts| bursts.name());
+        format!("bursts of {} for {}", last_part(name), s.workload.duration)
+    },
+    check: |s| match s.workload.bursts.0 {
+        Some(_) => Ok(()),
+        None => wrong(&["workload.kind"], "the bursts workload needs `workload.bursts`, such as \"bursts.csv\""),
+    },
+    ..Facts::READS
+};
+
 const KEY_VALUE: Facts = Facts {
     lasts: false,
     payload: Payload::Own,
@@ -277,7 +300,7 @@ const KEY_VALUE: Facts = Facts {
 words! {
     /// What connections requests and answers go over.
     Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Standing ones for a barrier, an all-reduce and a key_value workload, new ones for all others.
+        /// Standing ones for a barrier, an all-reduce, bursts and a key_value workload, new ones for all others.
         Usual = "usual",
         /// One between two hosts, which stays and carries answer after answer.
         Standing = "standing",
@@ -337,14 +360,14 @@ section! {
         #[only(Barrier, WebSearch, MapReduce)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
-        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, an all-reduce and a key_value workload, new for the others.
-        #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue)]
+        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, an all-reduce, bursts and a key_value workload, new for the others.
+        #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue, Bursts)]
         connections: Connections = Connections::Usual,
         /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's, of an all-reduce each host's.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce)]
         #[range(..=Time::from_secs(1_000))]
         start_jitter: Time = Time::ZERO,
-        /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
+        /// Measured time of a barrier or long workload; of a poisson one or of bursts, in which they start; the others end when they are done, at the latest then.
         #[range(Time(1)..=Time::from_secs(100_000))]
         duration: Time = Time::from_secs(5),
         /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
@@ -371,6 +394,9 @@ section! {
         background: u32 = 0,
         /// A list of flows, which are the flows workload, or beside another one, from its beginning to its end: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). With stop_us behind it, one without bytes has no end and stops at that time, if it has one, and the table of flows has a row for each time between two starts or stops of such flows. Hosts count from 0, the client; of a flows workload there are as many as the file needs, unless fabric.hosts says how many.
         file: Optional<FilePath> = Optional::NONE,
+        /// Bursts: a table with the header gap_us,fan_in,bytes, which are played in their order, again and again, each so long after the one before it began; or with the header of,value,cdf, whose lines are points of the distributions of gap_us, fan_in and bytes, linear in between, from which each burst is drawn. A burst's bytes are shared evenly by its servers, which are drawn anew.
+        #[only(Bursts)]
+        bursts: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
         #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
         load: Optional<Share> = Optional::NONE,

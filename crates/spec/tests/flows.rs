@@ -1,7 +1,7 @@
 //! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
 //! message with its line.
 
-use fanin_spec::{Contender, Flows, Plan, Problem, Scenario, Sizes};
+use fanin_spec::{Bursts, Contender, Flows, Plan, Problem, Scenario, Sizes};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -39,6 +39,32 @@ fn a_flow_without_bytes_has_no_end_and_may_stop() {
     let stop = |f: &fanin_spec::Flow| (f.stop != fanin_units::Time::NEVER).then_some(f.stop.0);
     let read: Vec<_> = flows.list().iter().map(|f| (f.bytes, f.start.0, stop(f))).collect();
     assert_eq!(read, [(None, 0, None), (None, 5_000_000, Some(7_500_000)), (Some(9), 1_000_000, None)]);
+}
+
+#[test]
+fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
+    let whole = "gap_us,5,1\nfan_in,2,1\nbytes,9,1\n";
+    let cases = [
+        ("", "b.csv:1: expected the header `gap_us,fan_in,bytes` or `of,value,cdf`"),
+        ("gap_us,fan_in,bytes\n", "b.csv:1: the list has no burst"),
+        ("gap_us,fan_in,bytes\n5,0,9\n", "b.csv:2: expected `gap_us,fan_in,bytes`, such as `250.5,40,80000`"),
+        ("gap_us,fan_in,bytes\n5,2\n", "b.csv:2: expected `gap_us,fan_in,bytes`"),
+        ("gap_us,fan_in,bytes\n5,2,9\n\n5,20,9\n", "b.csv:4: 9 B leave less than a byte for each of 20 servers"),
+        ("gap_us,fan_in,bytes\n0,2,9\n", "b.csv:1: all bursts would begin at the same time"),
+        ("of,value,cdf\nsize,5,1\n", "b.csv:2: expected `of,value,cdf`, such as `fan_in,40,0.9`"),
+        ("of,value,cdf\nbytes,5,1.1\n", "b.csv:2: expected `of,value,cdf`"),
+        (
+            "of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n",
+            "b.csv:4: the distribution of bytes falls: value and cdf must both rise from line to line of it",
+        ),
+        ("of,value,cdf\nfan_in,5,0.5\nfan_in,6,0.4\n", "b.csv:3: the distribution of fan_in falls"),
+        ("of,value,cdf\ngap_us,5,1\nfan_in,2,1\n", "b.csv:3: the last line of bytes must reach a cdf of 1"),
+    ];
+    for (text, told) in cases {
+        let message = Bursts::parse("b.csv", text).unwrap_err().to_string();
+        assert!(message.starts_with(told), "{text:?} says {message}");
+    }
+    assert!(Bursts::parse("b.csv", &format!("of,value,cdf\n{whole}")).is_ok());
 }
 
 #[test]
@@ -87,7 +113,11 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
         ("a.cm", "Nodes 4\nConnections 1\n0->3 start 0 size 5\nNodes 2\n", "a.cm:4: `Nodes` stands there twice"),
         ("a.cm", "Nodes 1\n", "a.cm:1: expected `Nodes N`, N from 2"),
         ("a.cm", "Edges 4\n", "a.cm:1: expected `SRC->DST"),
-        ("a.csv", "0,1,5,0\n", "a.csv:1: expected the header `src,dst,bytes,start_us`; this is `0,1,5,0`"),
+        (
+            "a.csv",
+            "0,1,5,0\n",
+            "a.csv:1: expected the header `src,dst,bytes,start_us`, perhaps with `stop_us` behind it; this is `0,1,5,0`",
+        ),
         ("a.csv", "src,dst,bytes,start_us\n", "a.csv:1: the list has no flow"),
         ("a.csv", "src,dst,bytes,start_us\n0,1,5,0\n0,1,5\n", "a.csv:3: expected `src,dst,bytes,start_us`, such as"),
         ("a.csv", "src,dst,bytes,start_us\n0,1,5 KB,0\n", "a.csv:2: expected `src,dst,bytes,start_us`"),

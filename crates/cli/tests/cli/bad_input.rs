@@ -419,6 +419,52 @@ fn clients_and_pauses_that_cannot_be_are_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn bursts_that_cannot_be_are_refused_with_the_line_and_what_would_be_right() {
+    let place = Place::with("[workload]\nkind = \"bursts\"\nbursts = \"b.csv\"\nduration = \"5 ms\"\n");
+    let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "4"];
+    for (table, told) in [
+        (
+            "gap_us,fan_in,bytes\n500,4,9000\n500,5,9000\n",
+            "b.csv:3: a burst of 5 servers, and there are 4: right would be",
+        ),
+        ("of,value,cdf\nbytes,5,0.5\nbytes,4,1\n", "b.csv:3: the distribution of bytes falls"),
+    ] {
+        fs::write(place.path("b.csv"), table).unwrap();
+        let message = place.refuses(&arguments);
+        assert!(message.contains(told), "{table:?} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+    let message = place.refuses(&[&arguments[..], &["--set", "workload.bursts=none"]].concat());
+    assert!(message.contains("the bursts workload needs `workload.bursts`"), "{message}");
+    let message = Place::with(SMALL).refuses(&["compare", "my.toml", "--set", "workload.bursts=b.csv"]);
+    assert!(message.contains("b.csv"), "{message}");
+}
+
+#[test]
+fn frames_that_contradict_the_segments_are_refused_and_those_alone_make_them() {
+    let place = Place::with(SMALL);
+    for (set, told) in [
+        (&["link.frames=jumbo", "tcp.mss=1460 B"][..], "`tcp.mss` of 1460 B contradicts `link.frames = \"jumbo\"`"),
+        (&["link.frames=jumbo", "tcp.timestamps=true", "tcp.mss=8960 B"], "in whose packets 8948 B have room"),
+        (
+            &["link.frames=standard", "tcp.mss=1461 B"],
+            "in whose packets 1460 B have room: right would be that, or none",
+        ),
+        (&["link.frames=large"], "right would be \"by-mss\", \"standard\" or \"jumbo\""),
+    ] {
+        let sets: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+        let message = place.refuses(&[&["compare", "my.toml"][..], &sets].concat());
+        assert!(message.contains(told), "{set:?} says {message}");
+    }
+    let summary =
+        |sets: &[&str]| place.out(&[&["compare", "my.toml", "--set", "switch.buffer=30 packets"][..], sets].concat());
+    let said = summary(&["--set", "tcp.mss=8960 B"]);
+    assert_eq!(summary(&["--set", "link.frames=jumbo"]), said);
+    assert_eq!(summary(&["--set", "link.frames=jumbo", "--set", "tcp.mss=8960 B"]), said);
+    assert_ne!(summary(&[]), said);
+}
+
+#[test]
 fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
     let cases = [
         ("key_value.replaced=51", "51 of 50 objects replaced: right would be at most as many"),

@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod application;
+mod bursts;
 mod endless;
 mod key_value;
 mod listed;
@@ -32,6 +33,7 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
         Kind::Flows => Box::new(listed::Alone::new(spec)),
         Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => Box::new(poisson::Alone::new(spec)),
+        Kind::Bursts => Box::new(bursts::Bursts::new(spec)),
         Kind::KeyValue => Box::new(key_value::KeyValue::new(spec)),
         Kind::AllReduce => Box::new(all_reduce::AllReduce::new(spec)),
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fanin_spec::{
-    Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, ReplicaRacks, RunSpec,
-    ServerOrder, Servers, Settings, Share, Sizes,
+    Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, ReplicaRacks,
+    RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -82,6 +82,17 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
         Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
+        Kind::Bursts => {
+            let line = |&(gap, wide, bytes, _): &(u32, u32, u64, u64)| {
+                let wide = 1 + wide % fan_in;
+                format!("{},{wide},{}\n", 100 * gap + 1, bytes + u64::from(wide))
+            };
+            let list: String = flows.iter().map(line).collect();
+            s.workload.bursts = Optional(Some(FilePath("bursts.csv".into())));
+            let table = format!("gap_us,fan_in,bytes\n{list}");
+            s.inputs.bursts = Some(Arc::new(Bursts::parse("bursts.csv", &table).unwrap()));
+            s.workload.duration = Time::from_millis(5);
+        }
         Kind::Poisson => {
             s.workload.load = Optional(Some(Share::of(flows.len() as u32, 20)));
             s.inputs.sizes = Sizes::named("hadoop").map(Arc::new);
