@@ -416,7 +416,8 @@ fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
 /// What runs beside the workload, where anything does.
 fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background> {
     let poisson = s.workload.load.0.is_some() && !s.workload.kind.facts().poisson;
-    let any = s.workload.background > 0 || poisson || s.service.queries_per_s.0.is_some();
+    let listed = s.workload.file.0.is_some() && !s.workload.kind.facts().listed;
+    let any = s.workload.background > 0 || poisson || listed || s.service.queries_per_s.0.is_some();
     let mean = |of: &dyn Fn(&Totals) -> f64| {
         six_digits(stats::mean(&runs.iter().map(|run| of(&run.totals)).collect::<Vec<_>>()).unwrap_or(0.0))
     };

@@ -120,7 +120,14 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
 
 /// Keys of the plan, of the place of things, and those that are refused rather than warned of.
 fn tried(key: &KeyDoc) -> bool {
-    let apart = ["workload.kind", "workload.file", "workload.bursts", "key_value.placement", "workload.duration", "fabric.kind"];
+    let apart = [
+        "workload.kind",
+        "workload.file",
+        "workload.bursts",
+        "key_value.placement",
+        "workload.duration",
+        "fabric.kind",
+    ];
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 
