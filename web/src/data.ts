@@ -119,7 +119,7 @@ export type Mark = {
   bands: Array<Band>, };
 
 /** What a figure's axis shows. */
-export type Measure = "goodput_mbps" | "query_ms" | "timeouts" | "timeout_queries_pct" | "finish_ms" | "drops" | "incasts" | "runtime_s" | "throughput_node_mbps" | "latency_us" | "shuffle_share_pct" | "shuffle_logged_pct" | "flat_ms" | "flats" | "first_flat_ms" | "round_end_ms" | "answers" | "cwnd_segments" | "object_ms" | "query_share_ms" | "efficiency_pct" | "answering_servers" | "gathering_servers" | "gathering_cpu_pct" | "gathering_memory_pct" | "inter_rack_packets" | "tree_ms" | "computing_ms" | "queue_mean" | "maps" | "shuffling" | "reducing" | "incast_probability";
+export type Measure = "goodput_mbps" | "query_ms" | "timeouts" | "timeout_queries_pct" | "query_p50_ms" | "query_p95_ms" | "jain" | "jain_rounds" | "long_mbps" | "queue_mean_packets" | "queue_p99_packets" | "queue_max_packets" | "finish_ms" | "drops" | "incasts" | "runtime_s" | "throughput_node_mbps" | "latency_us" | "shuffle_share_pct" | "shuffle_logged_pct" | "flat_ms" | "flats" | "first_flat_ms" | "round_end_ms" | "answers" | "cwnd_segments" | "object_ms" | "query_share_ms" | "efficiency_pct" | "answering_servers" | "gathering_servers" | "gathering_cpu_pct" | "gathering_memory_pct" | "inter_rack_packets" | "tree_ms" | "computing_ms" | "queue_mean" | "maps" | "shuffling" | "reducing" | "incast_probability";
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
 

@@ -40,7 +40,7 @@ impl Runner for Toy {
                 ..Totals::default()
             },
             flows: (0..spec.fan_in).map(flow).collect(),
-            queries: vec![QueryRow { round: 0, start_ps: 0, qct_ps: Some(qct_ms * MS), waited_ps: None, timeouts }],
+            queries: vec![QueryRow { qct_ps: Some(qct_ms * MS), timeouts, ..QueryRow::default() }],
             ..RunTables::default()
         })
     }

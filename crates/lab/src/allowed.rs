@@ -6,9 +6,10 @@ use fanin_spec::{HostId, Kind, PURE_ACK, Scheme, Settings};
 /// However much others send, TCP leaves a workload at least so much of a link.
 const LEAST_SHARE: f64 = 0.05;
 
-/// The goodput in Mbit/s that is allowed to a scheme; `None` where flows go between any hosts.
+/// The goodput in Mbit/s that is allowed to a scheme; `None` where flows go between any hosts or to several clients, and of bursts, which come when they come.
 pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
-    let fabric = s.workload.kind.many_to_one().then(|| s.network().ok()).flatten()?;
+    let one_gathers = s.workload.kind.many_to_one() && s.clients() == 1 && s.workload.kind != Kind::Bursts;
+    let fabric = one_gathers.then(|| s.network().ok()).flatten()?;
     let fan_in = s.servers();
     let segment = s.tcp.mss.0 as f64;
     let options = if s.tcp.timestamps { 12 } else { 0 };

@@ -7,36 +7,54 @@ use fanin_spec::{FlowKind, FlowRow, RunTables};
 use crate::stats::{self, Interval};
 
 /// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
-pub(crate) fn jain(run: &RunTables, servers: u32) -> Option<f64> {
+pub(crate) fn jain(run: &RunTables, servers: u32, clients: u32) -> Option<f64> {
     let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
     match run.flows.iter().map(|flow| flow.class).next()? {
         FlowKind::Long => {
-            let mut moved = vec![0.0; servers as usize];
-            of_kind(FlowKind::Long).for_each(|flow| moved[flow.from_host as usize - 1] = flow.delivered_bytes as f64);
+            let mut moved = moved(of_kind(FlowKind::Long));
+            // Those of the workload: one that never opened its connection has nothing.
+            if run.flows.iter().all(|flow| flow.round.is_none()) {
+                moved.resize(servers as usize, 0.0);
+            }
             stats::jain(&moved)
         }
-        FlowKind::Answer => stats::jain(&server_goodputs(run, servers)),
+        FlowKind::Answer => stats::jain(&server_goodputs(run, servers as usize * clients as usize)),
         _ => stats::jain(&run.flows.iter().filter(|flow| flow.class.is_own()).filter_map(speed).collect::<Vec<_>>()),
     }
 }
 
-/// Each server's payload over the time that it spent answering, completed answers alone: bytes a picosecond.
-fn server_goodputs(run: &RunTables, servers: u32) -> Vec<f64> {
-    let mut sums = vec![(0u64, 0u64); servers as usize];
+/// What each sender of long flows has delivered to each receiver.
+fn moved<'a>(flows: impl Iterator<Item = &'a FlowRow>) -> Vec<f64> {
+    let mut moved: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    flows.for_each(|flow| *moved.entry((flow.to_host, flow.from_host)).or_default() += flow.delivered_bytes);
+    moved.values().map(|&bytes| bytes as f64).collect()
+}
+
+/// Each server's payload to each client over the time that it spent answering, completed answers alone: bytes a picosecond;
+/// `answerers` servers of all clients.
+fn server_goodputs(run: &RunTables, answerers: usize) -> Vec<f64> {
+    let mut sums: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
-        if let (Some(sum), Some(fct)) = (sums.get_mut(flow.from_host as usize - 1), flow.fct_ps) {
+        if let Some(fct) = flow.fct_ps {
+            let sum = sums.entry((flow.to_host, flow.from_host)).or_default();
             *sum = (sum.0 + flow.delivered_bytes, sum.1 + fct);
         }
     }
-    sums.iter().map(|&(bytes, ps)| if ps == 0 { 0.0 } else { bytes as f64 / ps as f64 }).collect()
+    let mut goodputs: Vec<f64> = sums.values().map(|&(bytes, ps)| bytes as f64 / ps.max(1) as f64).collect();
+    goodputs.resize(goodputs.len().max(answerers), 0.0);
+    goodputs
 }
 
 /// Jain's index within each round that ended, over the goodputs of the servers that answer in it: a server that waits in one
-/// round and another one in the next are equal over a run, and not within these rounds.
+/// round and another one in the next are equal over a run, and not within these rounds. Where there are no rounds, within each time
+/// between two starts or stops of a list's long flows, over what these delivered in it.
 ///
 /// Jain, Chiu, Hawe, DEC TR-301, 1984: the index; short-term fairness is the same over a window, which here is a round.
 pub(crate) fn jain_by_round(run: &RunTables) -> Vec<f64> {
+    if run.queries.is_empty() {
+        return jain_by_phase(run);
+    }
     let mut rounds: BTreeMap<u64, BTreeMap<u32, (u64, u64)>> = BTreeMap::new();
     for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Answer) {
         if let (Some(round), Some(fct)) = (flow.round, flow.fct_ps) {
@@ -50,6 +68,16 @@ pub(crate) fn jain_by_round(run: &RunTables) -> Vec<f64> {
         stats::jain(&servers.values().map(|&(bytes, ps)| bytes as f64 / ps.max(1) as f64).collect::<Vec<_>>())
     };
     goodputs.filter_map(of).collect()
+}
+
+fn jain_by_phase(run: &RunTables) -> Vec<f64> {
+    let mut phases: BTreeMap<u64, Vec<&FlowRow>> = BTreeMap::new();
+    for flow in run.flows.iter().filter(|flow| flow.class == FlowKind::Long) {
+        flow.round.into_iter().for_each(|phase| phases.entry(phase).or_default().push(flow));
+    }
+    // One alone is no more or less fair.
+    let shared = phases.values().filter(|flows| flows.len() > 1);
+    shared.filter_map(|flows| stats::jain(&moved(flows.iter().copied()))).collect()
 }
 
 /// The mean over rounds, of each seed, as a mean over seeds.
@@ -78,7 +106,7 @@ mod tests {
         // 3 kB in 1 ms and in 3 ms: speeds of 3 and 1, (3 + 1)^2 / (2 (9 + 1)) = 0.8.
         let flows = vec![answer(0, 1, Some(1)), answer(0, 2, Some(3)), answer(1, 1, Some(3)), answer(1, 2, Some(1))];
         let run = RunTables { flows, queries: vec![round(0, Some(3)), round(1, Some(3))], ..RunTables::default() };
-        assert_eq!(jain(&run, 2), Some(1.0));
+        assert_eq!(jain(&run, 2, 1), Some(1.0));
         assert_eq!(jain_by_round(&run).into_iter().map(stats::six_digits).collect::<Vec<_>>(), [0.8, 0.8]);
     }
 
@@ -88,6 +116,22 @@ mod tests {
         let run = RunTables { flows, queries: vec![round(0, Some(2)), round(1, None)], ..RunTables::default() };
         assert_eq!(jain_by_round(&run), [1.0]);
         assert!(jain_by_round(&RunTables { queries: Vec::new(), ..run }).is_empty());
+    }
+
+    #[test]
+    fn long_flows_that_start_and_stop_are_judged_phase_by_phase() {
+        let moved = |phase, from_host, delivered_bytes| FlowRow {
+            class: FlowKind::Long,
+            round: Some(phase),
+            from_host,
+            delivered_bytes,
+            ..FlowRow::default()
+        };
+        // Alone, then 3 to 1, (3 + 1)^2 / (2 (9 + 1)), then even; over the run 9 to 3.
+        let flows = vec![moved(0, 1, 4), moved(1, 1, 3), moved(1, 2, 1), moved(2, 1, 2), moved(2, 2, 2)];
+        let run = RunTables { flows, ..RunTables::default() };
+        assert_eq!(jain_by_round(&run).into_iter().map(stats::six_digits).collect::<Vec<_>>(), [0.8, 1.0]);
+        assert_eq!(jain(&run, 9, 1).map(stats::six_digits), Some(0.8));
     }
 
     #[test]

@@ -332,7 +332,7 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
     let At { point, settings } = &contender.points[place];
     let servers = settings.servers();
     let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
-    let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers)).collect();
+    let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers, settings.clients())).collect();
     let by_round: Vec<Vec<f64>> = runs.iter().map(|run| jain_by_round(run)).collect();
     let mean = |pick: &dyn Fn(&Totals) -> u64| {
         let values: Vec<f64> = runs.iter().map(|r| pick(&r.totals) as f64).collect();
@@ -416,7 +416,8 @@ fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
 /// What runs beside the workload, where anything does.
 fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background> {
     let poisson = s.workload.load.0.is_some() && !s.workload.kind.facts().poisson;
-    let any = s.workload.background > 0 || poisson || s.service.queries_per_s.0.is_some();
+    let listed = s.workload.file.0.is_some() && !s.workload.kind.facts().listed;
+    let any = s.workload.background > 0 || poisson || listed || s.service.queries_per_s.0.is_some();
     let mean = |of: &dyn Fn(&Totals) -> f64| {
         six_digits(stats::mean(&runs.iter().map(|run| of(&run.totals)).collect::<Vec<_>>()).unwrap_or(0.0))
     };

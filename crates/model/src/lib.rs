@@ -6,6 +6,7 @@ mod allowed;
 mod bounds;
 mod incast_probability;
 mod overflow;
+mod sawtooth;
 
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
@@ -13,6 +14,7 @@ pub use allowed::Answers;
 pub use bounds::{dctcp_queue_packets, last_answer_at_the_earliest, most_goodput_mbps};
 pub use incast_probability::{Growth, incast_as_printed, incast_at, incast_when_full, loss_rate};
 pub use overflow::{barrier_goodput_mbps, overflow_onset};
+pub use sawtooth::{Sawtooth, least_threshold, most_gain};
 
 /// The bottleneck that all flows share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +51,7 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
         ("incast_probability", include_str!("incast_probability.rs")),
         ("overflow", include_str!("overflow.rs")),
         ("bounds", include_str!("bounds.rs")),
+        ("sawtooth", include_str!("sawtooth.rs")),
         ("allowed", include_str!("allowed.rs")),
     ]
 }

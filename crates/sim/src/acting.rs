@@ -172,6 +172,10 @@ impl<P: Probe> Driver for Acting<'_, P> {
         self.world.pour(from);
     }
 
+    fn stop(&mut self, at: EndpointId) {
+        self.world.stop(at);
+    }
+
     fn close(&mut self, at: EndpointId) {
         self.world.close(at);
     }
@@ -186,6 +190,10 @@ impl<P: Probe> Driver for Acting<'_, P> {
 
     fn await_answers(&mut self, work: Time) {
         self.world.await_answers(work);
+    }
+
+    fn rest(&mut self, span: Time) {
+        self.world.stalls.rest(self.world.now, span);
     }
 
     fn clock_starts(&mut self) {

@@ -39,6 +39,8 @@ struct Running<P> {
     /// They begin as the workload begins.
     guests: Vec<Box<dyn App>>,
     begun: bool,
+    /// Since when guests measure.
+    measured_from: Time,
     /// What is being served up to.
     last: Key,
 }
@@ -49,7 +51,8 @@ const AT_ONCE: u64 = 1 << 14;
 /// Begins a run.
 pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
     let (world, last) = (World::new(spec, departures, probe), Key::NEVER);
-    let mut running = Running { world, workload: app::workload(spec), guests: app::guests(spec), begun: false, last };
+    let (workload, guests) = (app::workload(spec), app::guests(spec));
+    let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO, last };
     running.world.net.await_changes();
     running.world.net.await_faults();
     running.tell(Owner::WORKLOAD, |workload, driver| workload.start(driver));
@@ -73,7 +76,11 @@ impl<P: Probe> Running<P> {
 
     #[cold]
     fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
+        let before = self.world.timeouts;
         let progress = self.world.look_at_timer(id, slot);
+        if self.world.timeouts > before {
+            self.tell(id.connection().owner(), |app, _| app.timed_out(id));
+        }
         if progress.broken {
             self.report(slot, progress);
         }
@@ -106,7 +113,7 @@ impl<P: Probe> Running<P> {
 
     /// Tells an application something, and guests that the workload begins where it does.
     fn tell(&mut self, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
-        let Running { world, workload, guests, begun, .. } = self;
+        let Running { world, workload, guests, begun, measured_from, .. } = self;
         match owner {
             Owner::WORKLOAD => what(workload.as_mut(), &mut Acting { world, owner }),
             // Nobody waits for what has no end.
@@ -118,6 +125,10 @@ impl<P: Probe> Running<P> {
             for (guest, number) in guests.iter_mut().zip(0..) {
                 guest.start(&mut Acting { world, owner: Owner::guest(number) });
             }
+        }
+        if world.since.at > *measured_from {
+            *measured_from = world.since.at;
+            guests.iter_mut().for_each(|guest| guest.measure(world));
         }
     }
 

@@ -54,6 +54,12 @@ impl Socket {
         self.desk.written += bytes;
     }
 
+    /// The application takes back what has not been sent.
+    pub fn take_back(&mut self) {
+        self.endpoint.take_back();
+        self.desk.written = self.endpoint.written().total;
+    }
+
     /// A message that ends with this many bytes is on its way here.
     pub fn expect(&mut self, until: u64, meaning: Meaning) {
         if self.desk.inbox.is_empty() {

@@ -33,9 +33,14 @@ impl Stalls {
         Stalls { link, most, since: now.0, ..Stalls::NONE }
     }
 
+    /// Nothing is wanted for so long.
+    pub fn rest(&mut self, now: Time, span: Time) {
+        self.since = now.saturating_add(span).0;
+    }
+
     /// What was so far does not count.
     pub fn forget(&mut self, now: Time) {
-        *self = Stalls { since: now.0, count: 0, lost: Time::ZERO, ..*self };
+        *self = Stalls { since: self.since.max(now.0), count: 0, lost: Time::ZERO, ..*self };
     }
 
     /// Whether packets over this link are what is waited for.
@@ -47,18 +52,31 @@ impl Stalls {
     /// Something has come, or the run ends.
     #[inline(always)]
     pub fn heard(&mut self, now: Time) {
-        let still = now.0 - self.since;
+        let still = now.0.saturating_sub(self.since);
         if still > self.most {
             self.count += 1;
             self.lost = Time(self.lost.0 + still);
         }
-        self.since = now.0;
+        self.since = self.since.max(now.0);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn while_nothing_is_wanted_there_is_no_stall() {
+        let us = Time::from_micros;
+        let mut stalls = Stalls::new(us(0), LinkId(0), us(20), us(0));
+        stalls.heard(us(100));
+        stalls.rest(us(100), us(1_000));
+        // A last ACK comes; what is wanted from 1,100 us on comes after 200 and 201 us.
+        for at in [150, 1_300, 1_501] {
+            stalls.heard(us(at));
+        }
+        assert_eq!((stalls.count, stalls.lost), (1, us(201)));
+    }
 
     #[test]
     fn a_pause_of_over_ten_round_trips_and_the_servers_work_is_a_stall() {

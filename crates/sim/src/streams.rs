@@ -44,6 +44,8 @@ pub(crate) enum Purpose {
     Interval = 17,
     /// What it asks for, where that is not uniform: whoever plans from requests knows them before replicas are drawn.
     Asked = 18,
+    /// When bursts begin, how many servers they are of, and how large they are.
+    Burst = 19,
 }
 
 /// One stream.

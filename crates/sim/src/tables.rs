@@ -80,14 +80,17 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
 
 /// The longest queue at the port where the workload's bytes come together.
 fn longest_queue<P: Probe>(world: &World<P>) -> u64 {
-    let (fabric, links) = (&world.net.fabric, &world.net.links);
+    let (fabric, links, settings) = (&world.net.fabric, &world.net.links, &world.spec.settings);
     let longest = |link: LinkId| links[link.index()].queue_max_bytes;
-    match world.spec.settings.workload.kind.many_to_one() {
+    match settings.workload.kind.many_to_one() {
         false => {
             let at_switches = fabric.link_ids().filter(|&link| !fabric.is_host(fabric.link(link).from));
             at_switches.map(longest).max().unwrap_or(0)
         }
-        true => longest(fabric.downlink(HostId::CLIENT)),
+        true => {
+            let clients = (0..settings.clients()).map(|client| HostId(settings.client_host(client)));
+            clients.map(|host| longest(fabric.downlink(host))).max().unwrap_or(0)
+        }
     }
 }
 

@@ -270,6 +270,13 @@ impl<P: Probe> World<P> {
         self.with(slot, |endpoint, call| endpoint.write(call, bytes, deadline));
     }
 
+    /// Takes back what an endpoint has not sent yet, and closes its sending side.
+    pub fn stop(&mut self, at: EndpointId) {
+        let slot = self.open_slot(at);
+        self.sockets.at(slot).take_back();
+        self.close(at);
+    }
+
     /// Closes an endpoint's sending side.
     pub fn close(&mut self, at: EndpointId) {
         self.with(self.open_slot(at), |endpoint, call| endpoint.close(call));

@@ -12,7 +12,7 @@ const BASES: [&str; 22] = [
     "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
     "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
-    "schemes = [\"d2tcp\"]\n[workload]\nkind = \"web-search\"\nfragment = \"300 KB\"\nqueries = 3\ndeadline = \"5 ms\"\n",
+    "schemes = [\"d2tcp\"]\n[workload]\nkind = \"web-search\"\nfragment = \"300 KB\"\nqueries = 3\nclients = 2\ndeadline = \"5 ms\"\n[ecn_threshold]\nk = \"5 packets\"\n",
     "schemes = [\"newreno+red+ecn\"]\n[workload]\nkind = \"long\"\nload = 0.3\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n",
     "schemes = [\"newreno+red\"]\n[red]\ntarget_delay = \"100 us\"\n[workload]\nkind = \"long\"\n",
     "schemes = [\"newreno+red\"]\n[red]\ninstantaneous = true\nbyte_mode = true\n[workload]\nkind = \"shuffle\"\nfragment = \"64 KiB\"\n[faults]\nreordering = 0.1\n",
@@ -51,7 +51,7 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
-const VALUES: [&str; 31] = [
+const VALUES: [&str; 33] = [
     "1",
     "3",
     "40",
@@ -83,6 +83,8 @@ const VALUES: [&str; 31] = [
     "same",
     "direct",
     "together",
+    "own",
+    "jumbo",
 ];
 
 /// The file that a base names: a plan by which every object's first replica goes to the next server that has none of it.
@@ -118,7 +120,14 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
 
 /// Keys of the plan, of the place of things, and those that are refused rather than warned of.
 fn tried(key: &KeyDoc) -> bool {
-    let apart = ["workload.kind", "workload.file", "key_value.placement", "workload.duration", "fabric.kind"];
+    let apart = [
+        "workload.kind",
+        "workload.file",
+        "workload.bursts",
+        "key_value.placement",
+        "workload.duration",
+        "fabric.kind",
+    ];
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 

@@ -29,12 +29,13 @@ proptest! {
                 prop_assert_eq!(t.marks, 0, "{}", scheme);
             }
             if matches!(s.workload.kind, Kind::OneShot | Kind::WebSearch) {
-                let rounds = if s.workload.kind == Kind::OneShot { 1 } else { u64::from(s.workload.queries) };
+                let one = s.workload.kind == Kind::OneShot;
+                let rounds = if one { 1 } else { u64::from(s.workload.queries) * u64::from(s.clients()) };
                 prop_assert_eq!(t.rounds, rounds, "{}: not all ended", scheme);
                 let each = s.workload.fragment.0.map_or(0, |f| f.0);
                 prop_assert_eq!(t.payload_bytes, rounds * each * u64::from(spec.fan_in), "{}", scheme);
             }
-            if !matches!(s.workload.kind, Kind::Barrier | Kind::Long | Kind::Poisson) {
+            if !matches!(s.workload.kind, Kind::Barrier | Kind::Long | Kind::Poisson | Kind::Bursts) {
                 prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "{}", scheme);
             }
             if s.workload.kind == Kind::KeyValue {

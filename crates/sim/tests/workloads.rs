@@ -11,6 +11,7 @@ const BASE: &str = r#"
     fragment = "64 KiB"
     duration = "100 ms"
     queries = 3
+    clients = 2
 "#;
 
 /// The tables under a workload with one key set; `None` where the scenario is refused.
@@ -19,6 +20,7 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
     // What a kind needs and the others have no use for.
     let needs = match kind {
         Kind::Flows => vec!["workload.file=a.csv".to_string()],
+        Kind::Bursts => vec!["workload.bursts=bursts.csv".into()],
         Kind::Poisson => vec!["workload.load=0.3".into()],
         // A job that gets as far as its fetches.
         Kind::MapReduce => {
@@ -32,6 +34,10 @@ fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
         scenario.assign("--set", &assignment).unwrap();
     }
     let file = |path: &str| {
+        if path.contains("bursts") {
+            let gap = if path == "bursts.csv" { 3_000 } else { 5_000 };
+            return Ok((path.to_string(), format!("gap_us,fan_in,bytes\n{gap},3,90000\n")));
+        }
         let bytes = if path == "a.csv" { 20_000 } else { 30_000 };
         Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
     };
@@ -46,12 +52,14 @@ fn other(path: &str, kind: Kind) -> &'static str {
         "workload.connections" => "standing",
         "host.service_time" | "host.service_jitter" => "300 us",
         "workload.fragment" => "32 KiB",
+        "workload.clients" => "3",
+        "workload.servers" => "own",
+        "workload.bursts" => "other-bursts.csv",
         "workload.block" => "64 KiB",
         "workload.request" => "1 KiB",
         "workload.start_jitter" => "100 us",
-        "workload.file" => "b.csv",
         "workload.pairs" => "0.5",
-        "workload.warm_up" => "1 ms",
+        "workload.warm_up" | "workload.pause" => "1 ms",
         "workload.queries" | "workload.in_flight" => "2",
         _ => panic!("give {path} a value here that is not its default"),
     }

@@ -10,7 +10,7 @@ use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp};
+use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -87,17 +87,20 @@ fn seeds(s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// There is room for the client and its servers.
+/// There is room for clients and their servers.
 fn hosts(s: &Settings) -> Result<(), Wrong> {
-    let (hosts, servers) = (s.hosts(), s.servers());
-    if hosts > servers {
+    let (hosts, servers, least) = (s.hosts(), s.servers(), s.taking_part());
+    if hosts >= least || !s.workload.kind.many_to_one() {
         return Ok(());
     }
-    let least = servers + 1;
+    let clients = match s.clients() {
+        1 => "the client".into(),
+        clients => format!("{clients} clients"),
+    };
     let what = format!(
-        "`fabric.hosts` of {hosts} has no room for {servers} servers and the client: right would be at least {least}"
+        "`fabric.hosts` of {hosts} has no room for {servers} servers and {clients}: right would be at least {least}"
     );
-    wrong(&["fabric.hosts", "workload.fan_in"], what)
+    wrong(&["fabric.hosts", "workload.fan_in", "workload.clients"], what)
 }
 
 /// No timeout is shorter than the least one or longer than the largest.
@@ -121,6 +124,7 @@ fn segments(s: &Settings) -> Result<(), Wrong> {
     if s.tcp.receive_window < s.tcp.mss {
         return wrong(&["tcp.receive_window", "tcp.mss"], "a receive window is from one MSS to 1 GiB");
     }
+    frames(s)?;
     for (on, path) in [(s.tcp.rack, "tcp.rack"), (s.tcp.tail_loss_probe, "tcp.tail_loss_probe")] {
         if on && !s.tcp.sack {
             let what = format!(
@@ -130,6 +134,21 @@ fn segments(s: &Settings) -> Result<(), Wrong> {
         }
     }
     Ok(())
+}
+
+/// Segments fill the frames that are said to be there, and are not larger.
+fn frames(s: &Settings) -> Result<(), Wrong> {
+    let (frames, mss) = (s.link.frames, s.tcp.mss);
+    let Some(most) = s.mss_of_frames() else { return Ok(()) };
+    let standard = Frames::Standard.packet().map_or(0, |packet| packet.0);
+    if mss <= most && (frames == Frames::Standard || mss.0 + s.headers() > standard) {
+        return Ok(());
+    }
+    let what = format!(
+        "`tcp.mss` of {mss} contradicts `link.frames = \"{}\"`, in whose packets {most} have room: right would be that, or none",
+        frames.word()
+    );
+    wrong(&["tcp.mss", "link.frames"], what)
 }
 
 /// Who waits for what a connection carried acts on its end.
@@ -206,8 +225,8 @@ fn workload(s: &Settings) -> Result<(), Wrong> {
             format!("a {} workload asks nobody: in_flight goes with barrier and web-search", w.kind.word()),
         );
     }
-    if w.file.0.is_some() && !w.kind.facts().listed {
-        return wrong(&["workload.file"], "`workload.file` goes with `workload.kind = \"flows\"` alone");
+    if w.bursts.0.is_some() && w.kind != Kind::Bursts {
+        return wrong(&["workload.bursts"], "`workload.bursts` goes with `workload.kind = \"bursts\"` alone");
     }
     warm_up(s)?;
     service(s)?;

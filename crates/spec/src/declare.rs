@@ -90,6 +90,8 @@ pub(crate) mod needs {
         met: |scheme, _| scheme.base.row().heeds.contains(&"workload.deadline"),
         without: "d2tcp alone looks at it",
     };
+    pub(crate) const SEVERAL_CLIENTS: Condition =
+        Condition { met: |_, s| s.clients() > 1, without: "there is one client; `workload.clients` of 2 would be two" };
     pub(crate) const LOAD: Condition = Condition {
         met: |_, s| s.workload.load.0.is_some(),
         without: "there are no Poisson flows without `workload.load`",
@@ -133,9 +135,9 @@ pub(crate) mod needs {
     pub(crate) const ANY_HOSTS: Condition = Condition {
         met: |_, s| {
             let w = &s.workload;
-            !w.kind.many_to_one() || w.load.0.is_some() || s.service.queries_per_s.0.is_some()
+            !w.kind.many_to_one() || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
         },
-        without: "nothing here goes between any hosts: `workload.load` and a service would, beside the servers that answer",
+        without: "nothing here goes between any hosts: `workload.load`, `workload.file` and a service would, beside the servers that answer",
     };
 }
 

@@ -16,10 +16,12 @@ pub struct Flow {
     pub from: u32,
     /// The receiving host, another one.
     pub to: u32,
-    /// Payload.
-    pub bytes: u64,
-    /// When the sender opens its connection, since the start of the run.
+    /// Payload; `None` of one without an end.
+    pub bytes: Option<u64>,
+    /// When the sender opens its connection, since the workload's beginning.
     pub start: Time,
+    /// When one without an end stops; `NEVER`: with the run.
+    pub stop: Time,
     /// Its line in the file, counted from one.
     line: usize,
 }
@@ -45,7 +47,8 @@ type Wrong = (usize, String);
 
 impl Flows {
     /// Reads a list. `name` is how the user calls the file; its ending tells the form: `.txt` or `.flow` is HPCC's,
-    /// `.cm` htsim's, `.csv` the one with the header `src,dst,bytes,start_us`.
+    /// `.cm` htsim's, `.csv` the one with the header `src,dst,bytes,start_us`, or with `stop_us` behind it: there a flow without
+    /// bytes has no end, but stops at that time, if it has one.
     ///
     /// # Errors
     /// The first line that is not understood and what was expected there, or an ending that tells no form.
@@ -66,8 +69,11 @@ impl Flows {
             return Err(Problem::new(&at(text.lines().count().max(1)), "the list has no flow"));
         };
         let mut digest = Sha256::new();
-        for flow in &list {
-            digest.update(format!("{} {} {} {}\n", flow.from, flow.to, flow.bytes, flow.start.0));
+        for Flow { from, to, bytes, start, stop, .. } in &list {
+            digest.update(match bytes {
+                Some(bytes) => format!("{from} {to} {bytes} {}\n", start.0),
+                None => format!("{from} {to} {} until {}\n", start.0, stop.0),
+            });
         }
         let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(Flows { name: name.into(), hosts: declared.unwrap_or(largest + 1), list, digest })
@@ -101,6 +107,10 @@ impl Flows {
             let largest = flow.from.max(flow.to);
             if largest >= hosts {
                 return at(flow, format!("host {largest} does not exist: the cluster has hosts 0 to {}", hosts - 1));
+            }
+            if flow.stop != Time::NEVER && flow.stop > end {
+                let stop = flow.stop;
+                return at(flow, format!("a flow that stops at {stop}: the run ends at `workload.duration`, {end}"));
             }
             if flow.start >= end {
                 let start = flow.start;
@@ -218,25 +228,55 @@ fn htsim(text: &str) -> Read {
 
 /// A header, then a line each.
 fn csv(text: &str) -> Read {
-    const HEADER: [&str; 4] = ["src", "dst", "bytes", "start_us"];
+    const HEADER: [&str; 5] = ["src", "dst", "bytes", "start_us", "stop_us"];
     const FORM: &str = "expected `src,dst,bytes,start_us`, such as `0,3,20000,12.5`";
     let mut lines = lines(text);
     let Some((first, header)) = lines.next() else { return Ok((Vec::new(), None)) };
-    if !header.split(',').map(str::trim).eq(HEADER) {
-        return Err((first, format!("expected the header `{}`; this is {}", HEADER.join(","), excerpt(header))));
+    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    if columns != HEADER && columns != HEADER[..4] {
+        let what = "expected the header `src,dst,bytes,start_us`, perhaps with `stop_us` behind it";
+        return Err((first, format!("{what}; this is {}", excerpt(header))));
     }
     let mut list = Vec::new();
     for (line, text) in lines {
         let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-        let [from, to, bytes, start] = fields[..] else {
-            return Err((line, format!("{FORM}; this is {}", excerpt(text))));
-        };
         if list.len() == FLOWS_MAX {
             return Err((line, format!("a list has at most {FLOWS_MAX} flows")));
         }
-        list.push(flow(line, [from, to, bytes], (start, 6), FORM)?);
+        list.push(match fields[..] {
+            [from, to, bytes, start] if columns.len() == 4 => flow(line, [from, to, bytes], (start, 6), FORM)?,
+            [from, to, bytes, start, stop] if columns.len() == 5 => {
+                flow_that_stops(line, [from, to, bytes], start, stop)?
+            }
+            _ if columns.len() == 4 => return Err((line, format!("{FORM}; this is {}", excerpt(text)))),
+            _ => return Err((line, format!("{STOP_FORM}; this is {}", excerpt(text)))),
+        });
     }
     Ok((list, None))
+}
+
+const STOP_FORM: &str =
+    "expected `src,dst,bytes,start_us,stop_us`, such as `0,3,20000,12.5,` or, without an end, `0,3,,12.5,900`";
+
+/// A flow that has bytes, or no end; then it may stop.
+fn flow_that_stops(line: usize, [from, to, bytes]: [&str; 3], start: &str, stop: &str) -> Result<Flow, Wrong> {
+    if !bytes.is_empty() {
+        return match stop {
+            "" => flow(line, [from, to, bytes], (start, 6), STOP_FORM),
+            _ => Err((line, format!("a flow of {bytes} B ends by itself: right would be bytes or a stop, not both"))),
+        };
+    }
+    let endless = Flow { bytes: None, ..flow(line, [from, to, "1"], (start, 6), STOP_FORM)? };
+    let stop = match stop {
+        "" => Time::NEVER,
+        _ => moment(line, (stop, 6), STOP_FORM)?,
+    };
+    match stop > endless.start {
+        true => Ok(Flow { stop, ..endless }),
+        false => {
+            Err((line, format!("a flow that stops at {stop}, and starts at {}: right would be later", endless.start)))
+        }
+    }
 }
 
 /// A flow from its fields; the start is in units of 10^`digits` ps.
@@ -252,10 +292,14 @@ fn flow(line: usize, [from, to, bytes]: [&str; 3], (start, digits): (&str, u32),
     let size = whole(bytes).filter(|size| (1..=BYTES_MAX).contains(size));
     let bytes =
         size.ok_or_else(|| (line, format!("{form}; {} is not a size from 1 to {BYTES_MAX} B", excerpt(bytes))))?;
-    let time = decimal(start, digits).map(Time).filter(|&time| time <= START_MAX);
-    let start =
-        time.ok_or_else(|| (line, format!("{form}; {} is not a time from 0 to {START_MAX}", excerpt(start))))?;
-    Ok(Flow { from, to, bytes, start, line })
+    let start = moment(line, (start, digits), form)?;
+    Ok(Flow { from, to, bytes: Some(bytes), start, stop: Time::NEVER, line })
+}
+
+/// A time in units of 10^`digits` ps.
+fn moment(line: usize, (text, digits): (&str, u32), form: &str) -> Result<Time, Wrong> {
+    let time = decimal(text, digits).map(Time).filter(|&time| time <= START_MAX);
+    time.ok_or_else(|| (line, format!("{form}; {} is not a time from 0 to {START_MAX}", excerpt(text))))
 }
 
 /// A whole number without a sign.

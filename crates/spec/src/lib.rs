@@ -4,6 +4,7 @@
 //! A scenario is read by [`Scenario::parse`], widened by `--set` and friends ([`Scenario::assign`]), and resolved, one
 //! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
 
+mod bursts;
 mod changes;
 mod check;
 mod declare;
@@ -35,6 +36,7 @@ mod trees;
 mod volume;
 mod workload;
 
+pub use bursts::{Burst, Bursts};
 pub use changes::{Change, State};
 pub use declare::KeyDoc;
 pub use facts::{Payload, Swept};
@@ -62,7 +64,7 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    FabricKind, FabricSettings, Faults, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement,
+    FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement,
     Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
@@ -71,4 +73,4 @@ pub use tables::{
     PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
-pub use workload::{Connections, Facts, FlowKind, Kind, Workload};
+pub use workload::{Connections, Facts, FlowKind, Kind, Servers, Workload};

@@ -9,6 +9,9 @@ use crate::setting::{Optional, Setting};
 /// The largest fan-in: hosts are numbered in 32 bits, and a million is beyond any switch.
 pub(crate) const FAN_IN_MAX: u32 = 1_000_000;
 
+/// The most clients that ask at once.
+pub(crate) const CLIENTS_MAX: u32 = 4_096;
+
 /// The slowest link. The time that packets take is counted in picoseconds, of which 64 bits hold 213 days: at this rate, 2 GB.
 pub(crate) const RATE_MIN: Rate = Rate(1_000);
 

@@ -7,7 +7,7 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{At, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, check};
+use crate::{At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, check};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
@@ -130,6 +130,10 @@ impl Way<'_> {
             // The axis has tried it.
             let _ = settings.set(&axis.section, &axis.name, &coordinate.value);
         }
+        let says_mss = self.assigned(&["tcp.mss"]).is_some() || self.axes.iter().any(|axis| axis.path() == "tcp.mss");
+        if let Some(mss) = settings.mss_of_frames().filter(|_| !says_mss) {
+            settings.tcp.mss = mss;
+        }
         self.inputs(&mut settings, base, swept)?;
         self.take_part(&mut settings).map_err(|wrong| self.refuse(wrong, swept))?;
         Ok(At { point: Point(swept.iter().map(|(coordinate, _)| coordinate.clone()).collect()), settings })
@@ -164,13 +168,23 @@ impl Way<'_> {
             (self.read)(path).map_err(refuse)
         };
         let w = &settings.workload;
-        if let (true, Some(FilePath(path))) = (w.kind.facts().listed, &w.file.0) {
+        if let Some(FilePath(path)) = &w.file.0 {
             let known = read.inputs.flows.clone().filter(|_| read.workload.file == w.file);
             settings.inputs.flows = match known {
                 Some(flows) => Some(flows),
                 None => {
                     let (name, text) = take("workload.file", path)?;
                     Some(Arc::new(Flows::parse(&name, &text)?))
+                }
+            };
+        }
+        if let Some(FilePath(path)) = &w.bursts.0 {
+            let known = read.inputs.bursts.clone().filter(|_| read.workload.bursts == w.bursts);
+            settings.inputs.bursts = match known {
+                Some(bursts) => Some(bursts),
+                None => {
+                    let (name, text) = take("workload.bursts", path)?;
+                    Some(Arc::new(Bursts::parse(&name, &text)?))
                 }
             };
         }

@@ -130,8 +130,11 @@ impl At {
         check::settings(scheme, &self.settings)
     }
 
-    /// Refuses a list of flows that does not fit the network or the run's time.
+    /// Refuses a list of flows that does not fit the network or the run's time, and bursts of more servers than there are.
     pub(crate) fn list_fits(&self) -> Result<(), crate::Problem> {
+        if let Some(bursts) = &self.settings.inputs.bursts {
+            bursts.fit(self.settings.servers())?;
+        }
         match &self.settings.inputs.flows {
             Some(flows) => flows.fit(self.settings.hosts(), self.settings.workload.duration),
             None => Ok(()),

@@ -13,8 +13,8 @@ use crate::range::{FAN_IN_MAX, LEAST_SHARE, RATE_MIN};
 use crate::requests::Requests;
 use crate::setting::{FilePath, Optional, Setting};
 use crate::sizes::Sizes;
-use crate::workload::{Connections, Workload};
-use crate::{FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
+use crate::workload::{Connections, Servers, Workload};
+use crate::{Bursts, FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
 
 section! {
     /// Every link: both directions alike.
@@ -30,6 +30,31 @@ section! {
         delay: Time = Time::from_micros(25),
         /// What the link layer adds to each packet. "ethernet": 38 B on the wire (preamble 8, header and checksum 18, gap 12), of which 18 B lie in a buffer too, in a frame of at least 64 B there. A size: so many bytes, on the wire and in buffers alike, and no least frame.
         framing: Framing = Framing::ETHERNET,
+        /// How large packets are: "by-mss", as `tcp.mss` makes them; "standard", up to 1,500 B of IP; "jumbo", up to 9,000 B, 9,018 of a buffer and 9,038 of the wire. With the last two, `tcp.mss` is what fills such a packet (1,460 and 8,960 B; with `tcp.timestamps` 12 B less) unless it is given, and one that does not fit, or leaves jumbo frames no larger than others, is refused. What counts segments or packets grows along: windows (RFC 6928 would begin with 2 segments of 8,960 B, Linux does with its 10), buffers and thresholds in packets; buffers in bytes hold fewer.
+        frames: Frames = Frames::ByMss,
+    }
+}
+
+words! {
+    /// How large a packet may be.
+    Frames, "\"by-mss\", \"standard\" or \"jumbo\"" {
+        /// As large as `tcp.mss` makes them.
+        ByMss = "by-mss",
+        /// Up to 1,500 B of IP.
+        Standard = "standard",
+        /// Up to 9,000 B of IP.
+        Jumbo = "jumbo",
+    }
+}
+
+impl Frames {
+    /// The largest packet as IP has it, where it says.
+    pub(crate) fn packet(self) -> Option<Bytes> {
+        match self {
+            Frames::ByMss => None,
+            Frames::Standard => Some(Bytes(1_500)),
+            Frames::Jumbo => Some(Bytes(9_000)),
+        }
     }
 }
 
@@ -403,6 +428,8 @@ pub struct Inputs {
     pub flows: Option<Arc<Flows>>,
     /// The sizes of Poisson flows, where there are any.
     pub sizes: Option<Arc<Sizes>>,
+    /// The bursts of a bursts workload.
+    pub bursts: Option<Arc<Bursts>>,
     /// What front ends ask for, where that is not drawn.
     pub requests: Option<Arc<Requests>>,
     /// The plan of a key_value workload's placement.
@@ -684,13 +711,16 @@ fn law_doc(key: &Key) -> KeyDoc {
 impl Settings {
     /// Every key with its value that results follow from, a line each: of a file that is named, what it holds.
     pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
-        const NAMES_OF_FILES: [&str; 3] = ["workload.file", "workload.sizes", "key_value.placement"];
+        const NAMES_OF_FILES: [&str; 4] = ["workload.file", "workload.bursts", "workload.sizes", "key_value.placement"];
         let mut text = String::new();
         for key in self.docs().iter().filter(|key| keep(&key.path) && !NAMES_OF_FILES.contains(&key.path.as_str())) {
             text += &format!("{} = {}\n", key.path, key.default);
         }
         if let Some(flows) = &self.inputs.flows {
             text += &format!("flows = {} between {}\n", flows.digest(), flows.hosts());
+        }
+        if let Some(bursts) = &self.inputs.bursts {
+            text += &format!("bursts = {}\n", bursts.digest());
         }
         if let Some(sizes) = &self.inputs.sizes {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
@@ -699,6 +729,16 @@ impl Settings {
             text += &format!("plan = {} of the places of seed {}\n", plan.digest(), self.run.first_seed);
         }
         text
+    }
+
+    /// The payload that fills a packet, where `link.frames` says how large one is.
+    pub(crate) fn mss_of_frames(&self) -> Option<Bytes> {
+        self.link.frames.packet().map(|packet| Bytes(packet.0 - self.headers()))
+    }
+
+    /// Headers of a data packet: IP's, TCP's and timestamps'.
+    pub(crate) fn headers(&self) -> u64 {
+        if self.tcp.timestamps { 52 } else { 40 }
     }
 
     /// A full data packet as IP has it, without TCP options.
@@ -721,7 +761,40 @@ impl Settings {
 
     /// The hosts of the network but for those of background flows: the client and whoever takes part.
     pub fn hosts(&self) -> u32 {
-        self.fabric.hosts.0.unwrap_or(self.workload.fan_in.saturating_add(1))
+        self.fabric.hosts.0.unwrap_or(self.taking_part())
+    }
+
+    /// Clients and servers of a workload that many send in; of others the hosts where nothing else says how many.
+    pub(crate) fn taking_part(&self) -> u32 {
+        let (clients, fan_in) = (self.clients(), self.workload.fan_in);
+        match self.workload.servers {
+            Servers::Same => fan_in.saturating_add(clients),
+            Servers::Own => fan_in.saturating_add(1).saturating_mul(clients),
+            Servers::Others => fan_in.saturating_add(1).max(clients),
+        }
+    }
+
+    /// How many ask at once, each in rounds of its own.
+    pub fn clients(&self) -> u32 {
+        if self.workload.kind.facts().many_clients { self.workload.clients } else { 1 }
+    }
+
+    /// The host of a client; of the first one, which every workload has, 0.
+    pub fn client_host(&self, client: u32) -> u32 {
+        match self.workload.servers {
+            Servers::Same if client > 0 => self.workload.fan_in + client,
+            Servers::Own => client * (self.workload.fan_in + 1),
+            Servers::Same | Servers::Others => client,
+        }
+    }
+
+    /// The host of one of its servers.
+    pub fn server_host(&self, client: u32, server: u32) -> u32 {
+        match self.workload.servers {
+            Servers::Same => server + 1,
+            Servers::Own => self.client_host(client) + 1 + server,
+            Servers::Others => (client + 1 + server) % self.taking_part(),
+        }
     }
 
     /// The servers that answer the client; of a workload between any hosts, all of them but the client.
@@ -729,12 +802,12 @@ impl Settings {
         if self.workload.kind.many_to_one() { self.workload.fan_in } else { self.hosts() - 1 }
     }
 
-    /// The rate, in bits a second, at which a workload can move bytes at most: that of the client's link, or of all hosts'
+    /// The rate, in bits a second, at which a workload can move bytes at most: that of its clients' links, or of all hosts'
     /// together.
     pub fn line_rate(&self) -> u64 {
         let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
         match self.workload.kind.many_to_one() {
-            true => client,
+            true => client.saturating_add(self.link.rate.0.saturating_mul((self.clients() - 1).into())),
             false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
     }

@@ -24,7 +24,7 @@ struct Point {
 }
 
 /// The whole, in the unit of [`Point::share`].
-const WHOLE: u64 = 1_000_000_000;
+const WHOLE: u64 = Sizes::WHOLE;
 /// Draws are taken to so many bits: what keeps the interpolation within 128.
 const DRAW_BITS: u32 = 48;
 
@@ -94,6 +94,15 @@ const NAMED: [Named; 3] = [
 ];
 
 impl Sizes {
+    /// All of what is distributed.
+    pub(crate) const WHOLE: u64 = 1_000_000_000;
+
+    /// Of points that rise up to the whole: values, each with the share of all that is no larger.
+    pub(crate) fn of(name: &str, points: Vec<(u64, u64)>) -> Sizes {
+        let points = points.into_iter().map(|(bytes, share)| Point { bytes, share }).collect();
+        Sizes { name: name.into(), points }
+    }
+
     /// The names of the published distributions.
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMED.iter().map(|(name, _)| *name)

@@ -142,7 +142,7 @@ table! {
         from_host: u32,
         /// The receiving host.
         to_host: u32,
-        /// The round or query of `queries` that an answer belongs to; absent of other flows.
+        /// The round or query of `queries` that an answer belongs to; of a list's flow without an end, which time between two starts or stops of such ones, counted from zero; absent of other flows.
         round: Option<u64>,
         /// What is to be sent; absent of long flows, which have no end.
         payload_bytes: Option<u64>,
@@ -160,7 +160,7 @@ table! {
 table! {
     /// One round or query: all servers' answers. A shuffle and a MapReduce job are one.
     QueryRow in "queries" {
-        /// Counted from zero.
+        /// Counted from zero; of several clients in the order in which they began.
         round: u32,
         /// When it began: the client asked the first server, or the first flow or task started.
         start_ps: u64,
@@ -168,8 +168,10 @@ table! {
         qct_ps: Option<u64>,
         /// Of a round that the run's end cut off, how long it had waited by then.
         waited_ps: Option<u64>,
-        /// Retransmission timeouts that fired meanwhile.
+        /// Retransmission timeouts that fired meanwhile: of a barrier or web search on its client's connections, of others on any.
         timeouts: u64,
+        /// The host of the client that it is of: 0, but where `workload.clients` has several.
+        client_host: u32,
     }
 }
 
@@ -432,7 +434,7 @@ table! {
     Totals in "totals" {
         /// Payload delivered in order over the measured time.
         payload_bytes: u64,
-        /// The measured time: the duration, or for one-shot and queries the sum of completion times.
+        /// The measured time: the duration, or for one-shot and queries the sum of completion times, pauses between them too.
         measured_ps: u64,
         /// Distinct data segments delivered.
         data_packets: u64,

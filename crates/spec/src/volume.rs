@@ -58,7 +58,8 @@ impl Settings {
     /// What a run takes.
     pub fn volume(&self) -> Volume {
         let w = &self.workload;
-        let (n, hosts) = (f64::from(self.servers()), f64::from(self.hosts()));
+        let n = f64::from(self.servers()) * f64::from(self.clients());
+        let hosts = f64::from(self.hosts());
         let facts = w.kind.facts();
         let Moves { flows, bytes, draws } = (facts.moves)(self);
         let lasts = self.lasts(bytes);
@@ -77,7 +78,8 @@ impl Settings {
             () if facts.asks && facts.lasts => {
                 // A round crosses the network twice, and its answers follow one another at the client's link.
                 let round = (bytes + packets_of(n, bytes) * (self.frame() - self.tcp.mss.0 as f64)) * 8.0;
-                let rounds = lasts / (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
+                let least = (round / self.line_rate() as f64).max(4.0 * self.link.delay.as_secs_f64());
+                let rounds = lasts / (least + w.pause.as_secs_f64());
                 (volume.rows, volume.packets) = (rounds.ceil() * n, (rounds * packets_of(n, bytes)).min(line));
                 // A collapse may leave next to no rounds.
                 volume.least_rows = 0.0;
@@ -104,6 +106,17 @@ impl Settings {
             (volume.rows, volume.least_rows) = (volume.rows + flows, volume.least_rows + flows);
             volume.packets += packets_of(flows, bytes);
         }
+        if let Some(flows) = self.inputs.flows.as_ref() {
+            let (listed, bytes) = (flows.list().len() as f64, self.listed_bytes());
+            if !facts.listed {
+                volume.connections += listed;
+                (volume.rows, volume.least_rows) = (volume.rows + listed, volume.least_rows + listed);
+                volume.packets += packets_of(listed, bytes);
+            }
+            if flows.list().iter().any(|flow| flow.bytes.is_none()) {
+                volume.packets = volume.packets.max(line);
+            }
+        }
         if let Some(rate) = self.service.queries_per_s.0 {
             let asked = f64::from(rate) * lasts * f64::from(self.service.fan_out);
             volume.connections += asked;
@@ -112,6 +125,12 @@ impl Settings {
             volume.packets += packets_of(asked, asked * self.service.answer.0 as f64);
         }
         volume
+    }
+
+    /// What the flows of a list send, but for those without an end.
+    pub(crate) fn listed_bytes(&self) -> f64 {
+        let list = self.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
+        list.iter().filter_map(|flow| flow.bytes).map(|bytes| bytes as f64).sum()
     }
 
     /// Poisson flows of so many hosts in so many seconds, and their bytes.

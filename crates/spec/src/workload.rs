@@ -9,14 +9,14 @@ use crate::declare::{KeyDoc, section, words};
 use crate::facts::{Leaves, Moves, Payload, Swept};
 use crate::literal::Literal;
 use crate::problem::{Wrong, wrong};
-use crate::range::{FAN_IN_MAX, LEAST_SHARE};
+use crate::range::{CLIENTS_MAX, FAN_IN_MAX, LEAST_SHARE};
 use crate::setting::{FilePath, Optional, Setting, WarmUp};
 use crate::settings::{KeyValue, Popularity, Settings};
 use crate::sizes::Distribution;
 
 words! {
     /// What the client and the servers do.
-    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\" or \"key_value\"" {
+    Kind, "\"barrier\", \"one-shot\", \"web-search\", \"long\", \"flows\", \"shuffle\", \"poisson\", \"mapreduce\", \"all-reduce\", \"bursts\" or \"key_value\"" {
         /// Barrier-synchronised reads over standing connections: the next round starts when every server has answered.
         Barrier = "barrier",
         /// Every sender opens a connection and sends one fragment.
@@ -35,6 +35,8 @@ words! {
         MapReduce = "mapreduce",
         /// Ring all-reduces, one after another: every host, the client too, passes parts of its vector on to the next one.
         AllReduce = "all-reduce",
+        /// Bursts into the client, as they were measured or by a distribution: some of the servers send at once, burst after burst.
+        Bursts = "bursts",
         /// Front ends ask for many small objects that lie on many servers, request after request: a scheme says whom they ask.
         KeyValue = "key_value",
     }
@@ -53,6 +55,7 @@ impl Kind {
             Kind::Poisson => POISSON,
             Kind::MapReduce => MAP_REDUCE,
             Kind::AllReduce => ALL_REDUCE,
+            Kind::Bursts => BURSTS,
             Kind::KeyValue => KEY_VALUE,
         }
     }
@@ -70,6 +73,8 @@ pub struct Facts {
     pub many_to_one: bool,
     /// Whether the client asks again and again: then it may ask some at once.
     pub(crate) asks: bool,
+    /// Whether several clients may ask at once.
+    pub(crate) many_clients: bool,
     /// Whether it lasts as long as it is given, whatever is done; others end by themselves.
     pub(crate) lasts: bool,
     /// Whether it takes all of the fabric's hosts where nothing says how many.
@@ -77,7 +82,7 @@ pub struct Facts {
     /// Whether its flows have no end.
     pub endless: bool,
     /// Whether its flows are those of a list.
-    pub(crate) listed: bool,
+    pub listed: bool,
     /// Whether its flows are Poisson flows: they need a load, and nothing of that kind runs beside.
     pub poisson: bool,
     /// What is sent.
@@ -100,6 +105,7 @@ impl Facts {
     pub(crate) const READS: Facts = Facts {
         many_to_one: true,
         asks: true,
+        many_clients: false,
         lasts: true,
         all_hosts: false,
         endless: false,
@@ -126,6 +132,7 @@ impl Facts {
 }
 
 const BARRIER: Facts = Facts {
+    many_clients: true,
     moves: |s| answers_of(s, 1),
     says: |s, _| format!("barrier reads for {}: {}", s.workload.duration, answers(s)),
     ..Facts::READS
@@ -143,6 +150,7 @@ const ONE_SHOT: Facts = Facts {
 };
 
 const WEB_SEARCH: Facts = Facts {
+    many_clients: true,
     lasts: false,
     stands: false,
     moves: |s| answers_of(s, s.workload.queries),
@@ -171,7 +179,7 @@ const FLOWS: Facts = Facts {
     listed: true,
     moves: |s| {
         let list = s.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
-        let bytes = list.iter().map(|flow| flow.bytes as f64).sum();
+        let bytes = s.listed_bytes();
         Moves { flows: list.len() as f64, bytes, draws: 0.0 }
     },
     says: |s, swept| {
@@ -252,6 +260,26 @@ const ALL_REDUCE: Facts = Facts {
     ..Facts::BETWEEN
 };
 
+const BURSTS: Facts = Facts {
+    asks: false,
+    payload: Payload::Own,
+    leaves: Leaves::Nothing,
+    setup_rtts: None,
+    moves: |s| {
+        let (_, flows, bytes) = s.inputs.bursts.as_ref().map_or((0.0, 0.0, 0.0), |bursts| bursts.within(s.given_s()));
+        Moves { flows, bytes, draws: 0.0 }
+    },
+    says: |s, _| {
+        let name = s.inputs.bursts.as_ref().map_or("", |bursts| bursts.name());
+        format!("bursts of {} for {}", last_part(name), s.workload.duration)
+    },
+    check: |s| match s.workload.bursts.0 {
+        Some(_) => Ok(()),
+        None => wrong(&["workload.kind"], "the bursts workload needs `workload.bursts`, such as \"bursts.csv\""),
+    },
+    ..Facts::READS
+};
+
 const KEY_VALUE: Facts = Facts {
     lasts: false,
     payload: Payload::Own,
@@ -272,7 +300,7 @@ const KEY_VALUE: Facts = Facts {
 words! {
     /// What connections requests and answers go over.
     Connections, "\"usual\", \"standing\" or \"new\"" {
-        /// Standing ones for a barrier, an all-reduce and a key_value workload, new ones for all others.
+        /// Standing ones for a barrier, an all-reduce, bursts and a key_value workload, new ones for all others.
         Usual = "usual",
         /// One between two hosts, which stays and carries answer after answer.
         Standing = "standing",
@@ -292,6 +320,18 @@ impl Connections {
     }
 }
 
+words! {
+    /// Whom several clients ask.
+    Servers, "\"same\", \"own\" or \"others\"" {
+        /// All the same servers; the clients but for the first are the hosts behind them.
+        Same = "same",
+        /// Each its own, which are the hosts behind it.
+        Own = "own",
+        /// Each the hosts behind it, the first one following the last: clients are servers, too. With as many clients as hosts, each asks all others.
+        Others = "others",
+    }
+}
+
 section! {
     /// What is sent.
     Workload in "workload" {
@@ -300,6 +340,14 @@ section! {
         /// Servers that answer the client, where `fan_in` is not swept; of a workload between any hosts, the hosts besides the client where nothing else says.
         #[range(1..=FAN_IN_MAX)]
         fan_in: u32 = 16,
+        /// Clients that ask at once, each in rounds of its own; `fan_in` is of each, and `queries`, too.
+        #[only(Barrier, WebSearch)]
+        #[range(1..=CLIENTS_MAX)]
+        clients: u32 = 1,
+        /// Whom they ask: "same", all the same servers; "own", each its own, the hosts behind it; "others", each the hosts behind it, the first one following the last, so that clients are servers, too, and as many clients as hosts ask all others.
+        #[only(Barrier, WebSearch)]
+        #[needs(SEVERAL_CLIENTS)]
+        servers: Servers = Servers::Same,
         /// What each server sends, whatever their number, or each host of a shuffle to each other one; of an all-reduce the vector that each host has; excludes block.
         #[only(Barrier, OneShot, WebSearch, Shuffle, AllReduce)]
         #[range(..=Bytes(1 << 40))]
@@ -312,14 +360,14 @@ section! {
         #[only(Barrier, WebSearch, MapReduce)]
         #[range(..=Bytes(1 << 20))]
         request: Bytes = Bytes(64),
-        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, an all-reduce and a key_value workload, new for the others.
-        #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue)]
+        /// What requests and answers go over: a standing connection, which carries answer after answer (of a barrier or web search opened before the first), or a new one for each; "usual": standing for a barrier, an all-reduce, bursts and a key_value workload, new for the others.
+        #[only(Barrier, WebSearch, MapReduce, AllReduce, KeyValue, Bursts)]
         connections: Connections = Connections::Usual,
         /// Each server's start is uniform in 0 up to this, every round; of a shuffle each flow's, of a mapreduce job each fetch's, of an all-reduce each host's.
         #[only(Barrier, OneShot, WebSearch, Long, Shuffle, MapReduce, AllReduce)]
         #[range(..=Time::from_secs(1_000))]
         start_jitter: Time = Time::ZERO,
-        /// Measured time of a barrier or long workload; of a poisson one, in which flows start; the others end when they are done, at the latest then.
+        /// Measured time of a barrier or long workload; of a poisson one or of bursts, in which they start; the others end when they are done, at the latest then.
         #[range(Time(1)..=Time::from_secs(100_000))]
         duration: Time = Time::from_secs(5),
         /// What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier or web search goes on to the next round. The measured time, or the queries, come after it.
@@ -335,14 +383,20 @@ section! {
         #[only(Barrier, WebSearch)]
         #[range(1.., "\"none\" asks all")]
         in_flight: Optional<u32> = Optional::NONE,
+        /// From the end of a round, query or request to the next one of the same client. It counts as measured time, not as a query's, and is no stall. Standing connections are idle in it and keep their windows, unless `tcp.idle_restart` is on and it is longer than their timeout.
+        #[only(Barrier, WebSearch, KeyValue)]
+        #[range(..=Time::from_secs(1_000))]
+        pause: Time = Time::ZERO,
         /// Time in which an answer ought to be complete, from when it was asked for: d2tcp alone looks at it.
         #[needs(DEADLINES)]
         deadline: Optional<Time> = Optional::NONE,
         /// Long flows into the client beside the workload, each from a host of its own.
         background: u32 = 0,
-        /// The list of a flows workload: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). Hosts count from 0, the client; there are as many as the file needs, unless fabric.hosts says how many.
-        #[only(Flows)]
+        /// A list of flows, which are the flows workload, or beside another one, from its beginning to its end: HPCC's flow file (.txt, .flow), htsim's connection matrix (.cm), or a table with the header src,dst,bytes,start_us (.csv). With stop_us behind it, one without bytes has no end and stops at that time, if it has one, and the table of flows has a row for each time between two starts or stops of such flows. Hosts count from 0, the client; of a flows workload there are as many as the file needs, unless fabric.hosts says how many.
         file: Optional<FilePath> = Optional::NONE,
+        /// Bursts: a table with the header gap_us,fan_in,bytes, which are played in their order, again and again, each so long after the one before it began; or with the header of,value,cdf, whose lines are points of the distributions of gap_us, fan_in and bytes, linear in between, from which each burst is drawn. A burst's bytes are shared evenly by its servers, which are drawn anew.
+        #[only(Bursts)]
+        bursts: Optional<FilePath> = Optional::NONE,
         /// Poisson flows between client and servers, as the poisson workload or beside another one: the mean payload that each host offers, as a share of its own link's rate.
         #[range(LEAST_SHARE..=Share::of(1, 1), "\"none\" is for no Poisson flows")]
         load: Optional<Share> = Optional::NONE,
@@ -356,11 +410,19 @@ section! {
 fn answers_of(s: &Settings, times: u32) -> Moves {
     let warm_up = if let Some(WarmUp::Rounds(rounds)) = s.workload.warm_up.0 { rounds } else { 0 };
     let again = if s.workload.kind.facts().lasts { 0 } else { warm_up };
-    let flows = f64::from(s.servers()) * (f64::from(times) + f64::from(again));
+    let flows = f64::from(s.servers()) * f64::from(s.clients()) * (f64::from(times) + f64::from(again));
     Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: 0.0 }
 }
 
 fn answers(s: &Settings) -> String {
+    let each = match s.clients() {
+        1 => String::new(),
+        clients => format!(" to each of {clients} clients"),
+    };
+    part_of_all(s) + &each
+}
+
+fn part_of_all(s: &Settings) -> String {
     match (s.workload.fragment.0, s.workload.block.0) {
         (Some(fragment), _) => format!("{fragment} from each server"),
         (None, Some(block)) => format!("{block} from all servers together"),
@@ -439,6 +501,12 @@ fn key_value_check(s: &Settings) -> Result<(), Wrong> {
     if s.workload.queries == 0 {
         return wrong(&["workload.queries"], "no request: right would be at least 1");
     }
+    if let (Some(within), pause @ Time(1..)) = (k.within.0, s.workload.pause) {
+        let what = format!(
+            "requests within {within} begin by themselves, and a pause of {pause} would be after those that wait for one another: keep one"
+        );
+        return wrong(&["workload.pause", "key_value.within"], what);
+    }
     Ok(())
 }
 
@@ -498,7 +566,7 @@ macro_rules! flow_kinds {
 flow_kinds! {
     /// A server's answer to a round or query, or a sender's fragment.
     Answer = "answer",
-    /// A long flow.
+    /// A long flow, or one of a list that has no end: between two starts or stops of such ones.
     Long = "long",
     /// A line of the workload's file.
     Listed = "listed",
@@ -506,7 +574,7 @@ flow_kinds! {
     Shuffle = "shuffle",
     /// A flow of the poisson workload.
     Poisson = "poisson",
-    /// A Poisson flow beside another workload.
+    /// A flow beside another workload: a Poisson flow, or one of a list.
     Beside = "beside",
     /// A split that a map of a job reads from another node.
     Split = "split",

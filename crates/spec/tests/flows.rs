@@ -1,7 +1,7 @@
 //! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
 //! message with its line.
 
-use fanin_spec::{Contender, Flows, Plan, Problem, Scenario, Sizes};
+use fanin_spec::{Bursts, Contender, Flows, Plan, Problem, Scenario, Sizes};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -12,7 +12,7 @@ const TABLE: &str = "0 0\n# a comment\n10000 15\n\n10000 20.5\n30000000 100\n";
 
 fn read(name: &str, text: &str) -> (u32, Vec<(u32, u32, u64, u64)>) {
     let flows = Flows::parse(name, text).unwrap_or_else(|problem| panic!("{problem}"));
-    (flows.hosts(), flows.list().iter().map(|f| (f.from, f.to, f.bytes, f.start.0)).collect())
+    (flows.hosts(), flows.list().iter().map(|f| (f.from, f.to, f.bytes.unwrap(), f.start.0)).collect())
 }
 
 #[test]
@@ -33,8 +33,52 @@ fn a_table_of_flows_is_read_with_its_starts_in_microseconds() {
 }
 
 #[test]
+fn a_flow_without_bytes_has_no_end_and_may_stop() {
+    let text = "src,dst,bytes,start_us,stop_us\n1,0,,0,\n2,0,,5,7.5\n3,0,9,1,\n";
+    let flows = Flows::parse("a.csv", text).unwrap();
+    let stop = |f: &fanin_spec::Flow| (f.stop != fanin_units::Time::NEVER).then_some(f.stop.0);
+    let read: Vec<_> = flows.list().iter().map(|f| (f.bytes, f.start.0, stop(f))).collect();
+    assert_eq!(read, [(None, 0, None), (None, 5_000_000, Some(7_500_000)), (Some(9), 1_000_000, None)]);
+}
+
+#[test]
+fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
+    let whole = "gap_us,5,1\nfan_in,2,1\nbytes,9,1\n";
+    let cases = [
+        ("", "b.csv:1: expected the header `gap_us,fan_in,bytes` or `of,value,cdf`"),
+        ("gap_us,fan_in,bytes\n", "b.csv:1: the list has no burst"),
+        ("gap_us,fan_in,bytes\n5,0,9\n", "b.csv:2: expected `gap_us,fan_in,bytes`, such as `250.5,40,80000`"),
+        ("gap_us,fan_in,bytes\n5,2\n", "b.csv:2: expected `gap_us,fan_in,bytes`"),
+        ("gap_us,fan_in,bytes\n5,2,9\n\n5,20,9\n", "b.csv:4: 9 B leave less than a byte for each of 20 servers"),
+        ("gap_us,fan_in,bytes\n0,2,9\n", "b.csv:1: all bursts would begin at the same time"),
+        ("of,value,cdf\nsize,5,1\n", "b.csv:2: expected `of,value,cdf`, such as `fan_in,40,0.9`"),
+        ("of,value,cdf\nbytes,5,1.1\n", "b.csv:2: expected `of,value,cdf`"),
+        (
+            "of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n",
+            "b.csv:4: the distribution of bytes falls: value and cdf must both rise from line to line of it",
+        ),
+        ("of,value,cdf\nfan_in,5,0.5\nfan_in,6,0.4\n", "b.csv:3: the distribution of fan_in falls"),
+        ("of,value,cdf\ngap_us,5,1\nfan_in,2,1\n", "b.csv:3: the last line of bytes must reach a cdf of 1"),
+    ];
+    for (text, told) in cases {
+        let message = Bursts::parse("b.csv", text).unwrap_err().to_string();
+        assert!(message.starts_with(told), "{text:?} says {message}");
+    }
+    assert!(Bursts::parse("b.csv", &format!("of,value,cdf\n{whole}")).is_ok());
+}
+
+#[test]
 fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
     let cases = [
+        ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,5,0,9\n", "a.csv:2: a flow of 5 B ends by itself"),
+        (
+            "a.csv",
+            "src,dst,bytes,start_us,stop_us\n1,0,,9,9\n",
+            "a.csv:2: a flow that stops at 9 us, and starts at 9 us: right would be later",
+        ),
+        ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,,0,soon\n", "`soon` is not a time from 0"),
+        ("a.csv", "src,dst,bytes,start_us,stop_us\n1,0,,0\n", "a.csv:2: expected `src,dst,bytes,start_us,stop_us`"),
+        ("a.csv", "src,dst,bytes,start_us\n1,0,,0\n", "`` is not a size from 1"),
         ("a.txt", "", "a.txt:1: the list has no flow"),
         ("a.txt", "many\n", "a.txt:1: expected the number of flows, at most 10000000; this is `many`"),
         ("a.txt", "2\n1 0 3 100 5 0\n", "a.txt:2: the first line announces 2 flows, and 1 follow"),
@@ -69,7 +113,11 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
         ("a.cm", "Nodes 4\nConnections 1\n0->3 start 0 size 5\nNodes 2\n", "a.cm:4: `Nodes` stands there twice"),
         ("a.cm", "Nodes 1\n", "a.cm:1: expected `Nodes N`, N from 2"),
         ("a.cm", "Edges 4\n", "a.cm:1: expected `SRC->DST"),
-        ("a.csv", "0,1,5,0\n", "a.csv:1: expected the header `src,dst,bytes,start_us`; this is `0,1,5,0`"),
+        (
+            "a.csv",
+            "0,1,5,0\n",
+            "a.csv:1: expected the header `src,dst,bytes,start_us`, perhaps with `stop_us` behind it; this is `0,1,5,0`",
+        ),
         ("a.csv", "src,dst,bytes,start_us\n", "a.csv:1: the list has no flow"),
         ("a.csv", "src,dst,bytes,start_us\n0,1,5,0\n0,1,5\n", "a.csv:3: expected `src,dst,bytes,start_us`, such as"),
         ("a.csv", "src,dst,bytes,start_us\n0,1,5 KB,0\n", "a.csv:2: expected `src,dst,bytes,start_us`"),
@@ -248,7 +296,9 @@ fn told(name: &str, ending: &str, text: &str) {
     let name = format!("{name}.{ending}");
     match Flows::parse(&name, text) {
         Ok(flows) => {
-            assert!(flows.list().iter().all(|f| f.from != f.to && f.from.max(f.to) < flows.hosts() && f.bytes > 0))
+            assert!(
+                flows.list().iter().all(|f| f.from != f.to && f.from.max(f.to) < flows.hosts() && f.bytes > Some(0))
+            )
         }
         Err(problem) => one_message(&problem, &name),
     }

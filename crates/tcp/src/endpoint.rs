@@ -70,6 +70,11 @@ impl Endpoint {
         self.send_more(call);
     }
 
+    /// Forgets what was written and has not been sent.
+    pub fn take_back(&mut self) {
+        self.tcb.snd.end = self.tcb.snd.high.clamp(1, self.tcb.snd.end);
+    }
+
     /// Closes the sending side: a FIN follows the last byte.
     pub fn close(&mut self, call: &mut Call<'_, impl Wire>) {
         self.tcb.snd.fin = true;

@@ -396,6 +396,78 @@ fn requests_that_cannot_be_are_refused_with_what_would_be_right() {
 }
 
 #[test]
+fn clients_and_pauses_that_cannot_be_are_refused_with_what_would_be_right() {
+    let cases = [
+        ("workload.clients=0", "`workload.clients` of 0: right would be 1 to 4096"),
+        ("workload.clients=4097", "`workload.clients` of 4097: right would be 1 to 4096"),
+        ("workload.servers=mine", "right would be \"same\", \"own\" or \"others\""),
+        ("fabric.hosts=14", "`fabric.hosts` of 14 has no room for 4 servers and 3 clients: right would be at least 15"),
+        ("workload.pause=1", "its unit is missing; right would be a time with its unit"),
+        ("workload.pause=1001 s", "`workload.pause` of 1001 s: right would be at most 1000 s"),
+        ("dctcp.min_window=3", "`dctcp.min_window` of 3: right would be 1 to 2"),
+    ];
+    let scenario = SMALL.replace("fragment", "clients = 3\nservers = \"own\"\nfragment");
+    let place = Place::with(&scenario);
+    for (set, told) in cases {
+        let message = place.refuses(&["compare", "my.toml", "--schemes", "dctcp", "--fan-in", "4", "--set", set]);
+        assert!(message.contains(told), "{set} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+    let place = Place::with("[workload]\nkind = \"key_value\"\npause = \"1 ms\"\n[key_value]\nwithin = \"1 s\"\n");
+    let message = place.refuses(&["compare", "my.toml", "--schemes", "one-all", "--fan-in", "4"]);
+    assert!(message.contains("my.toml:5: requests within 1 s begin by themselves"), "{message}");
+}
+
+#[test]
+fn bursts_that_cannot_be_are_refused_with_the_line_and_what_would_be_right() {
+    let place = Place::with("[workload]\nkind = \"bursts\"\nbursts = \"b.csv\"\nduration = \"5 ms\"\n");
+    let arguments = ["compare", "my.toml", "--schemes", "newreno", "--fan-in", "4"];
+    for (table, told) in [
+        (
+            "gap_us,fan_in,bytes\n500,4,9000\n500,5,9000\n",
+            "b.csv:3: a burst of 5 servers, and there are 4: right would be",
+        ),
+        ("of,value,cdf\nbytes,5,0.5\nbytes,4,1\n", "b.csv:3: the distribution of bytes falls"),
+    ] {
+        fs::write(place.path("b.csv"), table).unwrap();
+        let message = place.refuses(&arguments);
+        assert!(message.contains(told), "{table:?} says {message}");
+        assert_eq!(message.trim_end().lines().count(), 1, "{message}");
+    }
+    let message = place.refuses(&[&arguments[..], &["--set", "workload.bursts=none"]].concat());
+    assert!(message.contains("the bursts workload needs `workload.bursts`"), "{message}");
+    let message = Place::with(SMALL).refuses(&["compare", "my.toml", "--set", "workload.bursts=b.csv"]);
+    assert!(message.contains("b.csv"), "{message}");
+}
+
+#[test]
+fn frames_that_contradict_the_segments_are_refused_and_those_alone_make_them() {
+    let place = Place::with(SMALL);
+    for (set, told) in [
+        (&["link.frames=jumbo", "tcp.mss=1460 B"][..], "`tcp.mss` of 1460 B contradicts `link.frames = \"jumbo\"`"),
+        (&["link.frames=jumbo", "tcp.timestamps=true", "tcp.mss=8960 B"], "in whose packets 8948 B have room"),
+        (
+            &["link.frames=standard", "tcp.mss=1461 B"],
+            "in whose packets 1460 B have room: right would be that, or none",
+        ),
+        (&["link.frames=large"], "right would be \"by-mss\", \"standard\" or \"jumbo\""),
+    ] {
+        let sets: Vec<&str> = set.iter().flat_map(|set| ["--set", set]).collect();
+        let message = place.refuses(&[&["compare", "my.toml"][..], &sets].concat());
+        assert!(message.contains(told), "{set:?} says {message}");
+    }
+    let rows = |sets: &[&str]| {
+        let arguments = [&["compare", "my.toml", "--json", "--set", "switch.buffer=30 packets"][..], sets].concat();
+        let summary: serde_json::Value = serde_json::from_str(&place.says(&arguments)).unwrap();
+        summary["rows"].clone()
+    };
+    let large = rows(&["--set", "tcp.mss=8960 B"]);
+    assert_eq!(rows(&["--set", "link.frames=jumbo"]), large);
+    assert_eq!(rows(&["--set", "link.frames=jumbo", "--set", "tcp.mss=8960 B"]), large);
+    assert_ne!(rows(&[]), large);
+}
+
+#[test]
 fn pages_that_cannot_be_are_refused_with_what_would_be_right() {
     let cases = [
         ("key_value.replaced=51", "51 of 50 objects replaced: right would be at most as many"),

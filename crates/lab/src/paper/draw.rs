@@ -89,7 +89,9 @@ impl Measured {
         let place = |x: f64| (scenario.to_string(), scheme.to_string(), measure, x.to_bits());
         let points = match (measure.over(), xs.first()) {
             (Over::FanIn, _) => xs.iter().filter_map(|&x| Point::new(x, self.values.get(&place(x))?.clone())).collect(),
-            (Over::Rounds | Over::Shares, Some(&x)) => by_x(self.series.get(&place(x)).map_or(&[], Vec::as_slice)),
+            (Over::Rounds | Over::Shares | Over::Hosts, Some(&x)) => {
+                by_x(self.series.get(&place(x)).map_or(&[], Vec::as_slice))
+            }
             (_, Some(&x)) => {
                 // Of one run: times of different runs do not match.
                 let first = self.series.get(&place(x)).and_then(|all| all.first());

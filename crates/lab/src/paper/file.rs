@@ -403,8 +403,10 @@ impl Source {
             (_, _) if measure == Measure::ComputingMs => Err("how long a plan takes: give rates = [1000]".into()),
             (_, _) if measure == Measure::QueueMean => Err("a queue of objects: give sizes = [400, 2]".into()),
             (Source::Model { .. }, Over::Flows) | (Source::Runs { .. }, Over::FanIn) => Ok(()),
-            (Source::Runs { xs, .. }, Over::Rounds | Over::Time | Over::Shares) if xs.len() == 1 => Ok(()),
-            (Source::Runs { .. }, Over::Rounds | Over::Time | Over::Shares) => {
+            (Source::Runs { xs, .. }, Over::Rounds | Over::Time | Over::Shares | Over::Hosts) if xs.len() == 1 => {
+                Ok(())
+            }
+            (Source::Runs { .. }, Over::Rounds | Over::Time | Over::Shares | Over::Hosts) => {
                 Err("what is over rounds or over time, which is of one fan-in: give fan_in = [8]".into())
             }
             (Source::Runs { .. }, Over::Flows) => {

@@ -1,8 +1,12 @@
 //! What is read off a run for a figure: a number a run, or a series.
 
-use fanin_spec::{GatheringRow, QueryRow, RequestRow, RunSpec, RunTables, TaskRow};
+use std::collections::{BTreeMap, BTreeSet};
+
+use fanin_spec::{FlowKind, GatheringRow, PortRow, QueryRow, RequestRow, RunSpec, RunTables, TaskRow};
 use fanin_units::Time;
 use serde::{Deserialize, Serialize};
+
+use crate::stats::{Percentiles, percentiles_with_open};
 
 /// What a figure's axis shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
@@ -17,6 +21,22 @@ pub enum Measure {
     Timeouts,
     /// Rounds or queries, of those finished, in which a timeout fired, per cent.
     TimeoutQueriesPct,
+    /// The median time of a query, ms; those that were cut off took longer than they had waited.
+    QueryP50Ms,
+    /// The 95th percentile of it, ms.
+    QueryP95Ms,
+    /// Jain's index over what a run's flows got, from 0 to 1.
+    Jain,
+    /// The same within a round, or between two starts or stops of a list's long flows: the mean over these.
+    JainRounds,
+    /// What each long flow of a list got, Mbit/s, by the host that it comes from.
+    LongMbps,
+    /// The mean queue at the port to the client over time, full packets.
+    QueueMeanPackets,
+    /// Its 99th percentile over time.
+    QueueP99Packets,
+    /// The longest queue there.
+    QueueMaxPackets,
     /// When the last round that was wanted ended, ms; where it did not, the time that it was given.
     FinishMs,
     /// Packets dropped at all ports.
@@ -88,6 +108,8 @@ pub enum Over {
     Time,
     /// The shares of what runs with one fan-in asked for.
     Shares,
+    /// The hosts of runs with one fan-in.
+    Hosts,
     /// The number of flows, without a run.
     Flows,
 }
@@ -101,6 +123,7 @@ impl Measure {
         match self {
             Measure::RoundEndMs => Over::Rounds,
             Measure::ObjectMs | Measure::QueryShareMs => Over::Shares,
+            Measure::LongMbps => Over::Hosts,
             Measure::Answers | Measure::CwndSegments => Over::Time,
             Measure::Maps | Measure::Shuffling | Measure::Reducing => Over::Time,
             Measure::IncastProbability => Over::Flows,
@@ -125,6 +148,14 @@ impl Measure {
             Measure::QueryMs => "query time, ms",
             Measure::Timeouts => "timeouts a run",
             Measure::TimeoutQueriesPct => "queries with a timeout, %",
+            Measure::QueryP50Ms => "median query time, ms",
+            Measure::QueryP95Ms => "95th percentile of query times, ms",
+            Measure::Jain => "Jain's index",
+            Measure::JainRounds => "Jain's index within a round",
+            Measure::LongMbps => "throughput of a long flow, Mbit/s",
+            Measure::QueueMeanPackets => "mean queue, packets",
+            Measure::QueueP99Packets => "99th percentile of the queue, packets",
+            Measure::QueueMaxPackets => "longest queue, packets",
             Measure::FinishMs => "end of the last round, ms",
             Measure::Drops => "packets dropped a run",
             Measure::Incasts => "incasts a run",
@@ -164,6 +195,7 @@ impl Measure {
             Over::Rounds => "round",
             Over::Time => "time, ms",
             Over::Shares => "objects answered, %",
+            Over::Hosts => "sending host",
             Over::Flows => "flows",
         }
     }
@@ -183,6 +215,13 @@ impl Measure {
                 // A run whose only query never ended had one for certain.
                 Some(if finished().count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished().count() as f64 })
             }
+            Measure::QueryP50Ms => query_times(tables).map(|times| times.p50 as f64 / 1e9),
+            Measure::QueryP95Ms => query_times(tables).map(|times| times.p95 as f64 / 1e9),
+            Measure::Jain => crate::fairness::jain(tables, spec.fan_in, spec.settings.clients()),
+            Measure::JainRounds => crate::stats::mean(&crate::fairness::jain_by_round(tables)),
+            Measure::QueueMeanPackets => client_queue(spec, tables, |port| port.queue_mean_bytes),
+            Measure::QueueP99Packets => client_queue(spec, tables, |port| port.queue_p99_bytes),
+            Measure::QueueMaxPackets => client_queue(spec, tables, |port| Some(port.queue_max_bytes)),
             Measure::FinishMs => {
                 let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
                 Some(tables.queries.last().and_then(end_ms).unwrap_or(given))
@@ -243,6 +282,7 @@ impl Measure {
             }
             Measure::ObjectMs => tenths(tables.flows.iter().filter_map(|flow| flow.fct_ps)),
             Measure::QueryShareMs => tenths(tables.requests.iter().filter_map(|row| row.latency_ps)),
+            Measure::LongMbps => long_mbps(tables),
             Measure::CwndSegments => {
                 let mss = spec.settings.tcp.mss.0 as f64;
                 cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
@@ -257,6 +297,32 @@ impl Measure {
             _ => Vec::new(),
         }
     }
+}
+
+/// Percentiles of the times of queries, those that were cut off among them.
+fn query_times(tables: &RunTables) -> Option<Percentiles> {
+    let mut ended: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps).collect();
+    let mut open: Vec<u64> = tables.queries.iter().filter_map(|query| query.waited_ps).collect();
+    percentiles_with_open(&mut ended, &mut open).map(|(times, _)| times)
+}
+
+/// What a port to the client tells of its queue, in full packets; `None` where it is not measured.
+fn client_queue(spec: &RunSpec, tables: &RunTables, of: impl Fn(&PortRow) -> Option<u64>) -> Option<f64> {
+    let port = tables.ports.iter().find(|port| port.port.ends_with(">client"))?;
+    Some(of(port)? as f64 / spec.settings.full_frame().0 as f64)
+}
+
+/// What each host's long flows of a list got over the measured time: the mean of a flow, by the number of the host.
+fn long_mbps(tables: &RunTables) -> Vec<(f64, f64)> {
+    let mut hosts: BTreeMap<u32, (u64, BTreeSet<u32>)> = BTreeMap::new();
+    for flow in tables.flows.iter().filter(|flow| flow.class == FlowKind::Long) {
+        let (bytes, receivers) = hosts.entry(flow.from_host).or_default();
+        *bytes += flow.delivered_bytes;
+        receivers.insert(flow.to_host);
+    }
+    let us = tables.totals.measured_ps as f64 / 1e6;
+    let mbps = |(bytes, receivers): &(u64, BTreeSet<u32>)| *bytes as f64 * 8.0 / us / receivers.len() as f64;
+    hosts.iter().map(|(host, moved)| (f64::from(*host), mbps(moved))).collect()
 }
 
 /// By which time each tenth of them is over, ms.
@@ -348,6 +414,22 @@ mod tests {
         let tables = RunTables { tasks, ..RunTables::default() };
         let span = |task: &TaskRow| Some((task.start_ps, Some(task.input_end_ps)));
         assert_eq!(at_work(&tables, span), [(0.0, 0.0), (1.0, 1.0), (3.0, 2.0), (5.0, 0.0)]);
+    }
+
+    #[test]
+    fn a_long_flow_has_what_it_got_in_all_its_phases_and_a_host_the_mean_of_its_flows() {
+        let moved = |from_host, to_host, delivered_bytes| fanin_spec::FlowRow {
+            class: FlowKind::Long,
+            from_host,
+            to_host,
+            delivered_bytes,
+            ..Default::default()
+        };
+        let flows = vec![moved(1, 0, 1_000), moved(1, 0, 500), moved(2, 0, 1_000), moved(2, 5, 3_000)];
+        let mut tables = RunTables { flows, ..RunTables::default() };
+        // 8 us: a byte is a Mbit/s.
+        tables.totals.measured_ps = 8_000_000;
+        assert_eq!(long_mbps(&tables), [(1.0, 1_500.0), (2.0, 2_000.0)]);
     }
 
     #[test]

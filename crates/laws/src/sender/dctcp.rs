@@ -4,7 +4,8 @@
 //!          on a mark, once a window, ssthresh = cwnd <- cwnd (1 - alpha / 2).
 //! Units:   cwnd in bytes; alpha and g in 1/65536, rounded down.
 //! Owns:    alpha, the window's acked and marked bytes. The endpoint owns loss recovery and the gate on ECE.
-//! Departs: a floor of two segments under a cut, which the RFC leaves open (Linux has it). Above ssthresh the window
+//! Departs: a floor under a cut, which the RFC leaves open: two segments (Linux 6.1 and FreeBSD 14, tcp_dctcp.c and cc_dctcp.c;
+//!          the paper's arithmetic in 4.2.1) or one (ns-3 3.37's law has none of its own). Above ssthresh the window
 //!          grows by a segment for every window of whole segments acknowledged, as deployed stacks count: at DCTCP's few
 //!          segments, RFC 5681's MSS * MSS / cwnd would give a fifth less. Slow start and loss are NewReno's.
 //! Checked: vectors/dctcp.json; tests/trajectories/dctcp.txt.
@@ -25,6 +26,9 @@ params! {
         g: Share = Share::of(1, 16),
         /// Alpha of a new connection.
         initial_alpha: Share = Share::of(1, 1),
+        /// Least window after a mark, in segments: 2 in Linux, FreeBSD and the paper's arithmetic (section 4.2.1), 1 where it is TCP's own, as in ns-3, whose law has no floor. A loss leaves two either way.
+        #[range(1..=2, "sources have one or the other")]
+        min_window: u32 = 2,
     }
 }
 
@@ -39,6 +43,8 @@ pub struct Dctcp {
     window_end: u64,
     /// Bytes acknowledged since the last step of congestion avoidance.
     towards_step: u32,
+    /// Segments that a mark leaves at the least.
+    min_window: u32,
 }
 
 impl Dctcp {
@@ -51,6 +57,7 @@ impl Dctcp {
             marked: 0,
             window_end: 0,
             towards_step: 0,
+            min_window: params.min_window,
         }
     }
 
@@ -82,7 +89,7 @@ impl Dctcp {
         }
     }
 
-    /// The new ssthresh. The window after a mark (RFC 8257, section 3.5) is at least two segments; a variant takes alpha to
+    /// The new ssthresh. The window after a mark (RFC 8257, section 3.5) is at least `min_window`; a variant takes alpha to
     /// a power. The share is at most one: at most half goes.
     pub fn cut_by(
         &self,
@@ -98,7 +105,7 @@ impl Dctcp {
         let alpha_q16 = u64::from(self.alpha_q16);
         let share_q16 = power_q16().map_or(alpha_q16, |power_q16| share_pow_q16(alpha_q16, power_q16));
         let off = (u64::from(window.cwnd) * share_q16) >> 17;
-        (window.cwnd - off as u32).max(2 * mss)
+        (window.cwnd - off as u32).max(self.min_window * mss)
     }
 
     /// The running estimate of the share of marked bytes, in 1/65536.

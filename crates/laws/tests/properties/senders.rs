@@ -82,6 +82,11 @@ fn most((law, kind, set): &(Law, Kind, Settings), window: &Window, acked: u32) -
     }
 }
 
+/// The segments that a cut leaves at the least.
+fn least(marked: bool, set: &Settings) -> u32 {
+    if marked { set.senders.dctcp.min_window } else { 2 }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
 
@@ -120,8 +125,8 @@ proptest! {
                 Step::Cut { cause, flight } => {
                     let at = Congestion { now, flight, una, srtt };
                     let cut = law.cut(cause, &at, &window);
-                    prop_assert!(cut >= 2 * mss);
                     let by_share = kind.row().brings("ecn");
+                    prop_assert!(cut >= least(by_share && cause == Cause::Ecn, &set) * mss, "{cut} of {mss}");
                     let most = match cause {
                         Cause::Ecn if by_share => {
                             prop_assert!(cut >= window.cwnd / 2, "under half of {}", window.cwnd);
@@ -197,7 +202,7 @@ proptest! {
         shares in prop::collection::vec(0..=10u32, 1..50),
     ) {
         let share = |q16| Share::of(q16, 65_536);
-        let mut dctcp = Dctcp::start(&dctcp::Params { g: share(g_q16), initial_alpha: share(initial) });
+        let mut dctcp = Dctcp::start(&dctcp::Params { g: share(g_q16), initial_alpha: share(initial), ..Default::default() });
         let (mut una, mut least, mut most) = (1, initial, initial);
         for share in shares {
             for part in 0..10 {

@@ -28,12 +28,16 @@ pub(crate) trait Application {
     }
     /// The peer's host knows nothing of the connection any more: it will carry nothing.
     fn broken(&mut self, _driver: &mut dyn Driver, _at: EndpointId) {}
+    /// A retransmission timer has fired at this end.
+    fn timed_out(&mut self, _at: EndpointId) {}
     /// A host has crashed: what it held is lost, and so is what its ends of connections are given to send.
     fn crashed(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A host that had crashed is there again.
     fn returned(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A timer of [`Driver::after`] is due.
     fn due(&mut self, driver: &mut dyn Driver, timer: Self::Timer);
+    /// What was so far is left out of all figures: what runs beside the workload is told so.
+    fn measure(&mut self, _view: &dyn View) {}
     /// Adds what was measured of it.
     fn record(&self, view: &dyn View, record: &mut Record);
 }
@@ -83,6 +87,8 @@ pub(crate) trait Driver: View {
     fn send(&mut self, from: EndpointId, message: Message) -> u64;
     /// Sends without end.
     fn pour(&mut self, from: EndpointId);
+    /// Stops to pour: what has not been sent is taken back, and the sending side closed.
+    fn stop(&mut self, at: EndpointId);
     /// Closes an end's sending side, after what is to be sent.
     fn close(&mut self, at: EndpointId);
     /// Sets a timer.
@@ -91,6 +97,8 @@ pub(crate) trait Driver: View {
     fn begin(&mut self);
     /// From now on the client waits for answers, which a server may need so much time for.
     fn await_answers(&mut self, work: Time);
+    /// The client waits for nothing in a time that begins now.
+    fn rest(&mut self, span: Time);
     /// All connections stand and the first round begins: for whoever watches.
     fn clock_starts(&mut self);
     /// What was so far is left out of all figures: the workload has delivered `payload`.
@@ -118,7 +126,8 @@ pub(crate) struct Record {
 
 /// A row of a round or query that began at `start_ps` and took so long, or where it is not `whole` has lasted so long.
 pub(crate) fn round_row(round: u32, start_ps: u64, took: Time, whole: bool, timeouts: u64) -> QueryRow {
-    QueryRow { round, start_ps, qct_ps: whole.then_some(took.0), waited_ps: (!whole).then_some(took.0), timeouts }
+    let (qct_ps, waited_ps) = (whole.then_some(took.0), (!whole).then_some(took.0));
+    QueryRow { round, start_ps, qct_ps, waited_ps, timeouts, ..QueryRow::default() }
 }
 
 /// The host of a server.
@@ -133,9 +142,11 @@ pub(crate) trait App {
     fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning);
     fn closed(&mut self, driver: &mut dyn Driver, at: EndpointId);
     fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId);
+    fn timed_out(&mut self, at: EndpointId);
     fn crashed(&mut self, driver: &mut dyn Driver, host: HostId);
     fn returned(&mut self, driver: &mut dyn Driver, host: HostId);
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
+    fn measure(&mut self, view: &dyn View);
     fn record(&self, view: &dyn View, record: &mut Record);
 }
 
@@ -160,6 +171,10 @@ impl<A: Application> App for A {
         Application::broken(self, driver, at);
     }
 
+    fn timed_out(&mut self, at: EndpointId) {
+        Application::timed_out(self, at);
+    }
+
     fn crashed(&mut self, driver: &mut dyn Driver, host: HostId) {
         Application::crashed(self, driver, host);
     }
@@ -170,6 +185,10 @@ impl<A: Application> App for A {
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning) {
         Application::due(self, driver, timer.into());
+    }
+
+    fn measure(&mut self, view: &dyn View) {
+        Application::measure(self, view);
     }
 
     fn record(&self, view: &dyn View, record: &mut Record) {

@@ -1,12 +1,14 @@
-//! The flows of a list; the run ends with the last byte of the last one.
+//! The flows of a list, as a workload or beside one. The workload ends with the last byte of the last one, or the last stop of one
+//! without an end.
 
 use std::sync::Arc;
 
 use fanin_fabric::HostId;
-use fanin_spec::{FlowKind, Flows, RunSpec};
+use fanin_spec::{Flow, FlowKind, Flows, RunSpec};
 use fanin_units::Time;
 
 use super::application::{Application, Driver, Record, View};
+use super::endless::Endless;
 use super::pool::Pool;
 use super::transfers::{Carried, Transfers};
 use crate::ids::EndpointId;
@@ -16,24 +18,55 @@ meanings! {
     pub(crate) enum Timer {
         /// A line's flow starts.
         Start(line),
+        /// One without an end stops.
+        Stop(line),
         End,
     }
 }
 
+/// Those flows, beside whatever workload.
 pub(crate) struct Listed {
     /// Absent only in a spec that no scenario was read for: then nothing is sent.
     flows: Option<Arc<Flows>>,
-    duration: Time,
+    kind: FlowKind,
     transfers: Transfers,
+    endless: Endless,
+    /// Those that have not started.
     waiting: usize,
+    /// When the first one started.
+    began: Option<Time>,
 }
 
 impl Listed {
-    pub fn new(spec: &RunSpec) -> Listed {
+    pub fn new(spec: &RunSpec, kind: FlowKind) -> Listed {
         let flows = spec.settings.inputs.flows.clone();
         let waiting = flows.as_ref().map_or(0, |flows| flows.list().len());
-        let duration = spec.settings.workload.duration;
-        Listed { flows, duration, transfers: Transfers::new(Pool::New), waiting }
+        let (transfers, endless) = (Transfers::new(Pool::New), Endless::default());
+        Listed { flows, kind, transfers, endless, waiting, began: None }
+    }
+
+    fn line(&self, line: u32) -> Option<Flow> {
+        self.flows.as_ref()?.list().get(line as usize).copied()
+    }
+
+    fn start_flow(&mut self, driver: &mut dyn Driver, line: u32) {
+        let Some(flow) = self.line(line) else { return };
+        self.waiting -= 1;
+        self.began.get_or_insert(driver.now());
+        let ends = (HostId(flow.from), HostId(flow.to));
+        match flow.bytes {
+            Some(bytes) => self.transfers.start(driver, self.kind, ends, bytes),
+            None => {
+                self.endless.start(driver, line, ends);
+                if flow.stop != Time::NEVER {
+                    driver.after(flow.stop.since(flow.start), Timer::Stop(line).into());
+                }
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.waiting == 0 && self.transfers.missing == 0 && self.endless.is_empty()
     }
 }
 
@@ -42,8 +75,6 @@ impl Application for Listed {
     type Message = Carried;
 
     fn start(&mut self, driver: &mut dyn Driver) {
-        driver.begin();
-        driver.after(self.duration, Timer::End.into());
         for (flow, line) in self.flows.iter().flat_map(|flows| flows.list()).zip(0..) {
             driver.after(flow.start, Timer::Start(line).into());
         }
@@ -53,21 +84,66 @@ impl Application for Listed {
         if let Carried::Flow(number) = message {
             self.transfers.end(driver, number);
         }
-        if self.waiting == 0 && self.transfers.missing == 0 {
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Start(line) => self.start_flow(driver, line),
+            Timer::Stop(line) => self.endless.stop(driver, line),
+            Timer::End => {}
+        }
+    }
+
+    fn measure(&mut self, view: &dyn View) {
+        self.endless.measure(view);
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        record.flows.extend(self.transfers.rows(view, view.measured_from().0));
+        record.flows.extend(self.endless.rows(view, view.measured_from()));
+    }
+}
+
+/// The flows workload.
+pub(crate) struct Alone {
+    listed: Listed,
+    duration: Time,
+}
+
+impl Alone {
+    pub fn new(spec: &RunSpec) -> Alone {
+        Alone { listed: Listed::new(spec, FlowKind::Listed), duration: spec.settings.workload.duration }
+    }
+}
+
+impl Application for Alone {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.after(self.duration, Timer::End.into());
+        Application::start(&mut self.listed, driver);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Carried) {
+        Application::received(&mut self.listed, driver, at, message);
+        if self.listed.is_over() {
             driver.finish();
         }
     }
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
-        let Timer::Start(line) = timer else { return driver.finish() };
-        let Some(&flow) = self.flows.as_ref().and_then(|flows| flows.list().get(line as usize)) else { return };
-        self.waiting -= 1;
-        self.transfers.start(driver, FlowKind::Listed, (HostId(flow.from), HostId(flow.to)), flow.bytes);
+        let stops = matches!(timer, Timer::Stop(_));
+        Application::due(&mut self.listed, driver, timer);
+        if timer == Timer::End || stops && self.listed.is_over() {
+            driver.finish();
+        }
     }
 
     fn record(&self, view: &dyn View, record: &mut Record) {
-        record.flows.extend(self.transfers.rows(view, 0));
-        record.payload_bytes = self.transfers.delivered(view);
-        record.measured = view.now().since(Time(self.transfers.first_start()));
+        Application::record(&self.listed, view, record);
+        record.payload_bytes = self.listed.transfers.delivered(view) + self.listed.endless.delivered(view);
+        record.measured = view.now().since(self.listed.began.unwrap_or(Time::ZERO));
     }
 }

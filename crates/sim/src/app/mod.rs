@@ -2,6 +2,8 @@
 
 mod all_reduce;
 mod application;
+mod bursts;
+mod endless;
 mod key_value;
 mod listed;
 mod long;
@@ -28,9 +30,10 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
         Kind::WebSearch => Box::new(rounds::Rounds::web_search(spec)),
         Kind::Long => Box::new(long::Long::new(spec)),
         Kind::MapReduce => Box::new(mapreduce::MapReduce::new(spec)),
-        Kind::Flows => Box::new(listed::Listed::new(spec)),
+        Kind::Flows => Box::new(listed::Alone::new(spec)),
         Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
         Kind::Poisson => Box::new(poisson::Alone::new(spec)),
+        Kind::Bursts => Box::new(bursts::Bursts::new(spec)),
         Kind::KeyValue => Box::new(key_value::KeyValue::new(spec)),
         Kind::AllReduce => Box::new(all_reduce::AllReduce::new(spec)),
     }
@@ -45,6 +48,9 @@ pub(crate) fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
     }
     if spec.settings.service.queries_per_s.0.is_some() && !workload.kind.facts().poisson {
         guests.push(Box::new(service::Service::new(spec)));
+    }
+    if spec.settings.inputs.flows.is_some() && !workload.kind.facts().listed {
+        guests.push(Box::new(listed::Listed::new(spec, FlowKind::Beside)));
     }
     guests
 }

@@ -1,4 +1,5 @@
-//! Rounds of one question to many: the client asks every server for its part, and asks again when the last part has come.
+//! Rounds of one question to many: a client asks every server for its part, and asks again when the last part has come.
+//! Several clients do so each for itself.
 //!
 //! A barrier-synchronised read goes on for the scenario's duration, over standing connections that are opened before; a web
 //! search has so many queries, each over new connections.
@@ -7,7 +8,7 @@ use fanin_fabric::HostId;
 use fanin_spec::{FlowKind, FlowRow, QueryRow, RunSpec};
 use fanin_units::Time;
 
-use super::application::{Application, Driver, Record, View, host_of, round_row};
+use super::application::{Application, Driver, Record, View, round_row};
 use super::warm_up::WarmUp;
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Message, meanings};
@@ -16,23 +17,26 @@ use crate::streams::{Purpose, Stream};
 meanings! {
     pub(crate) enum Timer {
         /// A server has worked out its answer.
-        Serve(server),
+        Serve(number),
+        /// A client's pause after a round is over.
+        Next(client),
         WarmUp,
         End,
         /// A connection that was being opened ought to stand by now.
-        GiveUp(server),
+        GiveUp(number),
     }
 }
 
 meanings! {
     pub(crate) enum Carried {
-        Request(server),
-        Answer(server),
+        Request(number),
+        Answer(number),
     }
 }
 
-/// One server, as the client and the server see it.
+/// One server, as its client and the server see it.
 struct Server {
+    host: HostId,
     /// Its connection: of this round, where each has new ones.
     connection: Option<ConnectionId>,
     /// Payload of its answer.
@@ -46,38 +50,59 @@ struct Server {
     answered: bool,
 }
 
+/// One client, and its round at hand.
+struct Client {
+    host: HostId,
+    servers: Vec<Server>,
+    /// The round's number, among those of all clients.
+    round: u32,
+    round_start: Time,
+    round_timeouts: u64,
+    /// Timeouts of its connections so far.
+    timeouts: u64,
+    /// The next server to ask in this round, and how many have not answered.
+    next: u32,
+    missing: u32,
+    /// No round is open: none has begun, or one has ended and the next one begins after a pause or never.
+    rests: bool,
+    /// Rounds that have ended.
+    done: u32,
+}
+
 /// So many of the longest timeouts.
 const PATIENCE: u64 = 10;
 
 pub(crate) struct Rounds {
     /// Connections stand from before the first round until the end.
     stand: bool,
-    /// Rounds after which the run ends; `None`: it ends with its duration.
+    /// Rounds of each client after which the run ends; `None`: it ends with its duration.
     limit: Option<u32>,
-    /// Servers that are asked at once.
+    /// Servers that a client asks at once.
     at_once: u32,
     request: u64,
     service: Time,
     service_jitter: Time,
     start_jitter: Time,
+    pause: Time,
     /// Of an answer, from when it was asked for.
     deadline: Time,
-    servers: Vec<Server>,
+    clients: Vec<Client>,
+    /// Servers of a client: a number is a client's place times this, and a server's.
+    fan_in: u32,
     /// Connections that are being opened, and ends at which they stand.
     opened: u32,
     established: u32,
+    /// Of each connection that was opened, its client.
+    client_of: Vec<u32>,
     /// A connection that does not stand after this is given up, and the run with it; `None` where every host answers some time.
     patience: Option<Time>,
     warm_up: WarmUp,
     /// When the first request that is measured went out; `NEVER` while connections are being opened.
     began: Time,
-    round: u32,
-    round_start: Time,
-    round_timeouts: u64,
-    /// The next server to ask in this round, and how many have not answered.
-    next: u32,
-    missing: u32,
-    ended: bool,
+    /// Rounds that have begun.
+    begun: u32,
+    /// Clients that have rounds left.
+    running: u32,
     /// Payload of whole answers.
     payload: u64,
     flows: Vec<FlowRow>,
@@ -97,15 +122,7 @@ impl Rounds {
 
     fn new(spec: &RunSpec, limit: Option<u32>) -> Rounds {
         let (workload, host) = (&spec.settings.workload, &spec.settings.host);
-        let server = |id| Server {
-            connection: None,
-            answer: spec.settings.answer(spec.fan_in, id).0,
-            start: Stream::new(spec.seed, Purpose::Start, id),
-            service: Stream::new(spec.seed, Purpose::Service, id),
-            asked: Time::ZERO,
-            before: None,
-            answered: false,
-        };
+        let clients = spec.settings.clients();
         Rounds {
             stand: spec.settings.connections_stand(),
             limit,
@@ -114,29 +131,41 @@ impl Rounds {
             service: host.service_time,
             service_jitter: host.service_jitter,
             start_jitter: workload.start_jitter,
+            pause: workload.pause,
             deadline: workload.deadline.0.unwrap_or(Time::NEVER),
-            servers: (0..spec.fan_in).map(server).collect(),
+            clients: (0..clients).map(|client| Client::new(spec, client)).collect(),
+            fan_in: spec.fan_in,
             opened: 0,
             established: 0,
+            client_of: Vec::new(),
             patience: spec.settings.may_fail().then(|| spec.settings.tcp.rto_max.saturating_mul(PATIENCE)),
             warm_up: WarmUp::new(spec),
             began: Time::NEVER,
-            round: 0,
-            round_start: Time::ZERO,
-            round_timeouts: 0,
-            next: 0,
-            missing: 0,
-            ended: false,
+            begun: 0,
+            running: clients,
             payload: 0,
             flows: Vec::new(),
             queries: Vec::new(),
         }
     }
 
+    /// A client and its server, by a number.
+    fn of(&mut self, number: u32) -> (&mut Client, u32) {
+        (&mut self.clients[(number / self.fan_in) as usize], number % self.fan_in)
+    }
+
+    fn connect(&mut self, driver: &mut dyn Driver, number: u32) -> ConnectionId {
+        let (client, id) = self.of(number);
+        let server = &mut client.servers[id as usize];
+        let connection = driver.connect(client.host, server.host, FlowKind::Answer);
+        server.connection = Some(connection);
+        self.client_of.push(number / self.fan_in);
+        connection
+    }
+
     /// Standing connections are opened one after another, so that opening them is no incast of its own.
     fn open_next(&mut self, driver: &mut dyn Driver) {
-        let connection = driver.connect(HostId::CLIENT, host_of(self.opened), FlowKind::Answer);
-        self.servers[self.opened as usize].connection = Some(connection);
+        self.connect(driver, self.opened);
         if let Some(patience) = self.patience {
             driver.after(patience, Timer::GiveUp(self.opened).into());
         }
@@ -150,116 +179,198 @@ impl Rounds {
         driver.begin();
         driver.await_answers(self.service + self.service_jitter + self.start_jitter);
         self.warm_up.begin(driver, Timer::WarmUp);
-        self.begin_round(driver);
+        for client in 0..self.clients.len() as u32 {
+            self.begin_round(driver, client);
+        }
     }
 
-    /// What was so far is no matter of the figures.
+    /// What was so far is no matter of the figures. Rounds under way are their first ones.
     fn measure(&mut self, driver: &mut dyn Driver) {
-        (self.began, self.round) = (driver.now(), 0);
+        (self.began, self.begun) = (driver.now(), 0);
         self.flows.clear();
         self.queries.clear();
+        for client in &mut self.clients {
+            client.done = 0;
+            if !client.rests {
+                client.round = self.begun;
+                self.begun += 1;
+            }
+        }
         let payload = self.payload(driver);
         self.warm_up.end(driver, payload, Timer::End);
     }
 
-    fn begin_round(&mut self, driver: &mut dyn Driver) {
-        if self.warm_up.ends_with(driver.now(), self.round) {
+    fn begin_round(&mut self, driver: &mut dyn Driver, client: u32) {
+        if self.warm_up.ends_with(driver.now(), self.begun / self.clients.len() as u32) {
             self.measure(driver);
         }
-        self.round_start = driver.now();
-        self.round_timeouts = driver.timeouts();
-        (self.next, self.missing) = (0, self.servers.len() as u32);
+        let at = &mut self.clients[client as usize];
+        (at.round, at.rests) = (self.begun, false);
+        (at.round_start, at.round_timeouts) = (driver.now(), at.timeouts);
+        (at.next, at.missing) = (0, at.servers.len() as u32);
+        self.begun += 1;
         for _ in 0..self.at_once {
-            self.ask_next(driver);
+            self.ask_next(driver, client);
         }
     }
 
-    fn ask_next(&mut self, driver: &mut dyn Driver) {
-        let id = self.next;
-        self.next += 1;
-        let server = &mut self.servers[id as usize];
+    fn ask_next(&mut self, driver: &mut dyn Driver, client: u32) {
+        let at = &mut self.clients[client as usize];
+        let number = client * self.fan_in + at.next;
+        let server = &mut at.servers[at.next as usize];
+        at.next += 1;
+        (server.before, server.answered, server.asked) = (None, false, driver.now());
         let connection = match server.connection {
             Some(standing) if self.stand => standing,
-            _ => driver.connect(HostId::CLIENT, host_of(id), FlowKind::Answer),
+            _ => self.connect(driver, number),
         };
-        (server.connection, server.asked) = (Some(connection), driver.now());
-        (server.before, server.answered) = (None, false);
         if self.request == 0 {
-            driver.after(server.start.up_to(self.start_jitter), Timer::Serve(id).into());
+            let jitter = self.start_jitter;
+            let (client, id) = self.of(number);
+            let start = client.servers[id as usize].start.up_to(jitter);
+            driver.after(start, Timer::Serve(number).into());
         } else {
-            driver.send(connection.opener(), Message::new(self.request, Carried::Request(id)));
+            driver.send(connection.opener(), Message::new(self.request, Carried::Request(number)));
         }
+    }
+
+    /// A server is asked.
+    fn asked(&mut self, driver: &mut dyn Driver, number: u32) {
+        let (service, service_jitter, start_jitter) = (self.service, self.service_jitter, self.start_jitter);
+        let (client, id) = self.of(number);
+        let server = &mut client.servers[id as usize];
+        let service = service + server.service.up_to(service_jitter);
+        let start = server.start.up_to(start_jitter);
+        driver.after(driver.at_work(server.host, service).saturating_add(start), Timer::Serve(number).into());
     }
 
     /// A server sends its answer.
-    fn serve(&mut self, driver: &mut dyn Driver, id: u32) {
-        let server = &mut self.servers[id as usize];
+    fn serve(&mut self, driver: &mut dyn Driver, number: u32) {
+        let (deadline, stand) = (self.deadline, self.stand);
+        let (client, id) = self.of(number);
+        let server = &mut client.servers[id as usize];
         let Some(connection) = server.connection else { return };
-        let deadline = server.asked.saturating_add(self.deadline);
-        let answer = Message { deadline, ..Message::new(server.answer, Carried::Answer(id)) };
+        let deadline = server.asked.saturating_add(deadline);
+        let answer = Message { deadline, ..Message::new(server.answer, Carried::Answer(number)) };
         server.before = Some(driver.send(connection.answerer(), answer));
-        if !self.stand {
+        if !stand {
             driver.close(connection.answerer());
         }
     }
 
-    fn answered(&mut self, driver: &mut dyn Driver, id: u32) {
-        let server = &mut self.servers[id as usize];
+    fn answered(&mut self, driver: &mut dyn Driver, number: u32) {
+        let began = self.began;
+        let (client, id) = self.of(number);
+        let server = &mut client.servers[id as usize];
         server.answered = true;
         let (answer, took) = (server.answer, driver.now().since(server.asked));
+        client.missing -= 1;
+        let (flow, missing, asks) = (client.flow(began, id, answer, Some(took.0)), client.missing, client.asks());
         self.payload += answer;
-        self.flows.push(self.flow(id, answer, Some(took.0)));
-        self.missing -= 1;
-        if (self.next as usize) < self.servers.len() {
-            self.ask_next(driver);
+        self.flows.push(flow);
+        if asks {
+            self.ask_next(driver, number / self.fan_in);
         }
-        if self.missing == 0 {
-            self.queries.push(self.query(driver, true));
-            driver.round_ended(self.round);
-            self.round += 1;
-            self.ended = !self.warm_up.is_on() && self.limit == Some(self.round);
-            match self.ended {
-                true => driver.finish(),
-                false => self.begin_round(driver),
-            }
+        if missing == 0 {
+            self.round_ends(driver, number / self.fan_in);
         }
     }
 
+    fn round_ends(&mut self, driver: &mut dyn Driver, client: u32) {
+        let at = &mut self.clients[client as usize];
+        self.queries.push(at.query(driver, self.began, true));
+        driver.round_ended(at.round);
+        at.rests = true;
+        at.done += 1;
+        if !self.warm_up.is_on() && self.limit == Some(at.done) {
+            self.running -= 1;
+            if self.running == 0 {
+                driver.finish();
+            }
+        } else if self.pause == Time::ZERO {
+            self.begin_round(driver, client);
+        } else {
+            if at.host == HostId::CLIENT {
+                driver.rest(self.pause);
+            }
+            driver.after(self.pause, Timer::Next(client).into());
+        }
+    }
+
+    /// Payload so far. Of a web search's answers only the whole ones count: its queries end with their last byte.
+    fn payload(&self, view: &dyn View) -> u64 {
+        let open = self.clients.iter().flat_map(|client| client.open_flows(view, self.began));
+        let parts = if self.limit.is_none() { open.map(|flow| flow.delivered_bytes).sum() } else { 0 };
+        self.payload + parts
+    }
+}
+
+impl Client {
+    fn new(spec: &RunSpec, client: u32) -> Client {
+        let server = |id| {
+            // With room for as many servers as there may be, so that one more moves no other client's draws.
+            let entity = client << 20 | id;
+            Server {
+                host: HostId(spec.settings.server_host(client, id)),
+                connection: None,
+                answer: spec.settings.answer(spec.fan_in, id).0,
+                start: Stream::new(spec.seed, Purpose::Start, entity),
+                service: Stream::new(spec.seed, Purpose::Service, entity),
+                asked: Time::ZERO,
+                before: None,
+                answered: false,
+            }
+        };
+        Client {
+            host: HostId(spec.settings.client_host(client)),
+            servers: (0..spec.fan_in).map(server).collect(),
+            round: client,
+            round_start: Time::ZERO,
+            round_timeouts: 0,
+            timeouts: 0,
+            next: 0,
+            missing: 0,
+            rests: true,
+            done: 0,
+        }
+    }
+
+    /// Whether there is a server that it has not asked in this round.
+    fn asks(&self) -> bool {
+        (self.next as usize) < self.servers.len()
+    }
+
     /// A server's answer in this round, so far as it is there.
-    fn flow(&self, id: u32, delivered_bytes: u64, fct_ps: Option<u64>) -> FlowRow {
+    fn flow(&self, began: Time, id: u32, delivered_bytes: u64, fct_ps: Option<u64>) -> FlowRow {
         let server = &self.servers[id as usize];
         FlowRow {
-            from_host: host_of(id).0,
+            from_host: server.host.0,
+            to_host: self.host.0,
             round: Some(self.round.into()),
             payload_bytes: Some(server.answer),
             delivered_bytes,
-            start_ps: server.asked.since(self.began).0,
+            start_ps: server.asked.since(began).0,
             fct_ps,
             ..FlowRow::default()
         }
     }
 
     /// The answers of this round that are not whole.
-    fn open_flows(&self, view: &dyn View) -> impl Iterator<Item = FlowRow> {
-        let asked = if self.ended { 0 } else { self.next };
-        self.servers.iter().zip(0..asked).filter(|(server, _)| !server.answered).map(|(server, id)| {
+    fn open_flows(&self, view: &dyn View, began: Time) -> impl Iterator<Item = FlowRow> {
+        let asked = if self.rests { 0 } else { self.next };
+        self.servers.iter().zip(0..asked).filter(|(server, _)| !server.answered).map(move |(server, id)| {
             let there = server
                 .connection
                 .zip(server.before)
                 .map_or(0, |(connection, before)| view.delivered(connection.opener()).saturating_sub(before));
-            self.flow(id, there, None)
+            self.flow(began, id, there, None)
         })
     }
 
-    /// Payload so far. Of a web search's answers only the whole ones count: its queries end with their last byte.
-    fn payload(&self, view: &dyn View) -> u64 {
-        let parts = if self.limit.is_none() { self.open_flows(view).map(|flow| flow.delivered_bytes).sum() } else { 0 };
-        self.payload + parts
-    }
-
-    fn query(&self, view: &dyn View, whole: bool) -> QueryRow {
-        let (start_ps, took) = (self.round_start.since(self.began).0, view.now().since(self.round_start));
-        round_row(self.round, start_ps, took, whole, view.timeouts() - self.round_timeouts)
+    fn query(&self, view: &dyn View, began: Time, whole: bool) -> QueryRow {
+        let (start_ps, took) = (self.round_start.since(began).0, view.now().since(self.round_start));
+        let row = round_row(self.round, start_ps, took, whole, self.timeouts - self.round_timeouts);
+        QueryRow { client_host: self.host.0, ..row }
     }
 }
 
@@ -283,7 +394,7 @@ impl Application for Rounds {
         if self.established < 2 * self.opened {
             return;
         }
-        if (self.opened as usize) < self.servers.len() {
+        if self.opened < self.fan_in * self.clients.len() as u32 {
             self.open_next(driver);
         } else {
             self.begin(driver);
@@ -292,32 +403,36 @@ impl Application for Rounds {
 
     fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
         match message {
-            Carried::Answer(id) => self.answered(driver, id),
-            Carried::Request(id) => {
-                let server = &mut self.servers[id as usize];
-                let service = self.service + server.service.up_to(self.service_jitter);
-                let start = server.start.up_to(self.start_jitter);
-                driver.after(driver.at_work(host_of(id), service).saturating_add(start), Timer::Serve(id).into());
-            }
+            Carried::Answer(number) => self.answered(driver, number),
+            Carried::Request(number) => self.asked(driver, number),
         }
+    }
+
+    fn timed_out(&mut self, at: EndpointId) {
+        let client = self.client_of[at.connection().place() as usize];
+        self.clients[client as usize].timeouts += 1;
     }
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
         match timer {
-            Timer::Serve(id) => self.serve(driver, id),
+            Timer::Serve(number) => self.serve(driver, number),
+            Timer::Next(client) => self.begin_round(driver, client),
             Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
             Timer::WarmUp => {}
-            Timer::GiveUp(id) if self.began == Time::NEVER && id + 1 == self.opened => driver.finish(),
+            Timer::GiveUp(number) if self.began == Time::NEVER && number + 1 == self.opened => driver.finish(),
             Timer::GiveUp(_) => {}
             Timer::End => driver.finish(),
         }
     }
 
     fn record(&self, view: &dyn View, record: &mut Record) {
-        record.flows.extend(self.flows.iter().cloned().chain(self.open_flows(view)));
+        record.flows.extend(self.flows.iter().cloned());
         record.queries.extend(self.queries.iter().cloned());
-        if !self.ended {
-            record.queries.push(self.query(view, false));
+        for client in &self.clients {
+            record.flows.extend(client.open_flows(view, self.began));
+            // Of a run that never came to its first round, that one is open.
+            let is_open = !client.rests || self.began == Time::NEVER;
+            record.queries.extend(is_open.then(|| client.query(view, self.began, false)));
         }
         record.payload_bytes = self.payload(view);
         record.measured = view.now().since(self.began);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fanin_spec::{
-    Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, ReplicaRacks, RunSpec,
-    ServerOrder, Settings, Share, Sizes,
+    Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, ReplicaRacks,
+    RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -57,6 +57,9 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         let timed = matches!(kind, Kind::Barrier | Kind::Long | Kind::Poisson);
         s.workload.background = if timed { background } else { 0 };
         s.workload.queries = 3;
+        s.workload.clients = 1 + initial_window % 3;
+        s.workload.servers = Servers::all()[initial_window as usize % 4 % 3].0;
+        s.workload.pause = Time::from_micros(if initial_window.is_multiple_of(3) { 10 * jitter_us } else { 0 });
         s.workload.duration = Time::from_millis(if timed { 20 } else { 600_000 });
         s.laws.ports.red.min_th = QueueSize::Packets(5);
         s.laws.ports.red.max_th = QueueSize::Packets(15);
@@ -79,6 +82,17 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
             s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &format!("src,dst,bytes,start_us\n{list}")).unwrap()));
         }
         Kind::Shuffle => s.workload.fragment.0 = s.workload.fragment.0.map(|bytes| Bytes(bytes.0.div_ceil(8))),
+        Kind::Bursts => {
+            let line = |&(gap, wide, bytes, _): &(u32, u32, u64, u64)| {
+                let wide = 1 + wide % fan_in;
+                format!("{},{wide},{}\n", 100 * gap + 1, bytes + u64::from(wide))
+            };
+            let list: String = flows.iter().map(line).collect();
+            s.workload.bursts = Optional(Some(FilePath("bursts.csv".into())));
+            let table = format!("gap_us,fan_in,bytes\n{list}");
+            s.inputs.bursts = Some(Arc::new(Bursts::parse("bursts.csv", &table).unwrap()));
+            s.workload.duration = Time::from_millis(5);
+        }
         Kind::Poisson => {
             s.workload.load = Optional(Some(Share::of(flows.len() as u32, 20)));
             s.inputs.sizes = Sizes::named("hadoop").map(Arc::new);
@@ -104,6 +118,9 @@ fn among_hosts(s: &mut Settings, fan_in: u32, flows: &[(u32, u32, u64, u64)]) ->
             k.popularity = Popularity::all()[flows.len() % 4].0;
             (k.pages, k.replaced) = (20, flows.len() as u32);
             k.within = Optional(fan_in.is_multiple_of(2).then_some(Time::from_millis(10)));
+            if k.within.0.is_some() {
+                s.workload.pause = Time::ZERO;
+            }
             // All racks are full.
             return racks * each - 1;
         }

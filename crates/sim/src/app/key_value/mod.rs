@@ -45,6 +45,8 @@ meanings! {
         FrontEnd(host),
         /// A front end's next request begins.
         Begins(host),
+        /// Its pause after a request is over.
+        Paused(host),
         WarmUp,
         End,
     }
@@ -95,6 +97,8 @@ struct Front {
     /// Those under way, by the role's number.
     requests: BTreeMap<u32, Request>,
     down: bool,
+    /// It waits a while before its next request.
+    pauses: bool,
     /// Requests of the measured time that have begun, and that have ended.
     begun: u32,
     done: u32,
@@ -180,6 +184,7 @@ impl KeyValue {
             intervals: Stream::new(spec.seed, Purpose::Interval, host),
             requests: BTreeMap::new(),
             down: false,
+            pauses: false,
             begun: 0,
             done: 0,
         };
@@ -445,10 +450,33 @@ impl KeyValue {
         if self.spec.settings.key_value.within.0.is_some() {
             return;
         }
+        match self.spec.settings.workload.pause {
+            Time::ZERO => self.ask_next(driver, front),
+            pause => {
+                self.fronts[front as usize].pauses = true;
+                if HostId(front) == HostId::CLIENT {
+                    driver.rest(pause);
+                }
+                driver.after(pause, Timer::Paused(front).into());
+            }
+        }
+    }
+
+    /// A front end asks once more, which may begin the measured time.
+    fn ask_next(&mut self, driver: &mut dyn Driver, front: u32) {
         if self.warm_up.ends_with(driver.now(), self.asked) {
             self.measure(driver);
         }
         self.ask(driver, front);
+    }
+
+    /// A front end's pause is over; one that is down asks when it returns.
+    fn pause_ends(&mut self, driver: &mut dyn Driver, front: u32) {
+        let at = &mut self.fronts[front as usize];
+        at.pauses = false;
+        if !at.down {
+            self.ask_next(driver, front);
+        }
     }
 
     /// Whether nothing is kept of requests that are over, but by hubs that have not heard so yet.
@@ -617,7 +645,7 @@ impl Application for KeyValue {
         let Some(front) = self.fronts.get_mut(host as usize) else { return };
         front.down = false;
         let waits = self.spec.settings.key_value.within.0.is_none();
-        if waits && front.done < self.spec.settings.workload.queries {
+        if waits && !front.pauses && front.done < self.spec.settings.workload.queries {
             self.ask(driver, host);
             self.settle(driver);
         }
@@ -643,6 +671,7 @@ impl Application for KeyValue {
             Timer::Hub(host) => self.hub_is_due(driver, host),
             Timer::FrontEnd(front) => self.front_end_is_due(driver, front),
             Timer::Begins(front) => self.begins(driver, front),
+            Timer::Paused(front) => self.pause_ends(driver, front),
             Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
             Timer::WarmUp => {}
             Timer::End => driver.finish(),

@@ -1,0 +1,162 @@
+//! Bursts into the client: each of so many servers, drawn at random, sends its part of so many bytes, whether the burst before
+//! it is over or not. They begin for the scenario's duration, and the run ends with the last byte of the last one.
+
+use std::sync::Arc;
+
+use fanin_fabric::HostId;
+use fanin_spec::{Burst, Bursts as Table, FlowKind, FlowRow, QueryRow, RunSpec};
+use fanin_units::Time;
+
+use super::application::{Application, Driver, Record, View, host_of, round_row};
+use super::pool::Pool;
+use super::transfers::{Carried, Transfers};
+use crate::ids::EndpointId;
+use crate::message::meanings;
+use crate::streams::{Purpose, Stream};
+
+meanings! {
+    pub(crate) enum Timer {
+        /// The next burst begins.
+        Begin,
+        /// What has not ended long after the last one began is given up.
+        GiveUp,
+        End,
+    }
+}
+
+/// Bursts are given up so many durations after the start.
+const PATIENCE: u64 = 10;
+
+/// One that has begun.
+struct Begun {
+    start: Time,
+    timeouts: u64,
+    /// Its flows that have not ended.
+    missing: u32,
+    row: Option<QueryRow>,
+}
+
+pub(crate) struct Bursts {
+    /// Absent only in a spec that no scenario was read for: then nothing is sent.
+    table: Option<Arc<Table>>,
+    duration: Time,
+    draws: Stream,
+    peers: Stream,
+    /// All of them; of a burst the first so many, once they have changed places.
+    servers: Vec<u32>,
+    next: Option<Burst>,
+    bursts: Vec<Begun>,
+    transfers: Transfers,
+    /// Of each flow.
+    burst_of: Vec<u32>,
+    /// No burst begins any more.
+    over: bool,
+}
+
+impl Bursts {
+    pub fn new(spec: &RunSpec) -> Bursts {
+        Bursts {
+            table: spec.settings.inputs.bursts.clone(),
+            duration: spec.settings.workload.duration,
+            draws: Stream::new(spec.seed, Purpose::Burst, 0),
+            peers: Stream::new(spec.seed, Purpose::Peer, 0),
+            servers: (0..spec.fan_in).collect(),
+            next: None,
+            bursts: Vec::new(),
+            transfers: Transfers::new(Pool::new(spec.settings.connections_stand())),
+            burst_of: Vec::new(),
+            over: false,
+        }
+    }
+
+    /// Waits for the next burst.
+    fn wait(&mut self, driver: &mut dyn Driver) {
+        let Some(table) = &self.table else { return };
+        let burst = table.at(self.bursts.len() as u64, || self.draws.word());
+        self.next = Some(burst);
+        driver.after(burst.gap, Timer::Begin.into());
+    }
+
+    fn begin(&mut self, driver: &mut dyn Driver) {
+        let Some(burst) = self.next.filter(|_| !self.over) else { return };
+        // Drawn ones may have fewer bytes than servers.
+        let senders = u64::from(burst.fan_in).min(burst.bytes) as usize;
+        let number = self.bursts.len() as u32;
+        self.bursts.push(Begun {
+            start: driver.now(),
+            timeouts: driver.timeouts(),
+            missing: senders as u32,
+            row: None,
+        });
+        let (share, rest) = (burst.bytes / senders as u64, burst.bytes % senders as u64);
+        for place in 0..senders {
+            let other = place + self.peers.below((self.servers.len() - place) as u32) as usize;
+            self.servers.swap(place, other);
+            let bytes = share + u64::from((place as u64) < rest);
+            let ends = (host_of(self.servers[place]), HostId::CLIENT);
+            self.burst_of.push(number);
+            self.transfers.start(driver, FlowKind::Answer, ends, bytes);
+        }
+        self.wait(driver);
+    }
+
+    fn query(&self, view: &dyn View, number: usize, whole: bool) -> QueryRow {
+        let burst = &self.bursts[number];
+        let took = view.now().since(burst.start);
+        round_row(number as u32, burst.start.0, took, whole, view.timeouts() - burst.timeouts)
+    }
+
+    /// Each burst, whole or cut off.
+    fn queries(&self, view: &dyn View) -> impl Iterator<Item = QueryRow> {
+        let row =
+            |(number, burst): (usize, &Begun)| burst.row.clone().unwrap_or_else(|| self.query(view, number, false));
+        self.bursts.iter().enumerate().map(row)
+    }
+}
+
+impl Application for Bursts {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        driver.begin();
+        driver.after(self.duration, Timer::End.into());
+        driver.after(self.duration.saturating_mul(PATIENCE), Timer::GiveUp.into());
+        self.wait(driver);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, message: Carried) {
+        let Carried::Flow(flow) = message else { return };
+        self.transfers.end(driver, flow);
+        let number = self.burst_of[flow as usize] as usize;
+        self.bursts[number].missing -= 1;
+        if self.bursts[number].missing == 0 {
+            self.bursts[number].row = Some(self.query(driver, number, true));
+            driver.round_ended(number as u32);
+        }
+        if self.over && self.transfers.missing == 0 {
+            driver.finish();
+        }
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Begin => self.begin(driver),
+            Timer::GiveUp => driver.finish(),
+            Timer::End => {
+                self.over = true;
+                if self.transfers.missing == 0 {
+                    driver.finish();
+                }
+            }
+        }
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        let rows = self.transfers.rows(view, 0).zip(&self.burst_of);
+        record.flows.extend(rows.map(|(row, &burst)| FlowRow { round: Some(burst.into()), ..row }));
+        record.queries.extend(self.queries(view));
+        record.payload_bytes = self.transfers.delivered(view);
+        record.measured = view.now();
+    }
+}

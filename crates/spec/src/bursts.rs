@@ -1,0 +1,228 @@
+//! Bursts, as they were measured or by the distributions of their gaps, fan-ins and sizes: two forms of CSV, told apart by the header.
+
+use fanin_units::Time;
+use sha2::{Digest, Sha256};
+
+use crate::flows::{BYTES_MAX, decimal};
+use crate::problem::{Origin, Problem, excerpt};
+use crate::range::FAN_IN_MAX;
+use crate::sizes::Sizes;
+
+/// One burst: so long after the one before it, so many servers send so much together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burst {
+    /// From the beginning of the burst before it, or of the workload.
+    pub gap: Time,
+    /// Servers that send.
+    pub fan_in: u32,
+    /// What they send together.
+    pub bytes: u64,
+}
+
+/// Bursts as they were read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bursts {
+    name: String,
+    kind: Kind,
+    /// The largest fan-in, and its line.
+    widest: (u32, usize),
+    digest: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Played in their order, again and again.
+    Measured(Vec<Burst>),
+    /// Drawn, each of the three for itself, by the order of [`OF`].
+    Drawn([Sizes; 3]),
+}
+
+const MEASURED: &str = "gap_us,fan_in,bytes";
+const DRAWN: &str = "of,value,cdf";
+const MEASURED_FORM: &str = "expected `gap_us,fan_in,bytes`, such as `250.5,40,80000`";
+const DRAWN_FORM: &str =
+    "expected `of,value,cdf`, such as `fan_in,40,0.9`, of one of gap_us, fan_in and bytes, the cdf from 0 to 1";
+/// What is drawn, with the decimal digits that count of each: gaps are in nanoseconds.
+const OF: [(&str, u32); 3] = [("gap_us", 3), ("fan_in", 0), ("bytes", 0)];
+/// No gap is longer.
+const GAP_MAX_NS: u64 = 1_000_000_000_000;
+const BURSTS_MAX: usize = 10_000_000;
+
+/// What is wrong with a line.
+type Wrong = (usize, String);
+
+impl Bursts {
+    /// Reads bursts; `name` is how the user calls the file. Blank lines are passed over.
+    ///
+    /// # Errors
+    /// The first line that is not understood, or where a distribution falls, and what would be right.
+    pub fn parse(name: &str, text: &str) -> Result<Bursts, Problem> {
+        let at = |(line, what): Wrong| Problem::new(&Origin::File { name: name.into(), line }, what);
+        let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
+        let mut lines = (1..).zip(lines).filter(|(_, text)| !text.is_empty());
+        let (first, header) = lines.next().unwrap_or((1, ""));
+        let header: String = header.split(',').map(str::trim).collect::<Vec<_>>().join(",");
+        let (kind, widest) = match header.as_str() {
+            MEASURED => measured(lines),
+            DRAWN => drawn(lines),
+            other => {
+                let what = format!("expected the header `{MEASURED}` or `{DRAWN}`; this is {}", excerpt(other));
+                Err((first, what))
+            }
+        }
+        .map_err(at)?;
+        let bursts = Bursts { name: name.into(), digest: kind.digest(), kind, widest };
+        match bursts.mean_gap_s() > 0.0 {
+            true => Ok(bursts),
+            false => Err(at((first, "all bursts would begin at the same time: right would be a gap above 0".into()))),
+        }
+    }
+
+    /// The file's name, as it was given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// SHA-256 over all of it: what a run follows from.
+    pub(crate) fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The burst of a number, counted from zero; what is not measured, by three draws.
+    pub fn at(&self, number: u64, mut draw: impl FnMut() -> u64) -> Burst {
+        match &self.kind {
+            Kind::Measured(list) => list[(number % list.len() as u64) as usize],
+            Kind::Drawn(of) => {
+                let [gap_ns, fan_in, bytes] = of.each_ref().map(|sizes| sizes.at(draw()));
+                Burst { gap: Time(gap_ns * 1_000), fan_in: fan_in as u32, bytes }
+            }
+        }
+    }
+
+    /// The means of gaps in seconds, of fan-ins and of bytes.
+    fn means(&self) -> [f64; 3] {
+        match &self.kind {
+            Kind::Measured(list) => {
+                let mean = |of: &dyn Fn(&Burst) -> f64| list.iter().map(of).sum::<f64>() / list.len() as f64;
+                [mean(&|b| b.gap.as_secs_f64()), mean(&|b| b.fan_in.into()), mean(&|b| b.bytes as f64)]
+            }
+            Kind::Drawn([gap_ns, fan_in, bytes]) => {
+                [gap_ns.mean_bytes() / 1e9, fan_in.mean_bytes(), bytes.mean_bytes()]
+            }
+        }
+    }
+
+    fn mean_gap_s(&self) -> f64 {
+        self.means()[0]
+    }
+
+    /// Bursts in so many seconds, flows of all of them and their bytes; rough.
+    pub(crate) fn within(&self, seconds: f64) -> (f64, f64, f64) {
+        let [gap, fan_in, bytes] = self.means();
+        let bursts = seconds / gap;
+        (bursts, bursts * fan_in, bursts * bytes)
+    }
+
+    /// Refuses a burst of more servers than there are.
+    pub(crate) fn fit(&self, servers: u32) -> Result<(), Problem> {
+        let (fan_in, line) = self.widest;
+        if fan_in <= servers {
+            return Ok(());
+        }
+        let what = format!(
+            "a burst of {fan_in} servers, and there are {servers}: right would be a fan-in of at least {fan_in}"
+        );
+        Err(Problem::new(&Origin::File { name: self.name.clone(), line }, what))
+    }
+}
+
+impl Kind {
+    fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        match self {
+            Kind::Measured(list) => {
+                list.iter().for_each(|b| digest.update(format!("{} {} {}\n", b.gap.0, b.fan_in, b.bytes)));
+            }
+            Kind::Drawn(of) => {
+                of.iter().for_each(|of| digest.update(format!("{:?}\n", of.points().collect::<Vec<_>>())))
+            }
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// One of the three as it is written.
+fn value(what: usize, text: &str) -> Option<u64> {
+    let value = decimal(text, OF[what].1)?;
+    let right = match what {
+        0 => 0..=GAP_MAX_NS,
+        1 => 1..=FAN_IN_MAX.into(),
+        _ => 1..=BYTES_MAX,
+    };
+    right.contains(&value).then_some(value)
+}
+
+/// A burst a line.
+fn measured<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<(Kind, (u32, usize)), Wrong> {
+    let (mut list, mut widest, mut last) = (Vec::new(), (0, 1), 1);
+    for (line, text) in lines {
+        last = line;
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let read = |what: usize| fields.get(what).and_then(|text| value(what, text));
+        let (Some(gap_ns), Some(fan_in), Some(bytes), 3) = (read(0), read(1), read(2), fields.len()) else {
+            return Err((line, format!("{MEASURED_FORM}; this is {}", excerpt(text))));
+        };
+        if bytes < fan_in {
+            return Err((line, format!("{bytes} B leave less than a byte for each of {fan_in} servers")));
+        }
+        if list.len() == BURSTS_MAX {
+            return Err((line, format!("there are at most {BURSTS_MAX} bursts")));
+        }
+        if fan_in > u64::from(widest.0) {
+            widest = (fan_in as u32, line);
+        }
+        list.push(Burst { gap: Time(gap_ns * 1_000), fan_in: fan_in as u32, bytes });
+    }
+    if list.is_empty() {
+        return Err((last, "the list has no burst".into()));
+    }
+    Ok((Kind::Measured(list), widest))
+}
+
+/// A point of one of three distributions a line.
+fn drawn<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<(Kind, (u32, usize)), Wrong> {
+    let (mut points, mut last): ([Vec<(u64, u64)>; 3], usize) = (Default::default(), 1);
+    let mut widest = (0, 1);
+    for (line, text) in lines {
+        last = line;
+        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        let what = OF.iter().position(|(of, _)| Some(of) == fields.first());
+        let point = what.filter(|_| fields.len() == 3).and_then(|what| {
+            let share = decimal(fields[2], 9).filter(|&share| share <= Sizes::WHOLE)?;
+            Some((what, value(what, fields[1])?, share))
+        });
+        let Some((what, value, share)) = point else {
+            return Err((line, format!("{DRAWN_FORM}; this is {}", excerpt(text))));
+        };
+        if let Some(&(before, below)) = points[what].last()
+            && (value < before || share < below)
+        {
+            let of = OF[what].0;
+            return Err((
+                line,
+                format!(
+                    "the distribution of {of} falls: value and cdf must both rise from line to line of it; this is {}",
+                    excerpt(text)
+                ),
+            ));
+        }
+        if what == 1 {
+            widest = (value as u32, line);
+        }
+        points[what].push((value, share));
+    }
+    if let Some(what) = (0..3).find(|&what| points[what].last().is_none_or(|&(_, share)| share != Sizes::WHOLE)) {
+        return Err((last, format!("the last line of {} must reach a cdf of 1", OF[what].0)));
+    }
+    Ok((Kind::Drawn(points.map(|points| Sizes::of("bursts", points))), widest))
+}
