@@ -57,19 +57,13 @@ impl DynamicThreshold {
     #[inline]
     pub fn limit(&self, taken: u64, used: u64) -> u64 {
         let free = self.shared - used;
-        self.reserved + self.share(free).min(taken + free)
+        let threshold = (u128::from(free) * u128::from(self.alpha_q16)) >> 16;
+        self.reserved + threshold.min((taken + free).into()) as u64
     }
 
     /// What a port comes to hold that alone is congested.
     pub fn alone(&self) -> u64 {
         let all = u128::from(self.shared) * u128::from(self.alpha_q16);
         self.reserved + (all / u128::from(65_536 + self.alpha_q16)) as u64
-    }
-
-    /// Alpha times so much.
-    #[inline]
-    fn share(&self, free: u64) -> u64 {
-        let share = (u128::from(free) * u128::from(self.alpha_q16)) >> 16;
-        u64::try_from(share).unwrap_or(u64::MAX)
     }
 }
