@@ -20,7 +20,7 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
             settings: sicc,
             bound: tree::bound(
                 sicc.bound,
-                Bytes(s.in_bytes(s.switch.buffer)),
+                Bytes(s.in_bytes(s.port_buffer())),
                 sicc.mean_object,
                 s.link.rate,
                 capacity,

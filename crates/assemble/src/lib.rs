@@ -35,5 +35,5 @@ pub fn host_faults(spec: &RunSpec, fabric: &Fabric) -> Vec<HostFault> {
 
 /// M21's B; a buffer in packets is that many full frames.
 fn m21_buffer(spec: &RunSpec) -> u64 {
-    spec.settings.in_bytes(spec.settings.switch.buffer)
+    spec.settings.in_bytes(spec.settings.client_buffer())
 }

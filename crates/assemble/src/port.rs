@@ -3,31 +3,35 @@
 use fanin_laws::port::many_to_one::ManyToOne;
 use fanin_laws::port::{self, Place};
 use fanin_spec::{HostQueue, RunSpec};
-use fanin_units::Rate;
+use fanin_units::{QueueSize, Rate};
 
-use crate::m21_buffer;
-
-/// The law of a host's transmit queue, on a link of this rate.
-pub fn host_port_law(spec: &RunSpec, rate: Rate) -> port::Law {
+/// The law of a host's transmit queue, on a link of this rate, where switches' ports hold `buffer`.
+pub fn host_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law {
     let host = &spec.settings.host;
     match host.queue {
         HostQueue::Plain => port::Law { limit: host.buffer.0, ..port::Law::UNLIMITED },
         // M21's allocation is of switches.
         HostQueue::Switch => {
-            let law = switch_port_law(spec, rate);
+            let law = switch_port_law(spec, rate, buffer);
             port::Law { limit: host.buffer.0.or(law.limit), many_to_one: None, ..law }
         }
     }
 }
 
-/// The law of a switch's port, on a link of this rate.
-pub fn switch_port_law(spec: &RunSpec, rate: Rate) -> port::Law {
+/// The law of a switch's port, on a link of this rate, that holds `buffer` unless ports of its rate hold
+/// something else: where ports share a memory, the most that one gets.
+pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::Law {
     let s = &spec.settings;
-    let place = Place { rate, buffer: s.switch.buffer, full_packet: s.full_frame().0, ecn: spec.scheme.ecn };
-    let m21 = || ManyToOne::new(s.laws.parts.m21.offer, m21_buffer(spec));
+    let (class, mut laws) = (s.port_class(rate), s.laws.ports.clone());
+    if let Some(k) = class.and_then(|class| class.k) {
+        laws.ecn_threshold.k = k;
+    }
+    let buffer = class.and_then(|class| class.buffer).unwrap_or(buffer);
+    let place = Place { rate, buffer, full_packet: s.full_frame().0, ecn: spec.scheme.ecn };
+    let m21 = || ManyToOne::new(s.laws.parts.m21.offer, s.in_bytes(buffer));
     port::Law {
-        limit: Some(s.switch.buffer),
-        discipline: spec.scheme.discipline.start(&s.laws.ports, &place),
+        limit: Some(buffer),
+        discipline: spec.scheme.discipline.start(&laws, &place),
         many_to_one: spec.scheme.m21.then(m21),
     }
 }

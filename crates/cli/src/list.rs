@@ -1,6 +1,6 @@
 //! `fanin list`: what there is.
 
-use fanin_spec::{Kind, REGISTRY, Scheme};
+use fanin_spec::{Chip, Kind, REGISTRY, Scheme};
 use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;
@@ -16,7 +16,7 @@ pub const FABRICS: [(&str, &str); 4] = [
     ("edges", "any network of switches, given by its links (fabric.edges)"),
 ];
 
-/// Lists schemes, workloads and fabrics.
+/// Lists schemes, workloads, fabrics and switches.
 pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     if arguments.json {
         return say(&format!("{}\n", object()));
@@ -30,9 +30,11 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
         }
         None => String::new(),
     };
+    let switches = Chip::all().into_iter().map(|(chip, says)| (chip.word(), String::new(), says)).collect();
     let [schemes, workloads, fabrics] =
         [section("schemes", schemes), section("workloads", workloads), section("fabrics", fabrics)];
-    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}")))
+    let switches = section("switches (switch.profile)", switches);
+    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}\n{switches}")))
 }
 
 fn object() -> Value {
@@ -43,6 +45,7 @@ fn object() -> Value {
             .collect::<Vec<_>>(),
         "workloads": Kind::all().iter().map(|(kind, says)| said(kind.word(), says)).collect::<Vec<_>>(),
         "fabrics": FABRICS.iter().map(|(name, says)| said(name, says)).collect::<Vec<_>>(),
+        "switches": Chip::all().iter().map(|(chip, says)| said(chip.word(), says)).collect::<Vec<_>>(),
     })
 }
 

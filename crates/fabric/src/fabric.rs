@@ -74,6 +74,11 @@ impl Fabric {
         &self.links[link.index()]
     }
 
+    /// How many links leave a node.
+    pub fn links_from(&self, node: NodeId) -> u32 {
+        self.links.iter().filter(|link| link.from == node).count() as u32
+    }
+
     /// Every link's number.
     pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
         (0..self.links.len() as u32).map(LinkId)

@@ -25,7 +25,7 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
     };
     let cluster = [
         same(&|s| format!("{}, {} a link", s.link.rate, s.link.delay), "links"),
-        same(&|s| format!("{} a switch port", s.switch.buffer), "switch buffer"),
+        same(&buffer, "switch buffer"),
         same(&|s| format!("MSS {}", s.tcp.mss), "MSS"),
         same(&|s| format!("RTOmin {}", s.tcp.rto_min), "RTOmin"),
         same(&|s| format!("initial window {}", s.tcp.initial_window), "initial window"),
@@ -117,4 +117,12 @@ fn also_swept(contender: &Contender) -> String {
 /// The last part of a path.
 fn file_of(path: &str) -> String {
     clean(path.rsplit('/').next().unwrap_or(path))
+}
+
+/// What the ports of a switch hold.
+fn buffer(s: &Settings) -> String {
+    match s.switch.shared_buffer.0 {
+        None => format!("{} a switch port", s.switch.buffer),
+        Some(memory) => format!("{memory} shared by a switch's ports, alpha {}", s.switch.alpha),
+    }
 }

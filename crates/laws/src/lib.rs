@@ -1,4 +1,5 @@
-//! Packet laws: what a sender's window does on every ACK, what a port does with every packet, what windows a receiver offers.
+//! Packet laws: what a sender's window does on every ACK, what a port does with every packet, how ports share a memory, what
+//! windows a receiver offers.
 //!
 //! Each law is written once, pure and in integers, one a file: time, randomness and settings are arguments, a law
 //! returns a verdict, and its driver acts. The file's header states the law, its source, its units and its departures;
@@ -7,6 +8,7 @@
 
 extern crate alloc;
 
+pub mod dynamic_threshold;
 pub mod fixed;
 pub mod parts;
 pub mod port;

@@ -4,6 +4,8 @@
 
 #[path = "properties/fixed.rs"]
 mod fixed;
+#[path = "properties/memory.rs"]
+mod memory;
 #[path = "properties/ports.rs"]
 mod ports;
 #[path = "properties/receivers.rs"]

@@ -65,10 +65,14 @@ impl<P: Probe> View for World<P> {
     }
 
     fn queue_into_rack(&self, host: HostId) -> (u64, u64) {
-        let buffer = self.spec.settings.in_bytes(self.spec.settings.switch.buffer);
+        let settings = &self.spec.settings;
         let ports = self.net.fabric.into_rack(host);
         let queue = |link: LinkId| self.net.links[link.index()].queue_at(self.now);
-        ports.fold((0, 0), |(queued, room), link| (queued + queue(link), room + buffer))
+        let buffer = |link: LinkId| {
+            let class = settings.port_class(self.net.fabric.link(link).rate);
+            settings.in_bytes(class.and_then(|class| class.buffer).unwrap_or(self.net.port_buffer()))
+        };
+        ports.fold((0, 0), |(queued, room), link| (queued + queue(link), room + buffer(link)))
     }
 
     fn rate_into_rack(&self, host: HostId) -> Rate {

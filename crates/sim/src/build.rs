@@ -4,16 +4,19 @@ pub(crate) use fanin_assemble::fabric;
 use fanin_assemble::{changes, host_faults, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_spec::{Change, HostFault, RunSpec};
-use fanin_units::Time;
+use fanin_units::{QueueSize, Time};
 
 use crate::link::{Departures, Link};
 use crate::net::Faults;
+use crate::pools::Pools;
 use crate::streams::{Purpose, Stream};
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {
     spec: RunSpec,
     departures: Departures,
+    /// What a switch's port holds at the most.
+    pub buffer: QueueSize,
     /// How late a host's packet comes at most.
     pub jitter: Time,
     /// What becomes of links.
@@ -27,12 +30,18 @@ impl Ports {
     pub fn new(spec: &RunSpec, departures: Departures, fabric: &Fabric) -> Ports {
         let jitter = spec.settings.packet_jitter(fabric);
         let (changes, host_faults) = (changes(spec, fabric), host_faults(spec, fabric));
-        Ports { spec: spec.clone(), departures, jitter, changes, host_faults }
+        let buffer = spec.settings.port_buffer();
+        Ports { spec: spec.clone(), departures, buffer, jitter, changes, host_faults }
     }
 
     /// What goes wrong in the network, if anything.
     pub fn faults(&self, fabric: &Fabric) -> Option<Box<Faults>> {
         Faults::new(&self.spec.settings.faults, fabric, self.spec.seed)
+    }
+
+    /// What the ports of each switch share, where they do.
+    pub fn pools(&self, fabric: &Fabric) -> Option<Box<Pools>> {
+        Pools::new(&self.spec.settings, fabric)
     }
 
     /// Sets the port of a link up, unless it is.
@@ -41,8 +50,10 @@ impl Ports {
             return;
         }
         let fanin_fabric::Link { from, rate, .. } = *fabric.link(id);
-        let law =
-            if fabric.is_host(from) { host_port_law(&self.spec, rate) } else { switch_port_law(&self.spec, rate) };
+        let law = match fabric.is_host(from) {
+            true => host_port_law(&self.spec, rate, self.buffer),
+            false => switch_port_law(&self.spec, rate, self.buffer),
+        };
         let changes = self.changes.iter().any(|change| change.links.contains(&id));
         let of_fault = self.host_faults.iter().any(|fault| fabric.uplink(fault.host) == id);
         // What will have left by then is not known before.

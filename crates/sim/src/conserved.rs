@@ -1,4 +1,5 @@
-//! What must add up at the end of a run, in release too: nothing is lost, and nothing comes from nowhere.
+//! What must add up at the end of a run, in release too: nothing is lost, and nothing comes from nowhere. (What ports share must
+//! add up at any time; `pools.rs` sees to it.)
 
 use fanin_spec::{FaultRow, RunTables, Totals};
 use fanin_tcp::Written;

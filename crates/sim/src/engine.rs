@@ -231,6 +231,9 @@ impl<P: Probe> Steps for Running<P> {
         let tables = tables::tables(&self.world, self.record());
         let messages = [self.world.messages_sent, self.world.messages_told];
         conserved::check(&tables, &self.world.sockets, messages)?;
+        if let Some(what) = self.world.net.broken() {
+            return Err(format!("what ports share is not conserved: {what}"));
+        }
         Ok(RunTables { samples, events, ..tables })
     }
 }

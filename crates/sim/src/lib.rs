@@ -25,6 +25,7 @@ mod need;
 mod net;
 mod occupancy;
 mod packet;
+mod pools;
 mod probe;
 mod receivers;
 mod ring;

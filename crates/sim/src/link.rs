@@ -2,7 +2,7 @@
 
 use fanin_fabric::NodeId;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
-use fanin_units::{Rate, Time};
+use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::Due;
 use crate::packet::{Luggage, Packet};
@@ -205,6 +205,28 @@ impl Link {
             Departures::Lazy => self.waiting_bytes,
             Departures::Eager => self.waiting_bytes.min(self.rate.bytes_in(self.busy_until().since(now))),
         }
+    }
+
+    /// The queue may hold so much, of a switch's port whose memory is shared.
+    #[inline]
+    pub fn set_limit(&mut self, bytes: u64) {
+        if let Some(port) = &mut self.port {
+            port.law.limit = Some(QueueSize::Bytes(bytes));
+        }
+    }
+
+    /// Takes what has left by now out of the queue, where nobody is told of departures.
+    #[inline]
+    pub fn bring_up(&mut self, now: u64) {
+        if self.departures == Departures::Eager {
+            self.settle(now);
+        }
+    }
+
+    /// When the first packet that waits leaves the queue, where nobody is told.
+    #[inline]
+    pub fn leaves_unseen(&self) -> Option<u64> {
+        (self.departures == Departures::Eager && self.waiting > 0).then_some(self.next_start)
     }
 
     /// The longest queue is looked for from now on.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use fanin_fabric::{Fabric, HostId, LinkId, NodeId};
 use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Beside, Block, Segment, Wire};
-use fanin_units::Time;
+use fanin_units::{QueueSize, Time};
 
 use crate::build::Ports;
 use crate::calendar::Calendar;
@@ -18,6 +18,7 @@ use crate::jitter::Jitter;
 use crate::latency::stamp;
 use crate::link::{Link, Todo};
 use crate::packet::{Luggage, Packet};
+use crate::pools::Pools;
 use crate::probe::{Happening, Probe};
 
 pub(crate) use faults::{ByLink, Faults};
@@ -35,6 +36,8 @@ pub(crate) struct Net<P> {
     pub fabric: Fabric,
     pub links: Vec<Link>,
     ports: Ports,
+    /// What the ports of each switch share, where they do.
+    pools: Option<Box<Pools>>,
     /// The queue of all events.
     pub events: Calendar,
     /// The host of the endpoint in each slot, apart from what else is known of it: every hop asks for it.
@@ -65,12 +68,13 @@ impl<P: Probe> Net<P> {
         let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
         let span = 2 * (longest + ports.jitter.0);
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
-        let faults = ports.faults(&fabric);
+        let (faults, pools) = (ports.faults(&fabric), ports.pools(&fabric));
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,
             links,
             ports,
+            pools,
             events,
             host_of: Vec::new(),
             ends: Vec::new(),
@@ -113,6 +117,7 @@ impl<P: Probe> Net<P> {
                     for packet in self.links[id.index()].fail() {
                         self.lose(now, id, packet.to, packet.beside);
                     }
+                    self.count(id);
                     self.probe.port(Time(now), id, &self.links[id.index()]);
                 }
             }
@@ -162,6 +167,24 @@ impl<P: Probe> Net<P> {
     /// Gives a packet to a link, which may be one from a host: of others none is late.
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet, from_host: bool) {
+        match self.pools.is_some() && !from_host {
+            true => self.enqueue_shared(now, link, packet),
+            false => self.put(now, link, packet, from_host),
+        }
+    }
+
+    /// As above, at a switch whose ports share a memory. Apart, so that others pay nothing.
+    #[inline(never)]
+    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: Packet) {
+        if let Some(pools) = &mut self.pools {
+            pools.make_room(now, link, packet.frame_bytes, &mut self.links);
+        }
+        self.put(now, link, packet, false);
+        self.count(link);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, now: u64, link: LinkId, packet: Packet, from_host: bool) {
         let todo = self.links[link.index()].enqueue(now, packet, &mut self.luggage);
         if P::ON && todo != Todo::Dropped {
             self.probe.port(Time(now), link, &self.links[link.index()]);
@@ -175,6 +198,24 @@ impl<P: Probe> Net<P> {
             }
             todo => self.schedule(link, todo),
         }
+    }
+
+    /// The queue of a link changed: if it is a switch's, whose ports share a memory, that is told.
+    #[inline]
+    fn count(&mut self, link: LinkId) {
+        if let Some(pools) = &mut self.pools {
+            pools.count(link, &self.links[link.index()]);
+        }
+    }
+
+    /// What a switch's port holds at the most.
+    pub fn port_buffer(&self) -> QueueSize {
+        self.ports.buffer
+    }
+
+    /// What of the switches' memories does not add up, if anything.
+    pub fn broken(&self) -> Option<String> {
+        self.pools.as_ref().and_then(|pools| pools.broken(&self.links))
     }
 
     /// A packet is dropped.
@@ -202,6 +243,7 @@ impl<P: Probe> Net<P> {
             self.lose(now, link, packet.to, packet.beside);
         }
         let (arrives, departs) = self.links[link.index()].depart(now);
+        self.count(link);
         self.probe.port(Time(now), link, &self.links[link.index()]);
         if let Todo::Arrival(due) = arrives {
             let due = self.jitter.late(link, due);

@@ -22,9 +22,12 @@ proptest! {
             prop_assert_eq!(t.injected_packets, t.delivered_packets + t.drops + t.in_flight_packets, "{}", scheme);
             let most = s.line_rate() as f64 / 1e6;
             prop_assert!(tables.goodput_mbps() <= most, "{}: {} Mbit/s", scheme, tables.goodput_mbps());
-            if let QueueSize::Bytes(limit) = s.switch.buffer {
-                prop_assert!(t.queue_max_bytes <= limit, "{}: a queue of {}", scheme, t.queue_max_bytes);
-            }
+            let limit = match (s.switch.shared_buffer.0, s.switch.buffer) {
+                (Some(memory), _) => memory.0,
+                (None, QueueSize::Bytes(limit)) => limit,
+                (None, QueueSize::Packets(_)) => u64::MAX,
+            };
+            prop_assert!(t.queue_max_bytes <= limit, "{}: a queue of {}", scheme, t.queue_max_bytes);
             if !spec.scheme.ecn {
                 prop_assert_eq!(t.marks, 0, "{}", scheme);
             }

@@ -5,12 +5,13 @@ use fanin_laws::settings::Refusal;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::facts::{Leaves, Payload};
+use crate::literal::Literal;
 use crate::problem::{Problem, Wrong, wrong};
 use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp};
+use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, switch};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -26,7 +27,7 @@ const FABRIC: [&str; 10] = [
     "fabric.kind",
 ];
 
-/// `fragment` and `block` exclude one another within one layer of settings.
+/// What excludes one another within one layer of settings, such as `fragment` and `block`.
 pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
     let fragment = layer.iter().find(|a| a.is("workload", "fragment"));
     let block = layer.iter().find(|a| a.is("workload", "block"));
@@ -35,15 +36,31 @@ pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
             &block.origin,
             "`workload.fragment` and `workload.block` exclude one another: keep the one that is meant",
         )),
-        _ => Ok(()),
+        _ => one_memory(layer),
     }
 }
 
-/// A later layer's `fragment` takes the place of an earlier one's `block`, and the other way round.
+/// A buffer a port and a memory for all exclude one another within one layer of settings.
+fn one_memory(layer: &[Assignment]) -> Result<(), Problem> {
+    let is_none = |a: &Assignment| a.value == Literal::Text("none".into());
+    let shared = layer.iter().any(|a| a.is("switch", "shared_buffer") && !is_none(a));
+    match layer.iter().find(|a| a.is("switch", "buffer")).filter(|_| shared) {
+        Some(buffer) => Err(Problem::new(
+            &buffer.origin,
+            "`switch.buffer` gives each port a buffer of its own, and `switch.shared_buffer` all ports one memory, of which \
+             `switch.alpha` says what a port gets: keep the one that is meant",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// What a later layer sets takes the place of what an earlier one did and that goes not with it.
 pub(crate) fn make_room(settings: &mut Settings, section: &str, key: &str) {
     match (section, key) {
         ("workload", "fragment") => settings.workload.block.0 = None,
         ("workload", "block") => settings.workload.fragment.0 = None,
+        ("switch", "buffer") => settings.switch.shared_buffer.0 = None,
+        ("ecn_threshold", "k") => switch::drop_published_k(settings),
         _ => {}
     }
 }
@@ -62,6 +79,8 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     gathering(scheme, s)?;
     volume(s)?;
     network(s)?;
+    switch::shared(s)?;
+    switch::ports(s)?;
     racks(scheme, s)?;
     laws(scheme, s)
 }
@@ -178,7 +197,8 @@ fn giving_up(s: &Settings) -> Result<(), Wrong> {
 /// Every buffer holds a packet.
 fn buffers(s: &Settings) -> Result<(), Wrong> {
     let full = s.full_frame();
-    for (path, size) in [("switch.buffer", Some(s.switch.buffer)), ("host.buffer", s.host.buffer.0)] {
+    let own = s.switch.shared_buffer.0.is_none().then_some(s.switch.buffer);
+    for (path, size) in [("switch.buffer", own), ("host.buffer", s.host.buffer.0)] {
         let small = match size {
             Some(QueueSize::Bytes(bytes)) => bytes < full.0,
             Some(QueueSize::Packets(packets)) => packets == 0,

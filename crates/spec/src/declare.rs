@@ -132,6 +132,14 @@ pub(crate) mod needs {
         met: |_, s| !s.faults.reordering.is_zero(),
         without: "no packet comes late without `faults.reordering`",
     };
+    pub(crate) const MEMORY: Condition = Condition {
+        met: |_, s| s.switch.shared_buffer.0.is_some(),
+        without: "each port has a buffer of its own without `switch.shared_buffer`",
+    };
+    pub(crate) const NO_MEMORY: Condition = Condition {
+        met: |_, s| s.switch.shared_buffer.0.is_none(),
+        without: "ports share `switch.shared_buffer`, and `switch.alpha` says what one gets",
+    };
     pub(crate) const ANY_HOSTS: Condition = Condition {
         met: |_, s| {
             let w = &s.workload;

@@ -105,7 +105,11 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     // Of any size, it has these links.
     let fabric = s.network_of(2).ok();
     let idle_law = match scheme.discipline {
-        Discipline::EcnThreshold => idle_threshold(s, "ecn_threshold.k", s.laws.ports.ecn_threshold.k, "marks"),
+        Discipline::EcnThreshold => {
+            let class = s.port_class(s.link.client_rate.0.unwrap_or(s.link.rate)).and_then(|class| class.k);
+            let (path, k) = class.map_or(("ecn_threshold.k", s.laws.ports.ecn_threshold.k), |k| ("switch.ports", k));
+            idle_threshold(s, path, k, "marks")
+        }
         Discipline::Red if s.laws.ports.red.target_delay.is_none() && !s.laws.ports.red.byte_mode => {
             idle_threshold(s, "red.min_th", s.laws.ports.red.min_th, if scheme.ecn { "marks" } else { "drops early" })
         }
@@ -120,30 +124,39 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
 
 /// A threshold that no queue exceeds: what is admitted finds room for itself, so that one packet less lies there.
 fn idle_threshold(s: &Settings, path: &'static str, threshold: QueueSize, does: &str) -> Option<Wrong> {
-    let buffer = s.switch.buffer;
+    let (buffer, place) = room(s);
     let beyond = match (threshold, buffer) {
         (QueueSize::Packets(threshold), QueueSize::Packets(buffer)) => threshold.saturating_add(1) >= buffer,
         _ => s.in_bytes(threshold).saturating_add(s.full_frame().0) >= s.in_bytes(buffer),
     };
     let what = format!(
-        "`{path}` of {threshold} never {does}: a packet that finds more than that in a `switch.buffer` of {buffer} has no \
-         room; right would be a threshold well below the buffer"
+        "`{path}` of {threshold} never {does}: a packet that finds more than that in {place} has no room; right would be a \
+         threshold well below the buffer"
     );
-    beyond.then(|| Wrong { paths: vec![path, "switch.buffer"], what })
+    beyond.then(|| Wrong { paths: vec![path, "switch.buffer", "switch.shared_buffer"], what })
+}
+
+/// What a port's queue holds, and what that is for people.
+fn room(s: &Settings) -> (QueueSize, String) {
+    let buffer = s.client_buffer();
+    match s.switch.shared_buffer.0 {
+        None => (buffer, format!("a `switch.buffer` of {buffer}")),
+        Some(memory) => (buffer, format!("the {buffer} that a port gets of a `switch.shared_buffer` of {memory}")),
+    }
 }
 
 /// A delay that no packet has: the buffer is sent in less, even over the slowest link.
 fn idle_target(s: &Settings, fabric: &Fabric) -> Option<Wrong> {
     let slowest = fabric.links().iter().map(|link| link.rate).min_by_key(|rate| rate.0)?;
-    let longest = slowest.time_for(s.in_bytes(s.switch.buffer));
+    let (buffer, place) = room(s);
+    let longest = slowest.time_for(s.in_bytes(buffer));
     let what = format!(
-        "`codel.target` of {} never acts: a `switch.buffer` of {} is sent in {longest}; right would be a target well below \
-         that",
-        s.laws.ports.codel.target, s.switch.buffer
+        "`codel.target` of {} never acts: {place} is sent in {longest}; right would be a target well below that",
+        s.laws.ports.codel.target
     );
     let steady = s.fabric.changes.is_empty();
     (steady && s.laws.ports.codel.target >= longest)
-        .then(|| Wrong { paths: vec!["codel.target", "switch.buffer"], what })
+        .then(|| Wrong { paths: vec!["codel.target", "switch.buffer", "switch.shared_buffer"], what })
 }
 
 /// A run in which nothing comes back.

@@ -7,6 +7,7 @@
 mod bursts;
 mod changes;
 mod check;
+mod chips;
 mod declare;
 mod effect;
 mod facts;
@@ -31,6 +32,7 @@ mod setting;
 mod settings;
 mod sizes;
 mod sweep;
+mod switch;
 mod tables;
 mod trees;
 mod volume;
@@ -38,6 +40,7 @@ mod workload;
 
 pub use bursts::{Burst, Bursts};
 pub use changes::{Change, State};
+pub use chips::Chip;
 pub use declare::KeyDoc;
 pub use facts::{Payload, Swept};
 pub use fanin_fabric::{HostId, TIERS};
@@ -47,7 +50,7 @@ pub use fanin_laws::row::Offer;
 pub use fanin_laws::sender::Kind as Base;
 pub use fanin_placement::Kind as Gathering;
 pub use fanin_tcp::{Ect, NewReno, RtoFloor};
-pub use fanin_units::Share;
+pub use fanin_units::{Ratio, Share};
 pub use faults::{HostFault, HostState};
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
@@ -68,6 +71,7 @@ pub use settings::{
     Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
+pub use switch::PortClass;
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HubRow, HubSpeedRow, LatencyRow,
     PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,

@@ -81,11 +81,11 @@ pub const LIMITS: &[Limit] = &[
         near: "two runs, one with and one without the other class, are the ends between which it lies",
     },
     Limit {
-        name: "shared-buffer",
-        also: &["dynamic-threshold", "dt", "dynamic-buffer", "buffer-sharing", "headroom"],
-        missing: "each port has a buffer of its own size, which no other port takes from or lends to",
-        so: "a switch that shares its memory holds more of a single incast and less of several at once than a run shows",
-        near: "switch.buffer with what one port can have at the most, then with its even share: the truth lies between",
+        name: "buffer-classes",
+        also: &["headroom", "service-pool", "lossless-pool", "buffer-slices", "cells", "static-threshold"],
+        missing: "the memory of a switch is one for all ports, with one alpha: there is none a class, at the ingress or for some of the ports, no limit a port beside alpha, and a packet takes its bytes, not whole cells",
+        so: "what another class or slice holds is not missing here, so that a port may get more than on a switch whose memory is divided; small packets take less than in cells",
+        near: "switch.shared_buffer with the pool of the class that is looked at; switch.headroom takes off what is set apart for others (docs/modelling-a-switch.md)",
     },
     Limit {
         name: "load-balancing",

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use fanin_units::{Bytes, Rate, Share, Time};
+use fanin_units::{Bytes, Rate, Ratio, Share, Time};
 
 use crate::setting::{Optional, Setting};
 
@@ -49,6 +49,7 @@ ordered! {
     Bytes, fine false: |bytes| bytes.0;
     Rate, fine false: |rate| rate.0;
     Time, fine true: |time| time.0;
+    Ratio, fine false: |ratio| ratio.in_q16();
     // In 2^-32, rounded down: what is above zero has one at least.
     Share, fine true: |share| (share.as_f64() * 4_294_967_296.0) as u64;
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
@@ -112,10 +113,11 @@ impl Way<'_> {
         }
         for layer in self.layers {
             check::exclusive(layer)?;
-            for a in layer {
-                check::make_room(&mut settings, &a.section, &a.key);
-                settings
-                    .set(&a.section, &a.key, &a.value)
+            // What is set beside a profile stands over it.
+            let (profiles, others): (Vec<&Assignment>, Vec<&Assignment>) =
+                layer.iter().partition(|a| a.is("switch", "profile"));
+            for a in profiles.into_iter().chain(others) {
+                set(&mut settings, &a.section, &a.key, &a.value)
                     .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
             }
         }
@@ -125,10 +127,11 @@ impl Way<'_> {
     /// The settings at a point.
     fn at(&self, base: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<At, Problem> {
         let mut settings = base.clone();
-        for (axis, (coordinate, _)) in self.axes.iter().zip(swept) {
-            check::make_room(&mut settings, &axis.section, &axis.name);
+        let (profiles, others): (Vec<_>, Vec<_>) =
+            self.axes.iter().zip(swept).partition(|(axis, _)| axis.path() == "switch.profile");
+        for (axis, (coordinate, _)) in profiles.into_iter().chain(others) {
             // The axis has tried it.
-            let _ = settings.set(&axis.section, &axis.name, &coordinate.value);
+            let _ = set(&mut settings, &axis.section, &axis.name, &coordinate.value);
         }
         let says_mss = self.assigned(&["tcp.mss"]).is_some() || self.axes.iter().any(|axis| axis.path() == "tcp.mss");
         if let Some(mss) = settings.mss_of_frames().filter(|_| !says_mss) {
@@ -250,6 +253,16 @@ impl Way<'_> {
     fn assigned(&self, paths: &[&str]) -> Option<&Origin> {
         let mut set = self.layers.iter().rev().flat_map(|layer| layer.iter().rev());
         set.find(|a| paths.contains(&a.path().as_str())).map(|a| &a.origin)
+    }
+}
+
+/// Sets a key, and what follows from it: what goes not with it, and what a profile says.
+fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
+    check::make_room(settings, section, key);
+    settings.set(section, key, value)?;
+    match settings.switch.profile.0.filter(|_| (section, key) == ("switch", "profile")) {
+        Some(chip) => chip.sets().iter().try_for_each(|(key, value)| settings.set("switch", key, value)),
+        None => Ok(()),
     }
 }
 

@@ -1,7 +1,8 @@
 //! One setting's value: how it is read from a scenario and how it prints.
 
-use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
+use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
+use crate::chips::Chip;
 use crate::literal::Literal;
 
 /// What can be a setting's value.
@@ -138,27 +139,34 @@ impl Setting for Vec<String> {
     }
 }
 
-impl Setting for Share {
-    const FORM: &'static str = "a share from 0 to 1, such as 0.0625, \"1/16\" or \"6.25 %\"";
-    fn read(literal: &Literal) -> Result<Share, String> {
-        let text = match literal {
-            Literal::Text(text) => text.clone(),
-            Literal::Integer(n) => n.to_string(),
-            Literal::Float(x) => x.to_string(),
-            other => return Err(unexpected(other)),
-        };
-        text.parse().map_err(|_| unexpected(literal))
-    }
-    fn show(&self) -> String {
-        match self.to_string() {
-            fraction if fraction.contains('/') => format!("\"{fraction}\""),
-            whole => whole,
+macro_rules! fraction {
+    ($type:ty, $form:literal) => {
+        impl Setting for $type {
+            const FORM: &'static str = $form;
+            fn read(literal: &Literal) -> Result<$type, String> {
+                let text = match literal {
+                    Literal::Text(text) => text.clone(),
+                    Literal::Integer(n) => n.to_string(),
+                    Literal::Float(x) => x.to_string(),
+                    other => return Err(unexpected(other)),
+                };
+                text.parse().map_err(|_| unexpected(literal))
+            }
+            fn show(&self) -> String {
+                match self.to_string() {
+                    fraction if fraction.contains('/') => format!("\"{fraction}\""),
+                    whole => whole,
+                }
+            }
+            fn number(&self) -> Option<f64> {
+                Some(self.as_f64())
+            }
         }
-    }
-    fn number(&self) -> Option<f64> {
-        Some(self.as_f64())
-    }
+    };
 }
+
+fraction!(Share, "a share from 0 to 1, such as 0.0625, \"1/16\" or \"6.25 %\"");
+fraction!(Ratio, "a number from 0 up, such as 0.25, \"1/8\" or 8");
 
 /// A text, quoted as TOML has it.
 pub(crate) fn quoted(text: &str) -> String {
@@ -245,6 +253,7 @@ macro_rules! optional {
     };
 }
 
+optional!(Chip, "the name of a switch, such as \"arista-7060cx\", or \"none\"");
 optional!(Bytes, "bytes with their unit, such as \"256 KiB\", or \"none\"");
 optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
 optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");

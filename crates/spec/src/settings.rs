@@ -6,8 +6,9 @@ use std::sync::Arc;
 use fanin_laws::settings::Key;
 use fanin_placement::Resources;
 use fanin_tcp::{Ect, NewReno, RtoFloor};
-use fanin_units::{Bytes, QueueSize, Rate, Share, Time};
+use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
+use crate::chips::Chip;
 use crate::declare::{KeyDoc, Section, section, words};
 use crate::range::{FAN_IN_MAX, LEAST_SHARE, RATE_MIN};
 use crate::requests::Requests;
@@ -117,10 +118,28 @@ section! {
 }
 
 section! {
-    /// The switch: one queue a port.
+    /// The switch: one queue a port, with a buffer each, or a memory that all ports share.
     Switch in "switch" {
+        /// A switch whose memory somebody published: sets shared_buffer, alpha, reserved, headroom and ports; what is set beside it stands over it. `fanin list` has them all.
+        profile: Optional<Chip> = Optional::NONE,
         /// What the queue of one port holds; the packet on the wire does not count.
+        #[needs(NO_MEMORY)]
         buffer: QueueSize = QueueSize::Bytes(65_536),
+        /// The memory that the ports of a switch share in the place of `buffer`, each switch one: a queue may hold what is reserved for it and alpha times what nobody uses of the rest (dynamic thresholds, Choudhury and Hahne). Hosts' queues are not part of it. "none": each port has its buffer.
+        #[range(Bytes(1)..=Bytes(1 << 40))]
+        shared_buffer: Optional<Bytes> = Optional::NONE,
+        /// How much of what is free of the memory a port may have: a lone congested one gets alpha/(1 + alpha) of it.
+        #[needs(MEMORY)]
+        #[range(Ratio::of(1, 1_024)..=Ratio::of(1_024, 1), "at 0 no port would get anything")]
+        alpha: Ratio = Ratio::of(1, 1),
+        /// What each port has of the memory to itself, whatever others hold; it is not shared.
+        #[needs(MEMORY)]
+        reserved: Bytes = Bytes(0),
+        /// What is set apart of the memory for what is not modelled, such as packets under way behind a pause (PFC).
+        #[needs(MEMORY)]
+        headroom: Bytes = Bytes(0),
+        /// What is otherwise at ports of some rate, such as "100 Gbit/s: k 200 packets, buffer 1 MB": K in the place of `ecn_threshold.k`, a buffer in that of `buffer`; either may be left out.
+        ports: Vec<String> = Vec::new(),
     }
 }
 

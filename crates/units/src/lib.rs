@@ -1,5 +1,5 @@
 //! Quantities that carry their unit: [`Time`] in picoseconds, [`Bytes`], [`Rate`] in bits a second,
-//! [`QueueSize`] in bytes or packets; and [`Share`], which has none.
+//! [`QueueSize`] in bytes or packets; and [`Share`] and [`Ratio`], which have none.
 //!
 //! All are integers, parse from text such as `"25 us"` or `"64 KiB"`, and print so that they parse
 //! back to the same value. KB and MB are decimal, KiB and MiB binary. What does not fit is an error,
@@ -11,8 +11,10 @@ extern crate std;
 
 mod parse;
 mod quantity;
+mod ratio;
 mod share;
 
 pub use parse::ParseError;
 pub use quantity::{Bytes, QueueSize, Rate, Time};
+pub use ratio::Ratio;
 pub use share::Share;

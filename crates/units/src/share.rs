@@ -51,7 +51,7 @@ impl Share {
     }
 
     /// Numerator and denominator.
-    fn fraction(text: &str) -> Option<(u32, u32)> {
+    pub(crate) fn fraction(text: &str) -> Option<(u32, u32)> {
         if let Some(percent) = text.trim().strip_suffix('%') {
             let (n, d) = Share::decimal(percent)?;
             return Some((n, d.checked_mul(100)?));

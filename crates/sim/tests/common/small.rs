@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use fanin_spec::{
-    Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, ReplicaRacks,
-    RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
+    Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, Ratio,
+    ReplicaRacks, RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -15,6 +15,9 @@ use super::{checked, schemes};
 pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
     let kind = prop::sample::select(Kind::all().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>());
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
+    // With a memory of its own for each of up to 17 ports, and as much again to share at least.
+    let memory = prop::option::of((40_000u64..200_000, 0u64..2_000, 0u64..4_000, 1u32..64));
+    let buffer = (buffer, memory);
     let framing = prop_oneof![Just(Framing::ETHERNET), (0u32..40).prop_map(Framing::plain)];
     let jitter = prop_oneof![
         Just(PacketJitter::None),
@@ -33,7 +36,12 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         s.link.rate = Rate(rate * 500_000_000);
         s.link.delay = Time::from_micros(delay_us);
         s.link.framing = framing;
-        s.switch.buffer = buffer;
+        s.switch.buffer = buffer.0;
+        if let Some((bytes, reserved, headroom, sixteenths)) = buffer.1 {
+            s.switch.shared_buffer = Optional(Some(Bytes(bytes)));
+            (s.switch.reserved, s.switch.headroom) = (Bytes(reserved), Bytes(headroom));
+            s.switch.alpha = Ratio::of(4 + sixteenths, 16);
+        }
         s.host.buffer = Optional(host.map(QueueSize::Bytes));
         s.host.packet_jitter = jitter;
         let (mss, initial_window, flags, delayed_ack, rto_ms) = tcp;

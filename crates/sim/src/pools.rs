@@ -1,0 +1,149 @@
+//! Memories that the ports of a switch share.
+//!
+//! Where departures are worked out on arrival, a queue is known as of the last packet that came to it, and what a memory has given
+//! away as an upper bound. A packet that finds room with that has room. Before one is refused, ports are brought up to the time at
+//! hand, those first that something may have left for longest, until there is room or all are: then nothing of the bound is left.
+//! Where departures are events, a memory is told of each.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fanin_fabric::{Fabric, LinkId};
+use fanin_laws::dynamic_threshold::DynamicThreshold;
+use fanin_spec::Settings;
+
+use crate::link::Link;
+
+/// The memories of a network's switches.
+pub(crate) struct Pools {
+    /// By the number of the switch.
+    pools: Vec<Pool>,
+    /// By the link.
+    shares: Vec<Share>,
+}
+
+/// A switch's memory.
+struct Pool {
+    law: DynamicThreshold,
+    /// What its ports hold of it, at the most.
+    used: u64,
+    /// Ports that hold something, each with a time before which nothing left it since it was counted.
+    stale: BinaryHeap<Reverse<(u64, LinkId)>>,
+}
+
+/// What a port holds of its switch's memory; one of a host has none.
+#[derive(Clone, Copy)]
+struct Share {
+    bytes: u64,
+    pool: u32,
+    /// Whether it is among those that may be stale.
+    listed: bool,
+}
+
+impl Pool {
+    /// Lists a port as one that something leaves unseen, if that is so.
+    fn list(&mut self, id: LinkId, link: &Link) -> bool {
+        let leaves = link.leaves_unseen();
+        self.stale.extend(leaves.map(|at| Reverse((at, id))));
+        leaves.is_some()
+    }
+}
+
+impl Share {
+    const OF_HOST: Share = Share { bytes: 0, pool: u32::MAX, listed: false };
+}
+
+impl Pools {
+    /// The memories of a network, where its switches have such.
+    pub fn new(settings: &Settings, fabric: &Fabric) -> Option<Box<Pools>> {
+        settings.switch.shared_buffer.0?;
+        let mut ports = Vec::new();
+        let mut shares = vec![Share::OF_HOST; fabric.links().len()];
+        for (link, share) in fabric.links().iter().zip(&mut shares).filter(|(link, _)| !fabric.is_host(link.from)) {
+            share.pool = link.from.0 - fabric.hosts();
+            if ports.len() <= share.pool as usize {
+                ports.resize(share.pool as usize + 1, 0);
+            }
+            ports[share.pool as usize] += 1;
+        }
+        let pool = |ports: u32| {
+            let law = settings.shared_memory(ports).expect("a spec's memory has room for its ports");
+            Pool { law, used: 0, stale: BinaryHeap::new() }
+        };
+        Some(Box::new(Pools { pools: ports.into_iter().map(pool).collect(), shares }))
+    }
+
+    /// Gives a switch's port the room that it has for a packet of so many bytes.
+    #[inline]
+    pub fn make_room(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) {
+        let link = &mut links[id.index()];
+        link.bring_up(now);
+        let (queue, share) = (link.queue_bytes(), self.shares[id.index()]);
+        let pool = &self.pools[share.pool as usize];
+        let taken = pool.law.taken(queue);
+        let limit = pool.law.limit(taken, pool.used - share.bytes + taken);
+        link.set_limit(limit);
+        if queue + u64::from(bytes) > limit {
+            self.look_again(now, id, bytes, links);
+        }
+    }
+
+    /// Brings ports up to now until there is room at one of them, or nothing is left to find.
+    #[inline(never)]
+    fn look_again(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) {
+        self.count(id, &links[id.index()]);
+        let (number, wanted) = (self.shares[id.index()].pool, links[id.index()].queue_bytes() + u64::from(bytes));
+        loop {
+            let (share, pool) = (self.shares[id.index()], &mut self.pools[number as usize]);
+            let limit = pool.law.limit(share.bytes, pool.used);
+            let stale = pool.stale.peek().filter(|Reverse((at, _))| wanted > limit && *at <= now);
+            let Some(&Reverse((_, other))) = stale else {
+                debug_assert!(wanted <= limit || self.is_exact(number, links), "refused for what nobody holds");
+                links[id.index()].set_limit(limit);
+                return;
+            };
+            pool.stale.pop();
+            self.shares[other.index()].listed = false;
+            links[other.index()].bring_up(now);
+            self.count(other, &links[other.index()]);
+        }
+    }
+
+    /// Counts what a port holds, as its link knows it.
+    #[inline]
+    pub fn count(&mut self, id: LinkId, link: &Link) {
+        let share = &mut self.shares[id.index()];
+        let Some(pool) = self.pools.get_mut(share.pool as usize) else { return };
+        let bytes = pool.law.taken(link.queue_bytes());
+        if bytes > 0 && !share.listed {
+            share.listed = pool.list(id, link);
+        }
+        pool.used = pool.used - share.bytes + bytes;
+        share.bytes = bytes;
+        debug_assert!(pool.used <= pool.law.shared(), "more is given away than there is");
+    }
+
+    /// What a memory's ports hold as their links know it, and what it has counted.
+    fn sums(&self, pool: u32, links: &[Link]) -> [u64; 2] {
+        let law = &self.pools[pool as usize].law;
+        let ports = self.shares.iter().zip(links).filter(|(share, _)| share.pool == pool);
+        ports.fold([0, 0], |[held, counted], (share, link)| {
+            [held + law.taken(link.queue_bytes()), counted + share.bytes]
+        })
+    }
+
+    /// Whether what is counted is what ports hold.
+    fn is_exact(&self, pool: u32, links: &[Link]) -> bool {
+        self.sums(pool, links) == [self.pools[pool as usize].used; 2]
+    }
+
+    /// What of a memory does not add up, if anything: ports hold no more than was counted, and that is no more than there is.
+    pub fn broken(&self, links: &[Link]) -> Option<String> {
+        (0..).zip(&self.pools).find_map(|(number, pool)| {
+            let ([held, counted], shared) = (self.sums(number, links), pool.law.shared());
+            let adds_up = held <= counted && counted == pool.used && counted <= shared;
+            let what = || format!("{held} B held by ports, {counted} counted, {} used of {shared}", pool.used);
+            (!adds_up).then(|| format!("switch {number}: {}", what()))
+        })
+    }
+}

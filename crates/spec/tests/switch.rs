@@ -1,0 +1,148 @@
+//! A switch's memory in a scenario: what goes together, and what a later layer says in the place of an earlier one.
+
+use fanin_spec::{Contender, Scenario, Settings};
+use fanin_units::{Bytes, QueueSize};
+
+const REST: &str = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [40]\n";
+
+fn contender(switch: &str, arguments: &[&str]) -> Result<(Contender, Vec<String>), String> {
+    let mut scenario = Scenario::parse("my.toml", &format!("{REST}{switch}")).map_err(|problem| problem.to_string())?;
+    for argument in arguments {
+        scenario.assign(&format!("--set {argument}"), argument).map_err(|problem| problem.to_string())?;
+    }
+    let contenders = scenario.contenders().map_err(|problem| problem.to_string())?;
+    let warnings = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
+    Ok((contenders.into_iter().next().expect("a scheme"), warnings))
+}
+
+fn settings(switch: &str, arguments: &[&str]) -> Settings {
+    contender(switch, arguments).unwrap_or_else(|what| panic!("{what}")).0.points[0].settings.clone()
+}
+
+#[test]
+fn what_cannot_be_shared_is_told_with_its_line_and_what_would_be_right() {
+    let memory = "[switch]\nshared_buffer = \"1 MB\"\n";
+    for (switch, told) in [
+        (format!("{memory}alpha = 0\n"), "my.toml:8: `switch.alpha` of 0: right would be 1/1024 to 1024 (at 0 no port"),
+        (format!("{memory}alpha = 2000\n"), "my.toml:8: `switch.alpha` of 2000: right would be 1/1024 to 1024"),
+        (
+            format!("{memory}alpha = -1\n"),
+            "my.toml:8: `switch.alpha`: -1 is not of that form; right would be a number from 0 up",
+        ),
+        (
+            format!("{memory}reserved = \"25 KB\"\n"),
+            "my.toml:8: 25 KB reserved for each of 41 ports and a headroom of 0 B leave nothing of a `switch.shared_buffer` of 1 MB",
+        ),
+        (
+            format!("{memory}headroom = \"1 MB\"\n"),
+            "my.toml:8: 0 B reserved for each of 41 ports and a headroom of 1 MB leave",
+        ),
+        (format!("{memory}buffer = \"64 KiB\"\n"), "my.toml:8: `switch.buffer` gives each port a buffer of its own"),
+        (
+            "[switch]\nshared_buffer = \"0 B\"\n".into(),
+            "my.toml:7: `switch.shared_buffer` of 0 B: right would be 1 B to",
+        ),
+        ("[switch]\nshared_buffer = \"2000 B\"\nalpha = 0.5\n".into(), "my.toml:8: a port gets 1 KB of an empty"),
+        (
+            "[switch]\nshared_buffer = \"100 packets\"\n".into(),
+            "my.toml:7: `switch.shared_buffer`: \"100 packets\" is not a value",
+        ),
+    ] {
+        let said = contender(&switch, &[]).err().unwrap_or_else(|| panic!("taken: {switch}"));
+        assert!(said.starts_with(told), "{switch} says {said}");
+    }
+}
+
+#[test]
+fn a_later_buffer_or_memory_takes_the_place_of_an_earlier_one() {
+    let (own, shared) = ("[switch]\nbuffer = \"80 KB\"\n", "[switch]\nshared_buffer = \"1 MB\"\nalpha = 0.25\n");
+    let given = settings(own, &["switch.shared_buffer=\"1 MB\""]);
+    assert_eq!(
+        (given.switch.shared_buffer.0, given.port_buffer()),
+        (Some(Bytes(1_000_000)), QueueSize::Bytes(500_000))
+    );
+    let taken = settings(shared, &["switch.buffer=\"80 KB\""]);
+    assert_eq!((taken.switch.shared_buffer.0, taken.port_buffer()), (None, QueueSize::Bytes(80_000)));
+    // Of 41 ports each has 10 kB to itself; of the other 590 kB a lone one gets a fifth.
+    let set_apart = settings(shared, &["switch.reserved=10 KB"]);
+    assert_eq!(set_apart.port_buffer(), QueueSize::Bytes(10_000 + 590_000 / 5));
+}
+
+#[test]
+fn what_has_no_effect_beside_a_memory_or_without_one_is_told() {
+    let (_, warnings) = contender("[switch]\nbuffer = \"80 KB\"\n", &["switch.shared_buffer=1 MB"]).unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].starts_with("my.toml:7: `switch.buffer` has no effect here: ports share"), "{warnings:?}");
+    let (_, warnings) = contender("[switch]\nalpha = 2\n", &[]).unwrap();
+    assert!(warnings[0].starts_with("my.toml:7: `switch.alpha` has no effect here: each port"), "{warnings:?}");
+}
+
+#[test]
+fn a_profile_sets_a_memory_and_what_is_set_beside_it_stands_over_it() {
+    let triumph = "[switch]\nprofile = \"dctcp-triumph\"\n";
+    let s = settings(triumph, &[]);
+    // A lone port of DCTCP's testbed got about 700 KB of the 4 MB.
+    let QueueSize::Bytes(alone) = s.port_buffer() else { panic!("a memory is in bytes") };
+    assert!(alone.abs_diff(700_000) < 100, "{alone}");
+    let k = |s: &Settings, rate: &str| s.port_class(rate.parse().unwrap()).and_then(|class| class.k);
+    assert_eq!((k(&s, "1 Gbit/s"), k(&s, "10 Gbit/s")), (Some(QueueSize::Packets(20)), Some(QueueSize::Packets(65))));
+    // Before it or behind it, in the file or over it.
+    for text in
+        ["[switch]\nalpha = 1\nprofile = \"dctcp-triumph\"\n", "[switch]\nprofile = \"dctcp-triumph\"\nalpha = 1\n"]
+    {
+        assert_eq!(settings(text, &[]).port_buffer(), QueueSize::Bytes(2_000_000), "{text}");
+    }
+    assert_eq!(settings(triumph, &["switch.alpha=1"]).port_buffer(), QueueSize::Bytes(2_000_000));
+    // DCTCP's static buffers are on the same switch.
+    let fixed = settings(&format!("{triumph}buffer = \"100 packets\"\n"), &[]);
+    assert_eq!((fixed.port_buffer(), k(&fixed, "1 Gbit/s")), (QueueSize::Packets(100), Some(QueueSize::Packets(20))));
+    let other = settings(&format!("{triumph}[ecn_threshold]\nk = \"5 packets\"\n"), &[]);
+    assert_eq!((k(&other, "1 Gbit/s"), other.laws.ports.ecn_threshold.k), (None, QueueSize::Packets(5)));
+    // A profile over a file's buffer takes its place.
+    let over = settings("[switch]\nbuffer = \"64 KiB\"\n", &["switch.profile=dctcp-triumph"]);
+    assert_eq!(over.switch.shared_buffer.0, Some(Bytes(4_000_000)));
+}
+
+#[test]
+fn every_profile_is_a_switch_that_runs() {
+    for (chip, says) in fanin_spec::Chip::all() {
+        let s = settings(&format!("[switch]\nprofile = \"{}\"\n", chip.word()), &[]);
+        assert!(s.switch.shared_buffer.0.is_some() && says.contains('('), "{} names no source", chip.word());
+    }
+    let said = contender("[switch]\nprofile = \"arista-7060\"\n", &[]).unwrap_err();
+    assert!(
+        said.starts_with("my.toml:7: `switch.profile`: \"arista-7060\" is not one of these (did you mean"),
+        "{said}"
+    );
+}
+
+#[test]
+fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
+    let s =
+        settings("[switch]\nports = [\"10 Gbit/s: k 65 packets\", \"1 Gbit/s: buffer 100 KB, k 20 packets\"]\n", &[]);
+    assert_eq!((s.client_buffer(), s.port_buffer()), (QueueSize::Bytes(100_000), QueueSize::Bytes(65_536)));
+    assert_eq!(s.port_class("25 Gbit/s".parse().unwrap()), None);
+    for (line, told) in [
+        ("1 Gbit/s k 20 packets", "there is no colon behind a rate"),
+        ("1: k 20 packets", "`1` is no rate: its unit is missing"),
+        ("1 Gbit/s: k", "`k` is no word with a size"),
+        ("1 Gbit/s: kk 20 packets", "`kk` is neither k nor buffer"),
+        ("1 Gbit/s: k 20", "`20` is no size: its unit is missing"),
+        ("1 Gbit/s: k 1 KB, k 2 KB", "`k` stands there twice"),
+    ] {
+        let said = contender(&format!("[switch]\nports = [\"{line}\"]\n"), &[]).unwrap_err();
+        let right = "; right would be such as \"100 Gbit/s: k 200 packets, buffer 1 MB\"";
+        assert_eq!(said, format!("my.toml:7: `switch.ports`: \"{line}\": {told}{right}"));
+    }
+    for (ports, told) in [
+        ("[\"1 Gbit/s: k 1 KB\", \"1000 Mbit/s: k 2 KB\"]", "`switch.ports` has ports of 1 Gbit/s twice"),
+        ("[\"1 Gbit/s: buffer 64 B\"]", "`switch.ports`: \"1 Gbit/s: buffer 64 B\" does not hold one packet"),
+        (
+            "[\"1 Gbit/s: buffer 1 MB\"]\nprofile = \"dctcp-triumph\"",
+            "`switch.ports` gives ports of 1 Gbit/s a buffer of their own",
+        ),
+    ] {
+        let said = contender(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
+        assert!(said.contains(told), "{said}");
+    }
+}
