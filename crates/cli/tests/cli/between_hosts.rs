@@ -161,10 +161,7 @@ fn a_load_or_a_workload_that_cannot_be_is_told_with_its_line() {
         ),
         ("kind = \"flows\"", "my.toml:5: the flows workload needs `workload.file`"),
         ("kind = \"flows\"\nfile = \"\"", "my.toml:6: `workload.file`: it is empty; right would be the path"),
-        (
-            "fragment = \"1 KB\"\nfile = \"a.csv\"",
-            "my.toml:6: `workload.file` goes with `workload.kind = \"flows\"` alone",
-        ),
+        ("fragment = \"1 KB\"\nfile = \"a.csv\"", "my.toml:6: `workload.file`: a.csv cannot be read"),
         ("kind = \"poisson\"\nload = 0.5\nin_flight = 2", "my.toml:7: a poisson workload asks nobody"),
     ];
     for (workload, told) in cases {
