@@ -21,7 +21,9 @@ const PAGES: u32 = 5_000;
 /// T.
 const PERIOD: Time = Time::from_secs(300);
 /// Each is timed so often.
-const TIMES: usize = 5;
+const TIMES: usize = 3;
+/// A time is the least of so many in a row: what else the machine does comes on top of single ones.
+const TRIES: usize = 3;
 
 /// Milliseconds a query, time after time: of ICTCP's window, and of a period's plan, for so many queries an hour.
 pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
@@ -33,7 +35,7 @@ pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
             act();
             start.elapsed().as_secs_f64() * 1e3 / f64::from(queries)
         };
-        (0..TIMES).map(|_| once()).collect()
+        (0..TIMES).map(|_| (0..TRIES).map(|_| once()).fold(f64::INFINITY, f64::min)).collect()
     };
     let log = log(queries);
     let window = milliseconds(Box::new(move || {
