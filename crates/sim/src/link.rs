@@ -203,7 +203,15 @@ impl Link {
     pub fn queue_at(&self, now: Time) -> u64 {
         match self.departures {
             Departures::Lazy => self.waiting_bytes,
-            Departures::Eager => self.waiting_bytes.min(self.rate.bytes_in(self.busy_until().since(now))),
+            Departures::Eager => {
+                let waiting = (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| self.slots.get(at));
+                let sizes = waiting.filter_map(|slot| {
+                    let bytes = slot.packet.frame_bytes;
+                    let starts = slot.due.at - self.delay - self.time_for(bytes);
+                    (starts > now.0).then_some(u64::from(bytes))
+                });
+                sizes.sum()
+            }
         }
     }
 
