@@ -73,8 +73,9 @@ pub use settings::{
 pub use sizes::{Distribution, Sizes};
 pub use switch::PortClass;
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HubRow, HubSpeedRow, LatencyRow,
-    PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
+    LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables,
+    SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
 pub use workload::{Connections, Facts, FlowKind, Kind, Servers, Workload};
