@@ -116,7 +116,7 @@ impl Pools {
     }
 
     /// Gives a switch's port the room that it has for a packet of so many bytes: whether it fits.
-    #[inline]
+    #[inline(always)]
     pub fn make_room(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) -> bool {
         let link = &mut links[id.index()];
         link.bring_up(now);
@@ -155,6 +155,9 @@ impl Pools {
         let share = &mut self.shares[id.index()];
         let Some(pool) = self.pools.get_mut(share.pool as usize) else { return };
         let bytes = pool.law.taken(link.queue_bytes());
+        if bytes == 0 && share.bytes == 0 {
+            return;
+        }
         if bytes > 0 && !share.listed {
             share.listed = pool.list(id, link);
         }
