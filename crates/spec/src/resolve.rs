@@ -170,53 +170,31 @@ impl Way<'_> {
             let refuse = |why| self.refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }, swept);
             (self.read)(path).map_err(refuse)
         };
-        let w = &settings.workload;
+        let (w, k, was) = (&settings.workload, &settings.key_value, &read.inputs);
+        let inputs = &mut settings.inputs;
         if let Some(FilePath(path)) = &w.file.0 {
-            let known = read.inputs.flows.clone().filter(|_| read.workload.file == w.file);
-            settings.inputs.flows = match known {
-                Some(flows) => Some(flows),
-                None => {
-                    let (name, text) = take("workload.file", path)?;
-                    Some(Arc::new(Flows::parse(&name, &text)?))
-                }
-            };
+            let known = was.flows.clone().filter(|_| read.workload.file == w.file);
+            inputs.flows = Some(known_or(known, || take("workload.file", path), Flows::parse)?);
         }
         if let Some(FilePath(path)) = &w.bursts.0 {
-            let known = read.inputs.bursts.clone().filter(|_| read.workload.bursts == w.bursts);
-            settings.inputs.bursts = match known {
-                Some(bursts) => Some(bursts),
-                None => {
-                    let (name, text) = take("workload.bursts", path)?;
-                    Some(Arc::new(Bursts::parse(&name, &text)?))
-                }
-            };
+            let known = was.bursts.clone().filter(|_| read.workload.bursts == w.bursts);
+            inputs.bursts = Some(known_or(known, || take("workload.bursts", path), Bursts::parse)?);
         }
-        let k = &settings.key_value;
-        if let (Kind::KeyValue, Some(FilePath(path))) = (w.kind, &k.placement.0) {
-            let known = read.inputs.plan.clone().filter(|_| read.key_value.placement == k.placement);
-            settings.inputs.plan = match known {
-                Some(plan) => Some(plan),
-                None => {
-                    let (name, text) = take("key_value.placement", path)?;
-                    Some(Arc::new(Plan::parse(&name, &text)?))
-                }
-            };
-        } else {
-            settings.inputs.plan = None;
-        }
-        if w.load.0.is_some() {
-            let known = read.inputs.sizes.clone().filter(|_| read.workload.sizes == w.sizes);
-            settings.inputs.sizes = match (known, w.sizes.path()) {
-                (Some(sizes), _) => Some(sizes),
-                (None, None) => Sizes::named(&w.sizes.0).map(Arc::new),
-                (None, Some(path)) => {
-                    let (name, text) = take("workload.sizes", path)?;
-                    Some(Arc::new(Sizes::parse(&name, &text)?))
-                }
-            };
-        } else {
-            settings.inputs.sizes = None;
-        }
+        inputs.plan = match (w.kind, &k.placement.0) {
+            (Kind::KeyValue, Some(FilePath(path))) => {
+                let known = was.plan.clone().filter(|_| read.key_value.placement == k.placement);
+                Some(known_or(known, || take("key_value.placement", path), Plan::parse)?)
+            }
+            _ => None,
+        };
+        inputs.sizes = match (w.load.0, w.sizes.path()) {
+            (None, _) => None,
+            (Some(_), None) => Sizes::named(&w.sizes.0).map(Arc::new),
+            (Some(_), Some(path)) => {
+                let known = was.sizes.clone().filter(|_| read.workload.sizes == w.sizes);
+                Some(known_or(known, || take("workload.sizes", path), Sizes::parse)?)
+            }
+        };
         Ok(())
     }
 
@@ -253,6 +231,18 @@ impl Way<'_> {
     fn assigned(&self, paths: &[&str]) -> Option<&Origin> {
         let mut set = self.layers.iter().rev().flat_map(|layer| layer.iter().rev());
         set.find(|a| paths.contains(&a.path().as_str())).map(|a| &a.origin)
+    }
+}
+
+/// What a file holds: as it is known from before, else read now.
+fn known_or<T>(
+    known: Option<Arc<T>>,
+    read: impl FnOnce() -> Result<(String, String), Problem>,
+    parse: fn(&str, &str) -> Result<T, Problem>,
+) -> Result<Arc<T>, Problem> {
+    match known {
+        Some(known) => Ok(known),
+        None => read().and_then(|(name, text)| parse(&name, &text)).map(Arc::new),
     }
 }
 

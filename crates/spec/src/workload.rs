@@ -7,11 +7,12 @@ use fanin_units::{Bytes, Share, Time};
 
 use crate::declare::{KeyDoc, section, words};
 use crate::facts::{Leaves, Moves, Payload, Swept};
+use crate::key_value::{KeyValue, Popularity};
 use crate::literal::Literal;
 use crate::problem::{Wrong, wrong};
 use crate::range::{CLIENTS_MAX, FAN_IN_MAX, LEAST_SHARE};
 use crate::setting::{FilePath, Optional, Setting, WarmUp};
-use crate::settings::{KeyValue, Popularity, Settings};
+use crate::settings::Settings;
 use crate::sizes::Distribution;
 
 words! {
