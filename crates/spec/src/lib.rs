@@ -32,6 +32,7 @@ mod scenario;
 mod setting;
 mod settings;
 mod sizes;
+mod stacks;
 mod sweep;
 mod switch;
 mod tables;
@@ -73,6 +74,7 @@ pub use settings::{
     Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
+pub use stacks::Stack;
 pub use switch::PortClass;
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,

@@ -8,7 +8,9 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, check};
+use crate::{
+    At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, check,
+};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
@@ -115,7 +117,7 @@ impl Way<'_> {
             check::exclusive(layer)?;
             // What is set beside a profile stands over it.
             let (profiles, others): (Vec<&Assignment>, Vec<&Assignment>) =
-                layer.iter().partition(|a| a.is("switch", "profile"));
+                layer.iter().partition(|a| a.key == "profile");
             for a in profiles.into_iter().chain(others) {
                 set(&mut settings, &a.section, &a.key, &a.value)
                     .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
@@ -128,7 +130,7 @@ impl Way<'_> {
     fn at(&self, base: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<At, Problem> {
         let mut settings = base.clone();
         let (profiles, others): (Vec<_>, Vec<_>) =
-            self.axes.iter().zip(swept).partition(|(axis, _)| axis.path() == "switch.profile");
+            self.axes.iter().zip(swept).partition(|(axis, _)| axis.name == "profile");
         for (axis, (coordinate, _)) in profiles.into_iter().chain(others) {
             // The axis has tried it.
             let _ = set(&mut settings, &axis.section, &axis.name, &coordinate.value);
@@ -250,10 +252,12 @@ fn known_or<T>(
 fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
     check::make_room(settings, section, key);
     settings.set(section, key, value)?;
-    match settings.switch.profile.0.filter(|_| (section, key) == ("switch", "profile")) {
-        Some(chip) => chip.sets().iter().try_for_each(|(key, value)| settings.set("switch", key, value)),
-        None => Ok(()),
-    }
+    let sets = match (section, key) {
+        ("switch", "profile") => settings.switch.profile.0.map_or(Vec::new(), |chip| chip.sets().into()),
+        ("tcp", "profile") => settings.tcp.profile.0.map_or(Vec::new(), Stack::sets),
+        _ => Vec::new(),
+    };
+    sets.iter().try_for_each(|(key, value)| settings.set(section, key, value))
 }
 
 /// The hosts that follow from a list of flows, or from the fabric.

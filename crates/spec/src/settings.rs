@@ -15,6 +15,7 @@ use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::requests::Requests;
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
+use crate::stacks::Stack;
 use crate::workload::{Connections, Servers, Workload};
 use crate::{Bursts, FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
 
@@ -199,6 +200,8 @@ words! {
 section! {
     /// TCP at every host.
     Tcp in "tcp" {
+        /// A real host's TCP: sets what `fanin explain scheme` says of it; what is set beside it stands over it.
+        profile: Optional<Stack> = Optional::NONE,
         /// Largest payload of a segment.
         #[range(Bytes(64)..=Bytes(9_000))]
         mss: Bytes = Bytes(1460),
@@ -263,6 +266,8 @@ section! {
         quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
+        /// A window grows only where it is filled: in slow start up to twice what was out, later as it was in the way; with idle_restart one that was not filled for an RTO comes down half the way to what was used (Linux; RFC 7661's idea, RFC 2861's rule).
+        window_validation: bool = false,
         /// Receive window.
         #[range(..=Bytes(1 << 30))]
         receive_window: Bytes = Bytes(16 << 20),
