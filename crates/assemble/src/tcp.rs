@@ -32,6 +32,8 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         delayed_ack_timeout: t.delayed_ack_timeout,
         quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,
+        byte_counting: t.byte_counting,
+        cut_window: t.cut_window,
         window_validation: t.window_validation,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),

@@ -90,3 +90,37 @@ fn each_front_end_of_a_key_value_workload_pauses_for_itself() {
         }
     }
 }
+
+#[test]
+fn requests_with_a_gap_are_answered_one_after_another() {
+    let gap = Time::from_millis(1);
+    let gapped = |s: &mut fanin_spec::Settings| s.workload.request_gap = gap;
+    let tables = run(&but(&spec(READS, 4, 1), gapped));
+    let starts = |round: u64| {
+        let flows = tables.flows.iter().filter(move |flow| flow.round == Some(round));
+        let mut starts: Vec<u64> = flows.map(|flow| flow.start_ps).collect();
+        starts.sort_unstable();
+        starts
+    };
+    for round in 0..5 {
+        let starts = starts(round);
+        assert!(starts.windows(2).all(|pair| pair[1] - pair[0] == gap.0), "{starts:?}");
+    }
+    assert_eq!(tables.totals.stalls, 0, "waiting for the next request is no stall");
+}
+
+#[test]
+fn an_answer_before_the_last_request_makes_room_for_one_more_behind_it() {
+    // Two at once: each answer takes 0.9 ms, less than the gap, so that a server is asked every millisecond, and none twice.
+    let plain = spec(READS, 4, 1);
+    let tables = run(&but(&plain, |s| {
+        s.workload.request_gap = Time::from_millis(5);
+        s.workload.in_flight = fanin_spec::Optional(Some(2));
+    }));
+    let first: Vec<(u32, u64)> =
+        tables.flows.iter().filter(|flow| flow.round == Some(0)).map(|flow| (flow.from_host, flow.start_ps)).collect();
+    let mut hosts: Vec<u32> = first.iter().map(|(host, _)| *host).collect();
+    hosts.sort_unstable();
+    assert_eq!(hosts, [1, 2, 3, 4], "{first:?}");
+    assert!(tables.totals.rounds > 3);
+}

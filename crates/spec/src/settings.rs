@@ -266,6 +266,10 @@ section! {
         quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
+        /// A window grows by what an ACK acknowledges (RFC 3465, without its limit, as Linux has it), so that delayed ACKs do not slow it down; off: by each ACK (RFC 5681).
+        byte_counting: bool = false,
+        /// A loss or a mark cuts the window as it stood (Linux), in the place of what was in flight (RFC 5681, RFC 9438), which is less where the application has little to send.
+        cut_window: bool = false,
         /// A window grows only where it is filled: in slow start up to twice what was out, later as it was in the way; with idle_restart one that was not filled for an RTO comes down half the way to what was used (Linux; RFC 7661's idea, RFC 2861's rule).
         window_validation: bool = false,
         /// Receive window.

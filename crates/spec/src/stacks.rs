@@ -38,6 +38,8 @@ impl Stack {
                 ("delayed_ack_timeout", text("40 ms")),     // TCP_DELACK_MIN
                 ("quick_acks", Literal::Integer(16)),       // TCP_MAX_QUICKACKS
                 ("idle_restart", Literal::Bool(true)),      // tcp_slow_start_after_idle
+                ("byte_counting", Literal::Bool(true)),     // tcp_slow_start, tcp_cong_avoid_ai
+                ("cut_window", Literal::Bool(true)),        // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
                 ("window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
             ],
         }

@@ -90,6 +90,10 @@ pub struct Params {
     pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.
     pub idle_restart: bool,
+    /// The window grows by what is acknowledged, in place of by ACKs.
+    pub byte_counting: bool,
+    /// Congestion is answered by the window, in place of what was in flight.
+    pub cut_window: bool,
     /// The window grows only where it is filled.
     pub window_validation: bool,
     /// Receive window.

@@ -142,11 +142,19 @@ impl Tcb {
         facts
     }
 
-    /// The window grows, where it is filled.
+    /// The window grows, where it is filled: once an ACK, or, where bytes count, as if every segment had been acknowledged by
+    /// itself (RFC 3465, without its limit, as Linux has it).
     #[inline(always)]
-    pub fn grow(&mut self, facts: &Ack) {
-        if self.validation.as_ref().is_none_or(|validation| validation.is_filled(&self.snd.window)) {
-            self.law.grow(facts, &mut self.snd.window);
+    pub fn grow(&mut self, params: &Params, facts: &Ack) {
+        if self.validation.as_ref().is_some_and(|validation| !validation.is_filled(&self.snd.window)) {
+            return;
+        }
+        let part = if params.byte_counting { params.mss } else { facts.acked };
+        let mut left = facts.acked;
+        while left > 0 {
+            let acked = left.min(part);
+            self.law.grow(&Ack { acked, ..*facts }, &mut self.snd.window);
+            left -= acked;
         }
     }
 
@@ -160,9 +168,11 @@ impl Tcb {
         }
     }
 
-    /// Sets ssthresh after congestion with `flight` bytes outstanding and this window.
-    pub fn cut(&mut self, cause: Cause, now: Time, flight: u64, window: Window) {
-        let at = Congestion { now, flight: flight as u32, una: self.snd.una, srtt: self.snd.rtt.srtt() };
+    /// Sets ssthresh after congestion with `flight` bytes outstanding and this window: what is cut is what was outstanding (RFC 5681,
+    /// section 3.1), or the window, as Linux has it.
+    pub fn cut(&mut self, cause: Cause, call: &Call<'_, impl Wire>, flight: u64, window: Window) {
+        let flight = if call.params.cut_window { window.cwnd } else { flight as u32 };
+        let at = Congestion { now: call.now, flight, una: self.snd.una, srtt: self.snd.rtt.srtt() };
         self.snd.window.ssthresh = self.law.cut(cause, &at, &window);
     }
 
@@ -175,7 +185,7 @@ impl Tcb {
     /// RFC 3168, section 6.1.2; RFC 8257, section 3.5: once a window, of `flight` bytes outstanding. With proportional rate
     /// reduction the window comes down over a round trip, as deployed stacks have it, else at once.
     pub fn reduce_for_mark(&mut self, call: &Call<'_, impl Wire>, flight: u64) {
-        self.cut(Cause::Ecn, call.now, self.within_window(flight), self.snd.window);
+        self.cut(Cause::Ecn, call, self.within_window(flight), self.snd.window);
         if call.params.sack {
             self.snd.cwr = Some(Prr::new(flight));
         } else {

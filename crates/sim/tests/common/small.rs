@@ -50,6 +50,7 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         [s.tcp.sack, s.tcp.limited_transmit, s.tcp.timestamps, s.tcp.idle_restart, s.tcp.karn_backoff, ..] = flags;
         (s.tcp.rack, s.tcp.tail_loss_probe) = (s.tcp.sack && flags[6], s.tcp.sack && flags[7]);
         s.tcp.quick_acks = if flags[8] { 16 } else { 0 };
+        (s.tcp.window_validation, s.tcp.cut_window, s.tcp.byte_counting) = (flags[8], flags[4], flags[1]);
         s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
         s.tcp.delayed_ack = delayed_ack;
         s.tcp.rto_min = Time::from_millis(rto_ms);

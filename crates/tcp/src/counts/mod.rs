@@ -102,7 +102,7 @@ impl Counts {
                 if facts.ece {
                     tcb.reduce_for_mark(call, tcb.snd.high - tcb.snd.una);
                 } else {
-                    tcb.grow(&facts);
+                    tcb.grow(call.params, &facts);
                 }
             }
             if self.gone > 0 {

@@ -117,7 +117,7 @@ impl Counts {
                 _ => 0,
             };
             let within = tcb.within_window(flight.saturating_sub(less.into()));
-            tcb.cut(Cause::Loss, call.now, within, tcb.snd.window);
+            tcb.cut(Cause::Loss, call, within, tcb.snd.window);
             // The peer is told of every reduction, whatever its reason (RFC 3168, section 6.1.2).
             tcb.snd.say_cwr = tcb.ecn;
         }
@@ -157,7 +157,7 @@ impl Counts {
         match self.recovery {
             Recovery::Loss => {
                 tcb.snd.rearm(call);
-                tcb.grow(facts);
+                tcb.grow(call.params, facts);
                 if full {
                     self.leave_recovery();
                 }
@@ -174,7 +174,7 @@ impl Counts {
                 self.leave_recovery();
                 tcb.snd.rearm(call);
                 if call.params.newreno == NewReno::Pipe {
-                    tcb.grow(facts);
+                    tcb.grow(call.params, facts);
                     self.resend_hole(tcb, call);
                 }
                 self.transmit(tcb, call);
@@ -326,10 +326,10 @@ impl Counts {
                     // Inflated by duplicates: ssthresh is what the flow had. A recovery whose retransmission was lost goes
                     // on sending, up to the peer's window: what half of that is must not raise it ("no more than").
                     let had = tcb.snd.window.ssthresh;
-                    tcb.cut(Cause::Timeout, call.now, flight, Window { cwnd: had, ..tcb.snd.window });
+                    tcb.cut(Cause::Timeout, call, flight, Window { cwnd: had, ..tcb.snd.window });
                     tcb.snd.window.ssthresh = tcb.snd.window.ssthresh.min(had);
                 }
-                _ => tcb.cut(Cause::Timeout, call.now, flight, tcb.snd.window),
+                _ => tcb.cut(Cause::Timeout, call, flight, tcb.snd.window),
             }
         }
         tcb.snd.rtt.back_off();

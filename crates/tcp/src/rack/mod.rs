@@ -101,7 +101,7 @@ impl Rack {
             let duplicate = ack == una && sack.is_empty() && segment.span() == 0;
             let repaired = self.settle_probe(ack, duplicate) && self.phase == Phase::Open;
             if repaired {
-                probe::answer_repaired_loss(tcb, call.now, flight);
+                probe::answer_repaired_loss(tcb, call, flight);
             }
             let lost = self.detect(call, tcb.snd.rtt.srtt());
             self.change_phase(tcb, call, flight, facts.as_ref().filter(|_| !repaired));
@@ -135,22 +135,22 @@ impl Rack {
             }
         }
         if self.phase == Phase::Open && self.lost_segments > 0 {
-            self.enter_recovery(tcb, call.now, flight);
+            self.enter_recovery(tcb, call, flight);
         } else if let Some(facts) = facts
             && growing
             && tcb.snd.cwr.is_none()
         {
-            tcb.grow(facts);
+            tcb.grow(call.params, facts);
         }
     }
 
-    fn enter_recovery(&mut self, tcb: &mut Tcb, now: Time, flight: u64) {
+    fn enter_recovery(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64) {
         tcb.stats.fast_retransmits += 1;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if tcb.snd.una > tcb.snd.cwr_high || !tcb.ecn {
             // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
             let within = tcb.within_window(flight);
-            tcb.cut(Cause::Loss, now, within, tcb.snd.window);
+            tcb.cut(Cause::Loss, call, within, tcb.snd.window);
             tcb.snd.say_cwr = tcb.ecn;
         }
         tcb.snd.cwr = None;
@@ -321,7 +321,7 @@ impl Rack {
                 window.cwnd = window.ssthresh;
             }
             let flight = (tcb.snd.high - tcb.snd.una).min(window.cwnd.max(call.params.mss).into());
-            tcb.cut(Cause::Timeout, call.now, flight, window);
+            tcb.cut(Cause::Timeout, call, flight, window);
         }
         tcb.snd.rtt.back_off();
         tcb.snd.say_cwr = tcb.ecn;

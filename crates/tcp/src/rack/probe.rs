@@ -66,9 +66,9 @@ impl Rack {
 }
 
 /// The probe repaired a loss: the window answers as to any other (7.4.1, TLP_process_ack(), case 3).
-pub(super) fn answer_repaired_loss(tcb: &mut Tcb, now: Time, flight: u64) {
+pub(super) fn answer_repaired_loss(tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64) {
     if tcb.snd.cwr.is_none() {
-        tcb.cut(Cause::Loss, now, tcb.within_window(flight), tcb.snd.window);
+        tcb.cut(Cause::Loss, call, tcb.within_window(flight), tcb.snd.window);
         tcb.snd.window.cwnd = tcb.snd.window.cwnd.min(tcb.snd.window.ssthresh);
         tcb.snd.say_cwr = tcb.ecn;
     }

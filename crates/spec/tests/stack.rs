@@ -1,0 +1,58 @@
+//! A real host's TCP in one word.
+
+use fanin_spec::{Contender, RtoFloor, Scenario, Settings, Stack};
+use fanin_units::{Bytes, Time};
+
+fn contender(text: &str, set: &[&str]) -> Result<Contender, String> {
+    let text = format!("schemes = [\"cubic\"]\n[workload]\nfragment = \"1 KiB\"\n[sweep]\nfan_in = [4]\n{text}");
+    let mut scenario = Scenario::parse("my.toml", &text).map_err(|problem| problem.to_string())?;
+    for set in set {
+        scenario.assign("--set", set).map_err(|problem| problem.to_string())?;
+    }
+    scenario.contenders().map(|mut contenders| contenders.remove(0)).map_err(|problem| problem.to_string())
+}
+
+fn settings(text: &str, set: &[&str]) -> Settings {
+    contender(text, set).unwrap().settings.clone()
+}
+
+#[test]
+fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
+    let linux = "[tcp]\nprofile = \"linux\"\n";
+    let s = settings(linux, &[]).tcp;
+    assert!(s.rack && s.tail_loss_probe && s.timestamps && s.idle_restart && s.window_validation);
+    assert_eq!(
+        (s.mss, s.rto_floor, s.max_ack_delay.0),
+        (Bytes(1448), RtoFloor::Variance, Some(Time::from_millis(200)))
+    );
+    // Before it or behind it, in the file or over it.
+    for text in [format!("{linux}rto_min = \"10 ms\"\n"), "[tcp]\nrto_min = \"10 ms\"\nprofile = \"linux\"\n".into()] {
+        let s = settings(&text, &[]).tcp;
+        assert_eq!((s.rto_min, s.rack), (Time::from_millis(10), true), "{text}");
+    }
+    assert_eq!(settings(linux, &["tcp.rto_min=10 ms"]).tcp.rto_min, Time::from_millis(10));
+    // Over a file that has no profile it takes the place of what stands there.
+    let over = settings("[tcp]\nrto_min = \"10 ms\"\n", &["tcp.profile=linux"]).tcp;
+    assert_eq!((over.rto_min, over.rack), (Time::from_millis(200), true));
+}
+
+#[test]
+fn jumbo_frames_fill_their_segments_under_a_profile_too() {
+    let jumbo = settings("[link]\nframes = \"jumbo\"\n[tcp]\nprofile = \"linux\"\n", &[]);
+    assert_eq!(jumbo.tcp.mss, Bytes(8948));
+}
+
+#[test]
+fn every_profile_runs_without_a_warning_of_its_own() {
+    for (stack, _) in Stack::all() {
+        let text = format!("[tcp]\nprofile = \"{}\"\n", stack.word());
+        assert!(contender(&text, &[]).is_ok(), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_profile_names_the_known_ones() {
+    let said = contender("[tcp]\nprofile = \"linux-5\"\n", &[]).unwrap_err();
+    assert!(said.starts_with("my.toml:7: `tcp.profile`: \"linux-5\" is not one of these"), "{said}");
+    assert!(said.contains("linux-6.1"), "{said}");
+}

@@ -1,0 +1,55 @@
+//! How Linux grows and cuts a window where the RFCs do otherwise. The round trip is 10 ms, segments carry 1,000 B.
+
+mod common;
+
+use common::{Script, window_of};
+use fanin_tcp::Params;
+
+fn counted(segments: u32) -> Params {
+    Params { byte_counting: true, ..window_of(segments) }
+}
+
+/// So many segments of 1,000 B at 20.
+fn sends(segments: u32) -> String {
+    let lines = (0..segments).map(|i| format!("20 > . {}:{} ack 1\n", 1 + i * 1000, 1001 + i * 1000));
+    format!("20 write {}\n{}", segments * 1000, lines.collect::<String>())
+}
+
+#[test]
+fn in_slow_start_a_window_grows_by_all_that_an_ack_is_of() {
+    // RFC 3465 with L without bound, in place of RFC 5681's one segment an ACK.
+    Script::client(counted(4)).run(&sends(4)).run(
+        "30 < . 1:1 ack 2001
+         30 cwnd 6000
+         30 < . 1:1 ack 4001
+         30 cwnd 8000",
+    );
+    Script::client(window_of(4)).run(&sends(4)).run(
+        "30 < . 1:1 ack 2001
+         30 cwnd 5000",
+    );
+}
+
+#[test]
+fn above_ssthresh_a_window_grows_by_a_segment_a_round_trip_whatever_acks_are_delayed() {
+    // A timeout with four segments out leaves ssthresh at two, and a window of one. Of the four that are acknowledged at once the first
+    // takes it to two in slow start, the others by MSS^2/cwnd each: 500, 400 and 344.
+    Script::client(counted(4)).run(&sends(4)).run(
+        "220 > . 1:1001 ack 1
+         230 < . 1:1 ack 4001
+         230 cwnd 3244",
+    );
+}
+
+#[test]
+fn a_loss_cuts_the_window_as_it_stood_where_the_setting_says_so() {
+    // Of a window of ten segments four are out. Half of the one is five segments, of the other two.
+    let lost = "30 < . 1:1 ack 1 sack 1001:2001
+        31 < . 1:1 ack 1 sack 1001:3001
+        32 < . 1:1 ack 1 sack 1001:4001
+        32 > . 1:1001 ack 1";
+    for (cut_window, ssthresh) in [(true, 5_000), (false, 2_000)] {
+        let params = Params { sack: true, cut_window, ..window_of(10) };
+        Script::client(params).run(&sends(4)).run(lost).run(&format!("32 ssthresh {ssthresh}"));
+    }
+}
