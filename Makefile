@@ -90,7 +90,7 @@ docs: ## write the generated pages of docs/, the picture in README.md, the fuzze
 	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
 	UPDATE=1 cargo test --quiet --locked --package fanin-lab --lib what_the_charts_know
 
-fuzz: ## fuzz what reads a scenario, a list of flows and messages between roles, for FUZZ_SECONDS (60) each
+fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles and memcached's protocols, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 

@@ -26,6 +26,7 @@ ALLOWED = {
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
+    "fanin-memcache": ("", "memchr"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
     "fanin-sim": (
@@ -48,7 +49,7 @@ ALLOWED = {
 ALLOWED_IN_TESTS = set("fanin-fanout fanin-laws fanin-model fanin-placement insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
-WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout"]
+WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.
 WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab"]
