@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use fanin_memcache::{Piece, Quiet, Shape, response};
 use mio::event::Event;
 
+use crate::client::Kind;
 use crate::clock::span;
 use crate::front::{Front, READ};
 use crate::server::{Ask, Part, State, Trouble, print_of};
@@ -164,9 +165,23 @@ impl Front {
                     let name = std::mem::take(&mut self.servers[server].name);
                     [b"STAT ", name.as_bytes(), b":", rest].iter().for_each(|bytes| self.give(ask, bytes));
                     self.servers[server].name = name;
+                } else if !last {
+                    self.give(ask, line);
+                } else if line != b"END\r\n" {
+                    // It is no list, such as that of `stats reset`: one answer stands for all.
+                    self.settle_listing(ask, line);
                 }
             }
             Part::Instead(text) => self.give(ask, text.as_bytes()),
+        }
+    }
+
+    /// A list's answer turns out to be a single line.
+    fn settle_listing(&mut self, ask: &Ask, line: &[u8]) {
+        let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
+        if let Some(answer) = answer.filter(|answer| answer.held.is_empty()) {
+            answer.held.extend_from_slice(line);
+            answer.kind = Kind::Every { silent: false };
         }
     }
 

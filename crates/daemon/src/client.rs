@@ -10,8 +10,9 @@ use crate::table::Id;
 
 /// Above so many bytes that a client has not read, nothing more is taken from it.
 pub const ENOUGH_HELD: usize = 1 << 20;
-/// So many of its requests may wait for answers at once.
-const ENOUGH_ASKED: usize = 1024;
+/// So many of its requests may wait for answers at once, of a client whose answers are small; and of one that has had none yet.
+const MOST_ASKED: usize = 1024;
+const FIRST_ASKED: usize = 64;
 
 /// What an answer is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Answer {
     pub left: u32,
     /// When its request was taken.
     pub at: Nanos,
+    /// Bytes that have come of it.
+    bytes: usize,
 }
 
 /// One client.
@@ -61,6 +64,8 @@ pub struct Client {
     /// Whether it is among those to be looked at when the turn ends.
     pub dirty: bool,
     answers: VecDeque<Answer>,
+    /// What an answer is expected to take: the largest so far, of which a part is forgotten with each.
+    expected: usize,
     /// The number of the first of them.
     first: u64,
     /// What the answers hold.
@@ -84,6 +89,7 @@ impl Client {
             asking: false,
             dirty: false,
             answers: VecDeque::new(),
+            expected: ENOUGH_HELD / FIRST_ASKED,
             first: 0,
             held: 0,
             out: Vec::new(),
@@ -98,7 +104,8 @@ impl Client {
 
     /// Whether its next request has to wait.
     pub fn is_held_up(&self) -> bool {
-        self.asking || self.answers.len() >= ENOUGH_ASKED || self.backlog() > ENOUGH_HELD
+        let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
+        self.asking || self.answers.len() >= may_ask || self.backlog() > ENOUGH_HELD
     }
 
     /// Whether nothing waits: neither an answer nor bytes of one.
@@ -108,7 +115,7 @@ impl Client {
 
     /// A request whose answer has so many parts: its number.
     pub fn expect(&mut self, kind: Kind, left: u32, at: Nanos) -> u64 {
-        self.answers.push_back(Answer { kind, held: Vec::new(), left, at });
+        self.answers.push_back(Answer { kind, held: Vec::new(), left, at, bytes: 0 });
         self.first + self.answers.len() as u64 - 1
     }
 
@@ -122,6 +129,7 @@ impl Client {
     pub fn put(&mut self, number: u64, bytes: &[u8]) {
         let index = number.wrapping_sub(self.first) as usize;
         let Some(answer) = self.answers.get_mut(index) else { return };
+        answer.bytes += bytes.len();
         if index == 0 && answer.kind == Kind::Relay && answer.held.is_empty() {
             self.out.extend_from_slice(bytes);
         } else {
@@ -149,9 +157,15 @@ impl Client {
 
     /// The first answer has been written.
     pub fn pop(&mut self) {
-        if self.answers.pop_front().is_some() {
+        if let Some(answer) = self.answers.pop_front() {
             self.first += 1;
+            self.expected = answer.bytes.max(self.expected - self.expected / 8);
         }
+    }
+
+    /// A multiget has brought so many bytes.
+    pub fn expects_as_much(&mut self, bytes: usize) {
+        self.expected = self.expected.max(bytes);
     }
 
     /// The multigets among its answers.

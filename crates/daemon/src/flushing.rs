@@ -98,6 +98,7 @@ impl Front {
                     }
                     let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();
                     client.held -= (bytes as usize).min(client.held);
+                    client.expects_as_much(bytes as usize);
                     if let Some(multiget) = self.gets.remove(get) {
                         multiget.over(&mut self.spare);
                     }

@@ -27,12 +27,13 @@ impl Front {
                 let text = self.figures();
                 self.clients.get_mut(id).into_iter().for_each(|client| client.say(text.as_bytes(), now));
             }
+            // Everything else is the servers' own: settings, items, slabs, reset.
             [b"servers"] => self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, b"stats"),
-            [b"servers", ..] => {
-                let line = [&b"stats "[..], &words[1..].join(&b' ')].concat();
+            _ => {
+                let words = words.strip_prefix(&[&b"servers"[..]]).unwrap_or(&words);
+                let line = [&b"stats "[..], &words.join(&b' ')].concat();
                 self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line);
             }
-            _ => self.clients.get_mut(id).into_iter().for_each(|client| client.say(text::ERROR.as_bytes(), now)),
         }
     }
 

@@ -11,7 +11,7 @@ pub enum Shape {
     Meta,
     /// Any number of such, then `MN`.
     UntilBarrier,
-    /// Lines, the last of which is `END`; or a single one that is no `STAT`.
+    /// Lines of `STAT`, `ITEM` or `PREFIX`, then `END`; or a single line that is none of these.
     Listing,
 }
 
@@ -76,7 +76,10 @@ impl Cursor {
             Shape::Meta => meta(line, words, true),
             Shape::UntilBarrier if words == b"MN" => Piece::Line { line, last: true },
             Shape::UntilBarrier => meta(line, words, false),
-            Shape::Listing => Piece::Line { line, last: !words.starts_with(b"STAT ") },
+            Shape::Listing => {
+                let goes_on = [&b"STAT "[..], b"ITEM ", b"PREFIX "].iter().any(|word| words.starts_with(word));
+                Piece::Line { line, last: !goes_on }
+            }
         }
     }
 }

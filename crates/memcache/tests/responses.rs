@@ -39,6 +39,7 @@ fn an_answer_ends_where_it_ends() {
         ("VA 1 c2\r\n5\r\nMN\r\nx", Shape::UntilBarrier, Some(16)),
         ("MN\r\n", Shape::UntilBarrier, Some(4)),
         ("STAT a 1\r\nSTAT b 2\r\nEND\r\nx", Shape::Listing, Some(25)),
+        ("ITEM a [1 b; 0 s]\r\nEND\r\n", Shape::Listing, Some(24)),
         ("RESET\r\n", Shape::Listing, Some(7)),
         ("VALUE k 0 2\r\nab", Shape::Values, None),
     ] {
