@@ -28,7 +28,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     if arguments.check {
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-        return say(&format!("right: {} pools, {servers} servers, {} threads", settings.pools.len(), settings.threads));
+        return say(&format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads));
     }
     stop::listen()?;
     let running = fanin_daemon::start(&settings)

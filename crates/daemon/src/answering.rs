@@ -190,7 +190,7 @@ impl Front {
         match ask.part {
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
-                    multiget.hold(batch, bytes);
+                    multiget.hold(batch, bytes, &mut self.spare);
                     if let Some(client) = self.clients.get_mut(ask.client) {
                         client.held += bytes.len();
                     }

@@ -12,8 +12,9 @@ use crate::table::Id;
 
 /// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
 const MOST_HELD: usize = 256 << 20;
-/// Buffers that have grown above this are given back when they are empty.
+/// A client's buffer that has grown above this is given back when it is empty; any that has grown above that is made smaller.
 const KEPT: usize = 64 << 10;
+const MOST_KEPT: usize = 1 << 20;
 
 impl Front {
     /// Writes all that has gathered.
@@ -58,6 +59,9 @@ impl Front {
         self.gather_answers(id);
         let Some(client) = self.clients.get_mut(id) else { return };
         let failed = write(&mut client.stream, &mut client.out, &mut client.sent).is_err();
+        if client.out.capacity() > KEPT && client.out.is_empty() {
+            self.spare.keep(std::mem::take(&mut client.out));
+        }
         if client.backlog() > MOST_HELD {
             self.counters.clients_cut_off.add(1);
             return self.close_client(id);
@@ -93,6 +97,9 @@ impl Front {
             match kind {
                 Kind::Multiget(get) => {
                     let Some(multiget) = self.gets.get_mut(get) else { return };
+                    if client.out.capacity() == 0 {
+                        client.out = self.spare.buffer(true);
+                    }
                     if !multiget.write(&mut client.out) {
                         return;
                     }
@@ -154,7 +161,7 @@ fn write(stream: &mut TcpStream, out: &mut Vec<u8>, sent: &mut usize) -> io::Res
     if *sent == out.len() {
         out.clear();
         *sent = 0;
-        out.shrink_to(KEPT);
+        out.shrink_to(MOST_KEPT);
     } else if *sent > KEPT && *sent > out.len() / 2 {
         out.drain(..*sent);
         *sent = 0;

@@ -3,41 +3,39 @@
 //! All that one server has of it is a batch: one command there, whose answer is held until its keys' turn comes, since an answer is in
 //! the order of its keys, as memcached's is. Everything is done once a key; buffers are used again by later multigets.
 
+use std::ops::Range;
+
 use fanin_fanout::Window;
-use fanin_memcache::{Get, LONGEST_KEY};
+use fanin_memcache::{Get, LONGEST_KEY, text};
 
 use crate::routing::Router;
 use crate::schedule::Schedule;
 use crate::table::Id;
-
-/// A key of a multiget.
-#[derive(Clone, Copy, Debug)]
-struct Key {
-    at: u32,
-    len: u8,
-    batch: u16,
-    /// Where its answer begins among what its batch holds, and how long it is.
-    found: u32,
-    size: u32,
-}
-
-/// Nothing has come of a key yet; or it is known not to be there.
-const UNKNOWN: u32 = u32::MAX;
-const MISSED: u32 = 0;
 
 /// All that one server is asked for.
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Which server.
     pub server: u32,
-    /// Its keys, as a range of the multiget's order: those before `next` are answered or missed.
-    first: u32,
-    next: u32,
-    end: u32,
-    /// The answers, as they came.
+    /// What it is asked, as a range of the multiget's text, and the next key there that may be answered.
+    asked: Range<usize>,
+    next_key: usize,
+    /// Its keys' place among what came of all, in their order, and how many of them something has come of.
+    first: usize,
+    count: usize,
+    come: usize,
+    /// Of these, how many were written, and of what is held, how much.
+    written: usize,
+    written_bytes: usize,
+    /// The answers, as they came, which is in the order of the keys.
     held: Vec<u8>,
     over: bool,
 }
+
+/// The end of a request.
+const END: &[u8] = b"\r\n";
+/// What came of a key that is not there; what is there has its size.
+const MISSED: u32 = 0;
 
 /// One multiget.
 #[derive(Debug)]
@@ -49,12 +47,12 @@ pub struct Multiget {
     pub began: u64,
     pub schedule: Schedule,
     pub batches: Vec<Batch>,
-    /// The command, then the keys, without anything between them.
+    /// The batches' requests, one after another.
     text: Vec<u8>,
-    head: u32,
-    keys: Vec<Key>,
-    /// Keys by their batches.
-    order: Vec<u32>,
+    /// Each key's batch, in the order of the keys.
+    of_key: Vec<u16>,
+    /// What came of each key, batch by batch.
+    sizes: Vec<u32>,
     written: usize,
     /// Batches that are not over.
     pub left: u32,
@@ -62,19 +60,25 @@ pub struct Multiget {
     failed: Option<&'static str>,
 }
 
-/// Buffers of multigets that are over.
+/// Buffers that nobody uses.
 #[derive(Debug, Default)]
 pub struct Spare {
-    texts: Vec<(Vec<u8>, Vec<Key>, Vec<u32>)>,
+    texts: Vec<(Vec<u8>, Vec<u16>, Vec<u32>)>,
     batches: Vec<Vec<Batch>>,
-    held: Vec<Vec<u8>>,
+    /// Small ones, for what a batch brings, and large ones, for whole answers.
+    buffers: [Vec<Vec<u8>>; 2],
+    /// What they could hold.
+    room: usize,
     /// For each server, its batch in the multiget that is being made.
     of_server: Vec<u16>,
 }
 
-/// Buffers that are kept, and the bytes of the largest.
+/// Multigets whose tables are kept, and the bytes of buffers that are.
 const KEPT: usize = 256;
-const LARGEST_KEPT: usize = 256 << 10;
+const MOST_ROOM: usize = 24 << 20;
+/// From so many bytes on a buffer is a large one; above so many it is not kept.
+const LARGE: usize = 64 << 10;
+const LARGEST_KEPT: usize = 1 << 20;
 
 impl Multiget {
     /// The batches of a request's keys, in the order of their first keys; none where a key is too long.
@@ -86,74 +90,58 @@ impl Multiget {
         servers: usize,
         spare: &mut Spare,
     ) -> Option<Multiget> {
-        let (mut text, mut keys, mut order) = spare.texts.pop().unwrap_or_default();
+        let (mut text, mut of_key, mut sizes) = spare.texts.pop().unwrap_or_default();
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
         spare.of_server.resize(servers, u16::MAX);
-        text.extend_from_slice(get.head);
-        let head = text.len() as u32;
         for key in get.keys() {
             if key.len() > LONGEST_KEY {
-                spare.take_back(text, keys, order, batches);
+                spare.take_back(text, of_key, sizes, batches);
                 return None;
             }
             let server = router.server(key);
-            let batch = &mut spare.of_server[server];
-            if *batch == u16::MAX {
-                *batch = batches.len() as u16;
-                let held = spare.held.pop().unwrap_or_default();
-                batches.push(Batch { server: server as u32, held, ..Batch::default() });
+            let number = &mut spare.of_server[server];
+            if *number == u16::MAX {
+                *number = batches.len() as u16;
+                batches.push(Batch { server: server as u32, ..Batch::default() });
             }
-            batches[*batch as usize].end += 1;
-            keys.push(Key { at: text.len() as u32, len: key.len() as u8, batch: *batch, found: UNKNOWN, size: 0 });
-            text.extend_from_slice(key);
+            let batch = &mut batches[*number as usize];
+            batch.count += 1;
+            batch.asked.end += 1 + key.len();
+            of_key.push(*number);
         }
-        let mut first = 0;
+        let (mut at, mut first) = (0, 0);
         for batch in &mut batches {
-            let count = batch.end;
-            (batch.first, batch.next, batch.end) = (first, first, first);
-            first += count;
+            let end = at + get.head.len() + batch.asked.end + END.len();
+            (batch.asked, batch.next_key, batch.first) = (at..end, at + get.head.len(), first);
+            (at, first) = (end, first + batch.count);
         }
-        order.resize(keys.len(), 0);
-        for (index, key) in (0..).zip(&keys) {
-            let batch = &mut batches[key.batch as usize];
-            order[batch.end as usize] = index;
-            batch.end += 1;
+        text.resize(at, b' ');
+        sizes.resize(first, MISSED);
+        for (key, number) in get.keys().zip(&of_key) {
+            let batch = &mut batches[*number as usize];
+            text[batch.next_key + 1..][..key.len()].copy_from_slice(key);
+            batch.next_key += 1 + key.len();
+        }
+        for batch in &mut batches {
+            text[batch.asked.start..][..get.head.len()].copy_from_slice(get.head);
+            text[batch.next_key..][..END.len()].copy_from_slice(END);
+            batch.next_key = batch.asked.start + get.head.len() + 1;
         }
         let (client, number, began) = whose;
         let left = batches.len() as u32;
         let schedule = Schedule::new(window, left);
-        Some(Multiget {
-            client,
-            number,
-            began,
-            schedule,
-            batches,
-            text,
-            head,
-            keys,
-            order,
-            written: 0,
-            left,
-            failed: None,
-        })
+        Some(Multiget { client, number, began, schedule, batches, text, of_key, sizes, written: 0, left, failed: None })
     }
 
     /// How many keys it has.
     pub fn keys(&self) -> usize {
-        self.keys.len()
+        self.of_key.len()
     }
 
-    /// Writes what a batch's server is asked.
-    pub fn put_request(&self, batch: u32, out: &mut Vec<u8>) {
-        let batch = &self.batches[batch as usize];
-        out.extend_from_slice(&self.text[..self.head as usize]);
-        for index in &self.order[batch.first as usize..batch.end as usize] {
-            let Key { at, len, .. } = self.keys[*index as usize];
-            out.push(b' ');
-            out.extend_from_slice(&self.text[at as usize..at as usize + usize::from(len)]);
-        }
-        out.extend_from_slice(b"\r\n");
+    /// What a batch's server is asked.
+    pub fn request(&self, batch: u32) -> &[u8] {
+        &self.text[self.batches[batch as usize].asked.clone()]
     }
 
     /// A batch's server answers with a key's value, so many bytes with its line, which [`Multiget::hold`] gets: whether the key is one
@@ -161,21 +149,28 @@ impl Multiget {
     #[must_use]
     pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
         let batch = &mut self.batches[batch as usize];
-        while batch.next < batch.end {
-            let asked = &mut self.keys[self.order[batch.next as usize] as usize];
-            batch.next += 1;
-            if &self.text[asked.at as usize..asked.at as usize + usize::from(asked.len)] == key {
-                (asked.found, asked.size) = (batch.held.len() as u32, size);
-                return batch.held.len() as u64 + u64::from(size) < u64::from(UNKNOWN);
+        while batch.come < batch.count {
+            let asked = &self.text[batch.next_key..batch.asked.end];
+            let is_it = asked.starts_with(key) && matches!(asked[key.len()], b' ' | b'\r');
+            let len =
+                if is_it { key.len() } else { asked.iter().position(|byte| *byte == b' ').unwrap_or(asked.len()) };
+            self.sizes[batch.first + batch.come] = if is_it { size } else { MISSED };
+            batch.come += 1;
+            batch.next_key = (batch.next_key + len + 1).min(batch.asked.end);
+            if is_it {
+                return true;
             }
-            (asked.found, asked.size) = (0, MISSED);
         }
         false
     }
 
     /// Takes bytes of a batch's answers.
-    pub fn hold(&mut self, batch: u32, bytes: &[u8]) {
-        self.batches[batch as usize].held.extend_from_slice(bytes);
+    pub fn hold(&mut self, batch: u32, bytes: &[u8], spare: &mut Spare) {
+        let held = &mut self.batches[batch as usize].held;
+        if held.capacity() == 0 {
+            *held = spare.buffer(false);
+        }
+        held.extend_from_slice(bytes);
     }
 
     /// A batch's answer has ended, well or not: what has not come of it will not.
@@ -186,18 +181,16 @@ impl Multiget {
             return;
         }
         self.left -= 1;
-        if failed.is_some() && batch.next > batch.first {
+        let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
+        if failed.is_some() && batch.come > 0 {
             // The last one that was told of may not have come whole.
-            let last = &mut self.keys[self.order[batch.next as usize - 1] as usize];
-            if last.found as usize + last.size as usize > batch.held.len() {
-                (last.found, last.size) = (0, MISSED);
+            let before: usize = sizes[..batch.come - 1].iter().map(|size| *size as usize).sum();
+            if before + sizes[batch.come - 1] as usize > batch.held.len() {
+                sizes[batch.come - 1] = MISSED;
             }
         }
-        for index in &self.order[batch.next as usize..batch.end as usize] {
-            let key = &mut self.keys[*index as usize];
-            (key.found, key.size) = (0, MISSED);
-        }
-        batch.next = batch.end;
+        sizes[batch.come..].fill(MISSED);
+        batch.come = batch.count;
     }
 
     /// The bytes that a batch has brought.
@@ -207,46 +200,59 @@ impl Multiget {
 
     /// Writes what can be written in the keys' order, and the end behind the last: whether that was it.
     pub fn write(&mut self, out: &mut Vec<u8>) -> bool {
-        while let Some(key) = self.keys.get(self.written) {
-            let held = &self.batches[key.batch as usize].held;
-            match key.size {
-                MISSED if key.found == UNKNOWN => return false,
-                MISSED => {}
-                size => match held.get(key.found as usize..key.found as usize + size as usize) {
-                    Some(answer) => out.extend_from_slice(answer),
-                    // It has not come whole.
-                    None => return false,
-                },
+        while let Some(number) = self.of_key.get(self.written) {
+            let batch = &mut self.batches[*number as usize];
+            if batch.written == batch.come {
+                return false;
             }
+            let size = self.sizes[batch.first + batch.written] as usize;
+            // It may not have come whole.
+            let Some(answer) = batch.held.get(batch.written_bytes..batch.written_bytes + size) else { return false };
+            out.extend_from_slice(answer);
+            batch.written += 1;
+            batch.written_bytes += size;
             self.written += 1;
         }
         if self.left > 0 {
             return false;
         }
-        out.extend_from_slice(self.failed.unwrap_or(fanin_memcache::text::END).as_bytes());
+        out.extend_from_slice(self.failed.unwrap_or(text::END).as_bytes());
         true
     }
 
     /// Gives its buffers back.
     pub fn over(self, spare: &mut Spare) {
-        spare.take_back(self.text, self.keys, self.order, self.batches);
+        spare.take_back(self.text, self.of_key, self.sizes, self.batches);
     }
 }
 
 impl Spare {
-    fn take_back(&mut self, mut text: Vec<u8>, mut keys: Vec<Key>, mut order: Vec<u32>, mut batches: Vec<Batch>) {
+    /// An empty buffer.
+    pub fn buffer(&mut self, large: bool) -> Vec<u8> {
+        let buffer = self.buffers[usize::from(large)].pop().unwrap_or_default();
+        self.room -= buffer.capacity();
+        buffer
+    }
+
+    /// Takes a buffer that nobody uses any more.
+    pub fn keep(&mut self, mut buffer: Vec<u8>) {
+        let room = buffer.capacity();
+        if room > 0 && room <= LARGEST_KEPT && self.room + room <= MOST_ROOM {
+            buffer.clear();
+            self.room += room;
+            self.buffers[usize::from(room >= LARGE)].push(buffer);
+        }
+    }
+
+    fn take_back(&mut self, mut text: Vec<u8>, mut of_key: Vec<u16>, mut sizes: Vec<u32>, mut batches: Vec<Batch>) {
         for batch in batches.drain(..) {
-            let mut held = batch.held;
-            if self.held.len() < KEPT && held.capacity() <= LARGEST_KEPT {
-                held.clear();
-                self.held.push(held);
-            }
+            self.keep(batch.held);
         }
         if self.texts.len() < KEPT && text.capacity() <= LARGEST_KEPT {
             text.clear();
-            keys.clear();
-            order.clear();
-            self.texts.push((text, keys, order));
+            of_key.clear();
+            sizes.clear();
+            self.texts.push((text, of_key, sizes));
             self.batches.push(batches);
         }
     }

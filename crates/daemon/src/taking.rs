@@ -196,7 +196,7 @@ impl Front {
             self.counters.batches.add(1);
             match self.servers[server].accepts() {
                 Ok(()) => {
-                    multiget.put_request(batch, &mut self.servers[server].out);
+                    self.servers[server].out.extend_from_slice(multiget.request(batch));
                     let part = Part::Batch { get, batch };
                     let ask = Ask { client, number, part, shape: Shape::Values, at: self.now, print: None };
                     self.servers[server].asked.push_back(ask);
