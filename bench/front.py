@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import pathlib
+import resource
 import socket
 import subprocess
 import sys
@@ -119,6 +120,7 @@ def cell(proxies, connections, keys, options):
 
 def idle(proxies, count=10_000):
     """What so many connections that say nothing take of fanin's memory, in MB."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 1000, max(count + 1000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     port, pid = proxies["fanin"]
     resident = lambda: int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
     before, sockets = resident(), []

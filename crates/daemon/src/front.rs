@@ -27,6 +27,8 @@ use crate::table::{Id, Table};
 pub const READ: usize = 256 << 10;
 /// What a client is told that is one too many: memcached's words.
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
+/// How long it waits to take a connection for which there were no files.
+const ACCEPT_PAUSE: Nanos = 100_000_000;
 /// Events taken in a turn.
 const EVENTS: usize = 1024;
 
@@ -68,6 +70,8 @@ pub struct Front {
     pace: Pace,
     stop: Arc<AtomicBool>,
     drain: Nanos,
+    /// When to look for connections that could not be taken.
+    accept_at: Option<Nanos>,
     /// When it stops, whatever is unfinished.
     ends: Option<Nanos>,
 }
@@ -109,6 +113,7 @@ impl Front {
             pace: Pace::new(longest_nap),
             stop,
             drain: nanos(settings.drain),
+            accept_at: None,
             ends: None,
         })
     }
@@ -177,7 +182,12 @@ impl Front {
             let mut stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return,
+                Err(error) => {
+                    // No event tells when there are files to be had again.
+                    let lacks = error.kind() != io::ErrorKind::WouldBlock;
+                    self.accept_at = lacks.then(|| self.now + ACCEPT_PAUSE).or(self.accept_at);
+                    return;
+                }
             };
             if self.clients.len() >= self.most_clients {
                 self.counters.rejected_connections.add(1);
@@ -225,7 +235,7 @@ impl Front {
             State::Open(_) => server.asked.front().map(|ask| ask.at + self.pools[server.pool].timeout),
         });
         let late = self.pools.iter().filter_map(|pool| pool.late.front().map(|(at, _)| *at));
-        servers.chain(late).chain(self.ends).min()
+        servers.chain(late).chain(self.accept_at).chain(self.ends).min()
     }
 
     fn timers(&mut self) {
@@ -242,6 +252,10 @@ impl Front {
         }
         self.look_for_late();
         self.connect_due();
+        if self.accept_at.is_some_and(|at| at <= self.now) {
+            self.accept_at = None;
+            (0..self.pools.len()).for_each(|pool| self.accept(pool));
+        }
         if self.stop.load(Relaxed) && self.ends.is_none() {
             self.begin_to_end();
         }

@@ -64,6 +64,10 @@ impl Front {
         let mut rest = std::mem::take(&mut client.rest);
         let took = self.take(id, &rest);
         rest.drain(..took);
+        if rest.is_empty() {
+            // One that held a large value is not kept by a client that says no more.
+            self.spare.keep(std::mem::take(&mut rest));
+        }
         if let Some(client) = self.clients.get_mut(id) {
             client.rest = rest;
         }
