@@ -73,10 +73,11 @@ bench-placement: ## how long a period's plan takes (P-7b), and with ten million 
 	@cargo bench --quiet --locked --package fanin-placement --bench plan
 	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
 
-torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on (docs/reliability.md)
+torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on (docs/reliability.md), and 300 sawtooths
 	@scripts/setup.sh rust
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test fault_schedules -- --ignored --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test planner -- --ignored --nocapture
+	@cargo test --quiet --locked --package fanin-sim --test sawtooth -- --ignored
 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py

@@ -34,4 +34,7 @@ swarms=$PWD/target/web-swarms
 rm -rf "$swarms"
 cargo run --quiet --locked --package fanin-cli -- compare scenarios/web-page.toml --schemes one-all,sicc --seeds 1 \
   --sweep key_value.per_request=200 --set sicc.bound=fixed --set sicc.hubs=2 --no-cache --out "$swarms" >/dev/null
-FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+memory=$PWD/target/web-memory
+rm -rf "$memory"
+cargo run --quiet --locked --package fanin-cli -- compare scenarios/shared-memory.toml --seeds 1 --no-cache --out "$memory" >/dev/null
+FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

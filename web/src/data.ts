@@ -82,10 +82,16 @@ export type Heat = { scheme: string,
   /** In the order of the tiers. */
   ports: Array<HeatRow>,
   /** Ports that carried packets and have no row here. */
-  left_out: number, };
+  left_out: number,
+  /** Who held a memory as packets found no room in it, in words. */
+  refusals: Array<string>, };
 
-/** A port, with a value a part. */
-export type HeatRow = { port: string, tier: string, mean_bytes: Array<number>, max_bytes: Array<number>, busy_percent: Array<number>, };
+/** A port, or what a switch's ports share, with a value a part. */
+export type HeatRow = { port: string, tier: string,
+  /** What it is full with. */
+  full_bytes: number, mean_bytes: Array<number>, max_bytes: Array<number>,
+  /** How busy its link was; empty of a memory, which has none. */
+  busy_percent: Array<number>, };
 
 /** A mean with its 95 % interval. */
 export type Interval = {
@@ -120,6 +126,21 @@ export type Mark = {
 
 /** What a figure's axis shows. */
 export type Measure = "goodput_mbps" | "query_ms" | "timeouts" | "timeout_queries_pct" | "query_p50_ms" | "query_p95_ms" | "jain" | "jain_rounds" | "long_mbps" | "queue_mean_packets" | "queue_p99_packets" | "queue_max_packets" | "finish_ms" | "drops" | "incasts" | "runtime_s" | "throughput_node_mbps" | "latency_us" | "shuffle_share_pct" | "shuffle_logged_pct" | "flat_ms" | "flats" | "first_flat_ms" | "round_end_ms" | "answers" | "cwnd_segments" | "object_ms" | "query_share_ms" | "efficiency_pct" | "answering_servers" | "gathering_servers" | "gathering_cpu_pct" | "gathering_memory_pct" | "inter_rack_packets" | "tree_ms" | "computing_ms" | "queue_mean" | "maps" | "shuffling" | "reducing" | "incast_probability";
+
+/** The memories of all switches whose ports share one, at one point. */
+export type Memories = {
+  /** How many there are, mean over seeds. */
+  switches: number,
+  /** The share of what ports share that they held over time, mean over switches and seeds. */
+  used_mean_share: number,
+  /** Its 99th percentile over time at the switch where that is largest, over all seeds. */
+  used_p99_share: number,
+  /** The most at any switch, over all seeds. */
+  used_max_share: number,
+  /** Packets that found no room under their port's threshold, mean over seeds. */
+  refused_packets: number,
+  /** The port that lost most to what others held; `None` where there was room for all. */
+  squeezed: Squeezed | null, };
 
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
 
@@ -239,6 +260,8 @@ export type ReportRow = {
   slowdown: Array<Slowdown>,
   /** Ports by tier, where the scenario measures them. */
   tiers: Array<Tier>,
+  /** Memories that ports share, where there are any and the scenario measures ports. */
+  memories: Memories | null,
   /** The service beside the workload, where there is one. */
   service: Service | null,
   /** How long packets took, by class, where the scenario measures it. */
@@ -323,6 +346,15 @@ export type Spread = {
    * are as well, and so is the mean. */
   at_least: string | null, };
 
+/** A port that found no room for packets. */
+export type Squeezed = {
+  /** The port. */
+  port: string,
+  /** Its packets without room, mean over seeds. */
+  refused_packets: number,
+  /** Of what was held as they came, the share that other ports held, mean over them. */
+  elsewhere_share: number, };
+
 /** A time in which nothing reaches the client and a timeout is waited for. */
 export type Stall = {
   /** Since the start of the story. */
@@ -348,6 +380,8 @@ export type Story = { scheme: string,
   buffer: string, buffer_bytes: number,
   /** What a packet carries. */
   mss_bytes: number, queue: Series,
+  /** What the queue may be, and what all ports hold of what they share; empty where the switch's ports share no memory. */
+  threshold: Series, memory: Series,
   /** Windows of some servers, in the order in which they time out; the last one is for comparison. */
   windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
   /** What is shown at first: what led to the longest stall and where that begins, else all. */

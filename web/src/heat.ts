@@ -1,4 +1,4 @@
-// Ports over time: a row a port under its tier, a column a part of the run, coloured by its queue.
+// Ports over time: a row a port under its tier, a column a part of the run, coloured by its queue; and the memories that they share.
 
 import type uPlot from "uplot";
 import { axis, Chart, drawing, font, type Hover, tooltip, wide } from "./chart";
@@ -35,7 +35,8 @@ export function heats(report: Report, schemes: Schemes): HTMLElement[] {
   });
   const articles = maps.map(({ heat, chart }) => {
     const title = el("h3", {}, swatch(schemes, heat.scheme), `${heat.scheme}, ${heat.at}`);
-    const article = el("article", {}, title, el("figure", {}, chart.frame, el("figcaption", {}, caption(heat))));
+    const held = heat.refusals.length > 0 ? [el("ul", { class: "held" }, ...heat.refusals.map((says) => el("li", {}, says)))] : [];
+    const article = el("article", {}, title, el("figure", {}, chart.frame, el("figcaption", {}, caption(heat))), ...held);
     schemes.onChange(() => (article.hidden = !schemes.shows(heat.scheme)));
     return article;
   });
@@ -44,11 +45,21 @@ export function heats(report: Report, schemes: Schemes): HTMLElement[] {
 }
 
 function caption({ seed, ports, left_out, span_ms, buffer }: Heat): string {
+  const memories = ports.filter(isMemory).length;
   const drawn =
     left_out === 0
       ? "Every port that carried packets is drawn."
-      : `Of each tier the ports with the largest mean queues, ${ports.length} in all; ${left_out} more carried packets and are left out.`;
-  return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; a switch port’s buffer holds ${buffer}.`;
+      : `Of each tier the ports with the largest mean queues, ${ports.length - memories} in all; ${left_out} more carried packets and are left out.`;
+  const holds =
+    memories === 0
+      ? `a switch port’s buffer holds ${buffer}`
+      : `a port may hold ${buffer} of its switch’s memory where no other is congested, and a memory’s colour is of what its ports share`;
+  return `${drawn} Seed ${seed}; a column is ${time(span_ms)}; ${holds}.`;
+}
+
+/** Whether a row is of what a switch's ports share: that has no link. */
+function isMemory(row: HeatRow): boolean {
+  return row.busy_percent.length === 0;
 }
 
 /** What the colours mean. */
@@ -64,8 +75,8 @@ function legend(): HTMLElement {
 }
 
 /** The place of a queue's colour; none where there is no queue. */
-function step(queue: number, heat: Heat): number {
-  return STEPS.filter((from) => queue > from * heat.buffer_bytes).length - 1;
+function step(queue: number, row: HeatRow): number {
+  return STEPS.filter((from) => queue > from * row.full_bytes).length - 1;
 }
 
 /** The map in words: each tier's port with the longest queue. */
@@ -91,21 +102,22 @@ function map(heat: Heat, queue: () => Queue): Chart {
 }
 
 function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
-  const { span_ms, buffer_bytes } = heat;
+  const { span_ms } = heat;
   const parts = heat.ports[0]?.mean_bytes.length ?? 0;
-  const { show } = sizesAs(heat.buffer, buffer_bytes);
-  const of = (value: number) => `${show(value)}, ${three((100 * value) / buffer_bytes)} % of the buffer`;
-  const colour = (value: number) => colours().heat[step(value, heat)] ?? "transparent";
+  const { show } = sizesAs(heat.buffer, heat.buffer_bytes);
+  const colour = (value: number, row: HeatRow) => colours().heat[step(value, row)] ?? "transparent";
   const hover: Hover = (u) => {
     const row = rows[Math.floor(u.posToVal(u.cursor.top ?? -1, "y"))];
     const part = Math.floor(u.posToVal(u.cursor.left ?? 0, "x") / span_ms);
     if (row === undefined || typeof row === "string") return undefined;
     const [mean, longest] = [row.mean_bytes[part] ?? 0, row.max_bytes[part] ?? 0];
+    const [what, full] = isMemory(row) ? ["in use", "what ports share"] : ["queue", "the buffer"];
+    const of = (value: number) => `${show(value)}, ${three((100 * value) / row.full_bytes)} % of ${full}`;
     const lines = [
-      { name: "mean queue", value: of(mean), colour: colour(mean) },
-      { name: "longest queue", value: of(longest), colour: colour(longest) },
-      { name: "link busy", value: `${row.busy_percent[part] ?? 0} %`, colour: "transparent" },
+      { name: `mean ${what}`, value: of(mean), colour: colour(mean, row) },
+      { name: isMemory(row) ? "most in use" : "longest queue", value: of(longest), colour: colour(longest, row) },
     ];
+    if (!isMemory(row)) lines.push({ name: "link busy", value: `${row.busy_percent[part] ?? 0} %`, colour: "transparent" });
     return { title: `${row.port} at ${time(part * span_ms)}`, lines };
   };
   const cells = drawing(false, (u, c, ratio) => {
@@ -122,7 +134,7 @@ function draw(heat: Heat, rows: (HeatRow | string)[], queue: Queue) {
       }
       for (const [part, value] of row[queue].entries()) {
         if (value === 0) continue;
-        c.fillStyle = colour(value);
+        c.fillStyle = colour(value, row);
         c.fillRect(across(part), down(i), across(part + 1) - across(part), down(i + 1) - down(i) - ratio);
       }
     }

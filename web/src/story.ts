@@ -24,7 +24,7 @@ function article(story: Story, schemes: Schemes): HTMLElement {
   const figure = el(
     "figure",
     {},
-    el("div", { class: "title" }, el("h4", {}, "Queue at the client’s port"), panels.zooms()),
+    el("div", { class: "title" }, el("h4", {}, `Queue at the client’s port${story.threshold.us.length > 0 ? ", and its threshold" : ""}`), panels.zooms()),
     panels.queue.frame,
     el("div", { class: "title" }, el("h4", {}, "Congestion windows, packets"), panels.legend()),
     panels.windows.frame,
@@ -174,18 +174,25 @@ class Panels {
   }
 
   private queueChart() {
-    const { queue, buffer, buffer_bytes, length_us } = this.story;
-    const { series, faint } = colours();
+    const { queue, threshold, memory, buffer, buffer_bytes, length_us } = this.story;
+    const { series, faint, warn } = colours();
     const [colour = faint] = series;
-    const most = queue.bytes.reduce((a, b) => Math.max(a, b), buffer_bytes);
+    const shared = threshold.us.length > 0;
+    const most = [...queue.bytes, ...threshold.bytes].reduce((a, b) => Math.max(a, b), shared ? 0 : buffer_bytes);
     const sizes = sizesAs(buffer, most);
     const hover: Hover = (u) => {
       const x = u.posToVal(u.cursor.left ?? 0, "x");
-      const value = queue.bytes[at(queue.us, x * 1e3)] ?? 0;
-      return { title: moment(x), lines: [{ name: "queue", value: sizes.show(value), colour }] };
+      const value = (of: Series) => sizes.show(of.bytes[at(of.us, x * 1e3)] ?? 0);
+      const lines: Line[] = [{ name: "queue", value: value(queue), colour }];
+      if (shared) {
+        lines.push({ name: "threshold", value: value(threshold), colour: warn });
+        lines.push({ name: "all ports hold", value: value(memory), colour: "transparent" });
+      }
+      return { title: moment(x), lines };
     };
     const base = this.common(hover, false);
-    const limit = reference(buffer_bytes, `buffer, ${buffer}`);
+    // What a port may hold of a shared memory moves with what others hold.
+    const limit = shared ? [] : [reference(buffer_bytes, `buffer, ${buffer}`)];
     const labels = drawing(false, (u, c, ratio) => this.gapLabels(u, c, ratio));
     const options = {
       ...base,
@@ -194,10 +201,11 @@ class Panels {
         ...(base.axes ?? []),
         axis({ size: this.size, incrs: sizes.steps, values: (_, splits) => splits.map(sizes.label) }),
       ],
-      series: [{}, stepped(colour, 1.25, `${colour}33`)],
-      plugins: [...(base.plugins ?? []), limit, labels],
+      series: [{}, stepped(colour, 1.25, `${colour}33`), ...(shared ? [stepped(warn, 1.25)] : [])],
+      plugins: [...(base.plugins ?? []), ...limit, labels],
     };
-    return { options, data: framed([queue.us, queue.bytes], length_us) };
+    const drawn = shared ? [queue, threshold] : [queue];
+    return { options, data: uPlot.join(drawn.map((of) => framed([of.us, of.bytes], length_us))) };
   }
 
   private windowChart() {

@@ -32,6 +32,7 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         delayed_ack_timeout: t.delayed_ack_timeout,
         quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,
+        window_validation: t.window_validation,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),
         echo: if spec.scheme.exact_echo() { Echo::Exact } else { Echo::Latched },

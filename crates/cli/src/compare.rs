@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::figures::GREY;
 use crate::load::{Wishes, fan_ins, load, warn};
 use crate::simulate::{Means, all_finished, cost, simulate, tell};
-use crate::spread::{background, latency, overview, service, slowdown, tiers};
+use crate::spread::{background, latency, memories, overview, service, slowdown, tiers};
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
 
@@ -52,6 +52,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         parts.push(service(&axis, &summary, width));
         parts.push(latency(&axis, &summary, width));
         parts.push(tiers(&axis, &summary, width));
+        parts.push(memories(&axis, &summary, width));
         parts.push(verdicts(&loaded.contenders, &summary, width));
         parts.retain(|part| !part.is_empty());
         say(&parts.join("\n"))?;

@@ -1,7 +1,7 @@
 //! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
 
-use fanin_spec::{KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings};
-use serde_json::{Value, json};
+use fanin_spec::{KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack};
+use serde_json::{Map, Value, json};
 
 use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
@@ -117,6 +117,12 @@ fn scheme_text(scheme: &Scheme) -> String {
         text +=
             &format!("  tcp.ect = \"all\"\n    {GREY}what the scheme brings where the scenario says nothing{GREY:#}\n");
     }
+    text += &format!("\n{BOLD}profiles{BOLD:#} of [tcp]; what is set beside one stands over it\n");
+    for (stack, says) in Stack::all() {
+        let sets: Vec<String> = stack.sets().iter().map(|(key, value)| format!("{key} = {}", value.show())).collect();
+        let sets = wrap(&format!("    {GREY}{}{GREY:#}", sets.join(", ")), 100, "    ");
+        text += &format!("  tcp.profile = \"{}\"  {}\n    {}\n", stack.word(), says.trim(), sets.trim_start());
+    }
     text
 }
 
@@ -127,7 +133,12 @@ fn scheme_object(scheme: &Scheme) -> Value {
         "says": says(scheme),
         "laws": laws,
         "keys": json_keys(&own_keys(scheme)),
+        "profiles": Stack::all().iter().map(|(stack, _)| (stack.word().to_string(), profile_object(*stack))).collect::<Map<_, _>>(),
     })
+}
+
+fn profile_object(stack: Stack) -> Value {
+    Value::Object(stack.sets().iter().map(|(key, value)| (format!("tcp.{key}"), json!(value))).collect())
 }
 
 fn json_keys(docs: &[KeyDoc]) -> Vec<Value> {

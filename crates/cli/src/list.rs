@@ -1,6 +1,6 @@
 //! `fanin list`: what there is.
 
-use fanin_spec::{Chip, Kind, REGISTRY, Scheme};
+use fanin_spec::{Chip, Kind, REGISTRY, Scheme, Stack};
 use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;
@@ -34,7 +34,9 @@ pub fn list(arguments: &ListArguments) -> Result<(), Failure> {
     let [schemes, workloads, fabrics] =
         [section("schemes", schemes), section("workloads", workloads), section("fabrics", fabrics)];
     let switches = section("switches (switch.profile)", switches);
-    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}\n{switches}")))
+    let stacks = Stack::all().into_iter().map(|(stack, says)| (stack.word(), String::new(), says)).collect();
+    let stacks = section("hosts' TCP (tcp.profile)", stacks);
+    say(&fold(&format!("{schemes}{GREY}{parts}{GREY:#}\n\n{workloads}\n{fabrics}\n{switches}\n{stacks}")))
 }
 
 fn object() -> Value {
@@ -46,6 +48,7 @@ fn object() -> Value {
         "workloads": Kind::all().iter().map(|(kind, says)| said(kind.word(), says)).collect::<Vec<_>>(),
         "fabrics": FABRICS.iter().map(|(name, says)| said(name, says)).collect::<Vec<_>>(),
         "switches": Chip::all().iter().map(|(chip, says)| said(chip.word(), says)).collect::<Vec<_>>(),
+        "stacks": Stack::all().iter().map(|(stack, says)| said(stack.word(), says)).collect::<Vec<_>>(),
     })
 }
 

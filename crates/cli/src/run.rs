@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use fanin_execute::Beside;
 use fanin_lab::{Axis, place_of, summarise};
-use fanin_spec::{Cell, Contender, Coordinate, PortRow, Row, RunSpec, RunTables, Watch};
+use fanin_spec::{Cell, Contender, Coordinate, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Watch};
 use fanin_units::Time;
 use serde_json::{Map, Value, json};
 
@@ -128,6 +128,8 @@ fn object(spec: &RunSpec, tables: &RunTables) -> Value {
         "totals": row(&tables.totals),
         "queries": tables.queries.iter().map(row).collect::<Vec<_>>(),
         "ports": tables.ports.iter().map(row).collect::<Vec<_>>(),
+        "memories": tables.memories.iter().map(row).collect::<Vec<_>>(),
+        "holders": tables.holders.iter().map(row).collect::<Vec<_>>(),
     })
 }
 
@@ -155,6 +157,7 @@ fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> 
         + &slowdown
         + &title("ports")
         + &ports(tables)
+        + &memories(tables)
 }
 
 fn totals(tables: &RunTables) -> String {
@@ -205,6 +208,33 @@ fn ports(tables: &RunTables) -> String {
         .collect();
     let head = ["port", "packets", "drops: full", "early", "not ECT", "link down", "marks", "longest queue, B"];
     columns(&head, &rows, 1, width()) + &more(tables.ports.len())
+}
+
+/// What switches' ports share, and who held it as packets found no room; nothing where that was not measured.
+fn memories(tables: &RunTables) -> String {
+    if tables.memories.is_empty() {
+        return String::new();
+    }
+    let title = |text: &str, says: &str| format!("\n{BOLD}{text}{BOLD:#}{says}\n");
+    let mut fullest: Vec<&MemoryRow> = tables.memories.iter().collect();
+    fullest.sort_by_key(|memory| std::cmp::Reverse((memory.refused_packets, memory.used_max_bytes)));
+    let numbers = |m: &&MemoryRow| {
+        let numbers = [m.shared_bytes, m.used_mean_bytes, m.used_p99_bytes, m.used_max_bytes, m.refused_packets];
+        [m.switch.clone()].into_iter().chain(numbers.map(|n| n.to_string())).collect()
+    };
+    let rows: Vec<Vec<String>> = fullest.iter().take(SHOWN).map(numbers).collect();
+    let head = ["switch", "shared, B", "in use: mean", "p99", "most", "packets without room"];
+    let mut text = title("shared memory", "") + &columns(&head, &rows, 1, width()) + &more(tables.memories.len());
+    let held = |row: &HolderRow| {
+        vec![row.port.clone(), row.refused_packets.to_string(), row.holder.clone(), row.held_mean_bytes.to_string()]
+    };
+    let rows: Vec<Vec<String>> = tables.holders.iter().take(SHOWN).map(held).collect();
+    if !rows.is_empty() {
+        text += &title("who held it", " as packets found no room");
+        let head = ["port", "its packets without room", "port that held", "what it held, mean B"];
+        text += &(columns(&head, &rows, 1, width()) + &more(tables.holders.len()));
+    }
+    text
 }
 
 fn more(total: usize) -> String {

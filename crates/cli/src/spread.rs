@@ -152,6 +152,33 @@ pub fn tiers(axis: &Axis, summary: &Summary, width: usize) -> String {
     title("ports", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
 }
 
+/// Memories that ports share, where they were measured.
+pub fn memories(axis: &Axis, summary: &Summary, width: usize) -> String {
+    let line = |row: &SummaryRow| {
+        let memories = row.memories.as_ref()?;
+        let percent = |share: f64| three(share * 100.0);
+        let mut cells = place(row, row.hosts, axis);
+        cells.push(clean(&row.scheme));
+        cells.extend([memories.used_mean_share, memories.used_p99_share, memories.used_max_share].map(percent));
+        cells.push(count(memories.refused_packets));
+        let squeezed = memories.squeezed.as_ref();
+        let [port, packets, elsewhere] = squeezed.map_or(["none".into(), String::new(), String::new()], |squeezed| {
+            [clean(&squeezed.port), count(squeezed.refused_packets), percent(squeezed.elsewhere_share)]
+        });
+        cells.extend([packets, elsewhere, port]);
+        Some(cells)
+    };
+    let lines: Vec<_> = summary.rows.iter().filter_map(line).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let says = " of switches: % in use, its mean over switches and time; packets without room a run; those of the port that lost \
+                most to others, and % of what was held that others held then";
+    let names = ["scheme", "in use", "p99", "most", "no room", "there", "held, %", "port"];
+    let head = heads(&["hosts"], summary, axis, &names);
+    title("shared memory", says, width) + &columns(&head, &lines, head.len() - names.len() + 1, width)
+}
+
 /// The first column: sizes.
 const LEFT: usize = 16;
 /// A scheme's column, the line before it included.
@@ -214,7 +241,7 @@ fn block(rows: &[&SummaryRow]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use fanin_lab::{Background, Spread};
+    use fanin_lab::{Background, Memories, Spread, Squeezed};
 
     use super::*;
     use crate::sample::comparison;
@@ -293,6 +320,28 @@ mod tests {
             plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(cells[0], "host up 16 newreno 0 0 0 25.0 7.0 0 0 0 12k");
         assert_eq!(cells[3], "switch down 16 dctcp 2.00 4.00 6.00 25.0 7.0 0 0 0 12k");
+    }
+
+    #[test]
+    fn of_a_shared_memory_it_is_said_which_port_lost_most_to_others() {
+        let curve: &[(u32, f64, f64, f64, f64, f64)] = &[(15, 905.3, 20.0, 0.0, 0.0, 0.0)];
+        let (_, mut summary) = comparison(&[("newreno", None, curve), ("dctcp", None, curve)]);
+        assert_eq!(memories(&Axis::of(&[]), &summary, 200), "");
+        let room = Memories {
+            switches: 1.0,
+            used_mean_share: 0.25,
+            used_p99_share: 0.5,
+            used_max_share: 0.75,
+            refused_packets: 0.0,
+            squeezed: None,
+        };
+        let squeezed = Squeezed { port: "switch>client".into(), refused_packets: 40.0, elsewhere_share: 0.625 };
+        summary.rows[0].memories = Some(Memories { refused_packets: 70.0, squeezed: Some(squeezed), ..room.clone() });
+        summary.rows[1].memories = Some(room);
+        let plain = anstream::adapter::strip_str(&memories(&Axis::of(&[]), &summary, 200)).to_string();
+        let cells: Vec<String> =
+            plain.lines().skip(2).map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(cells, ["16 newreno 25.0 50.0 75.0 70 40 62.5 switch>client", "16 dctcp 25.0 50.0 75.0 0 none"]);
     }
 
     #[test]

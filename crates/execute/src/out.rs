@@ -183,7 +183,18 @@ impl Out {
                 })*
             };
         }
-        where_there_are!(tasks, requests, gathering, service, latency, faults, port_series);
+        where_there_are!(
+            tasks,
+            requests,
+            gathering,
+            service,
+            latency,
+            faults,
+            port_series,
+            memories,
+            memory_series,
+            holders
+        );
         if let Beside::Series = beside {
             tables.push(Table::of_runs(&runs, |t| &t.samples));
             tables.push(Table::of_runs(&runs, |t| &t.events));

@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::allowed::allowed_mbps;
 use crate::fairness::{jain, jain_by_round, mean_of_rounds};
 use crate::latency::{Latency, latencies};
+use crate::memories::{Memories, memories};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
 use crate::tiers::{Tier, tiers};
@@ -105,6 +106,8 @@ pub struct SummaryRow {
     pub slowdown: Vec<Slowdown>,
     /// Ports by tier, where the scenario measures them.
     pub tiers: Vec<Tier>,
+    /// Memories that ports share, where there are any and the scenario measures ports.
+    pub memories: Option<Memories>,
     /// The service beside the workload, where there is one.
     pub service: Option<Service>,
     /// How long packets took, by class, where the scenario measures it.
@@ -369,6 +372,7 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
         jain_worst: by_round.iter().flatten().copied().reduce(f64::min).map(six_digits),
         slowdown: slowdowns(&runs),
         tiers: tiers(&runs),
+        memories: memories(&runs),
         service: service(&runs),
         latency: latencies(&runs),
         background: background(settings, &runs),

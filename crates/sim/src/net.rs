@@ -117,7 +117,7 @@ impl<P: Probe> Net<P> {
                     for packet in self.links[id.index()].fail() {
                         self.lose(now, id, packet.to, packet.beside);
                     }
-                    self.count(id);
+                    self.count(now, id);
                     self.probe.port(Time(now), id, &self.links[id.index()]);
                 }
             }
@@ -177,10 +177,13 @@ impl<P: Probe> Net<P> {
     #[inline(never)]
     fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: Packet) {
         if let Some(pools) = &mut self.pools {
-            pools.make_room(now, link, packet.frame_bytes, &mut self.links);
+            let fits = pools.make_room(now, link, packet.frame_bytes, &mut self.links);
+            if let Some(memory) = pools.of(link).filter(|_| P::ON && !fits) {
+                self.probe.refused(link, memory);
+            }
         }
         self.put(now, link, packet, false);
-        self.count(link);
+        self.count(now, link);
     }
 
     #[inline(always)]
@@ -202,9 +205,12 @@ impl<P: Probe> Net<P> {
 
     /// The queue of a link changed: if it is a switch's, whose ports share a memory, that is told.
     #[inline]
-    fn count(&mut self, link: LinkId) {
+    fn count(&mut self, now: u64, link: LinkId) {
         if let Some(pools) = &mut self.pools {
             pools.count(link, &self.links[link.index()]);
+            if let Some(memory) = pools.of(link).filter(|_| P::ON) {
+                self.probe.memory(Time(now), memory);
+            }
         }
     }
 
@@ -243,7 +249,7 @@ impl<P: Probe> Net<P> {
             self.lose(now, link, packet.to, packet.beside);
         }
         let (arrives, departs) = self.links[link.index()].depart(now);
-        self.count(link);
+        self.count(now, link);
         self.probe.port(Time(now), link, &self.links[link.index()]);
         if let Todo::Arrival(due) = arrives {
             let due = self.jitter.late(link, due);

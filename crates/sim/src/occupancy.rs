@@ -1,60 +1,38 @@
-//! How full ports are over time, and how busy their links: exact sums over the run and over equal parts of it.
+//! How full ports and the memories that they share are over time, and how busy links: over the run and over equal parts of it.
 
-use fanin_fabric::{Fabric, LinkId};
-use fanin_spec::PortPartRow;
+use std::collections::BTreeMap;
+
+use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_spec::{HolderRow, MemoryPartRow, MemoryRow, PortPartRow};
 use fanin_units::Time;
 
-use crate::histogram::Histogram;
+use crate::gauge::{Gauge, Part, mean};
 use crate::link::Link;
+use crate::pools::Memory;
+use crate::refusals::Refusals;
 
 /// A run has at most so many parts. As it outgrows them, each takes in its neighbour: memory is bounded.
 const PARTS: u64 = 200;
 /// How long a part is at first.
 const SHORTEST: u64 = Time::from_micros(1).0;
 
-/// Every port, from the first request on.
+/// Every port and memory, from the first request on.
 pub(crate) struct Occupancy {
     began: u64,
     ended: u64,
     /// How long a part is.
     span: u64,
     /// By link; none of a port that no packet came to.
-    ports: Vec<Option<Box<Port>>>,
+    ports: Vec<Option<Box<Gauge>>>,
+    /// By the switch: what its ports share, and what they hold of that.
+    memories: BTreeMap<NodeId, (u64, Gauge)>,
+    refusals: Refusals,
 }
 
 impl Default for Occupancy {
     fn default() -> Occupancy {
-        Occupancy { began: 0, ended: 0, span: SHORTEST, ports: Vec::new() }
-    }
-}
-
-/// How a port stands, and how it stood.
-#[derive(Clone, Default)]
-struct Port {
-    /// Since when it stands so; all times are since the first request.
-    since: u64,
-    queue_bytes: u64,
-    /// When its link will have sent what it has begun to send.
-    busy_until: u64,
-    /// Queues by how long they stood.
-    queues: Histogram,
-    parts: Vec<Part>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Part {
-    byte_ps: u128,
-    max_bytes: u64,
-    busy_ps: u64,
-}
-
-impl Part {
-    fn and(self, next: Part) -> Part {
-        Part {
-            byte_ps: self.byte_ps + next.byte_ps,
-            max_bytes: self.max_bytes.max(next.max_bytes),
-            busy_ps: self.busy_ps + next.busy_ps,
-        }
+        let (ports, memories, refusals) = (Vec::new(), BTreeMap::new(), Refusals::default());
+        Occupancy { began: 0, ended: 0, span: SHORTEST, ports, memories, refusals }
     }
 }
 
@@ -73,31 +51,39 @@ impl Occupancy {
         if self.ports.len() <= id.index() {
             self.ports.resize_with(id.index() + 1, || None);
         }
-        let port = self.ports[id.index()].get_or_insert_default();
-        port.stand_until(now, self.span);
-        port.queue_bytes = link.queue_bytes();
-        port.busy_until = link.busy_until().0.saturating_sub(self.began);
-        if port.queue_bytes > 0 {
-            let part = port.part(now / self.span);
-            part.max_bytes = part.max_bytes.max(link.queue_bytes());
-        }
+        let busy_until = link.busy_until().0.saturating_sub(self.began);
+        self.ports[id.index()].get_or_insert_default().stand(now, self.span, (link.queue_bytes(), busy_until));
+    }
+
+    /// What a switch's ports hold of their memory changed.
+    pub fn memory(&mut self, now: Time, memory: Memory<'_>) {
+        let now = self.make_room(now);
+        let (_, gauge) = self.memories.entry(memory.switch()).or_insert_with(|| (memory.shared(), Gauge::default()));
+        gauge.stand(now, self.span, (memory.used(), 0));
+    }
+
+    /// A port found no room for a packet in the memory that it shares.
+    pub fn refused(&mut self, id: LinkId, memory: Memory<'_>) {
+        self.refusals.add(id, memory);
     }
 
     /// The first request: what was before is forgotten.
     pub fn begin(&mut self, now: Time) {
-        for port in self.ports.iter_mut().flatten() {
-            let busy_until = (port.busy_until + self.began).saturating_sub(now.0);
-            **port = Port { queue_bytes: port.queue_bytes, busy_until, ..Port::default() };
-        }
-        (self.began, self.span) = (now.0, SHORTEST);
+        let later = now.0 - self.began;
+        self.gauges().for_each(|gauge| gauge.begin(later));
+        (self.began, self.span, self.refusals) = (now.0, SHORTEST, Refusals::default());
     }
 
     /// The run is over.
     pub fn end(&mut self, now: Time) {
         self.ended = self.make_room(now);
-        for port in self.ports.iter_mut().flatten() {
-            port.stand_until(self.ended, self.span);
-        }
+        let (ended, span) = (self.ended, self.span);
+        self.gauges().for_each(|gauge| gauge.stand_until(ended, span));
+    }
+
+    fn gauges(&mut self) -> impl Iterator<Item = &mut Gauge> {
+        let ports = self.ports.iter_mut().flatten().map(|port| &mut **port);
+        ports.chain(self.memories.values_mut().map(|(_, gauge)| gauge))
     }
 
     /// The time since the first request, for which there is a part then.
@@ -105,10 +91,7 @@ impl Occupancy {
         let now = now.0 - self.began;
         while now >= PARTS * self.span {
             self.span *= 2;
-            for port in self.ports.iter_mut().flatten() {
-                let pair = |pair: &[Part]| pair.iter().copied().reduce(Part::and).unwrap_or_default();
-                port.parts = port.parts.chunks(2).map(pair).collect();
-            }
+            self.gauges().for_each(Gauge::pair_up);
         }
         now
     }
@@ -118,72 +101,72 @@ impl Occupancy {
         let Some(port) = self.ports.get(id.index()).and_then(Option::as_ref) else {
             return Whole { queue_mean_bytes: 0, queue_p99_bytes: 0, busy_ppm: 0 };
         };
-        let all = port.parts.iter().copied().reduce(Part::and).unwrap_or_default();
+        let all = port.whole();
         Whole {
             queue_mean_bytes: mean(all.byte_ps, self.ended),
-            queue_p99_bytes: port.queues.quantile(990).into(),
+            queue_p99_bytes: port.p99_bytes(),
             busy_ppm: mean(u128::from(all.busy_ps) * 1_000_000, self.ended),
         }
     }
 
+    /// The parts of something in which it held or sent something: when each begins, and how long it lasts.
+    fn parts<'a>(&self, gauge: &'a Gauge) -> impl Iterator<Item = (u64, u64, &'a Part)> {
+        let (span, ended) = (self.span, self.ended);
+        let parts = gauge.parts.iter().zip(0..).filter(|(part, _)| part.max_bytes + part.busy_ps > 0);
+        parts.map(move |(part, number)| (number * span, span.min(ended - number * span), part))
+    }
+
     /// Every port over every part in which something was sent or queued.
     pub fn rows(&self, fabric: &Fabric) -> Vec<PortPartRow> {
-        let ports = self
-            .ports
-            .iter()
-            .zip(fabric.link_ids())
-            .filter_map(|(port, id)| Some((port.as_ref()?, fabric.link_name(id))));
+        let ports = self.ports.iter().zip(fabric.link_ids());
+        let ports = ports.filter_map(|(port, id)| Some((port.as_ref()?, fabric.link_name(id))));
         let rows = ports.flat_map(|(port, name)| {
-            let parts = port.parts.iter().zip(0..).filter(|(part, _)| part.max_bytes + part.busy_ps > 0);
-            parts.map(move |(part, number)| {
-                let time_ps = number * self.span;
-                let lasts = self.span.min(self.ended - time_ps);
-                PortPartRow {
-                    time_ps,
-                    span_ps: self.span,
-                    port: name.clone(),
-                    queue_mean_bytes: mean(part.byte_ps, lasts),
-                    queue_max_bytes: part.max_bytes,
-                    busy_ppm: mean(u128::from(part.busy_ps) * 1_000_000, lasts),
-                }
+            self.parts(port).map(move |(time_ps, lasts, part)| PortPartRow {
+                time_ps,
+                span_ps: self.span,
+                port: name.clone(),
+                queue_mean_bytes: mean(part.byte_ps, lasts),
+                queue_max_bytes: part.max_bytes,
+                busy_ppm: mean(u128::from(part.busy_ps) * 1_000_000, lasts),
             })
         });
         rows.collect()
     }
-}
 
-impl Port {
-    /// It has stood as it does until now.
-    fn stand_until(&mut self, now: u64, span: u64) {
-        let (queue_bytes, busy_until) = (self.queue_bytes, self.busy_until);
-        self.queues.add(queue_bytes.min(u32::MAX.into()) as u32, now - self.since);
-        // Where it was idle, there is nothing to add up.
-        let until = if queue_bytes > 0 { now } else { now.min(busy_until) };
-        let mut from = self.since;
-        while from < until {
-            let number = from / span;
-            let to = until.min((number + 1) * span);
-            let part = self.part(number);
-            part.byte_ps += u128::from(queue_bytes) * u128::from(to - from);
-            part.max_bytes = part.max_bytes.max(queue_bytes);
-            part.busy_ps += to.min(busy_until).saturating_sub(from);
-            from = to;
-        }
-        self.since = now;
+    /// Every memory over the whole time.
+    pub fn memories(&self, fabric: &Fabric) -> Vec<MemoryRow> {
+        let row = |(&switch, (shared, gauge)): (&NodeId, &(u64, Gauge))| {
+            let all = gauge.whole();
+            MemoryRow {
+                switch: fabric.name(switch),
+                shared_bytes: *shared,
+                used_mean_bytes: mean(all.byte_ps, self.ended),
+                used_p99_bytes: gauge.p99_bytes(),
+                used_max_bytes: all.max_bytes,
+                refused_packets: self.refusals.of(switch, fabric),
+            }
+        };
+        self.memories.iter().map(row).collect()
     }
 
-    fn part(&mut self, number: u64) -> &mut Part {
-        let number = number as usize;
-        if self.parts.len() <= number {
-            self.parts.resize(number + 1, Part::default());
-        }
-        &mut self.parts[number]
+    /// Every memory over every part in which something lay in it.
+    pub fn memory_series(&self, fabric: &Fabric) -> Vec<MemoryPartRow> {
+        let rows = self.memories.iter().flat_map(|(&switch, (_, gauge))| {
+            self.parts(gauge).map(move |(time_ps, lasts, part)| MemoryPartRow {
+                time_ps,
+                span_ps: self.span,
+                switch: fabric.name(switch),
+                used_mean_bytes: mean(part.byte_ps, lasts),
+                used_max_bytes: part.max_bytes,
+            })
+        });
+        rows.collect()
     }
-}
 
-/// The sum over a time, rounded; zero over no time.
-fn mean(sum: u128, span_ps: u64) -> u64 {
-    (sum + u128::from(span_ps / 2)).checked_div(span_ps.into()).unwrap_or(0) as u64
+    /// Who held memories as packets found no room there.
+    pub fn holders(&self, fabric: &Fabric) -> Vec<HolderRow> {
+        self.refusals.rows(fabric)
+    }
 }
 
 #[cfg(test)]

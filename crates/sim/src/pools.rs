@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use fanin_fabric::{Fabric, LinkId};
+use fanin_fabric::{Fabric, LinkId, NodeId};
 use fanin_laws::dynamic_threshold::DynamicThreshold;
 use fanin_spec::Settings;
 
@@ -25,6 +25,8 @@ pub(crate) struct Pools {
 /// A switch's memory.
 struct Pool {
     law: DynamicThreshold,
+    switch: NodeId,
+    ports: Vec<LinkId>,
     /// What its ports hold of it, at the most.
     used: u64,
     /// Ports that hold something, each with a time before which nothing left it since it was counted.
@@ -38,6 +40,46 @@ struct Share {
     pool: u32,
     /// Whether it is among those that may be stale.
     listed: bool,
+}
+
+/// A switch's memory as a probe sees it: exact where departures are events.
+#[derive(Clone, Copy)]
+pub(crate) struct Memory<'a> {
+    pool: &'a Pool,
+    shares: &'a [Share],
+}
+
+impl Memory<'_> {
+    /// Whose it is.
+    pub fn switch(&self) -> NodeId {
+        self.pool.switch
+    }
+
+    /// What ports share of it.
+    pub fn shared(&self) -> u64 {
+        self.pool.law.shared()
+    }
+
+    /// What they hold of that.
+    pub fn used(&self) -> u64 {
+        self.pool.used
+    }
+
+    /// What one of its ports may hold.
+    pub fn threshold(&self, id: LinkId) -> u64 {
+        self.pool.law.limit(self.shares[id.index()].bytes, self.pool.used)
+    }
+
+    /// Ports that hold something of what is shared, and how much.
+    pub fn holders(&self) -> impl Iterator<Item = (LinkId, u64)> {
+        let held = self.pool.ports.iter().map(|&id| (id, self.shares[id.index()].bytes));
+        held.filter(|&(_, bytes)| bytes > 0)
+    }
+
+    /// Whether a port shares it.
+    pub fn is_of(&self, id: LinkId) -> bool {
+        self.pool.ports.contains(&id)
+    }
 }
 
 impl Pool {
@@ -57,25 +99,25 @@ impl Pools {
     /// The memories of a network, where its switches have such.
     pub fn new(settings: &Settings, fabric: &Fabric) -> Option<Box<Pools>> {
         settings.switch.shared_buffer.0?;
-        let mut ports = Vec::new();
+        let mut ports: Vec<Vec<LinkId>> = Vec::new();
         let mut shares = vec![Share::OF_HOST; fabric.links().len()];
-        for (link, share) in fabric.links().iter().zip(&mut shares).filter(|(link, _)| !fabric.is_host(link.from)) {
-            share.pool = link.from.0 - fabric.hosts();
+        for (id, share) in fabric.link_ids().zip(&mut shares).filter(|(id, _)| !fabric.is_host(fabric.link(*id).from)) {
+            share.pool = fabric.link(id).from.0 - fabric.hosts();
             if ports.len() <= share.pool as usize {
-                ports.resize(share.pool as usize + 1, 0);
+                ports.resize(share.pool as usize + 1, Vec::new());
             }
-            ports[share.pool as usize] += 1;
+            ports[share.pool as usize].push(id);
         }
-        let pool = |ports: u32| {
-            let law = settings.shared_memory(ports).expect("a spec's memory has room for its ports");
-            Pool { law, used: 0, stale: BinaryHeap::new() }
+        let pool = |(ports, number): (Vec<LinkId>, u32)| {
+            let law = settings.shared_memory(ports.len() as u32).expect("a spec's memory has room for its ports");
+            Pool { law, switch: NodeId(fabric.hosts() + number), ports, used: 0, stale: BinaryHeap::new() }
         };
-        Some(Box::new(Pools { pools: ports.into_iter().map(pool).collect(), shares }))
+        Some(Box::new(Pools { pools: ports.into_iter().zip(0..).map(pool).collect(), shares }))
     }
 
-    /// Gives a switch's port the room that it has for a packet of so many bytes.
-    #[inline]
-    pub fn make_room(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) {
+    /// Gives a switch's port the room that it has for a packet of so many bytes: whether it fits.
+    #[inline(always)]
+    pub fn make_room(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) -> bool {
         let link = &mut links[id.index()];
         link.bring_up(now);
         let (queue, share) = (link.queue_bytes(), self.shares[id.index()]);
@@ -83,14 +125,12 @@ impl Pools {
         let taken = pool.law.taken(queue);
         let limit = pool.law.limit(taken, pool.used - share.bytes + taken);
         link.set_limit(limit);
-        if queue + u64::from(bytes) > limit {
-            self.look_again(now, id, bytes, links);
-        }
+        queue + u64::from(bytes) <= limit || self.look_again(now, id, bytes, links)
     }
 
     /// Brings ports up to now until there is room at one of them, or nothing is left to find.
     #[inline(never)]
-    fn look_again(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) {
+    fn look_again(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) -> bool {
         self.count(id, &links[id.index()]);
         let (number, wanted) = (self.shares[id.index()].pool, links[id.index()].queue_bytes() + u64::from(bytes));
         loop {
@@ -100,7 +140,7 @@ impl Pools {
             let Some(&Reverse((_, other))) = stale else {
                 debug_assert!(wanted <= limit || self.is_exact(number, links), "refused for what nobody holds");
                 links[id.index()].set_limit(limit);
-                return;
+                return wanted <= limit;
             };
             pool.stale.pop();
             self.shares[other.index()].listed = false;
@@ -115,6 +155,9 @@ impl Pools {
         let share = &mut self.shares[id.index()];
         let Some(pool) = self.pools.get_mut(share.pool as usize) else { return };
         let bytes = pool.law.taken(link.queue_bytes());
+        if bytes == 0 && share.bytes == 0 {
+            return;
+        }
         if bytes > 0 && !share.listed {
             share.listed = pool.list(id, link);
         }
@@ -123,10 +166,16 @@ impl Pools {
         debug_assert!(pool.used <= pool.law.shared(), "more is given away than there is");
     }
 
+    /// The memory that a port shares; none of a host's.
+    pub fn of(&self, id: LinkId) -> Option<Memory<'_>> {
+        let pool = self.pools.get(self.shares[id.index()].pool as usize)?;
+        Some(Memory { pool, shares: &self.shares })
+    }
+
     /// What a memory's ports hold as their links know it, and what it has counted.
     fn sums(&self, pool: u32, links: &[Link]) -> [u64; 2] {
         let law = &self.pools[pool as usize].law;
-        let ports = self.shares.iter().zip(links).filter(|(share, _)| share.pool == pool);
+        let ports = self.pools[pool as usize].ports.iter().map(|id| (&self.shares[id.index()], &links[id.index()]));
         ports.fold([0, 0], |[held, counted], (share, link)| {
             [held + law.taken(link.queue_bytes()), counted + share.bytes]
         })

@@ -12,6 +12,7 @@ use crate::ids::{EndpointId, Owner};
 use crate::link::Link;
 use crate::occupancy::Occupancy;
 use crate::packet::{Caught, Packet};
+use crate::pools::Memory;
 
 /// Something that happens seldom enough to be kept each time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,10 @@ impl Happening {
 pub(crate) trait Probe {
     /// A packet came to a port or left it.
     fn port(&mut self, _now: Time, _id: LinkId, _port: &Link) {}
+    /// What a switch's ports hold of the memory that they share changed.
+    fn memory(&mut self, _now: Time, _memory: Memory<'_>) {}
+    /// A packet that came to a port found no room in that memory.
+    fn refused(&mut self, _id: LinkId, _memory: Memory<'_>) {}
     /// An endpoint's window stands so.
     fn window(&mut self, _now: Time, _endpoint: EndpointId, _window: Window) {}
     /// A packet for an endpoint has crossed a link.
@@ -81,11 +86,34 @@ impl Probe for Off {
     const ON: bool = false;
 }
 
-/// A queue's step at hand: its largest and its last value.
+/// What of the client's port is drawn over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    /// Its queue.
+    Queue,
+    /// What that may be, where the switch's ports share its memory.
+    Threshold,
+    /// What all of them hold of that.
+    Memory,
+}
+
+impl Level {
+    const ALL: [Level; 3] = [Level::Queue, Level::Threshold, Level::Memory];
+
+    fn word(self) -> &'static str {
+        match self {
+            Level::Queue => "queue",
+            Level::Threshold => "threshold",
+            Level::Memory => "memory",
+        }
+    }
+}
+
+/// A level's step at hand: its largest value, of a threshold its least, and its last one.
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     step: u64,
-    largest: u64,
+    extreme: u64,
     last: u64,
 }
 
@@ -107,7 +135,8 @@ pub(crate) struct Recorder {
     /// When the first round began: the clock of the tables starts there.
     began: Time,
     client_port: LinkId,
-    queue: Option<Peak>,
+    /// By [`Level`].
+    levels: [Option<Peak>; 3],
     windows: BTreeMap<EndpointId, Stand>,
     samples: Vec<Sample>,
     happenings: Vec<(Time, Happening)>,
@@ -116,14 +145,14 @@ pub(crate) struct Recorder {
 /// One sample, before its names are known.
 #[derive(Clone, Copy, Debug)]
 enum Sample {
-    Queue(Time, u64),
+    Level(Time, Level, u64),
     Window(Time, EndpointId, Window),
 }
 
 impl Recorder {
     pub fn new(watch: Watch, client_port: LinkId) -> Recorder {
         let (windows, samples, happenings) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Recorder { watch, began: Time::ZERO, client_port, queue: None, windows, samples, happenings }
+        Recorder { watch, began: Time::ZERO, client_port, levels: [None; 3], windows, samples, happenings }
     }
 
     fn step_of(&self, now: Time) -> Option<u64> {
@@ -137,20 +166,35 @@ impl Recorder {
 
     /// Writes out the series that are under way.
     fn finish(&mut self) {
-        self.close_queue(None);
+        Level::ALL.into_iter().for_each(|level| self.close(level, None));
         for (endpoint, stand) in std::mem::take(&mut self.windows) {
             self.samples.push(Sample::Window(self.time_of(stand.step), endpoint, stand.window));
         }
     }
 
-    /// Writes out the queue's step at hand, and how it stood after that where the next step with news is not its
+    /// A level stands so from now on.
+    fn stand(&mut self, now: Time, level: Level, bytes: u64) {
+        let Some(step) = self.step_of(now) else { return };
+        match &mut self.levels[level as usize] {
+            Some(peak) if peak.step == step => {
+                let extreme = if level == Level::Threshold { u64::min } else { u64::max };
+                (peak.extreme, peak.last) = (extreme(peak.extreme, bytes), bytes);
+            }
+            _ => {
+                self.close(level, Some(step));
+                self.levels[level as usize] = Some(Peak { step, extreme: bytes, last: bytes });
+            }
+        }
+    }
+
+    /// Writes out a level's step at hand, and how it stood after that where the next step with news is not its
     /// neighbour: a row holds until the next one.
-    fn close_queue(&mut self, next: Option<u64>) {
-        let Some(peak) = self.queue.take() else { return };
-        self.samples.push(Sample::Queue(self.time_of(peak.step), peak.largest));
+    fn close(&mut self, level: Level, next: Option<u64>) {
+        let Some(peak) = self.levels[level as usize].take() else { return };
+        self.samples.push(Sample::Level(self.time_of(peak.step), level, peak.extreme));
         let after = self.time_of(peak.step + 1);
-        if peak.last != peak.largest && next != Some(peak.step + 1) && after < self.watch.to {
-            self.samples.push(Sample::Queue(after, peak.last));
+        if peak.last != peak.extreme && next != Some(peak.step + 1) && after < self.watch.to {
+            self.samples.push(Sample::Level(after, level, peak.last));
         }
     }
 }
@@ -159,17 +203,15 @@ impl Probe for Recorder {
     const ON: bool = true;
 
     fn port(&mut self, now: Time, id: LinkId, port: &Link) {
-        let Some(step) = self.step_of(now).filter(|_| id == self.client_port) else { return };
-        let bytes = port.queue_bytes();
-        match &mut self.queue {
-            Some(peak) if peak.step == step => {
-                peak.largest = peak.largest.max(bytes);
-                peak.last = bytes;
-            }
-            _ => {
-                self.close_queue(Some(step));
-                self.queue = Some(Peak { step, largest: bytes, last: bytes });
-            }
+        if id == self.client_port {
+            self.stand(now, Level::Queue, port.queue_bytes());
+        }
+    }
+
+    fn memory(&mut self, now: Time, memory: Memory<'_>) {
+        if memory.is_of(self.client_port) {
+            self.stand(now, Level::Threshold, memory.threshold(self.client_port));
+            self.stand(now, Level::Memory, memory.used());
         }
     }
 
@@ -204,7 +246,10 @@ impl Probe for Recorder {
                 samples.push(SampleRow { time_ps: time.0, series: series.into(), of, value_bytes });
             };
             match *sample {
-                Sample::Queue(time, bytes) => row(time, "queue", fabric.link_name(self.client_port), bytes),
+                Sample::Level(time, level @ Level::Memory, bytes) => {
+                    row(time, level.word(), fabric.name(fabric.link(self.client_port).from), bytes);
+                }
+                Sample::Level(time, level, bytes) => row(time, level.word(), fabric.link_name(self.client_port), bytes),
                 Sample::Window(time, endpoint, window) if watched(endpoint) => {
                     row(time, "cwnd", host(endpoint), window.cwnd.into());
                     row(time, "ssthresh", host(endpoint), window.ssthresh.into());
@@ -229,7 +274,7 @@ impl Probe for Recorder {
     fn clock_starts(&mut self, now: Time) {
         self.began = now;
         // What was seen of the opening of connections stands at the start.
-        self.queue = None;
+        self.levels = [None; 3];
         self.windows.clear();
         self.samples.clear();
         self.happenings.iter_mut().for_each(|(time, _)| *time = Time::ZERO);
@@ -251,6 +296,21 @@ impl Probe for Watchers {
         }
         if let Some(recorder) = &mut self.recorder {
             recorder.port(now, id, port);
+        }
+    }
+
+    fn memory(&mut self, now: Time, memory: Memory<'_>) {
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.memory(now, memory);
+        }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.memory(now, memory);
+        }
+    }
+
+    fn refused(&mut self, id: LinkId, memory: Memory<'_>) {
+        if let Some(occupancy) = &mut self.occupancy {
+            occupancy.refused(id, memory);
         }
     }
 

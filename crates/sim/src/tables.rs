@@ -18,7 +18,11 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
     let ports = ports(world);
     let latency = world.latencies.as_ref().map_or(Vec::new(), |latencies| latencies.rows());
     let faults = world.net.fault_rows(&world.since.faults);
-    let port_series = world.net.probe.occupancy().map_or(Vec::new(), |occupancy| occupancy.rows(&world.net.fabric));
+    let (fabric, occupancy) = (&world.net.fabric, world.net.probe.occupancy());
+    let port_series = occupancy.map_or(Vec::new(), |occupancy| occupancy.rows(fabric));
+    let memories = occupancy.map_or(Vec::new(), |occupancy| occupancy.memories(fabric));
+    let memory_series = occupancy.map_or(Vec::new(), |occupancy| occupancy.memory_series(fabric));
+    let holders = occupancy.map_or(Vec::new(), |occupancy| occupancy.holders(fabric));
     RunTables {
         totals,
         flows,
@@ -33,6 +37,9 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
         ports,
         faults,
         port_series,
+        memories,
+        memory_series,
+        holders,
         engine,
         ..RunTables::default()
     }

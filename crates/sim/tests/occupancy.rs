@@ -143,3 +143,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_memorys_use_is_what_its_ports_hold_beyond_what_is_reserved_for_them() {
+    let shared = STAR.replace("buffer = \"10 MB\"", "shared_buffer = \"100 KB\"\nreserved = \"2 KB\"");
+    let shared = spec(&shared.replace("ports = true", "ports = false"), 5, 1);
+    let tables = measured(&shared);
+    let [memory] = &tables.memories[..] else { panic!("one switch: {:?}", tables.memories) };
+    assert_eq!((&*memory.switch, memory.shared_bytes), ("switch", 100_000 - 6 * 2_000));
+    let at_switch = || tables.ports.iter().filter(|port| port.tier == "switch down");
+    let largest = at_switch().map(|port| port.queue_max_bytes.saturating_sub(2_000)).max().expect("ports");
+    assert!((largest..=memory.shared_bytes).contains(&memory.used_max_bytes), "{memory:?}, one port held {largest}");
+    assert_eq!(memory.refused_packets, at_switch().map(|port| port.drops_full).sum::<u64>());
+    let most = tables.memory_series.iter().map(|part| part.used_max_bytes).max();
+    assert_eq!(most, Some(memory.used_max_bytes));
+    let (end, parts) = (end(&tables), &tables.memory_series);
+    let sum: u64 = parts.iter().map(|part| part.used_mean_bytes * part.span_ps.min(end - part.time_ps)).sum();
+    let mean = sum as f64 / end as f64;
+    assert!((mean - memory.used_mean_bytes as f64).abs() <= 1.0, "{mean} in parts, {memory:?}");
+    assert!(memory.refused_packets > 0 && memory.used_mean_bytes > 0);
+    // Who has measured nothing changes nothing.
+    let unseen = run(&shared);
+    assert_eq!((unseen.totals, unseen.flows), (tables.totals, tables.flows));
+    assert!(unseen.memories.is_empty() && unseen.holders.is_empty());
+}

@@ -32,10 +32,11 @@ fn newreno(settings: Settings, fan_in: u32) -> RunSpec {
     checked(Scheme::parse("newreno").unwrap(), settings, fan_in, 1)
 }
 
-/// `k` receivers, each with servers of its own that send to it for a millisecond; all at once.
-fn groups(mut s: Settings, k: u32, senders: u32) -> RunSpec {
+/// `k` receivers, each with servers of its own that send to it for a millisecond; each group begins so long after the one before.
+fn groups(mut s: Settings, k: u32, senders: u32, apart: Time) -> RunSpec {
     let lines = (0..k).flat_map(|to| (0..senders).map(move |n| (k + to * senders + n, to)));
-    let list: String = lines.map(|(from, to)| format!("{from},{to},1460000,0\n")).collect();
+    let list: String =
+        lines.map(|(from, to)| format!("{from},{to},1460000,{}\n", u64::from(to) * apart.0 / 1_000_000)).collect();
     s.workload.kind = Kind::Flows;
     s.workload.fragment = Optional(None);
     s.workload.file = Optional(Some(FilePath("a.csv".into())));
@@ -84,7 +85,7 @@ proptest! {
         let mut s = rack(memory, alpha);
         // What is alike is not random.
         s.host.packet_jitter = PacketJitter::None;
-        let tables = run(&groups(s, k, senders));
+        let tables = run(&groups(s, k, senders, Time::ZERO));
         let queues: Vec<f64> = tables.ports.iter().filter(|port| port.drops_full > 0).map(|port| port.queue_max_bytes as f64).collect();
         prop_assert_eq!(queues.len(), k as usize, "not all overflow");
         for queue in &queues {
@@ -111,6 +112,26 @@ proptest! {
         let bolder = Settings { switch: Switch { alpha: bolder, ..s.switch.clone() }, ..s };
         prop_assert!(absorbed(&bolder, fan_in) >= burst, "{times} times alpha absorb less than {burst}");
     }
+}
+
+#[test]
+fn where_a_packet_finds_no_room_it_is_said_who_held_the_memory() {
+    // With an alpha of 8 the client's port comes to hold eight ninths. 300 us later a second one finds little left.
+    let mut s = rack(500_000, Ratio::of(8, 1));
+    s.measure.ports = true;
+    let tables = run(&groups(s, 2, 8, Time::from_micros(300)));
+    let [memory] = &tables.memories[..] else { panic!("one switch: {:?}", tables.memories) };
+    let of = |port: &'static str| tables.holders.iter().filter(move |row| row.port == port);
+    let refused = |port: &str| tables.ports.iter().find(|row| row.port == port).map(|row| row.drops_full);
+    for port in ["switch>client", "switch>server1"] {
+        assert!(of(port).all(|row| Some(row.refused_packets) == refused(port)), "{port}");
+        let held: u64 = of(port).map(|row| row.held_mean_bytes).sum();
+        assert!((400_000..=memory.used_max_bytes).contains(&held), "{held} B in all as {port} found no room");
+    }
+    // The two share what is there half and half in the end; at first most of it is the client's.
+    let most = of("switch>server1").next().expect("some are refused");
+    assert_eq!(most.holder, "switch>client");
+    assert!((230_000..450_000).contains(&most.held_mean_bytes), "{most:?}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    #[ignore = "some minutes: cargo test --release -p fanin-sim --test sawtooth -- --ignored"]
+    #[ignore = "make torture"]
     fn very_many_have_it(case in cases()) {
         holds(case)?;
     }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use common::{run, spec};
@@ -78,4 +79,26 @@ fn rounds_end_on_the_clock_of_the_queries() {
     let queries: Vec<u64> = seen.queries.iter().filter_map(|q| q.qct_ps.map(|ps| q.start_ps + ps)).collect();
     assert!(!ends.is_empty());
     assert_eq!(ends, queries);
+}
+
+#[test]
+fn a_threshold_and_what_ports_hold_of_their_memory_add_up_at_an_alpha_of_one() {
+    let all = Watch { step: Time::from_micros(1), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
+    let plain = spec(
+        "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"100 KB\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"50 ms\"\n",
+        8,
+        1,
+    );
+    let seen = watch(&plain, all, &AtomicBool::new(false)).expect("it ends");
+    let series = |kind: &str| -> BTreeMap<u64, u64> {
+        seen.samples.iter().filter(|s| s.series == kind).map(|s| (s.time_ps, s.value_bytes)).collect()
+    };
+    let (thresholds, held) = (series("threshold"), series("memory"));
+    assert!(thresholds.len() > 100 && held.len() > 100);
+    // A step has the least threshold and the most that is held: both of one instant.
+    let both = thresholds.iter().filter_map(|(time, threshold)| Some(threshold + held.get(time)?));
+    assert!(both.clone().count() > 100 && both.clone().all(|sum| sum == 100_000));
+    assert_eq!(held.values().max(), Some(&seen.totals.queue_max_bytes));
+    let queues = series("queue");
+    assert!(queues.iter().all(|(time, queue)| held.get(time).is_none_or(|held| queue <= held)));
 }

@@ -15,6 +15,7 @@ mod faults;
 mod flows;
 mod framing;
 mod jitter;
+mod key_value;
 mod laws;
 mod limits;
 mod literal;
@@ -31,6 +32,7 @@ mod scenario;
 mod setting;
 mod settings;
 mod sizes;
+mod stacks;
 mod sweep;
 mod switch;
 mod tables;
@@ -55,6 +57,7 @@ pub use faults::{HostFault, HostState};
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use jitter::PacketJitter;
+pub use key_value::{KeyValue, Popularity, Replica, ReplicaRacks, Route, ServerOrder};
 pub use limits::{LIMITS, Limit};
 pub use literal::Literal;
 pub use network::PURE_ACK;
@@ -67,14 +70,16 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue, Link, MapReduce, Measure, Placement,
-    Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Service, Settings, Sweep, Switch, Tcp, Tell,
+    FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, Link, MapReduce, Measure, Placement, Run,
+    Service, Settings, Sweep, Switch, Tcp, Tell,
 };
 pub use sizes::{Distribution, Sizes};
+pub use stacks::Stack;
 pub use switch::PortClass;
 pub use tables::{
-    Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HubRow, HubSpeedRow, LatencyRow,
-    PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
+    LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables,
+    SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
 pub use workload::{Connections, Facts, FlowKind, Kind, Servers, Workload};

@@ -18,7 +18,8 @@ pub enum Literal {
 }
 
 impl Literal {
-    pub(crate) fn show(&self) -> String {
+    /// As a scenario has it.
+    pub fn show(&self) -> String {
         match self {
             Literal::Text(text) => format!("\"{text}\""),
             Literal::Integer(n) => n.to_string(),

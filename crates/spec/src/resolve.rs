@@ -8,7 +8,9 @@ use crate::problem::{Origin, Problem, Wrong};
 use crate::scenario::{Assignment, Reader, Variant};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, check};
+use crate::{
+    At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, check,
+};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
@@ -115,7 +117,7 @@ impl Way<'_> {
             check::exclusive(layer)?;
             // What is set beside a profile stands over it.
             let (profiles, others): (Vec<&Assignment>, Vec<&Assignment>) =
-                layer.iter().partition(|a| a.is("switch", "profile"));
+                layer.iter().partition(|a| a.key == "profile");
             for a in profiles.into_iter().chain(others) {
                 set(&mut settings, &a.section, &a.key, &a.value)
                     .map_err(|why| Problem::new(&a.origin, format!("`{}.{}`: {why}", a.section, a.key)))?;
@@ -128,7 +130,7 @@ impl Way<'_> {
     fn at(&self, base: &Settings, swept: &[&(Coordinate, Origin)]) -> Result<At, Problem> {
         let mut settings = base.clone();
         let (profiles, others): (Vec<_>, Vec<_>) =
-            self.axes.iter().zip(swept).partition(|(axis, _)| axis.path() == "switch.profile");
+            self.axes.iter().zip(swept).partition(|(axis, _)| axis.name == "profile");
         for (axis, (coordinate, _)) in profiles.into_iter().chain(others) {
             // The axis has tried it.
             let _ = set(&mut settings, &axis.section, &axis.name, &coordinate.value);
@@ -170,53 +172,31 @@ impl Way<'_> {
             let refuse = |why| self.refuse(Wrong { paths: vec![key], what: format!("`{key}`: {why}") }, swept);
             (self.read)(path).map_err(refuse)
         };
-        let w = &settings.workload;
+        let (w, k, was) = (&settings.workload, &settings.key_value, &read.inputs);
+        let inputs = &mut settings.inputs;
         if let Some(FilePath(path)) = &w.file.0 {
-            let known = read.inputs.flows.clone().filter(|_| read.workload.file == w.file);
-            settings.inputs.flows = match known {
-                Some(flows) => Some(flows),
-                None => {
-                    let (name, text) = take("workload.file", path)?;
-                    Some(Arc::new(Flows::parse(&name, &text)?))
-                }
-            };
+            let known = was.flows.clone().filter(|_| read.workload.file == w.file);
+            inputs.flows = Some(known_or(known, || take("workload.file", path), Flows::parse)?);
         }
         if let Some(FilePath(path)) = &w.bursts.0 {
-            let known = read.inputs.bursts.clone().filter(|_| read.workload.bursts == w.bursts);
-            settings.inputs.bursts = match known {
-                Some(bursts) => Some(bursts),
-                None => {
-                    let (name, text) = take("workload.bursts", path)?;
-                    Some(Arc::new(Bursts::parse(&name, &text)?))
-                }
-            };
+            let known = was.bursts.clone().filter(|_| read.workload.bursts == w.bursts);
+            inputs.bursts = Some(known_or(known, || take("workload.bursts", path), Bursts::parse)?);
         }
-        let k = &settings.key_value;
-        if let (Kind::KeyValue, Some(FilePath(path))) = (w.kind, &k.placement.0) {
-            let known = read.inputs.plan.clone().filter(|_| read.key_value.placement == k.placement);
-            settings.inputs.plan = match known {
-                Some(plan) => Some(plan),
-                None => {
-                    let (name, text) = take("key_value.placement", path)?;
-                    Some(Arc::new(Plan::parse(&name, &text)?))
-                }
-            };
-        } else {
-            settings.inputs.plan = None;
-        }
-        if w.load.0.is_some() {
-            let known = read.inputs.sizes.clone().filter(|_| read.workload.sizes == w.sizes);
-            settings.inputs.sizes = match (known, w.sizes.path()) {
-                (Some(sizes), _) => Some(sizes),
-                (None, None) => Sizes::named(&w.sizes.0).map(Arc::new),
-                (None, Some(path)) => {
-                    let (name, text) = take("workload.sizes", path)?;
-                    Some(Arc::new(Sizes::parse(&name, &text)?))
-                }
-            };
-        } else {
-            settings.inputs.sizes = None;
-        }
+        inputs.plan = match (w.kind, &k.placement.0) {
+            (Kind::KeyValue, Some(FilePath(path))) => {
+                let known = was.plan.clone().filter(|_| read.key_value.placement == k.placement);
+                Some(known_or(known, || take("key_value.placement", path), Plan::parse)?)
+            }
+            _ => None,
+        };
+        inputs.sizes = match (w.load.0, w.sizes.path()) {
+            (None, _) => None,
+            (Some(_), None) => Sizes::named(&w.sizes.0).map(Arc::new),
+            (Some(_), Some(path)) => {
+                let known = was.sizes.clone().filter(|_| read.workload.sizes == w.sizes);
+                Some(known_or(known, || take("workload.sizes", path), Sizes::parse)?)
+            }
+        };
         Ok(())
     }
 
@@ -256,14 +236,28 @@ impl Way<'_> {
     }
 }
 
+/// What a file holds: as it is known from before, else read now.
+fn known_or<T>(
+    known: Option<Arc<T>>,
+    read: impl FnOnce() -> Result<(String, String), Problem>,
+    parse: fn(&str, &str) -> Result<T, Problem>,
+) -> Result<Arc<T>, Problem> {
+    match known {
+        Some(known) => Ok(known),
+        None => read().and_then(|(name, text)| parse(&name, &text)).map(Arc::new),
+    }
+}
+
 /// Sets a key, and what follows from it: what goes not with it, and what a profile says.
 fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
     check::make_room(settings, section, key);
     settings.set(section, key, value)?;
-    match settings.switch.profile.0.filter(|_| (section, key) == ("switch", "profile")) {
-        Some(chip) => chip.sets().iter().try_for_each(|(key, value)| settings.set("switch", key, value)),
-        None => Ok(()),
-    }
+    let sets = match (section, key) {
+        ("switch", "profile") => settings.switch.profile.0.map_or(Vec::new(), |chip| chip.sets().into()),
+        ("tcp", "profile") => settings.tcp.profile.0.map_or(Vec::new(), Stack::sets),
+        _ => Vec::new(),
+    };
+    sets.iter().try_for_each(|(key, value)| settings.set(section, key, value))
 }
 
 /// The hosts that follow from a list of flows, or from the fabric.

@@ -4,6 +4,7 @@ use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
 use crate::chips::Chip;
 use crate::literal::Literal;
+use crate::stacks::Stack;
 
 /// What can be a setting's value.
 pub trait Setting: Sized {
@@ -254,6 +255,7 @@ macro_rules! optional {
 }
 
 optional!(Chip, "the name of a switch, such as \"arista-7060cx\", or \"none\"");
+optional!(Stack, "the name of a TCP, \"linux\" or \"linux-6.1\", or \"none\"");
 optional!(Bytes, "bytes with their unit, such as \"256 KiB\", or \"none\"");
 optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");
 optional!(Rate, "a rate above zero with its unit, such as \"10 Gbit/s\", or \"none\"");

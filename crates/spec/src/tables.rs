@@ -356,6 +356,54 @@ table! {
 }
 
 table! {
+    /// One memory that a switch's ports share, from the first request to the end.
+    MemoryRow in "memories" {
+        /// The switch.
+        switch: String,
+        /// What its ports share: without headroom and what is reserved for each.
+        shared_bytes: u64,
+        /// What they held of it, mean over time.
+        used_mean_bytes: u64,
+        /// The 99th percentile over time; right to 3 %.
+        used_p99_bytes: u64,
+        /// The most.
+        used_max_bytes: u64,
+        /// Packets that found no room under their port's threshold.
+        refused_packets: u64,
+    }
+}
+
+table! {
+    /// One memory over one of the parts of `port_series`; parts in which nothing lay in it are left out.
+    MemoryPartRow in "memory_series" {
+        /// When the part begins.
+        time_ps: u64,
+        /// How long it is, unless the run ends in it.
+        span_ps: u64,
+        /// The switch, as in `memories`.
+        switch: String,
+        /// What its ports held of what they share, mean over the part.
+        used_mean_bytes: u64,
+        /// The most in the part.
+        used_max_bytes: u64,
+    }
+}
+
+table! {
+    /// One port that held shared memory as another port of its switch, or itself, found no room for a packet.
+    HolderRow in "holders" {
+        /// The port that found no room, as in `ports`.
+        port: String,
+        /// Its packets for which there was none.
+        refused_packets: u64,
+        /// The port that held memory.
+        holder: String,
+        /// What that held of what is shared, mean over these packets as each came.
+        held_mean_bytes: u64,
+    }
+}
+
+table! {
     /// One task of a MapReduce job. Phases follow one another: a map starts, reads, works, spills; a reduce starts, shuffles, works, writes.
     TaskRow in "tasks" {
         /// `map` or `reduce`.
@@ -406,11 +454,11 @@ table! {
     SampleRow in "samples" {
         /// Since the first request, as `start_ps` of queries; what happens while connections are opened stands at zero.
         time_ps: u64,
-        /// `queue`, `cwnd` or `ssthresh`.
+        /// `queue`, `cwnd` or `ssthresh`; where the client's switch shares its memory, `threshold`, what that port may hold, and `memory`, what all its ports hold of what they share.
         series: String,
-        /// The port or host that it is of, such as `switch>client` or `server3`.
+        /// The port, host or switch that it is of, such as `switch>client` or `server3`.
         of: String,
-        /// The value: the largest queue, the last window within a step that begins then; `ssthresh` is 4294967295 until the first loss.
+        /// The value: the largest queue or use of a memory, the least threshold, the last window within a step that begins then; `ssthresh` is 4294967295 until the first loss.
         value_bytes: u64,
     }
 }
@@ -531,6 +579,12 @@ pub struct RunTables {
     pub faults: Vec<FaultRow>,
     /// Ports over time, where the scenario measures them.
     pub port_series: Vec<PortPartRow>,
+    /// One row a memory that ports share, where the scenario measures ports.
+    pub memories: Vec<MemoryRow>,
+    /// Memories over time, there.
+    pub memory_series: Vec<MemoryPartRow>,
+    /// Who held them as packets found no room.
+    pub holders: Vec<HolderRow>,
     /// Series that were watched; empty where nothing was.
     pub samples: Vec<SampleRow>,
     /// What happened while it was watched.

@@ -7,11 +7,12 @@ use fanin_units::{Bytes, Share, Time};
 
 use crate::declare::{KeyDoc, section, words};
 use crate::facts::{Leaves, Moves, Payload, Swept};
+use crate::key_value::{KeyValue, Popularity};
 use crate::literal::Literal;
 use crate::problem::{Wrong, wrong};
 use crate::range::{CLIENTS_MAX, FAN_IN_MAX, LEAST_SHARE};
 use crate::setting::{FilePath, Optional, Setting, WarmUp};
-use crate::settings::{KeyValue, Popularity, Settings};
+use crate::settings::Settings;
 use crate::sizes::Distribution;
 
 words! {
@@ -383,6 +384,10 @@ section! {
         #[only(Barrier, WebSearch)]
         #[range(1.., "\"none\" asks all")]
         in_flight: Optional<u32> = Optional::NONE,
+        /// From one request to the next as a round or query begins: the client writes them one after another. An answer that comes before the last of them makes room for one more, behind those.
+        #[only(Barrier, WebSearch)]
+        #[range(..=Time::from_secs(1_000))]
+        request_gap: Time = Time::ZERO,
         /// From the end of a round, query or request to the next one of the same client. It counts as measured time, not as a query's, and is no stall. Standing connections are idle in it and keep their windows, unless `tcp.idle_restart` is on and it is longer than their timeout.
         #[only(Barrier, WebSearch, KeyValue)]
         #[range(..=Time::from_secs(1_000))]

@@ -25,6 +25,7 @@ mod rtt;
 mod segment;
 mod snd;
 mod tcb;
+mod validation;
 
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};

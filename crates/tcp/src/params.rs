@@ -90,6 +90,8 @@ pub struct Params {
     pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.
     pub idle_restart: bool,
+    /// The window grows only where it is filled.
+    pub window_validation: bool,
     /// Receive window.
     pub receive_window: u32,
     /// ECN-capable packets; `None`: ECN is not negotiated.

@@ -12,6 +12,7 @@ use crate::prr::Prr;
 use crate::rcv::Receiver;
 use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
 use crate::snd::Sender;
+use crate::validation::{Usage, Validation};
 
 /// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,13 +69,16 @@ pub(crate) struct Tcb {
     pub rcv: Receiver,
     pub law: Law,
     pub stats: Stats,
+    /// The few who ask for it keep it apart, so that the others are small.
+    pub validation: Option<Box<Validation>>,
 }
 
 impl Tcb {
     /// Before the handshake.
     pub fn new(params: &Params, law: Law) -> Tcb {
         let (snd, rcv, stats) = (Sender::new(params), Receiver::default(), Stats::default());
-        Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats }
+        let validation = params.window_validation.then(|| Box::new(Validation::new()));
+        Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats, validation }
     }
 
     /// Whether data may flow.
@@ -136,6 +140,24 @@ impl Tcb {
         let facts = Ack { now: call.now, acked, una: ack, nxt, ece, rtt, srtt };
         self.law.observe(&facts);
         facts
+    }
+
+    /// The window grows, where it is filled.
+    #[inline(always)]
+    pub fn grow(&mut self, facts: &Ack) {
+        if self.validation.as_ref().is_none_or(|validation| validation.is_filled(&self.snd.window)) {
+            self.law.grow(facts, &mut self.snd.window);
+        }
+    }
+
+    /// What could be sent from `before` on was: `pipe` bytes are on their way, and nothing is known to be lost where it is `open`.
+    #[inline(always)]
+    pub fn note_usage(&mut self, call: &Call<'_, impl Wire>, before: u64, pipe: u64, open: bool) {
+        if let Some(validation) = &mut self.validation {
+            let (una, nxt, timeout) = (self.snd.una, self.snd.nxt, self.snd.rtt.timeout(call.params));
+            let usage = Usage { now: call.now, una, nxt, pipe, sent: nxt > before, open, timeout };
+            validation.note(&usage, call.params, &mut self.snd.window);
+        }
     }
 
     /// Sets ssthresh after congestion with `flight` bytes outstanding and this window.

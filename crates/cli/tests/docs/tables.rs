@@ -6,8 +6,9 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, HubRow, HubSpeedRow, LatencyRow, PortPartRow, PortRow,
-    QueryRow, RequestRow, Row, SampleRow, ServiceRow, TaskRow, Totals, unit,
+    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
+    LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, SampleRow, ServiceRow,
+    TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -29,6 +30,7 @@ is one; times count from the first request.
 | --- | --- |
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
 | `tasks`, `latency`, `port_series` | the same, of a MapReduce job, where `measure.latency` is on, where `measure.ports` is |
+| `memories`, `memory_series`, `holders` | the same, where `measure.ports` is on and switches share their memory among ports |
 | `requests` | the same, of a key_value workload |
 | `faults` | the same, where packets met one of `[faults]` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
@@ -76,6 +78,11 @@ const COMPARE: Fields = &[
     ),
     ("rows[].slowdown[]", "list", "The row's buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("rows[].tiers[]", "list", "The row's ports by tier, as below; empty unless measure.ports is on."),
+    (
+        "rows[].memories",
+        "object",
+        "Memories that switches' ports share, as below; null where there are none or measure.ports is off.",
+    ),
     ("rows[].service", "object", "The service beside the workload, as below; null where there is none."),
     ("rows[].latency[]", "list", "How long data packets took, by class, as below; empty unless measure.latency is on."),
     (
@@ -117,6 +124,26 @@ const BACKGROUND: Fields = &[
     ("timeouts", "count", "Its timeouts, mean over seeds."),
     ("fast_retransmits", "count", "Its entries into fast recovery, mean over seeds."),
     ("drops", "count", "Its packets dropped at all ports, mean over seeds."),
+];
+
+/// The fields of `rows[].memories`.
+const MEMORIES: Fields = &[
+    ("switches", "count", "How many there are, mean over seeds."),
+    ("used_mean_share", "share", "Of what ports share, what they held over time, mean over switches and seeds."),
+    ("used_p99_share", "share", "Its 99th percentile over time at the switch where that is largest, over all seeds."),
+    ("used_max_share", "share", "The most at any switch, over all seeds."),
+    ("refused_packets", "count", "Packets that found no room under their port's threshold, mean over seeds."),
+    (
+        "squeezed.port",
+        "text",
+        "The port that lost most to what others held; `squeezed` is null where there was room for all.",
+    ),
+    ("squeezed.refused_packets", "count", "Its packets without room, mean over seeds."),
+    (
+        "squeezed.elsewhere_share",
+        "share",
+        "Of what was held as they came, the share that other ports held, mean over them.",
+    ),
 ];
 
 /// The fields of `rows[].tiers[]`.
@@ -179,6 +206,8 @@ const RUN: Fields = &[
     ("totals", "object", "The sums, as in the table below."),
     ("queries[]", "list", "The rows of `queries`."),
     ("ports[]", "list", "The rows of `ports`."),
+    ("memories[]", "list", "The rows of `memories`; empty where switches share none or measure.ports is off."),
+    ("holders[]", "list", "The rows of `holders`, there."),
     ("slowdown[]", "list", "Buckets of sizes, as in `slowdown`; empty where no flow has a slowdown."),
     ("engine.events", "count", "Events taken from the queue. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
@@ -350,8 +379,14 @@ fn page() -> String {
         + &table::<PortRow>("one row a port that took or dropped a packet")
         + &table::<FaultRow>("one row a link over which packets met a fault")
         + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
+        + &table::<MemoryRow>("one row a memory that a switch's ports share, where measure.ports is on")
+        + &table::<MemoryPartRow>("one row a memory and part of a run")
+        + &table::<HolderRow>(
+            "one row a port that found no room and one that held the memory, those that held most first",
+        )
         + &table::<TaskRow>("one row a task of a MapReduce job")
         + &table::<RequestRow>("one row a request of a key_value workload")
+        + &table::<GatheringRow>("one row a gathering server, where the scheme gathers")
         + &table::<ServiceRow>("one row a query of the service beside a workload")
         + &table::<LatencyRow>("one row a class of packets, where measure.latency is on")
         + &table::<SampleRow>("one row a sample, which holds until the next one of its series")
@@ -362,6 +397,8 @@ fn page() -> String {
         + &fields(COMPARE)
         + "\n"
         + &summary(true)
+        + "\n"
+        + &fields(MEMORIES).replacen("field", "field of `rows[].memories`", 1)
         + "\n"
         + &fields(TIERS).replacen("field", "field of `rows[].tiers[]`", 1)
         + "\n"
@@ -495,6 +532,9 @@ fn whatever_a_comparison_writes_is_documented() {
     let within = [("rows[]", rows()), ("rows[].tiers[]", of(TIERS)), ("rows[].latency[]", of(LATENCY))];
     let measured = ["--set", "measure.ports=true", "--set", "measure.latency=true"];
     compared(&measured, &["latency", "port_series"], &within);
+    let within = [("rows[]", with(&["memories"])), ("rows[].tiers[]", of(TIERS)), ("rows[].memories", of(MEMORIES))];
+    let measured = ["--set", "measure.ports=true", "--set", "switch.shared_buffer=64 KB"];
+    compared(&measured, &["holders", "memories", "memory_series", "port_series"], &within);
     let within =
         [("rows[]", with(&["background"])), ("rows[].service", of(SERVICE)), ("rows[].background", of(BACKGROUND))];
     compared(&["--set", "service.fan_out=4", "--set", "service.queries_per_s=100"], &["service"], &within);

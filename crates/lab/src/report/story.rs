@@ -34,6 +34,9 @@ pub(super) struct Story {
     /// What a packet carries.
     pub mss_bytes: u64,
     pub queue: Series,
+    /// What the queue may be, and what all ports hold of what they share; empty where the switch's ports share no memory.
+    pub threshold: Series,
+    pub memory: Series,
     /// Windows of some servers, in the order in which they time out; the last one is for comparison.
     pub windows: Vec<ServerWindow>,
     pub drops: Happenings,
@@ -132,6 +135,25 @@ fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
     list
 }
 
+/// The windows of the servers that are shown.
+fn windows(seen: &RunTables, apart: u64, us: impl Fn(u64) -> f64) -> Vec<ServerWindow> {
+    let cwnds = || seen.samples.iter().filter(|s| s.series == "cwnd");
+    let mut names: Vec<&str> = cwnds().map(|s| s.of.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let first_timeout = |name: &str| {
+        let fired = seen.events.iter().find(|e| e.what == "timeout" && e.at == name);
+        (fired.map_or(u64::MAX, |e| e.time_ps), number(name))
+    };
+    names.sort_by_key(|name| first_timeout(name));
+    let window = |name: &str| {
+        let cwnd: Vec<_> = cwnds().filter(|s| s.of == name).map(|s| (s.time_ps, s.value_bytes)).collect();
+        let cwnd = thinned(&changes(&cwnd), apart, WINDOW_POINTS);
+        ServerWindow { server: name.to_string(), cwnd: Series::new(&cwnd, &us) }
+    };
+    shortened(names, SHOWN).into_iter().map(window).collect()
+}
+
 impl Story {
     pub fn new(spec: &RunSpec, window: Window, seen: &RunTables) -> Story {
         let RunTables { queries, samples, events, .. } = seen;
@@ -143,26 +165,10 @@ impl Story {
         // While the link is busy, its queue moves at least once in the time of a packet.
         let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
         let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame.into()).0.saturating_mul(2));
-        let series = |kind: &str, of: Option<&str>| {
-            let rows = samples.iter().filter(move |s| s.series == kind && of.is_none_or(|of| s.of == of));
-            rows.map(|s| (s.time_ps, s.value_bytes)).collect::<Vec<_>>()
+        let series = |kind: &str| {
+            let rows = samples.iter().filter(|s| s.series == kind).map(|s| (s.time_ps, s.value_bytes));
+            Series::new(&thinned(&rows.collect::<Vec<_>>(), busy, QUEUE_POINTS), us)
         };
-        let queue = thinned(&series("queue", None), busy, QUEUE_POINTS);
-        let mut names: Vec<&str> = samples.iter().filter(|s| s.series == "cwnd").map(|s| s.of.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let first_timeout = |name: &str| {
-            let fired = events.iter().find(|e| e.what == "timeout" && e.at == name);
-            (fired.map_or(u64::MAX, |e| e.time_ps), number(name))
-        };
-        names.sort_by_key(|name| first_timeout(name));
-        let windows = shortened(names, SHOWN)
-            .into_iter()
-            .map(|name| {
-                let cwnd = thinned(&changes(&series("cwnd", Some(name))), window.step().0 * 1_000, WINDOW_POINTS);
-                ServerWindow { server: name.to_string(), cwnd: Series::new(&cwnd, us) }
-            })
-            .collect();
         let happenings = |what: &str, most: usize| {
             let rows: Vec<&EventRow> = events.iter().filter(|e| e.what == what).collect();
             let every = rows.len().div_ceil(most.max(1)).max(1);
@@ -188,8 +194,10 @@ impl Story {
             buffer: settings.client_buffer().to_string(),
             buffer_bytes: settings.in_bytes(settings.client_buffer()),
             mss_bytes: settings.tcp.mss.0,
-            queue: Series::new(&queue, us),
-            windows,
+            queue: series("queue"),
+            threshold: series("threshold"),
+            memory: series("memory"),
+            windows: windows(seen, window.step().0 * 1_000, us),
             drops: happenings("drop", HAPPENINGS),
             fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
             timeouts: happenings("timeout", usize::MAX),
@@ -252,7 +260,11 @@ impl Story {
             None => {
                 let most = self.queue.bytes.iter().max().copied().unwrap_or(0);
                 let share = most as f64 / self.buffer_bytes.max(1) as f64 * 100.0;
-                format!(" The queue at the client's port takes at most {share:.0} % of its buffer of {}.", self.buffer)
+                let of = match self.threshold.bytes.is_empty() {
+                    true => "its buffer of",
+                    false => "what it may hold where no other port is congested,",
+                };
+                format!(" The queue at the client's port takes at most {share:.0} % of {of} {}.", self.buffer)
             }
         };
         text

@@ -18,6 +18,8 @@ meanings! {
     pub(crate) enum Timer {
         /// A server has worked out its answer.
         Serve(number),
+        /// A client asks the next server of a round that has just begun.
+        Ask(client),
         /// A client's pause after a round is over.
         Next(client),
         WarmUp,
@@ -63,6 +65,8 @@ struct Client {
     /// The next server to ask in this round, and how many have not answered.
     next: u32,
     missing: u32,
+    /// How many are still to be asked as the round begins.
+    to_ask: u32,
     /// No round is open: none has begun, or one has ended and the next one begins after a pause or never.
     rests: bool,
     /// Rounds that have ended.
@@ -83,6 +87,8 @@ pub(crate) struct Rounds {
     service: Time,
     service_jitter: Time,
     start_jitter: Time,
+    /// From one request to the next as a round begins.
+    gap: Time,
     pause: Time,
     /// Of an answer, from when it was asked for.
     deadline: Time,
@@ -131,6 +137,7 @@ impl Rounds {
             service: host.service_time,
             service_jitter: host.service_jitter,
             start_jitter: workload.start_jitter,
+            gap: workload.request_gap,
             pause: workload.pause,
             deadline: workload.deadline.0.unwrap_or(Time::NEVER),
             clients: (0..clients).map(|client| Client::new(spec, client)).collect(),
@@ -177,7 +184,7 @@ impl Rounds {
         self.began = driver.now();
         // Only now: beside endless flows, opening the connections could take for ever.
         driver.begin();
-        driver.await_answers(self.service + self.service_jitter + self.start_jitter);
+        driver.await_answers(self.service + self.service_jitter + self.start_jitter + self.gap);
         self.warm_up.begin(driver, Timer::WarmUp);
         for client in 0..self.clients.len() as u32 {
             self.begin_round(driver, client);
@@ -207,10 +214,19 @@ impl Rounds {
         let at = &mut self.clients[client as usize];
         (at.round, at.rests) = (self.begun, false);
         (at.round_start, at.round_timeouts) = (driver.now(), at.timeouts);
-        (at.next, at.missing) = (0, at.servers.len() as u32);
+        (at.next, at.missing, at.to_ask) = (0, at.servers.len() as u32, self.at_once);
         self.begun += 1;
-        for _ in 0..self.at_once {
+        self.ask_first(driver, client);
+    }
+
+    /// Asks servers as a round begins: all that are to be asked at once, or one, and the others one after another.
+    fn ask_first(&mut self, driver: &mut dyn Driver, client: u32) {
+        while self.clients[client as usize].to_ask > 0 {
+            self.clients[client as usize].to_ask -= 1;
             self.ask_next(driver, client);
+            if self.gap > Time::ZERO && self.clients[client as usize].to_ask > 0 {
+                return driver.after(self.gap, Timer::Ask(client).into());
+            }
         }
     }
 
@@ -268,8 +284,9 @@ impl Rounds {
         let (flow, missing, asks) = (client.flow(began, id, answer, Some(took.0)), client.missing, client.asks());
         self.payload += answer;
         self.flows.push(flow);
-        if asks {
-            self.ask_next(driver, number / self.fan_in);
+        match &mut self.clients[(number / self.fan_in) as usize].to_ask {
+            0 if asks => self.ask_next(driver, number / self.fan_in),
+            to_ask => *to_ask += u32::from(asks),
         }
         if missing == 0 {
             self.round_ends(driver, number / self.fan_in);
@@ -330,14 +347,15 @@ impl Client {
             timeouts: 0,
             next: 0,
             missing: 0,
+            to_ask: 0,
             rests: true,
             done: 0,
         }
     }
 
-    /// Whether there is a server that it has not asked in this round.
+    /// Whether there is a server in this round that it has not asked, and is not about to ask.
     fn asks(&self) -> bool {
-        (self.next as usize) < self.servers.len()
+        ((self.next + self.to_ask) as usize) < self.servers.len()
     }
 
     /// A server's answer in this round, so far as it is there.
@@ -416,6 +434,7 @@ impl Application for Rounds {
     fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
         match timer {
             Timer::Serve(number) => self.serve(driver, number),
+            Timer::Ask(client) => self.ask_first(driver, client),
             Timer::Next(client) => self.begin_round(driver, client),
             Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
             Timer::WarmUp => {}

@@ -102,7 +102,7 @@ impl Counts {
                 if facts.ece {
                     tcb.reduce_for_mark(call, tcb.snd.high - tcb.snd.una);
                 } else {
-                    tcb.law.grow(&facts, &mut tcb.snd.window);
+                    tcb.grow(&facts);
                 }
             }
             if self.gone > 0 {
@@ -149,7 +149,7 @@ impl Counts {
     /// Sends as long as `cwnd` allows.
     #[inline]
     pub fn transmit_within(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
-        let window = u64::from(cwnd.min(tcb.snd.rwnd));
+        let (window, before) = (u64::from(cwnd.min(tcb.snd.rwnd)), tcb.snd.nxt);
         loop {
             let again = tcb.snd.nxt < tcb.snd.high;
             if again && !self.board.is_empty() {
@@ -163,15 +163,16 @@ impl Counts {
             let full = beyond || self.in_flight(tcb) + len > window;
             // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
             if (len == 0 && !(fin && tcb.snd.nxt == tcb.snd.end)) || (len > 0 && full) {
-                return;
+                break;
             }
             tcb.send_data(call, tcb.snd.nxt, len);
             tcb.snd.nxt += len + u64::from(fin);
             tcb.snd.high = tcb.snd.high.max(tcb.snd.nxt);
             if tcb.snd.nxt >= tcb.snd.end + u64::from(tcb.snd.fin) {
-                return;
+                break;
             }
         }
+        tcb.note_usage(call, before, self.in_flight(tcb), self.recovery == Recovery::Open && self.board.is_empty());
     }
 
     /// The length of the segment at `nxt`: up to the MSS, the window where that is under it, and the next run that the

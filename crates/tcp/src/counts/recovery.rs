@@ -157,7 +157,7 @@ impl Counts {
         match self.recovery {
             Recovery::Loss => {
                 tcb.snd.rearm(call);
-                tcb.law.grow(facts, &mut tcb.snd.window);
+                tcb.grow(facts);
                 if full {
                     self.leave_recovery();
                 }
@@ -174,7 +174,7 @@ impl Counts {
                 self.leave_recovery();
                 tcb.snd.rearm(call);
                 if call.params.newreno == NewReno::Pipe {
-                    tcb.law.grow(facts, &mut tcb.snd.window);
+                    tcb.grow(facts);
                     self.resend_hole(tcb, call);
                 }
                 self.transmit(tcb, call);

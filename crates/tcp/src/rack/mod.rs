@@ -140,7 +140,7 @@ impl Rack {
             && growing
             && tcb.snd.cwr.is_none()
         {
-            tcb.law.grow(facts, &mut tcb.snd.window);
+            tcb.grow(facts);
         }
     }
 
@@ -210,6 +210,7 @@ impl Rack {
             };
             while self.send_new(tcb, call, limit) {}
         }
+        tcb.note_usage(call, high, self.pipe, self.phase == Phase::Open && self.sacked == 0);
         let sent = self.pipe - before;
         if let Phase::Recovery(prr) = &mut self.phase {
             prr.sent(sent);

@@ -55,6 +55,7 @@ pub fn plain() -> Params {
         delayed_ack_timeout: Time::from_millis(40),
         quick_acks: 0,
         idle_restart: false,
+        window_validation: false,
         receive_window: 1_000_000,
         ect: None,
         echo: Echo::Latched,

@@ -9,10 +9,11 @@ mod hubs;
 mod places;
 mod popularity;
 mod post;
+mod request;
 mod slab;
 mod store;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
@@ -24,7 +25,7 @@ use fanin_roles::{Body, Node, Output, Outputs, Tag};
 use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec, ServerOrder};
 use fanin_units::{Rate, Time};
 
-use super::application::{Application, Driver, Record, View, round_row};
+use super::application::{Application, Driver, Record, View};
 use super::warm_up::WarmUp;
 use crate::ids::EndpointId;
 use crate::message::meanings;
@@ -33,6 +34,7 @@ use carried::{Carried, Message};
 use gathered::Gathered;
 use hubs::Hubs;
 use post::{Frame, Post};
+use request::{Fate, Request};
 use slab::Slab;
 use store::Store;
 
@@ -61,30 +63,6 @@ const ROWS_MAX: usize = 200_000;
 struct Timed<R> {
     role: R,
     armed: Time,
-}
-
-/// A front end's request under way.
-struct Request {
-    number: u32,
-    began: Time,
-    timeouts: u64,
-    objects: Vec<u32>,
-    /// What became of them.
-    fates: Vec<Option<Fate>>,
-    /// Bytes of those that are there.
-    payload: u64,
-    /// Who sent something of it, message by message.
-    answered_by: Vec<Node>,
-    /// It began before the measured time, to which it does not belong.
-    early: bool,
-}
-
-/// What became of an object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    Answered,
-    Missed,
-    Failed,
 }
 
 struct Front {
@@ -140,39 +118,6 @@ pub(crate) struct KeyValue {
     gathered: Option<Box<Gathered>>,
     /// Front ends that have requests left.
     running: u32,
-}
-
-impl Request {
-    fn rows(&self, view: &dyn View, front: u32, clock: Time, whole: bool) -> (QueryRow, RequestRow) {
-        let (start_ps, took) = (self.began.since(clock).0, view.now().since(self.began));
-        let count = |fate| self.fates.iter().filter(|&&of| of == Some(fate)).count() as u64;
-        let row = RequestRow {
-            request: self.number,
-            from_host: front,
-            objects: self.objects.len() as u64,
-            answered: count(Fate::Answered),
-            missed: count(Fate::Missed),
-            failed: count(Fate::Failed),
-            payload_bytes: self.payload,
-            answering_hosts: self.answered_by.iter().collect::<BTreeSet<_>>().len() as u64,
-            start_ps,
-            latency_ps: whole.then_some(took.0),
-        };
-        (round_row(self.number, start_ps, took, whole, view.timeouts() - self.timeouts), row)
-    }
-
-    /// The bytes of each object that was answered, none of one that is missing.
-    fn answers(&self, store: &Store) -> Vec<Option<u64>> {
-        let bytes = |object: &u32| store.value(Numbered((*object).into())).map_or(0, |Size(bytes)| bytes.into());
-        let known = |fate: &Option<Fate>| fate.is_some_and(|fate| fate != Fate::Failed);
-        self.objects.iter().zip(&self.fates).map(|(object, fate)| known(fate).then(|| bytes(object))).collect()
-    }
-
-    /// It is known what became of an object: once.
-    fn ends(&mut self, index: u32, fate: Fate) {
-        let before = self.fates[index as usize].replace(fate);
-        assert!(before.is_none(), "object {index} of request {} ends twice", self.number);
-    }
 }
 
 impl KeyValue {

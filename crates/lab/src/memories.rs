@@ -1,0 +1,131 @@
+//! Memories that ports share: how full they are, and who held them as packets found no room.
+
+use std::collections::BTreeMap;
+
+use fanin_spec::{MemoryRow, RunTables};
+
+use crate::stats::{mean, six_digits};
+
+/// The memories of all switches whose ports share one, at one point.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Memories {
+    /// How many there are, mean over seeds.
+    pub switches: f64,
+    /// The share of what ports share that they held over time, mean over switches and seeds.
+    pub used_mean_share: f64,
+    /// Its 99th percentile over time at the switch where that is largest, over all seeds.
+    pub used_p99_share: f64,
+    /// The most at any switch, over all seeds.
+    pub used_max_share: f64,
+    /// Packets that found no room under their port's threshold, mean over seeds.
+    pub refused_packets: f64,
+    /// The port that lost most to what others held; `None` where there was room for all.
+    pub squeezed: Option<Squeezed>,
+}
+
+/// A port that found no room for packets.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Squeezed {
+    /// The port.
+    pub port: String,
+    /// Its packets without room, mean over seeds.
+    pub refused_packets: f64,
+    /// Of what was held as they came, the share that other ports held, mean over them.
+    pub elsewhere_share: f64,
+}
+
+/// The memories of a point; `None` where ports share none, or were not measured.
+pub(crate) fn memories(runs: &[&RunTables]) -> Option<Memories> {
+    let all: Vec<&MemoryRow> = runs.iter().flat_map(|run| &run.memories).collect();
+    let a_run = |sum: u64| six_digits(sum as f64 / runs.len() as f64);
+    let share = |row: &MemoryRow, bytes: u64| bytes as f64 / row.shared_bytes.max(1) as f64;
+    let most = |pick: fn(&MemoryRow) -> u64| all.iter().map(|row| share(row, pick(row))).fold(0.0, f64::max);
+    let means: Vec<f64> = all.iter().map(|row| share(row, row.used_mean_bytes)).collect();
+    Some(Memories {
+        switches: a_run(all.len() as u64),
+        used_mean_share: six_digits(mean(&means)?),
+        used_p99_share: six_digits(most(|row| row.used_p99_bytes)),
+        used_max_share: six_digits(most(|row| row.used_max_bytes)),
+        refused_packets: a_run(all.iter().map(|row| row.refused_packets).sum()),
+        squeezed: squeezed(runs),
+    })
+}
+
+/// The port with the most packets without room, each counted by the share that other ports held.
+fn squeezed(runs: &[&RunTables]) -> Option<Squeezed> {
+    #[derive(Default)]
+    struct Sums {
+        packets: u64,
+        all: f64,
+        elsewhere: f64,
+    }
+    let mut ports: BTreeMap<&str, Sums> = BTreeMap::new();
+    for run in runs {
+        for rows in run.holders.chunk_by(|a, b| a.port == b.port) {
+            let sums = ports.entry(&rows[0].port).or_default();
+            sums.packets += rows[0].refused_packets;
+            for row in rows {
+                let held = row.held_mean_bytes as f64 * row.refused_packets as f64;
+                sums.all += held;
+                sums.elsewhere += if row.holder == row.port { 0.0 } else { held };
+            }
+        }
+    }
+    let share = |sums: &Sums| if sums.all > 0.0 { sums.elsewhere / sums.all } else { 0.0 };
+    let lost = |sums: &Sums| (share(sums) * sums.packets as f64, sums.packets as f64);
+    let (port, sums) = ports.iter().reduce(|a, b| if lost(b.1) > lost(a.1) { b } else { a })?;
+    Some(Squeezed {
+        port: port.to_string(),
+        refused_packets: six_digits(sums.packets as f64 / runs.len() as f64),
+        elsewhere_share: six_digits(share(sums)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::HolderRow;
+
+    use super::*;
+
+    fn memory(shared_bytes: u64, used: [u64; 3], refused_packets: u64) -> MemoryRow {
+        let [used_mean_bytes, used_p99_bytes, used_max_bytes] = used;
+        MemoryRow {
+            shared_bytes,
+            used_mean_bytes,
+            used_p99_bytes,
+            used_max_bytes,
+            refused_packets,
+            ..MemoryRow::default()
+        }
+    }
+
+    fn held(port: &str, holder: &str, refused_packets: u64, held_mean_bytes: u64) -> HolderRow {
+        HolderRow { port: port.into(), holder: holder.into(), refused_packets, held_mean_bytes }
+    }
+
+    #[test]
+    fn shares_are_of_what_ports_share() {
+        let memories = [memory(1_000, [100, 400, 800], 30), memory(2_000, [600, 1_000, 1_200], 0)];
+        let one = RunTables { memories: memories[..1].into(), ..RunTables::default() };
+        let other = RunTables { memories: memories[1..].into(), ..RunTables::default() };
+        let found = super::memories(&[&one, &other]).expect("measured");
+        assert_eq!((found.switches, found.refused_packets, found.squeezed), (1.0, 15.0, None));
+        assert_eq!((found.used_mean_share, found.used_p99_share, found.used_max_share), (0.2, 0.5, 0.8));
+    }
+
+    #[test]
+    fn squeezed_is_the_port_that_loses_most_while_others_hold_the_memory() {
+        // At a, 10 packets found 300 B at b and 100 at a; at b, 50 found all of 400 B at b itself.
+        let holders = vec![held("a", "b", 10, 300), held("a", "a", 10, 100), held("b", "b", 50, 400)];
+        let run = RunTables { holders, ..RunTables::default() };
+        let same = squeezed(&[&run, &RunTables::default()]).expect("two ports");
+        assert_eq!(same, Squeezed { port: "a".into(), refused_packets: 5.0, elsewhere_share: 0.75 });
+    }
+
+    #[test]
+    fn ports_that_share_nothing_have_no_memories() {
+        assert_eq!(memories(&[&RunTables::default()]), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! Who held a switch's memory as packets found no room in it.
+
+use std::collections::BTreeMap;
+
+use fanin_fabric::{Fabric, LinkId, NodeId};
+use fanin_spec::HolderRow;
+
+use crate::gauge::mean;
+use crate::pools::Memory;
+
+/// Refused packets by the port that they came to.
+#[derive(Default)]
+pub(crate) struct Refusals(BTreeMap<LinkId, Refused>);
+
+#[derive(Default)]
+struct Refused {
+    packets: u64,
+    /// What ports held of the memory as each of these came, added up.
+    held: BTreeMap<LinkId, u128>,
+}
+
+impl Refusals {
+    /// A port found no room for a packet.
+    pub fn add(&mut self, id: LinkId, memory: Memory<'_>) {
+        let refused = self.0.entry(id).or_default();
+        refused.packets += 1;
+        for (holder, bytes) in memory.holders() {
+            *refused.held.entry(holder).or_default() += u128::from(bytes);
+        }
+    }
+
+    /// Packets that a switch's ports refused.
+    pub fn of(&self, switch: NodeId, fabric: &Fabric) -> u64 {
+        let own = self.0.iter().filter(|(id, _)| fabric.link(**id).from == switch);
+        own.map(|(_, refused)| refused.packets).sum()
+    }
+
+    /// A row a port that refused and one that held, those that held most first.
+    pub fn rows(&self, fabric: &Fabric) -> Vec<HolderRow> {
+        let mut rows = Vec::new();
+        for (id, refused) in &self.0 {
+            let first = rows.len();
+            rows.extend(refused.held.iter().map(|(holder, &held)| HolderRow {
+                port: fabric.link_name(*id),
+                refused_packets: refused.packets,
+                holder: fabric.link_name(*holder),
+                held_mean_bytes: mean(held, refused.packets),
+            }));
+            rows[first..].sort_by_key(|row| std::cmp::Reverse(row.held_mean_bytes));
+        }
+        rows
+    }
+}

@@ -1,0 +1,75 @@
+//! Window validation: a window that the application does not fill does not grow, and one that was long not filled comes down.
+//! Sources: RFC 7661's idea and RFC 2861's rule, as Linux 6.1 has them: tcp_is_cwnd_limited, tcp_cwnd_validate and
+//!          tcp_cwnd_application_limited.
+
+use fanin_laws::sender::Window;
+use fanin_units::Time;
+
+use crate::params::Params;
+
+/// How much of the window was used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Validation {
+    /// The window of data that is looked at ends here.
+    until: u64,
+    /// The most that was out in it, and whether the congestion window was in the way.
+    most_out: u32,
+    limited: bool,
+    /// The most that was out since the window was last filled, and when that was; `NEVER` before anything was sent.
+    used: u32,
+    filled_at: Time,
+}
+
+/// What stands as the sender has sent what it could.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usage {
+    pub now: Time,
+    pub una: u64,
+    pub nxt: u64,
+    /// Bytes thought to be on their way.
+    pub pipe: u64,
+    /// Something was sent.
+    pub sent: bool,
+    /// Nothing is known to be lost.
+    pub open: bool,
+    pub timeout: Time,
+}
+
+impl Validation {
+    /// Nothing was sent yet.
+    pub fn new() -> Validation {
+        Validation { until: 0, most_out: 0, limited: false, used: 0, filled_at: Time::NEVER }
+    }
+
+    /// Takes note of what is out; the window comes down half the way to what was used, where it was not filled for a timeout.
+    pub fn note(&mut self, at: &Usage, params: &Params, window: &mut Window) {
+        // Segments count whole.
+        let out = ((at.nxt - at.una).div_ceil(u64::from(params.mss)) * u64::from(params.mss)) as u32;
+        let limited = at.pipe + u64::from(params.mss) > u64::from(window.cwnd);
+        if !at.sent && !limited {
+            return;
+        }
+        if at.una >= self.until || limited || (!self.limited && out > self.most_out) {
+            (self.limited, self.most_out, self.until) = (limited, out, at.nxt);
+        }
+        if self.is_filled(window) || self.filled_at == Time::NEVER {
+            (self.used, self.filled_at) = (0, at.now);
+            return;
+        }
+        self.used = self.used.max(out);
+        if params.idle_restart && at.now.since(self.filled_at) >= at.timeout {
+            let used = self.used.max(params.initial_cwnd);
+            if at.open && used < window.cwnd {
+                window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+                window.cwnd = (window.cwnd + used) / 2;
+                self.used = 0;
+            }
+            self.filled_at = at.now;
+        }
+    }
+
+    /// Whether the window may grow: it was in the way, or in slow start at least half of it was out.
+    pub fn is_filled(&self, window: &Window) -> bool {
+        self.limited || (window.cwnd < window.ssthresh && u64::from(window.cwnd) < 2 * u64::from(self.most_out))
+    }
+}
