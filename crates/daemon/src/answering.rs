@@ -160,6 +160,8 @@ impl Front {
                     answer.held.extend_from_slice(line);
                 }
             }
+            // Another server has said that it is no list.
+            Part::Listing(_) if !self.is_list(ask) => {}
             Part::Listing(server) => {
                 if let Some(rest) = line.strip_prefix(b"STAT ") {
                     let name = std::mem::take(&mut self.servers[server].name);
@@ -174,6 +176,11 @@ impl Front {
             }
             Part::Instead(text) => self.give(ask, text.as_bytes()),
         }
+    }
+
+    fn is_list(&mut self, ask: &Ask) -> bool {
+        let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
+        answer.is_some_and(|answer| answer.kind == Kind::Listing)
     }
 
     /// A list's answer turns out to be a single line.

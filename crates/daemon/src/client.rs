@@ -61,8 +61,9 @@ pub struct Client {
     pub broken: bool,
     /// A multiget of which not all has been asked: what follows must not overtake it.
     pub asking: bool,
-    /// Whether it is among those to be looked at when the turn ends.
+    /// Whether it is among those to be looked at when the turn ends, and among those to be read in the next.
     pub dirty: bool,
+    pub again: bool,
     answers: VecDeque<Answer>,
     /// What an answer is expected to take: the largest so far, of which a part is forgotten with each.
     expected: usize,
@@ -88,6 +89,7 @@ impl Client {
             broken: false,
             asking: false,
             dirty: false,
+            again: false,
             answers: VecDeque::new(),
             expected: ENOUGH_HELD / FIRST_ASKED,
             first: 0,

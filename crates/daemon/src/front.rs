@@ -138,8 +138,10 @@ impl Front {
         self.now = self.clock.now();
         self.counters.turns.add(1);
         let before = self.counters.requests.get();
-        let mut again = std::mem::take(&mut self.again);
-        again.drain(..).for_each(|id| self.client_reads(id));
+        for id in std::mem::take(&mut self.again) {
+            self.clients.get_mut(id).into_iter().for_each(|client| client.again = false);
+            self.client_reads(id);
+        }
         for event in events {
             self.event(event);
         }
@@ -211,7 +213,10 @@ impl Front {
 
     /// Something more is to be read of a client later in this turn or in the next.
     pub fn read_again(&mut self, id: Id) {
-        self.again.push(id);
+        if let Some(client) = self.clients.get_mut(id).filter(|client| !client.again) {
+            client.again = true;
+            self.again.push(id);
+        }
     }
 
     pub fn mark_client(&mut self, id: Id) {
