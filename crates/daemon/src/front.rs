@@ -137,7 +137,7 @@ impl Front {
     fn turn(&mut self, events: &Events) {
         self.now = self.clock.now();
         self.counters.turns.add(1);
-        let before = self.counters.requests.get();
+        let before = self.counters.requests.get() + self.counters.batches.get();
         for id in std::mem::take(&mut self.again) {
             self.clients.get_mut(id).into_iter().for_each(|client| client.again = false);
             self.client_reads(id);
@@ -147,8 +147,8 @@ impl Front {
         }
         self.timers();
         self.flush();
-        let requests = self.counters.requests.get() - before;
-        let nap = self.pace.nap(self.now, requests);
+        let asked = self.counters.requests.get() + self.counters.batches.get() - before;
+        let nap = self.pace.nap(self.now, asked);
         if nap > 0 && self.again.is_empty() {
             self.counters.naps.add(1);
             std::thread::sleep(duration(nap));

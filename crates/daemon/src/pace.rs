@@ -5,7 +5,7 @@
 
 use crate::clock::Nanos;
 
-/// Requests that must come in a nap's time for it to be worth taking.
+/// Requests, and batches of theirs, that must come in a nap's time for it to be worth taking.
 const WORTH: u64 = 8;
 
 /// One thread's.
@@ -25,7 +25,7 @@ impl Pace {
         Pace { nap, since: 0, seen: 0, busy: false }
     }
 
-    /// So many requests were taken in a turn: how long to sleep now.
+    /// So many requests and batches were taken in a turn: how long to sleep now.
     pub fn nap(&mut self, now: Nanos, requests: u64) -> Nanos {
         self.seen += requests;
         let passed = now.saturating_sub(self.since);
