@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture validate validate-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front soak validate validate-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -91,9 +91,26 @@ docs: ## write the generated pages of docs/, the picture in README.md, the fuzze
 	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
 	UPDATE=1 cargo test --quiet --locked --package fanin-lab --lib what_the_charts_know
 
-fuzz: ## fuzz what reads a scenario, a list of flows and messages between roles, for FUZZ_SECONDS (60) each
+fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles and memcached's protocols, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+conformance: build ## clients' own tests before memcached and before `fanin front`: memccapable, pymemcache, gomemcache
+	@scripts/setup.sh memcached
+	@python3 bench/conformance.py
+
+differential: build ## the same random bytes to memcached and to `fanin front`, for SECONDS (60): the same must come back
+	@scripts/setup.sh memcached
+	@python3 bench/differential.py --seconds $(or $(SECONDS),60)
+
+bench-front: build ## `fanin front` beside nutcracker: CPU a get, latency at equal load, memory, as ratios in one run
+	@scripts/setup.sh memcached nutcracker
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@python3 bench/front.py --idle
+
+soak: build ## `fanin front` under mixed load with faults for SECONDS (3600): no wrong value, memory flat
+	@scripts/setup.sh memcached
+	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
 
 clean: ## remove what was built
 	rm -rf target bench/build fuzz/target fuzz/corpus fuzz/artifacts

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fuzzes the scenario parser, those of lists of flows and that of roles' messages, each for so many seconds (60 unless told), from the files that
+# Fuzzes the scenario parser, those of lists of flows that of roles' messages and those of
+# memcached's protocols, each for so many seconds (60 unless told), from the files that
 # are here.
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,5 +17,9 @@ done
 for target in scenario flows; do
     cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=8192 \
         -dict="fuzz/$target.dict" -print_final_stats=1
+done
+for target in requests responses; do
+    cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=4096 \
+        -dict=fuzz/memcache.dict -print_final_stats=1
 done
 cargo +nightly fuzz run wire -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=256 -print_final_stats=1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
-# toolchain and cargo-fuzz), deny (cargo-deny), node, chromium. Says nothing where nothing is missing, and may be run again at any time.
+# toolchain and cargo-fuzz), deny (cargo-deny), memcached (with memccapable),
+# nutcracker, node, chromium. Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -85,6 +86,8 @@ for need in "$@"; do
         valgrind) command -v valgrind >/dev/null || packages valgrind ;;
         fuzz) fuzz ;;
         deny) deny ;;
+        memcached) command -v memccapable >/dev/null && command -v memcached >/dev/null || packages memcached libmemcached-tools ;;
+        nutcracker) command -v nutcracker >/dev/null || packages nutcracker ;;
         node) node ;;
         # Where the browser's tests look for it.
         chromium) [ -e /usr/bin/chromium ] || packages chromium ;;

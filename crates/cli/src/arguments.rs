@@ -45,6 +45,12 @@ pub enum Command {
         fanin plan cache1.log --cluster cluster.toml --gap 2ms --skip-bad --set picc.theta=5000"
     )]
     Plan(PlanArguments),
+    /// Stand between memcached's clients and servers, and ask for multigets by the laws that are simulated here
+    #[command(
+        after_help = "Example:\n  fanin front --listen 127.0.0.1:11211 --servers 10.0.0.1:11211,10.0.0.2:11211\n  \
+        fanin front --config front.toml --check"
+    )]
+    Front(FrontArguments),
     /// List schemes, workloads and fabrics
     #[command(after_help = "Example:\n  fanin list --json")]
     List(ListArguments),
@@ -239,6 +245,25 @@ pub enum CacheCommand {
         #[arg(long, value_name = "500 MB", conflicts_with = "all", value_parser = size)]
         to: Option<Bytes>,
     },
+}
+
+#[derive(Args)]
+pub struct FrontArguments {
+    /// Pools, their servers and how they are asked (TOML: docs/front.md)
+    #[arg(long, value_name = "FILE", required_unless_present = "listen")]
+    pub config: Option<PathBuf>,
+    /// Where clients come
+    #[arg(long, value_name = "HOST:PORT", requires = "servers", conflicts_with = "config")]
+    pub listen: Option<String>,
+    /// Servers, as HOST:PORT or HOST:PORT:WEIGHT
+    #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "listen")]
+    pub servers: Vec<String>,
+    /// Threads; one a core unless told
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
+    pub threads: Option<NonZeroUsize>,
+    /// Say whether the settings are right, and end
+    #[arg(long)]
+    pub check: bool,
 }
 
 #[derive(Args)]

@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod figures;
 mod frame;
+mod front;
 mod list;
 mod load;
 mod plan;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
         Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Front(arguments) => front::front(&arguments),
         Command::List(arguments) => list::list(&arguments),
         Command::Explain(arguments) => explain::explain(&arguments),
         Command::Cache(arguments) => cache::cache(&arguments),

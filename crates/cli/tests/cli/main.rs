@@ -5,6 +5,7 @@ mod between_hosts;
 mod claims;
 mod commands;
 mod common;
+mod front;
 mod keeping;
 mod outputs;
 mod planning;

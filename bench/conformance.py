@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Whether clients' own tests take `fanin front` for memcached: memccapable (Debian's libmemcached-tools), pymemcache's integration
+tests (PyPI) and gomemcache's TestLocalhost (Go), each against memcached itself and against fanin before four memcacheds.
+
+What cannot be had here is skipped, with the reason. gomemcache asks port 11211 of this machine, which must be free.
+"""
+
+import glob
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+WORK = ROOT / "target" / "conformance"
+PORT = 11211
+SERVERS = [23201, 23202, 23203, 23204]
+
+
+def call(*command, **more):
+    return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+
+
+def wait(port):
+    for _ in range(100):
+        try:
+            return socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+    sys.exit(f"nobody listens on port {port}")
+
+
+def memccapable():
+    if not shutil.which("memccapable"):
+        return None, "memccapable is not installed: Debian's libmemcached-tools"
+    return lambda: call("memccapable", "-h", "127.0.0.1", "-p", PORT, "-a", timeout=120).stdout.count("[pass]"), None
+
+
+def pymemcache():
+    """Its source distribution, since the tests are not installed, and pytest, in an environment of their own."""
+    python = WORK / "python" / "bin" / "python"
+    if not python.exists():
+        made = call(sys.executable, "-m", "venv", WORK / "python")
+        if made.returncode:
+            return None, f"no virtual environment: {made.stdout.strip().splitlines()[-1]}"
+    steps = [
+        (python, "-m", "pip", "install", "-q", "pytest", "pytest-cov"),
+        (python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", WORK, "pymemcache==4.0.0"),
+    ]
+    for step in steps:
+        done = call(*step, timeout=300)
+        if done.returncode:
+            return None, f"pip: {done.stdout.strip().splitlines()[-1]}"
+    shutil.unpack_archive(glob.glob(str(WORK / "pymemcache-*.tar.gz"))[0], WORK)
+    source = WORK / "pymemcache-4.0.0"
+
+    def run():
+        found = call(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "addopts=", "pymemcache/test/test_integration.py",
+                     "--server", "127.0.0.1", "--port", PORT, cwd=source, timeout=300).stdout
+        passed = re.search(r"(\d+) passed", found)
+        failed = [line for line in found.splitlines() if line.startswith("FAILED")]
+        return (int(passed[1]) if passed else 0, *failed)
+
+    return run, None
+
+
+def gomemcache():
+    if not shutil.which("go"):
+        return None, "Go is not installed"
+    folder = WORK / "go"
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "go.mod").exists():
+        call("go", "mod", "init", "conformance", cwd=folder)
+    got = call("go", "get", "-t", "github.com/bradfitz/gomemcache/memcache", cwd=folder, timeout=300)
+    if got.returncode:
+        return None, f"go get: {got.stdout.strip().splitlines()[-1]}"
+
+    def run():
+        out = call("go", "test", "-count=1", "-v", "-run", "TestLocalhost", "github.com/bradfitz/gomemcache/memcache", cwd=folder, timeout=300).stdout
+        return (out.count("--- PASS: TestLocalhost"), *[line.strip() for line in out.splitlines() if "_test.go:" in line])
+
+    return run, None
+
+
+def main():
+    if not shutil.which("memcached"):
+        sys.exit("memcached is not installed")
+    WORK.mkdir(parents=True, exist_ok=True)
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", PORT)) == 0:
+            sys.exit(f"port {PORT} is in use")
+    memcached = lambda port: ["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-m", "64"]
+    behind = [f"127.0.0.1:{port}" for port in SERVERS]
+    stands = {
+        "memcached": [memcached(PORT)],
+        "fanin": [*map(memcached, SERVERS), [FANIN, "front", "--listen", f"127.0.0.1:{PORT}", "--servers", ",".join(behind)]],
+    }
+    found = {}
+    for stand, commands in stands.items():
+        processes = []
+        try:
+            for command in commands:
+                processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                wait(PORT if "-p" not in command else int(command[command.index("-p") + 1]))
+            for suite in (memccapable, pymemcache, gomemcache):
+                run, lacks = suite()
+                found.setdefault(suite.__name__, {})[stand] = run() if run else f"skipped: {lacks}"
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait()
+    differ = False
+    for suite, results in found.items():
+        same = results["memcached"] == results["fanin"]
+        differ |= not same
+        print(f"{suite}: memcached {results['memcached']}, fanin {results['fanin']}: {'the same' if same else 'THEY DIFFER'}")
+    sys.exit(differ)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""The same bytes to memcached and to `fanin front` before four memcacheds: the same bytes must come back.
+
+Streams of commands are drawn, right and wrong ones, classic and meta, quiet and pipelined, cut anywhere on their way. What may differ
+and is left out: unique numbers of `cas`, since each server counts its own, and what `docs/front.md` lists. Prints the first stream that
+differs, and what replays it.
+
+    differential.py [--seconds S] [--seed N]
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import socket
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+SERVERS = [23301, 23302, 23303, 23304]
+ALONE, FRONT = 23300, 23310
+KEYS = [b"a", b"b", b"c", b"counter", b"key:1", b"key:2", b"Zm9v", b"foo", b"x" * 250, "schlüssel".encode()]
+ODD = [b"x" * 251, b"", b"a b", b"\x01", b"a\tb", b"noreply", b"q"]
+NUMBERS = [b"0", b"1", b"5", b"-1", b"4294967295", b"18446744073709551615", b"18446744073709551616", b"x", b"", b"+3", b"10"]
+FLAGS = [b"v", b"k", b"q", b"b", b"t", b"s", b"f", b"O1", b"Oabc", b"T100", b"T0", b"N100", b"R1", b"MI", b"MD", b"MA", b"ME", b"MS", b"MX", b"D2", b"J7",
+         b"I", b"h", b"u", b"F5", b"Fx", b"C1", b"Z", b"qq", b"O" + b"o" * 40, b"~"]
+
+
+def key(r):
+    return r.choice(ODD) if r.random() < 0.05 else r.choice(KEYS)
+
+
+def short(r):
+    """A key that `get` takes: on one that is too long memcached forgets what it has not written yet of earlier answers, too."""
+    return r.choice(ODD[1:]) if r.random() < 0.05 else r.choice(KEYS)
+
+
+def number(r, right):
+    return r.choice(NUMBERS) if r.random() < 0.1 else right
+
+
+def store(r):
+    verb = r.choice([b"set", b"set", b"set", b"add", b"replace", b"append", b"prepend", b"cas"])
+    # None that is blank: `incr` of one reads what lies behind it in that memcached's memory.
+    value = r.choice([b"0", b"5", b"17", b"value", b"v" * r.randrange(1, 300), b"a\r\nb", b"get a\r\n"])
+    size = b"%d" % (len(value) if r.random() < 0.97 else r.randrange(0, 20))
+    words = [verb, key(r), number(r, b"%d" % r.randrange(100)), number(r, b"0"), size]
+    words += [number(r, b"1")] if verb == b"cas" else []
+    words += [b"noreply"] if r.random() < 0.2 else []
+    return b" ".join(words) + b"\r\n" + value + b"\r\n"
+
+
+def meta(r):
+    verb = r.choice([b"mg", b"mg", b"ms", b"md", b"ma", b"mn", b"mx"])
+    flags = [r.choice(FLAGS[:20] if r.random() < 0.8 else FLAGS) for _ in range(r.choice([0, 1, 2, 3, 4, 22 if r.random() < 0.05 else 2]))]
+    if verb == b"mn":
+        return b"mn\r\n"
+    if verb == b"ms":
+        value = r.choice([b"0", b"7", b"value"])
+        return b" ".join([verb, key(r), number(r, b"%d" % len(value)), *flags]) + b"\r\n" + value + b"\r\n"
+    return b" ".join([verb, key(r), *flags]) + b"\r\n"
+
+
+def other(r):
+    time_to_live = number(r, b"%d" % r.choice([0, 100, 1000]))
+    verb = r.choice(["get", "get", "get", "gat", "delete", "touch", "incr", "decr", "every", "wrong"])
+    quiet = [b"noreply"] if r.random() < 0.2 else []
+    words = {
+        "get": [r.choice([b"get", b"get", b"bget"]), *[short(r) for _ in range(r.randrange(0, 12))]],
+        "gat": [b"gat", time_to_live, *[short(r) for _ in range(r.randrange(0, 4))]],
+        "delete": [b"delete", key(r), *r.choice([[], [], [b"0"], [b"1"]]), *quiet],
+        "touch": [b"touch", key(r), time_to_live, *quiet],
+        "incr": [b"incr", r.choice([key(r), b"counter"]), number(r, b"3"), *quiet],
+        "decr": [b"decr", r.choice([key(r), b"counter"]), number(r, b"3"), *quiet],
+        "every": r.choice([[b"flush_all"], [b"flush_all", b"0", *quiet], [b"flush_all", b"x"], [b"verbosity", b"0", *quiet], [b"verbosity"], [b"version"]]),
+        "wrong": [r.choice([b"nonsense", b"GET a", b"set a", b"get", b"", b" ", b"incr a", b"a" * 300, b"mgg a", b"shutdown", b"touch a", b"cas a 0 0 1"])],
+    }[verb]
+    return b" ".join(words) + r.choice([b"\r\n", b"\r\n", b"\r\n", b"\n"])
+
+
+def stream(r):
+    return b"".join(r.choice([store, store, meta, other, other])(r) for _ in range(r.randrange(1, 30)))
+
+
+def talk(port, text, r):
+    """Everything that is answered to a stream, sent in pieces."""
+    with socket.create_connection(("127.0.0.1", port), 5) as s:
+        s.settimeout(5)
+        # Whatever a broken stream waits for: a value's bytes, the end of a line; then a mark that all is through.
+        text += (b"\r\n" + b"x" * 1000) * 4 + b"\r\nmg mark k O0000\r\nquit\r\n"
+        cuts = sorted(r.randrange(len(text)) for _ in range(r.randrange(3)))
+        for start, end in zip([0, *cuts], [*cuts, len(text)]):
+            s.sendall(text[start:end])
+        got = b""
+        while True:
+            try:
+                more = s.recv(65536)
+            except (socket.timeout, ConnectionError):
+                return got + b"<no end>"
+            if not more:
+                return got
+            got += more
+
+
+def without_cas(answer):
+    return re.sub(rb" c\d+", b" c", answer)
+
+
+def wait(port):
+    for _ in range(100):
+        try:
+            return socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+    sys.exit(f"nobody listens on port {port}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int)
+    options = parser.parse_args()
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    behind = ",".join(f"127.0.0.1:{port}" for port in SERVERS)
+    processes = [subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-m", "64"], **quiet) for port in [ALONE, *SERVERS]]
+    try:
+        for port in [ALONE, *SERVERS]:
+            wait(port)
+        processes.append(subprocess.Popen([FANIN, "front", "--listen", f"127.0.0.1:{FRONT}", "--servers", behind], **quiet))
+        wait(FRONT)
+        seeds = [options.seed] if options.seed is not None else range(10**9)
+        begun, count, size = time.time(), 0, 0
+        for seed in seeds:
+            if time.time() - begun > options.seconds:
+                break
+            text = stream(random.Random(seed))
+            for port in (ALONE, FRONT):
+                talk(port, b"flush_all\r\n", random.Random(0))
+            alone, front = (without_cas(talk(port, text, random.Random(seed))) for port in (ALONE, FRONT))
+            count, size = count + 1, size + len(text)
+            if alone != front:
+                print(f"they differ: --seed {seed}\nsent      {text!r}\nmemcached {alone!r}\nfanin     {front!r}")
+                sys.exit(1)
+        print(f"{count} streams of {size / 1e6:.1f} MB in {time.time() - begun:.0f} s: the same answers, byte for byte")
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+//! `fanin front`: a memcached proxy that is told to stop by a signal.
+
+use std::fs;
+use std::io::Write;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use fanin_daemon::Settings;
+
+use crate::arguments::FrontArguments;
+use crate::failure::Failure;
+use crate::stop;
+
+/// How often it is asked whether a signal has come.
+const LOOK: Duration = Duration::from_millis(50);
+
+pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
+    let mut settings = match (&arguments.config, &arguments.listen) {
+        (Some(file), _) => {
+            let text = fs::read_to_string(file)
+                .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
+            Settings::of_file(&file.display().to_string(), &text)
+        }
+        (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers),
+    }
+    .map_err(|problem| Failure::Input(problem.to_string()))?;
+    settings.threads = arguments.threads.map_or(settings.threads, usize::from);
+    if arguments.check {
+        let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
+        return say(&format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads));
+    }
+    stop::listen()?;
+    let running = fanin_daemon::start(&settings)
+        .map_err(|error| Failure::Environment(format!("the front end cannot be started: {error}")))?;
+    for (pool, listens) in settings.pools.iter().zip(&running.listens) {
+        say(&format!("{} listens on {listens}, in front of {} servers", pool.name, pool.servers.len()))?;
+    }
+    while !stop::STOP.load(Relaxed) && !running.has_failed() {
+        thread::sleep(LOOK);
+    }
+    running.stop();
+    running.wait().map_err(|error| Failure::Environment(format!("the front end ended: {error}")))
+}
+
+fn say(text: &str) -> Result<(), Failure> {
+    writeln!(anstream::stdout(), "{text}").map_err(Failure::from_stdout)
+}

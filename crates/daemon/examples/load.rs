@@ -1,0 +1,248 @@
+//! The load of `make bench-front`: gets of so many keys over so many connections, each answer checked.
+//!
+//! ```text
+//! load fill HOST:PORT KEYS                                   sets all keys
+//! load HOST:PORT KEYS CONNECTIONS KEYS_A_GET SECONDS [RATE]  asks, and prints one JSON object
+//! ```
+//!
+//! Without a rate each connection asks as its last answer is there. With one, so many gets a second arrive at even distances
+//! whatever becomes of earlier ones, and a time counts from when a get should have left: no omission is coordinated.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use fanin_memcache::{Cursor, Piece, Shape};
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
+
+/// Values are as long as these in turn: 20 to 1,000 bytes.
+const SIZES: [usize; 7] = [20, 50, 100, 200, 400, 700, 1000];
+const WHEN_STUCK: Duration = Duration::from_secs(20);
+
+#[expect(clippy::disallowed_methods, reason = "it measures")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+struct Connection {
+    stream: TcpStream,
+    out: Vec<u8>,
+    sent: usize,
+    rest: Vec<u8>,
+    cursor: Cursor,
+    /// When the get that is under way should have left, and those that wait behind it.
+    asked: Option<Instant>,
+    due: VecDeque<Instant>,
+    /// Values of the answer so far.
+    values: usize,
+}
+
+/// Numbers that look random (SplitMix64), the same in every run.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (bits ^ bits >> 31) % bound
+    }
+}
+
+fn value(key: u64) -> Vec<u8> {
+    format!("key:{key}/").into_bytes().into_iter().cycle().take(SIZES[key as usize % SIZES.len()]).collect()
+}
+
+fn fill(address: SocketAddr, keys: u64) -> io::Result<()> {
+    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    socket.connect(&address.into())?;
+    let mut socket = socket;
+    for first in (0..keys).step_by(100) {
+        let (mut out, count) = (Vec::new(), (keys - first).min(100));
+        for key in first..first + count {
+            let value = value(key);
+            out.extend_from_slice(format!("set key:{key} 0 0 {}\r\n", value.len()).as_bytes());
+            out.extend_from_slice(&value);
+            out.extend_from_slice(b"\r\n");
+        }
+        socket.write_all(&out)?;
+        let mut answers = vec![0; b"STORED\r\n".len() * count as usize];
+        socket.read_exact(&mut answers)?;
+        if answers.chunks(8).any(|answer| answer != b"STORED\r\n") {
+            return Err(io::Error::other(String::from_utf8_lossy(&answers).into_owned()));
+        }
+    }
+    Ok(())
+}
+
+impl Connection {
+    fn ask(&mut self, at: Instant, keys: u64, of_get: usize, draws: &mut Draws) {
+        self.asked = Some(at);
+        self.out.extend_from_slice(b"get");
+        for _ in 0..of_get {
+            let _ = write!(self.out, " key:{}", draws.below(keys));
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        while self.sent < self.out.len() {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        self.out.clear();
+        self.sent = 0;
+        Ok(())
+    }
+
+    /// Reads what is there: whether an answer has ended.
+    fn read(&mut self, scratch: &mut [u8], of_get: usize) -> io::Result<bool> {
+        loop {
+            match self.stream.read(scratch) {
+                Ok(0) => return Err(io::Error::other("the connection was closed")),
+                Ok(count) => self.rest.extend_from_slice(&scratch[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+            let mut at = 0;
+            loop {
+                match self.cursor.next(&self.rest[at..], Shape::Values) {
+                    Piece::More => break,
+                    Piece::Line { line, .. } if line == b"END\r\n" && self.values == of_get => {
+                        self.rest.drain(..at + line.len());
+                        self.values = 0;
+                        return Ok(true);
+                    }
+                    Piece::Value { line, key, follow, .. } => {
+                        let (from, to) = (at + line.len(), at + line.len() + follow as usize);
+                        let Some(found) = self.rest.get(from..to) else { break };
+                        if !found.starts_with(&key[..key.len().min(found.len() - 2)]) {
+                            return Err(io::Error::other("a wrong value"));
+                        }
+                        (at, self.values) = (to, self.values + 1);
+                    }
+                    piece => return Err(io::Error::other(format!("{} values, then {piece:?}", self.values))),
+                }
+            }
+            self.rest.drain(..at);
+        }
+    }
+}
+
+struct Load {
+    keys: u64,
+    of_get: usize,
+    seconds: f64,
+    rate: Option<f64>,
+}
+
+fn connect(address: SocketAddr, count: usize, poll: &Poll) -> io::Result<Vec<Connection>> {
+    let mut connections = Vec::new();
+    for token in 0..count {
+        let mut stream = TcpStream::connect(address)?;
+        poll.registry().register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE)?;
+        stream.set_nodelay(true)?;
+        let (out, rest) = (Vec::new(), Vec::new());
+        connections.push(Connection {
+            stream,
+            out,
+            sent: 0,
+            rest,
+            cursor: Cursor::default(),
+            asked: None,
+            due: VecDeque::new(),
+            values: 0,
+        });
+    }
+    Ok(connections)
+}
+
+fn run(address: SocketAddr, count: usize, load: &Load) -> io::Result<Vec<Duration>> {
+    let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(1024));
+    let (mut scratch, mut draws, mut took) = (vec![0; 1 << 18], Draws(1), Vec::new());
+    let mut connections = connect(address, count, &poll)?;
+    let begin = now() + Duration::from_millis(200);
+    let end = begin + Duration::from_secs_f64(load.seconds);
+    let step = load.rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
+    let (mut next, mut turn) = (begin, 0);
+    poll.poll(&mut events, Some(Duration::from_millis(200)))?;
+    if step.is_none() {
+        for connection in &mut connections {
+            connection.ask(begin, load.keys, load.of_get, &mut draws);
+            connection.write()?;
+        }
+    }
+    loop {
+        let mut time = now();
+        while let Some(step) = step.filter(|_| next <= time && next < end) {
+            let connection = &mut connections[turn % count];
+            (turn, next) = (turn + 1, next + step);
+            connection.due.push_back(next - step);
+            if connection.asked.is_none() {
+                let at = connection.due.pop_front().unwrap_or(next);
+                connection.ask(at, load.keys, load.of_get, &mut draws);
+                connection.write()?;
+            }
+        }
+        let waits = connections.iter().any(|connection| connection.asked.is_some());
+        if time >= end && !waits || time >= end + WHEN_STUCK {
+            return if waits { Err(io::Error::other("answers are missing")) } else { Ok(took) };
+        }
+        let wait =
+            if step.is_some() && next < end { next.saturating_duration_since(time) } else { Duration::from_secs(1) };
+        if step.is_some() && wait < Duration::from_millis(1) {
+            // The poll counts in milliseconds.
+            std::thread::sleep(wait.min(Duration::from_micros(50)));
+            poll.poll(&mut events, Some(Duration::ZERO))?;
+        } else {
+            poll.poll(&mut events, Some(wait))?;
+        }
+        for event in &events {
+            let connection = &mut connections[event.token().0];
+            connection.write()?;
+            while connection.read(&mut scratch, load.of_get)? {
+                time = now();
+                took.extend(connection.asked.take().map(|at| time.saturating_duration_since(at)));
+                let due =
+                    if step.is_some() { connection.due.pop_front() } else { Some(time).filter(|time| *time < end) };
+                if let Some(at) = due {
+                    connection.ask(at, load.keys, load.of_get, &mut draws);
+                    connection.write()?;
+                }
+            }
+        }
+    }
+}
+
+fn main() -> io::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let right =
+        || io::Error::other("load fill HOST:PORT KEYS | load HOST:PORT KEYS CONNECTIONS KEYS_A_GET SECONDS [RATE]");
+    let number = |index: usize| arguments.get(index).and_then(|text| text.parse::<f64>().ok()).ok_or_else(right);
+    let address = |index: usize| arguments.get(index).and_then(|text| text.parse().ok()).ok_or_else(right);
+    if arguments.first().is_some_and(|word| word == "fill") {
+        return fill(address(1)?, number(2)? as u64);
+    }
+    let load = Load { keys: number(1)? as u64, of_get: number(3)? as usize, seconds: number(4)?, rate: number(5).ok() };
+    let mut took = run(address(0)?, number(2)? as usize, &load)?;
+    took.sort_unstable();
+    let at = |share: f64| {
+        took.get(((took.len() as f64 * share) as usize).min(took.len().saturating_sub(1)))
+            .map_or(0.0, Duration::as_secs_f64)
+    };
+    let gets = took.len();
+    println!(
+        "{{\"requests\": {gets}, \"keys\": {}, \"p50_ms\": {:.4}, \"p99_ms\": {:.4}, \"p999_ms\": {:.4}}}",
+        gets * load.of_get,
+        at(0.5) * 1e3,
+        at(0.99) * 1e3,
+        at(0.999) * 1e3
+    );
+    Ok(())
+}

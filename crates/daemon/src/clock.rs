@@ -1,0 +1,39 @@
+//! The daemon's clock: nanoseconds since it began. Nothing else here asks the machine for the time.
+
+use std::time::{Duration, Instant};
+
+use fanin_units::Time;
+
+/// Since when time is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+/// Nanoseconds since the daemon began.
+pub type Nanos = u64;
+
+impl Clock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a daemon's time is the machine's; everything else takes it as an argument"
+    )]
+    pub fn start() -> Clock {
+        Clock(Instant::now())
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.0.elapsed().as_nanos() as Nanos
+    }
+}
+
+/// A span for a law, which counts in picoseconds and from a moment that is not long ago.
+pub fn span(from: Nanos, to: Nanos) -> Time {
+    Time(to.saturating_sub(from).saturating_mul(1000))
+}
+
+pub fn nanos(time: Time) -> Nanos {
+    time.0 / 1000
+}
+
+pub fn duration(nanos: Nanos) -> Duration {
+    Duration::from_nanos(nanos)
+}

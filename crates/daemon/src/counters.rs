@@ -1,0 +1,152 @@
+//! What is counted: each thread writes its own, `stats` adds them up.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::server::Trouble;
+
+/// A number that one thread writes and any may read.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    pub fn add(&self, more: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_add(more), Relaxed);
+    }
+
+    pub fn less(&self, less: u64) {
+        self.0.store(self.0.load(Relaxed).wrapping_sub(less), Relaxed);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+macro_rules! counters {
+    ($($(#[doc = $doc:literal])* $name:ident)*) => {
+        /// One thread's.
+        #[derive(Debug, Default)]
+        pub struct Counters {
+            $($(#[doc = $doc])* pub $name: Counter,)*
+            /// Multigets by the upper bits of their number of keys: 2 to 3, 4 to 7, and so on.
+            pub multigets: [Counter; 16],
+            /// Of each pool, answers by how long they took.
+            pub took: Vec<Buckets>,
+        }
+
+        impl Counters {
+            /// Every plain one with its name.
+            pub fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name.get()),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    curr_connections
+    total_connections
+    /// Turned away: there were too many.
+    rejected_connections
+    requests
+    /// Keys asked for by classic retrievals.
+    get_keys
+    stores
+    /// Batches of multigets.
+    batches
+    late_batches
+    turns
+    naps
+    errors_refused
+    errors_down
+    errors_timeout
+    errors_closed
+    errors_nonsense
+    errors_busy
+    /// Clients that were closed since they read nothing.
+    clients_cut_off
+    server_connects
+}
+
+impl Counters {
+    /// Those of a thread with so many pools.
+    pub fn of_pools(pools: usize) -> Counters {
+        Counters { took: (0..pools).map(|_| Buckets::default()).collect(), ..Counters::default() }
+    }
+
+    /// A request has failed at its server.
+    pub fn failed(&self, trouble: Trouble) {
+        let counter = match trouble {
+            Trouble::Down => &self.errors_down,
+            Trouble::Timeout => &self.errors_timeout,
+            Trouble::Closed => &self.errors_closed,
+            Trouble::Nonsense => &self.errors_nonsense,
+            Trouble::Busy => &self.errors_busy,
+        };
+        counter.add(1);
+    }
+}
+
+/// So many buckets hold times from a nanosecond on, eight for each doubling.
+const BUCKETS: usize = 8 * 48;
+
+/// Counts by time.
+#[derive(Debug)]
+pub struct Buckets(Vec<Counter>);
+
+impl Default for Buckets {
+    fn default() -> Buckets {
+        Buckets((0..BUCKETS).map(|_| Counter::default()).collect())
+    }
+}
+
+impl Buckets {
+    pub fn add(&self, nanos: u64) {
+        self.0[bucket(nanos)].add(1);
+    }
+}
+
+fn bucket(nanos: u64) -> usize {
+    let nanos = nanos.max(8);
+    let upper = 63 - nanos.leading_zeros() as usize;
+    let next = (nanos >> (upper - 3)) as usize & 7;
+    (upper * 8 + next).min(BUCKETS - 1)
+}
+
+/// The least time of a bucket.
+fn least(bucket: usize) -> u64 {
+    let (upper, next) = (bucket / 8, bucket as u64 % 8);
+    (8 + next) << upper >> 3
+}
+
+/// Times under which so many of a thousand answers of a pool were, over all threads, in nanoseconds; the upper ends of their buckets.
+pub fn percentiles(threads: &[&Counters], pool: usize, thousandths: &[u64]) -> Vec<u64> {
+    let sums: Vec<u64> =
+        (0..BUCKETS).map(|index| threads.iter().map(|one| one.took[pool].0[index].get()).sum()).collect();
+    let total: u64 = sums.iter().sum();
+    let at = |part: u64| {
+        let (mut seen, wanted) = (0, (total * part).div_ceil(1000).max(1));
+        let index = sums.iter().position(|count| {
+            seen += count;
+            seen >= wanted
+        });
+        index.map_or(0, |index| least(index + 1))
+    };
+    thousandths.iter().map(|part| at(*part)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_within_an_eighth_of_the_time() {
+        let counters = Counters::of_pools(1);
+        (1..=1000).for_each(|micros| counters.took[0].add(micros * 1000));
+        for (part, nanos) in [(500, 500_000), (990, 990_000), (999, 999_000)] {
+            let found = percentiles(&[&counters], 0, &[part])[0];
+            assert!((nanos..=nanos * 9 / 8 + 1).contains(&found), "{part}: {found}");
+        }
+        assert_eq!(percentiles(&[], 0, &[500]), [0]);
+    }
+}

@@ -1,0 +1,170 @@
+//! The end of a turn: what has gathered is written, once to each server and each client; and who can go on, goes on.
+
+use std::io::{self, Write};
+
+use fanin_memcache::text;
+use mio::net::TcpStream;
+
+use crate::client::Kind;
+use crate::front::Front;
+use crate::server::{State, Trouble};
+use crate::table::Id;
+
+/// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
+const MOST_HELD: usize = 256 << 20;
+/// A client's buffer that has grown above this is given back when it is empty; any that has grown above that is made smaller.
+const KEPT: usize = 64 << 10;
+const MOST_KEPT: usize = 1 << 20;
+
+impl Front {
+    /// Writes all that has gathered.
+    pub fn flush(&mut self) {
+        // What a client goes on with may be for servers, and what fails there for clients.
+        while !(self.dirty_clients.is_empty() && self.dirty_servers.is_empty()) {
+            let mut clients = std::mem::take(&mut self.dirty_clients);
+            for id in clients.drain(..) {
+                self.flush_client(id);
+            }
+            if self.dirty_clients.is_empty() {
+                self.dirty_clients = clients;
+            }
+            let mut servers = std::mem::take(&mut self.dirty_servers);
+            for server in servers.drain(..) {
+                self.flush_server(server);
+            }
+            if self.dirty_servers.is_empty() {
+                self.dirty_servers = servers;
+            }
+        }
+    }
+
+    fn flush_server(&mut self, number: usize) {
+        let server = &mut self.servers[number];
+        server.dirty = false;
+        let State::Open(stream) = &mut server.state else { return };
+        match write(stream, &mut server.out, &mut server.sent) {
+            Ok(()) => {}
+            Err(_) => self.server_fails(number, Trouble::Closed),
+        }
+    }
+
+    fn flush_client(&mut self, id: Id) {
+        let was_held_up = match self.clients.get_mut(id) {
+            None => return,
+            Some(client) => {
+                client.dirty = false;
+                client.is_held_up()
+            }
+        };
+        self.gather_answers(id);
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let failed = write(&mut client.stream, &mut client.out, &mut client.sent).is_err();
+        if client.out.capacity() > KEPT && client.out.is_empty() {
+            self.spare.keep(std::mem::take(&mut client.out));
+        }
+        if client.backlog() > MOST_HELD {
+            self.counters.clients_cut_off.add(1);
+            return self.close_client(id);
+        }
+        if failed || client.broken || client.closing && client.is_through() {
+            return self.close_client(id);
+        }
+        let goes_on =
+            !client.is_held_up() && (was_held_up || !client.rest.is_empty() && client.need <= client.rest.len());
+        if client.asking {
+            let waiting = client.multigets().last();
+            waiting.into_iter().for_each(|get| self.ask_batches(get));
+        } else if goes_on && !client.closing {
+            let (rest, readable) = (client.rest.len(), client.readable);
+            self.take_rest(id);
+            if let Some(client) = self.clients.get_mut(id) {
+                if readable && !client.is_held_up() {
+                    self.read_again(id);
+                }
+                if self.clients.get(id).is_some_and(|client| client.rest.len() != rest || client.closing) {
+                    self.mark_client(id);
+                }
+            }
+        }
+    }
+
+    /// Puts into a client's buffer what of its answers is there, in their order.
+    fn gather_answers(&mut self, id: Id) {
+        while let Some(client) = self.clients.get_mut(id) {
+            let Some(answer) = client.front() else { return };
+            let (kind, left, at) = (answer.kind, answer.left, answer.at);
+            let mut held = std::mem::take(&mut answer.held);
+            match kind {
+                Kind::Multiget(get) => {
+                    let Some(multiget) = self.gets.get_mut(get) else { return };
+                    if client.out.capacity() == 0 {
+                        client.out = self.spare.buffer(true);
+                    }
+                    if !multiget.write(&mut client.out) {
+                        return;
+                    }
+                    let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();
+                    client.held -= (bytes as usize).min(client.held);
+                    client.expects_as_much(bytes as usize);
+                    if let Some(multiget) = self.gets.remove(get) {
+                        multiget.over(&mut self.spare);
+                    }
+                }
+                Kind::Relay => {
+                    client.held -= held.len();
+                    client.out.append(&mut held);
+                    if left > 0 {
+                        return;
+                    }
+                }
+                Kind::Every { .. } | Kind::Listing if left > 0 => {
+                    answer.held = held;
+                    return;
+                }
+                Kind::Every { silent } => {
+                    let answer = if held.is_empty() { &b"OK\r\n"[..] } else { &held };
+                    client.out.extend_from_slice(if silent { b"" } else { answer });
+                }
+                Kind::Listing => {
+                    client.held -= held.len();
+                    client.out.append(&mut held);
+                    client.out.extend_from_slice(text::END.as_bytes());
+                }
+            }
+            client.pop();
+            self.counters.took[client.pool].add(self.now.saturating_sub(at));
+        }
+    }
+
+    fn close_client(&mut self, id: Id) {
+        let Some(client) = self.clients.remove(id) else { return };
+        for get in client.multigets() {
+            if let Some(multiget) = self.gets.remove(get) {
+                multiget.over(&mut self.spare);
+            }
+        }
+        self.counters.curr_connections.less(1);
+    }
+}
+
+/// Writes what it can.
+fn write(stream: &mut TcpStream, out: &mut Vec<u8>, sent: &mut usize) -> io::Result<()> {
+    while *sent < out.len() {
+        match stream.write(&out[*sent..]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => *sent += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if *sent == out.len() {
+        out.clear();
+        *sent = 0;
+        out.shrink_to(MOST_KEPT);
+    } else if *sent > KEPT && *sent > out.len() / 2 {
+        out.drain(..*sent);
+        *sent = 0;
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! The data plane: `fanin front`, a memcached proxy that asks for multigets by the very request laws that the simulator runs.
+//!
+//! Every thread has an event loop (`front`), clients and connections to all servers of its own, so that nothing on the way of a
+//! request is shared. In a turn of the loop clients' requests are taken (`taking`), servers' answers given to whom they belong
+//! (`answering`), and what has gathered is written once to each server and client (`flushing`). Parsing is `fanin_memcache`'s, the
+//! order in which a multiget's servers are asked `fanin_fanout`'s; `routing`, `schedule` and `pace` are pure.
+
+mod answering;
+mod client;
+mod clock;
+mod counters;
+mod flushing;
+mod front;
+mod multiget;
+mod pace;
+pub mod routing;
+mod running;
+pub mod schedule;
+mod server;
+pub mod settings;
+mod stats;
+mod table;
+mod taking;
+
+pub use running::{Running, start};
+pub use settings::{Problem, Settings};

@@ -1,0 +1,259 @@
+//! A multiget: its keys, whose server each is at, what has come of it, and how far it has been written to the client.
+//!
+//! All that one server has of it is a batch: one command there, whose answer is held until its keys' turn comes, since an answer is in
+//! the order of its keys, as memcached's is. Everything is done once a key; buffers are used again by later multigets.
+
+use std::ops::Range;
+
+use fanin_fanout::Window;
+use fanin_memcache::{Get, LONGEST_KEY, text};
+
+use crate::routing::Router;
+use crate::schedule::Schedule;
+use crate::table::Id;
+
+/// All that one server is asked for.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Which server.
+    pub server: u32,
+    /// What it is asked, as a range of the multiget's text, and the next key there that may be answered.
+    asked: Range<usize>,
+    next_key: usize,
+    /// Its keys' place among what came of all, in their order, and how many of them something has come of.
+    first: usize,
+    count: usize,
+    come: usize,
+    /// Of these, how many were written, and of what is held, how much.
+    written: usize,
+    written_bytes: usize,
+    /// The answers, as they came, which is in the order of the keys.
+    held: Vec<u8>,
+    over: bool,
+}
+
+/// The end of a request.
+const END: &[u8] = b"\r\n";
+/// What came of a key that is not there; what is there has its size.
+const MISSED: u32 = 0;
+
+/// One multiget.
+#[derive(Debug)]
+pub struct Multiget {
+    /// Whose it is, and which of his requests.
+    pub client: Id,
+    pub number: u64,
+    /// When it began.
+    pub began: u64,
+    pub schedule: Schedule,
+    pub batches: Vec<Batch>,
+    /// The batches' requests, one after another.
+    text: Vec<u8>,
+    /// Each key's batch, in the order of the keys.
+    of_key: Vec<u16>,
+    /// What came of each key, batch by batch.
+    sizes: Vec<u32>,
+    written: usize,
+    /// Batches that are not over.
+    pub left: u32,
+    /// What went wrong first.
+    failed: Option<&'static str>,
+}
+
+/// Buffers that nobody uses.
+#[derive(Debug, Default)]
+pub struct Spare {
+    texts: Vec<(Vec<u8>, Vec<u16>, Vec<u32>)>,
+    batches: Vec<Vec<Batch>>,
+    /// Small ones, for what a batch brings, and large ones, for whole answers.
+    buffers: [Vec<Vec<u8>>; 2],
+    /// What they could hold.
+    room: usize,
+    /// For each server, its batch in the multiget that is being made.
+    of_server: Vec<u16>,
+}
+
+/// Multigets whose tables are kept, and the bytes of buffers that are.
+const KEPT: usize = 256;
+const MOST_ROOM: usize = 24 << 20;
+/// From so many bytes on a buffer is a large one; above so many it is not kept.
+const LARGE: usize = 64 << 10;
+const LARGEST_KEPT: usize = 1 << 20;
+
+impl Multiget {
+    /// The batches of a request's keys, in the order of their first keys; none where a key is too long.
+    pub fn new(
+        get: &Get<'_>,
+        whose: (Id, u64, u64),
+        router: &Router,
+        window: Window,
+        servers: usize,
+        spare: &mut Spare,
+    ) -> Option<Multiget> {
+        let (mut text, mut of_key, mut sizes) = spare.texts.pop().unwrap_or_default();
+        let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
+        spare.of_server.clear();
+        spare.of_server.resize(servers, u16::MAX);
+        for key in get.keys() {
+            if key.len() > LONGEST_KEY {
+                spare.take_back(text, of_key, sizes, batches);
+                return None;
+            }
+            let server = router.server(key);
+            let number = &mut spare.of_server[server];
+            if *number == u16::MAX {
+                *number = batches.len() as u16;
+                batches.push(Batch { server: server as u32, ..Batch::default() });
+            }
+            let batch = &mut batches[*number as usize];
+            batch.count += 1;
+            batch.asked.end += 1 + key.len();
+            of_key.push(*number);
+        }
+        let (mut at, mut first) = (0, 0);
+        for batch in &mut batches {
+            let end = at + get.head.len() + batch.asked.end + END.len();
+            (batch.asked, batch.next_key, batch.first) = (at..end, at + get.head.len(), first);
+            (at, first) = (end, first + batch.count);
+        }
+        text.resize(at, b' ');
+        sizes.resize(first, MISSED);
+        for (key, number) in get.keys().zip(&of_key) {
+            let batch = &mut batches[*number as usize];
+            text[batch.next_key + 1..][..key.len()].copy_from_slice(key);
+            batch.next_key += 1 + key.len();
+        }
+        for batch in &mut batches {
+            text[batch.asked.start..][..get.head.len()].copy_from_slice(get.head);
+            text[batch.next_key..][..END.len()].copy_from_slice(END);
+            batch.next_key = batch.asked.start + get.head.len() + 1;
+        }
+        let (client, number, began) = whose;
+        let left = batches.len() as u32;
+        let schedule = Schedule::new(window, left);
+        Some(Multiget { client, number, began, schedule, batches, text, of_key, sizes, written: 0, left, failed: None })
+    }
+
+    /// How many keys it has.
+    pub fn keys(&self) -> usize {
+        self.of_key.len()
+    }
+
+    /// What a batch's server is asked.
+    pub fn request(&self, batch: u32) -> &[u8] {
+        &self.text[self.batches[batch as usize].asked.clone()]
+    }
+
+    /// A batch's server answers with a key's value, so many bytes with its line, which [`Multiget::hold`] gets: whether the key is one
+    /// that can come now. Those before it are not there.
+    #[must_use]
+    pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
+        let batch = &mut self.batches[batch as usize];
+        while batch.come < batch.count {
+            let asked = &self.text[batch.next_key..batch.asked.end];
+            let is_it = asked.starts_with(key) && matches!(asked[key.len()], b' ' | b'\r');
+            let len =
+                if is_it { key.len() } else { asked.iter().position(|byte| *byte == b' ').unwrap_or(asked.len()) };
+            self.sizes[batch.first + batch.come] = if is_it { size } else { MISSED };
+            batch.come += 1;
+            batch.next_key = (batch.next_key + len + 1).min(batch.asked.end);
+            if is_it {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes bytes of a batch's answers.
+    pub fn hold(&mut self, batch: u32, bytes: &[u8], spare: &mut Spare) {
+        let held = &mut self.batches[batch as usize].held;
+        if held.capacity() == 0 {
+            *held = spare.buffer(false);
+        }
+        held.extend_from_slice(bytes);
+    }
+
+    /// A batch's answer has ended, well or not: what has not come of it will not.
+    pub fn end(&mut self, batch: u32, failed: Option<&'static str>) {
+        self.failed = self.failed.or(failed);
+        let batch = &mut self.batches[batch as usize];
+        if std::mem::replace(&mut batch.over, true) {
+            return;
+        }
+        self.left -= 1;
+        let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
+        if failed.is_some() && batch.come > 0 {
+            // The last one that was told of may not have come whole.
+            let before: usize = sizes[..batch.come - 1].iter().map(|size| *size as usize).sum();
+            if before + sizes[batch.come - 1] as usize > batch.held.len() {
+                sizes[batch.come - 1] = MISSED;
+            }
+        }
+        sizes[batch.come..].fill(MISSED);
+        batch.come = batch.count;
+    }
+
+    /// The bytes that a batch has brought.
+    pub fn bytes_of(&self, batch: u32) -> u64 {
+        self.batches[batch as usize].held.len() as u64
+    }
+
+    /// Writes what can be written in the keys' order, and the end behind the last: whether that was it.
+    pub fn write(&mut self, out: &mut Vec<u8>) -> bool {
+        while let Some(number) = self.of_key.get(self.written) {
+            let batch = &mut self.batches[*number as usize];
+            if batch.written == batch.come {
+                return false;
+            }
+            let size = self.sizes[batch.first + batch.written] as usize;
+            // It may not have come whole.
+            let Some(answer) = batch.held.get(batch.written_bytes..batch.written_bytes + size) else { return false };
+            out.extend_from_slice(answer);
+            batch.written += 1;
+            batch.written_bytes += size;
+            self.written += 1;
+        }
+        if self.left > 0 {
+            return false;
+        }
+        out.extend_from_slice(self.failed.unwrap_or(text::END).as_bytes());
+        true
+    }
+
+    /// Gives its buffers back.
+    pub fn over(self, spare: &mut Spare) {
+        spare.take_back(self.text, self.of_key, self.sizes, self.batches);
+    }
+}
+
+impl Spare {
+    /// An empty buffer.
+    pub fn buffer(&mut self, large: bool) -> Vec<u8> {
+        let buffer = self.buffers[usize::from(large)].pop().unwrap_or_default();
+        self.room -= buffer.capacity();
+        buffer
+    }
+
+    /// Takes a buffer that nobody uses any more.
+    pub fn keep(&mut self, mut buffer: Vec<u8>) {
+        let room = buffer.capacity();
+        if room > 0 && room <= LARGEST_KEPT && self.room + room <= MOST_ROOM {
+            buffer.clear();
+            self.room += room;
+            self.buffers[usize::from(room >= LARGE)].push(buffer);
+        }
+    }
+
+    fn take_back(&mut self, mut text: Vec<u8>, mut of_key: Vec<u16>, mut sizes: Vec<u32>, mut batches: Vec<Batch>) {
+        for batch in batches.drain(..) {
+            self.keep(batch.held);
+        }
+        if self.texts.len() < KEPT && text.capacity() <= LARGEST_KEPT {
+            text.clear();
+            of_key.clear();
+            sizes.clear();
+            self.texts.push((text, of_key, sizes));
+            self.batches.push(batches);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Which server has a key. Pure: the same names, weights and keys give the same servers, for ever.
+
+mod hash;
+mod ketama;
+mod rendezvous;
+
+pub use hash::Hash;
+use ketama::Ketama;
+pub use ketama::Points;
+use rendezvous::Rendezvous;
+
+/// How keys are placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// On a circle of points.
+    Ketama(Points),
+    /// By every server's draw.
+    Rendezvous,
+}
+
+impl Placement {
+    /// Each with its word.
+    pub const WORDS: [(&'static str, Placement); 3] = [
+        ("ketama", Placement::Ketama(Points::Twemproxy)),
+        ("ketama-libmemcached", Placement::Ketama(Points::Libmemcached)),
+        ("rendezvous", Placement::Rendezvous),
+    ];
+}
+
+/// A server as far as keys are concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weighted {
+    /// What it is known by: `host:port`, the port left out where it is 11211, unless it was given a name.
+    pub name: String,
+    /// Its share.
+    pub weight: u32,
+}
+
+/// The servers of a pool.
+#[derive(Clone, Debug)]
+pub struct Router {
+    hash: Hash,
+    placed: Placed,
+}
+
+#[derive(Clone, Debug)]
+enum Placed {
+    One,
+    Ketama(Ketama),
+    Rendezvous(Rendezvous),
+}
+
+impl Router {
+    /// A pool's.
+    pub fn new(placement: Placement, hash: Hash, servers: &[Weighted]) -> Router {
+        let placed = match placement {
+            _ if servers.len() < 2 => Placed::One,
+            Placement::Ketama(points) => Placed::Ketama(Ketama::new(points, hash, servers)),
+            Placement::Rendezvous => Placed::Rendezvous(Rendezvous::new(servers)),
+        };
+        Router { hash, placed }
+    }
+
+    /// The number of a key's server.
+    pub fn server(&self, key: &[u8]) -> usize {
+        match &self.placed {
+            Placed::One => 0,
+            Placed::Ketama(circle) => circle.server(self.hash.of(key)),
+            Placed::Rendezvous(draws) => draws.server(self.hash.of(key)),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Rendezvous: every server draws a number for a key, and the highest has it (Thaler and Ravishankar, 1998). A server that comes or
+//! goes moves its own keys and no other.
+
+use super::Weighted;
+use super::hash::Hash;
+
+/// The servers' draws.
+#[derive(Clone, Debug)]
+pub struct Rendezvous {
+    /// What each server's draws begin from, and its weight.
+    servers: Vec<(u64, f64)>,
+    even: bool,
+}
+
+impl Rendezvous {
+    /// Servers by their names: their order does not matter.
+    pub fn new(servers: &[Weighted]) -> Rendezvous {
+        let seed = |name: &str| {
+            mixed(u64::from(Hash::Fnv1_64.of(name.as_bytes())) << 32 | u64::from(Hash::Murmur.of(name.as_bytes())))
+        };
+        let even = servers.windows(2).all(|two| two[0].weight == two[1].weight);
+        let servers = servers.iter().map(|server| (seed(&server.name), f64::from(server.weight))).collect();
+        Rendezvous { servers, even }
+    }
+
+    /// The server of a key with this hash.
+    pub fn server(&self, hash: u32) -> usize {
+        let draws = self.servers.iter().map(|(seed, weight)| (mixed(seed ^ u64::from(hash)), weight));
+        if self.even {
+            let best = draws.enumerate().max_by_key(|(index, (draw, _))| (*draw, std::cmp::Reverse(*index)));
+            return best.map_or(0, |(index, _)| index);
+        }
+        let mut best = (0, f64::NEG_INFINITY);
+        for (index, (draw, weight)) in draws.enumerate() {
+            // A number between zero and one, neither of them.
+            let uniform = ((draw >> 12) as f64 + 0.5) / (1u64 << 52) as f64;
+            let score = -weight / libm::log(uniform);
+            if score > best.1 {
+                best = (index, score);
+            }
+        }
+        best.0
+    }
+}
+
+/// All bits of a number over all bits (SplitMix64's last step).
+fn mixed(mut bits: u64) -> u64 {
+    bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}

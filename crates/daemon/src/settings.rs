@@ -1,0 +1,272 @@
+//! What a front end is told: a file of pools, or a list of servers on the command line. Whatever is wrong is refused with its line and
+//! what would be right.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::Range;
+
+use fanin_fanout::Kind;
+use fanin_units::{Bytes, Time};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::routing::{Hash, Placement, Weighted};
+
+/// All of it.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Threads, each with connections of its own to every server.
+    pub threads: usize,
+    /// Clients that may be connected at once.
+    pub clients: usize,
+    /// How long a front end that is told to stop goes on with what it has taken.
+    pub drain: Time,
+    /// What listens.
+    pub pools: Vec<Pool>,
+}
+
+/// Servers behind one address.
+#[derive(Clone, Debug)]
+pub struct Pool {
+    /// What `stats` calls it.
+    pub name: String,
+    /// Where clients come.
+    pub listen: SocketAddr,
+    /// Its servers.
+    pub servers: Vec<Server>,
+    /// How keys are placed on them.
+    pub placement: Placement,
+    /// What keys are hashed with.
+    pub hash: Hash,
+    /// How a multiget's servers are asked.
+    pub multiget: Kind,
+    /// The laws' settings.
+    pub laws: fanin_fanout::Settings,
+    /// An answer that is not there after this will not come.
+    pub timeout: Time,
+    /// The largest value.
+    pub item: Bytes,
+    /// The longest list of keys, in bytes.
+    pub keys: Bytes,
+    /// The longest wait for more requests, under load.
+    pub nap: Time,
+}
+
+/// A server of a pool.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// As far as keys are concerned.
+    pub weighted: Weighted,
+    /// Where it is.
+    pub address: SocketAddr,
+}
+
+/// What is wrong, and where.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub struct Problem {
+    /// The file and the line, where there is one.
+    pub place: Option<(String, usize)>,
+    /// What is wrong and what would be right.
+    pub text: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some((file, line)) => write!(f, "{file}:{line}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    threads: Option<Spanned<i64>>,
+    clients: Option<Spanned<i64>>,
+    drain: Option<Spanned<String>>,
+    pool: Spanned<Vec<Spanned<PoolInFile>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PoolInFile {
+    name: Option<String>,
+    listen: Spanned<String>,
+    servers: Spanned<Vec<Spanned<String>>>,
+    placement: Option<Spanned<String>>,
+    hash: Option<Spanned<String>>,
+    multiget: Option<Spanned<String>>,
+    late: Option<Spanned<String>>,
+    timeout: Option<Spanned<String>>,
+    item: Option<Spanned<String>>,
+    keys: Option<Spanned<String>>,
+    nap: Option<Spanned<String>>,
+}
+
+/// What is wrong in a file, by the bytes where it stands.
+struct Wrong(Option<Range<usize>>, String);
+
+impl Settings {
+    /// A pool of servers as the command line has them, with a file's defaults.
+    pub fn of_servers(listen: &str, servers: &[String]) -> Result<Settings, Problem> {
+        let plain = |Wrong(_, text)| Problem { place: None, text };
+        let listen = address(listen).map_err(|text| plain(Wrong(None, format!("--listen {listen}: {text}"))))?;
+        let server = |text: &String| server(text).map_err(|why| plain(Wrong(None, format!("--servers {text}: {why}"))));
+        let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
+        let pool = Pool::plain("front".to_owned(), listen, servers);
+        no_server_twice(&pool.servers, None).map_err(plain)?;
+        Ok(Settings { threads: cores(), clients: 50_000, drain: Time::from_secs(5), pools: vec![pool] })
+    }
+
+    /// What a file says.
+    pub fn of_file(name: &str, text: &str) -> Result<Settings, Problem> {
+        let in_line = |Wrong(place, why)| {
+            let line =
+                place.map(|place| (name.to_owned(), 1 + text[..place.start.min(text.len())].matches('\n').count()));
+            Problem { place: Some(line.unwrap_or((name.to_owned(), 1))), text: why }
+        };
+        let file: File = toml::from_str(text).map_err(|error| in_line(unread(&error)))?;
+        settings(file).map_err(in_line)
+    }
+}
+
+/// A file that is no TOML, or has keys that there are not.
+fn unread(error: &toml::de::Error) -> Wrong {
+    let mut text = error.message().to_owned();
+    let unknown = text.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
+    if let Some((unknown, expected)) = unknown {
+        let known = expected.split('`').skip(1).step_by(2);
+        let nearest = known.max_by(|a, b| strsim::jaro(unknown, a).total_cmp(&strsim::jaro(unknown, b)));
+        text = format!("there is no key `{unknown}`: did you mean `{}`?", nearest.unwrap_or_default());
+    }
+    Wrong(error.span(), text)
+}
+
+fn settings(file: File) -> Result<Settings, Wrong> {
+    let at_least_one = |number: Option<Spanned<i64>>, default: usize, most: i64| match number {
+        None => Ok(default),
+        Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
+        Some(number) => Err(Wrong(Some(number.span()), format!("{} is not from 1 to {most}", number.get_ref()))),
+    };
+    let threads = at_least_one(file.threads, cores(), 1024)?;
+    let clients = at_least_one(file.clients, 50_000, 10_000_000)?;
+    let drain = quantity(file.drain, Time::from_secs(5), "drain = \"5 s\"")?;
+    if file.pool.get_ref().is_empty() {
+        return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
+    }
+    let mut pools: Vec<Pool> = Vec::new();
+    for in_file in file.pool.into_inner() {
+        let place = in_file.span();
+        let pool = pool(in_file.into_inner(), pools.len())?;
+        if let Some(other) = pools.iter().find(|other| other.listen == pool.listen || other.name == pool.name) {
+            let what = if other.name == pool.name { &pool.name } else { &pool.listen.to_string() };
+            return Err(Wrong(
+                Some(place),
+                format!("two pools are `{what}`: each needs a name and an address of its own"),
+            ));
+        }
+        pools.push(pool);
+    }
+    Ok(Settings { threads, clients, drain, pools })
+}
+
+fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
+    let listen = address(file.listen.get_ref()).map_err(|why| Wrong(Some(file.listen.span()), why))?;
+    if file.servers.get_ref().is_empty() {
+        return Err(Wrong(Some(file.servers.span()), "no servers: servers = [\"10.0.0.1:11211\", ...]".to_owned()));
+    }
+    let place = file.servers.span();
+    let one = |text: Spanned<String>| server(text.get_ref()).map_err(|why| Wrong(Some(text.span()), why));
+    let servers = file.servers.into_inner().into_iter().map(one).collect::<Result<Vec<_>, _>>()?;
+    no_server_twice(&servers, Some(place))?;
+    let mut pool = Pool::plain(file.name.unwrap_or_else(|| format!("pool{number}")), listen, servers);
+    pool.placement = word(file.placement, pool.placement, &Placement::WORDS)?;
+    pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
+    pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
+    pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, "late = \"5 ms\"")?;
+    pool.timeout = quantity(file.timeout, pool.timeout, "timeout = \"1 s\"")?;
+    pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
+    pool.keys = quantity(file.keys, pool.keys, "keys = \"16 MiB\"")?;
+    pool.nap = quantity(file.nap, pool.nap, "nap = \"100 us\"")?;
+    Ok(pool)
+}
+
+/// The laws of `fanout` that ask servers themselves; those that ask hubs need agents.
+const MULTIGETS: [(&str, Kind); 2] = [("one-all", Kind::OneAll), ("sliding-window", Kind::SlidingWindow)];
+
+impl Pool {
+    fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
+        Pool {
+            name,
+            listen,
+            servers,
+            placement: Placement::WORDS[0].1,
+            hash: Hash::Fnv1a64,
+            multiget: Kind::OneAll,
+            laws: fanin_fanout::Settings::default(),
+            timeout: Time::from_secs(1),
+            item: Bytes(1 << 20),
+            keys: Bytes(16 << 20),
+            nap: Time::from_micros(100),
+        }
+    }
+}
+
+fn word<T: Copy>(found: Option<Spanned<String>>, default: T, words: &[(&str, T)]) -> Result<T, Wrong> {
+    let Some(found) = found else { return Ok(default) };
+    let meant = words.iter().find(|(word, _)| word == found.get_ref());
+    meant.map(|(_, kind)| *kind).ok_or_else(|| {
+        let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        Wrong(Some(found.span()), format!("`{}` is none of {}", found.get_ref(), all.join(", ")))
+    })
+}
+
+fn quantity<T: std::str::FromStr<Err: fmt::Display>>(
+    found: Option<Spanned<String>>,
+    default: T,
+    right: &str,
+) -> Result<T, Wrong> {
+    let Some(found) = found else { return Ok(default) };
+    let wrong = |why| Wrong(Some(found.span()), format!("`{}`: {why}; right is {right}", found.get_ref()));
+    found.get_ref().parse().map_err(wrong)
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
+    found.ok_or_else(|| format!("`{text}` is no address: right is host:port, such as 127.0.0.1:11211"))
+}
+
+/// `host:port[:weight][ name]`, as twemproxy has it.
+fn server(text: &str) -> Result<Server, String> {
+    const RIGHT: &str =
+        "right is host:port, host:port:weight or \"host:port:weight name\", with a weight from 1 to 65535";
+    let (at, name) = text.split_once(' ').map_or((text, None), |(at, name)| (at, Some(name.trim())));
+    let parts: Vec<&str> = at.rsplitn(3, ':').collect();
+    let number = |text: &str| text.parse::<u16>().ok();
+    let (host, port, weight) = match parts[..] {
+        [weight, port, host] if number(port).is_some() => (host, port, number(weight)),
+        [port, _] | [port, _, _] => (&at[..at.len() - port.len() - 1], port, Some(1)),
+        _ => return Err(format!("`{text}` is no server: {RIGHT}")),
+    };
+    let right = number(port).zip(weight.filter(|weight| *weight > 0)).filter(|_| !host.is_empty());
+    let Some((port, weight)) = right else { return Err(format!("`{text}` is no server: {RIGHT}")) };
+    let found = (host.trim_matches(['[', ']']), port).to_socket_addrs().ok().and_then(|mut found| found.next());
+    let address = found.ok_or_else(|| format!("`{text}`: no such host as {host}"))?;
+    let usual = if port == 11211 { host.to_owned() } else { format!("{host}:{port}") };
+    let name = name.filter(|name| !name.is_empty()).map_or(usual, str::to_owned);
+    Ok(Server { weighted: Weighted { name, weight: weight.into() }, address })
+}
+
+/// Two servers of one name would have the same keys.
+fn no_server_twice(servers: &[Server], place: Option<Range<usize>>) -> Result<(), Wrong> {
+    let name = |index: usize| &servers[index].weighted.name;
+    match (1..servers.len()).find(|&index| (0..index).any(|other| name(other) == name(index))) {
+        Some(index) => Err(Wrong(place, format!("the server {} is there twice", name(index)))),
+        None => Ok(()),
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

@@ -1,0 +1,66 @@
+//! Things by number. A number is used again, but an [`Id`] is not: one of a thing that is gone finds nothing.
+
+/// Which thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Id {
+    pub index: u32,
+    life: u32,
+}
+
+/// The things.
+#[derive(Debug)]
+pub struct Table<T> {
+    places: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Table<T> {
+        Table { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Table<T> {
+    pub fn insert(&mut self, thing: T) -> Id {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.places.push((0, None));
+            self.places.len() as u32 - 1
+        });
+        let (life, place) = &mut self.places[index as usize];
+        *place = Some(thing);
+        Id { index, life: *life }
+    }
+
+    pub fn get(&self, id: Id) -> Option<&T> {
+        self.places.get(id.index as usize).filter(|(life, _)| *life == id.life).and_then(|(_, thing)| thing.as_ref())
+    }
+
+    pub fn get_mut(&mut self, id: Id) -> Option<&mut T> {
+        self.places
+            .get_mut(id.index as usize)
+            .filter(|(life, _)| *life == id.life)
+            .and_then(|(_, thing)| thing.as_mut())
+    }
+
+    pub fn remove(&mut self, id: Id) -> Option<T> {
+        let (life, place) = self.places.get_mut(id.index as usize).filter(|(life, _)| *life == id.life)?;
+        let thing = place.take()?;
+        *life = life.wrapping_add(1);
+        self.free.push(id.index);
+        Some(thing)
+    }
+
+    /// The thing that has this number now.
+    pub fn at(&self, index: usize) -> Option<Id> {
+        let (life, thing) = self.places.get(index)?;
+        thing.as_ref().map(|_| Id { index: index as u32, life: *life })
+    }
+
+    pub fn ids(&self) -> Vec<Id> {
+        (0..self.places.len()).filter_map(|index| self.at(index)).collect()
+    }
+
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}

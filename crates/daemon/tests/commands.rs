@@ -1,0 +1,96 @@
+//! What clients may ask, and in which order they are answered.
+
+mod support;
+
+use std::io::{Read, Write};
+
+use support::{Cluster, Manner, value};
+
+/// Sends all of it at once, and reads until everything is there.
+fn talk(cluster: &Cluster, sent: &str) -> String {
+    let mut client = cluster.client();
+    client.send(sent);
+    client.send("quit\r\n");
+    let mut answer = String::new();
+    client.0.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn answers_are_in_the_order_of_requests_whoever_answers_first() {
+    let cluster = Cluster::of(4, "");
+    let keys = cluster.filled(40);
+    cluster.servers[0].set(Manner::Slow(5));
+    let asked: Vec<&String> = keys.iter().chain(keys.iter().rev()).collect();
+    let sent: String = asked.iter().map(|key| format!("get {key}\r\nmn\r\n")).collect();
+    let one = |key: &str| format!("VALUE {key} 0 100\r\n{}\r\nEND\r\nMN\r\n", value(key, 100));
+    assert_eq!(talk(&cluster, &sent), asked.iter().map(|key| one(key)).collect::<String>());
+}
+
+#[test]
+fn a_multiget_is_answered_in_the_order_of_its_keys_with_what_is_there_twice_if_asked_twice() {
+    let cluster = Cluster::of(4, "");
+    let keys = cluster.filled(30);
+    let mut asked = vec!["none".to_owned()];
+    asked.extend(keys.iter().rev().cloned());
+    asked.extend(["none".to_owned(), keys[3].clone(), keys[3].clone()]);
+    let there: Vec<String> = asked.iter().filter(|key| *key != "none").cloned().collect();
+    assert_eq!(cluster.client().get(&asked), (there, "END".to_owned()));
+}
+
+#[test]
+fn a_write_behind_a_multiget_does_not_overtake_it() {
+    let cluster = Cluster::of(2, "");
+    let keys = cluster.filled(20);
+    let sent = format!("get {}\r\ndelete {}\r\nget {}\r\n", keys.join(" "), keys[7], keys[7]);
+    let answer = talk(&cluster, &sent);
+    assert!(
+        answer.contains(&format!("VALUE {} ", keys[7])) && answer.ends_with("END\r\nDELETED\r\nEND\r\n"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn silence_is_kept_and_a_barrier_tells_when_it_ends() {
+    let cluster = Cluster::of(3, "");
+    let sent = "set a 0 0 1 noreply\r\nx\r\nmg none q\r\nms b 1 q\r\nx\r\nset bad x 0 1 noreply\r\ndelete none noreply\r\n\
+        flush_all noreply\r\nmg none\r\nmn\r\nverbosity 1\r\nflush_all\r\n";
+    assert_eq!(talk(&cluster, sent), "EN\r\nMN\r\nOK\r\nOK\r\n");
+}
+
+#[test]
+fn what_is_wrong_is_answered_as_memcached_does_and_the_connection_stays() {
+    let cluster = Cluster::of(2, "");
+    let long = "k".repeat(251);
+    let sent = format!("nonsense\r\nget {long}\r\nget a {long} b\r\nincr a x\r\n\r\nset a 0 0\r\nmg\r\nmn\r\n");
+    let told = "ERROR\r\nCLIENT_ERROR bad command line format\r\nCLIENT_ERROR bad command line format\r\n\
+        CLIENT_ERROR invalid numeric delta argument\r\nERROR\r\nERROR\r\nERROR\r\nMN\r\n";
+    assert_eq!(talk(&cluster, &sent), told);
+}
+
+#[test]
+fn a_client_of_the_binary_protocol_is_told_so_in_it() {
+    let cluster = Cluster::of(1, "");
+    let mut client = cluster.client();
+    let mut header = [0u8; 24];
+    (header[0], header[1], header[15]) = (0x80, 0x0a, 7);
+    client.0.get_mut().write_all(&header).unwrap();
+    let mut answer = Vec::new();
+    client.0.read_to_end(&mut answer).unwrap();
+    assert_eq!((answer[0], answer[1], answer[7], answer[15]), (0x81, 0x0a, 0x83, 7));
+    assert_eq!(answer.len(), 24 + answer[11] as usize);
+}
+
+#[test]
+fn figures_are_its_own_and_each_servers() {
+    let cluster = Cluster::of(2, "");
+    cluster.filled(10);
+    let mut client = cluster.client();
+    assert_eq!(client.figure("stores"), 10);
+    client.get(&["a".to_owned(), "b".to_owned(), "c".to_owned()]);
+    assert_eq!((client.figure("get_keys"), client.figure("multigets_of_2_keys_or_more")), (3, 1));
+    client.send("stats servers\r\n");
+    let lines: Vec<String> = (0..3).map(|_| client.line()).collect();
+    let expected: Vec<String> = cluster.servers.iter().map(|server| format!("STAT {}:pid 1", server.address)).collect();
+    assert!(expected.iter().all(|line| lines.contains(line)) && lines[2] == "END", "{lines:?}");
+}

@@ -1,0 +1,233 @@
+//! Servers and clients that fail in every way: no wrong value ever, nothing lost but what was on the server that failed, each error in
+//! time, and nobody held up by another.
+
+mod support;
+
+use std::io::Write;
+use std::thread;
+use std::time::Duration;
+
+use support::{Client, Cluster, Manner, now, value};
+
+/// The deadline of the tests' pools, and what a busy machine may add to it.
+const DEADLINE: Duration = Duration::from_millis(400);
+const SLACK: Duration = Duration::from_millis(1500);
+const SOON: Duration = Duration::from_millis(300);
+
+/// Every key of another server is answered soon, alone and together.
+fn others_answer(cluster: &Cluster, sick: usize, keys: &[String]) {
+    let mut client = cluster.client();
+    for server in (0..cluster.servers.len()).filter(|server| *server != sick) {
+        let theirs = cluster.keys_of(server, keys);
+        let begun = now();
+        assert_eq!(client.get(&theirs[..1]), (theirs[..1].to_vec(), "END".to_owned()));
+        assert_eq!(client.get(&theirs), (theirs.clone(), "END".to_owned()));
+        assert!(begun.elapsed() < SOON, "held up for {:?}", begun.elapsed());
+    }
+}
+
+/// A get of everything has all values but the sick server's, and ends with an error by its deadline.
+fn all_but_his_are_there(cluster: &Cluster, sick: usize, keys: &[String]) {
+    let his = cluster.keys_of(sick, keys);
+    let others: Vec<String> = keys.iter().filter(|key| !his.contains(key)).cloned().collect();
+    let begun = now();
+    let (found, end) = cluster.client().get(keys);
+    assert!(begun.elapsed() < DEADLINE + SLACK, "{:?}", begun.elapsed());
+    assert_eq!(found, others);
+    assert!(end.starts_with("SERVER_ERROR "), "{end}");
+}
+
+/// Asks for a key until it is answered at all.
+fn until_well(client: &mut Client, key: &str) -> Vec<String> {
+    for _ in 0..200 {
+        let (found, end) = client.get(&[key.to_owned()]);
+        if end == "END" {
+            return found;
+        }
+        thread::sleep(Duration::from_millis(25));
+    }
+    panic!("{key} is never answered again");
+}
+
+#[test]
+fn a_server_that_is_killed_fails_its_own_keys_at_once_and_comes_back_empty() {
+    let cluster = Cluster::of(3, "");
+    let keys = cluster.filled(120);
+    let his = cluster.keys_of(1, &keys);
+    cluster.servers[1].kill();
+    let mut client = cluster.client();
+    all_but_his_are_there(&cluster, 1, &keys);
+    let begun = now();
+    for key in &his {
+        assert!(client.get(std::slice::from_ref(key)).1.starts_with("SERVER_ERROR "));
+        assert!(client.set(key, "x").starts_with("SERVER_ERROR "));
+    }
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    others_answer(&cluster, 1, &keys);
+    let _again = cluster.servers[1].restart();
+    assert_eq!(until_well(&mut client, &his[0]), Vec::<String>::new());
+    assert_eq!(client.set(&his[0], &value(&his[0], 50)), "STORED");
+    assert_eq!(client.get(&his[..1]), (his[..1].to_vec(), "END".to_owned()));
+}
+
+#[test]
+fn a_server_that_hangs_fails_its_own_keys_by_the_deadline_and_holds_nobody_up() {
+    let cluster = Cluster::of(3, "");
+    let keys = cluster.filled(120);
+    cluster.servers[2].set(Manner::Hangs);
+    let his = cluster.keys_of(2, &keys);
+    let mut waiting = cluster.client();
+    waiting.send(&format!("get {}\r\n", his[0]));
+    others_answer(&cluster, 2, &keys);
+    let begun = now();
+    assert!(waiting.line().starts_with("SERVER_ERROR "));
+    assert!(begun.elapsed() < DEADLINE + SLACK);
+    all_but_his_are_there(&cluster, 2, &keys);
+    cluster.servers[2].set(Manner::Answers);
+    assert_eq!(until_well(&mut waiting, &his[0]), his[..1]);
+}
+
+#[test]
+fn a_slow_server_is_waited_for_and_holds_nobody_up() {
+    let cluster = Cluster::of(3, "");
+    let keys = cluster.filled(60);
+    cluster.servers[0].set(Manner::Slow(100));
+    let his = cluster.keys_of(0, &keys);
+    let mut waiting = cluster.client();
+    waiting.send(&format!("get {}\r\n", his[0]));
+    others_answer(&cluster, 0, &keys);
+    assert_eq!(waiting.values(), (his[..1].to_vec(), "END".to_owned()));
+    assert_eq!(waiting.get(&keys), (keys.clone(), "END".to_owned()));
+}
+
+#[test]
+fn garbage_and_other_keys_values_and_half_values_are_errors_and_never_values() {
+    let cluster = Cluster::of(3, "");
+    let keys = cluster.filled(60);
+    let his = cluster.keys_of(1, &keys);
+    let mut client = cluster.client();
+    for manner in [Manner::Garbage, Manner::Mistakes, Manner::ClosesInTheMiddle] {
+        cluster.servers[1].set(manner);
+        all_but_his_are_there_or_come(&cluster, &keys, &his);
+        let (found, end) = client.get(&his[..1]);
+        assert_eq!((found.len(), end.starts_with("SERVER_ERROR ")), (0, true), "{manner:?}: {end}");
+        others_answer(&cluster, 1, &keys);
+        cluster.servers[1].set(Manner::Answers);
+        assert_eq!(until_well(&mut client, &his[0]), his[..1], "{manner:?}");
+    }
+}
+
+/// As above; of a batch that broke off, the values before that may have come.
+fn all_but_his_are_there_or_come(cluster: &Cluster, keys: &[String], his: &[String]) {
+    let (found, end) = cluster.client().get(keys);
+    assert!(end.starts_with("SERVER_ERROR "), "{end}");
+    assert!(keys.iter().all(|key| his.contains(key) || found.contains(key)));
+}
+
+#[test]
+fn a_large_value_that_breaks_off_closes_the_client_and_a_whole_one_arrives() {
+    let cluster = Cluster::of(2, "");
+    let large = value("large", 1_000_000);
+    let mut client = cluster.client();
+    assert_eq!(client.set("large", &large), "STORED");
+    assert_eq!(client.get(&["large".to_owned()]), (vec!["large".to_owned()], "END".to_owned()));
+    let many = vec!["large".to_owned(), "none".to_owned(), "large".to_owned()];
+    assert_eq!(client.get(&many).0.len(), 2);
+    cluster.servers.iter().for_each(|server| server.set(Manner::ClosesInTheMiddle));
+    assert_eq!(client.get(&["large".to_owned()]), (vec![], String::new()), "closed in the middle");
+    assert_eq!(cluster.client().set("over", &value("over", (1 << 20) + 1)), "SERVER_ERROR object too large for cache");
+}
+
+#[test]
+fn a_client_that_reads_nothing_is_taken_nothing_from_and_holds_nobody_up() {
+    let cluster = Cluster::of(2, "");
+    let keys = cluster.filled(40);
+    let mut client = cluster.client();
+    assert_eq!(client.set("large", &value("large", 500_000)), "STORED");
+    let mut deaf = cluster.client();
+    deaf.0.get_mut().set_write_timeout(Some(Duration::from_millis(500))).unwrap();
+    let asks = "get large\r\n".repeat(1000);
+    // Of answers of 500 MB a thousand times over, none is read: sooner or later nothing more is taken.
+    let mut taken = 0;
+    while deaf.0.get_mut().write_all(asks.as_bytes()).is_ok() {
+        taken += 1;
+        assert!(taken < 1000, "everything is taken");
+    }
+    others_answer(&cluster, 2, &keys);
+    let memory = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = memory.split(' ').nth(1).unwrap().parse().unwrap();
+    assert!(pages * 4096 < 1 << 30, "{} MB", pages * 4096 / 1_000_000);
+    // Who reads at last gets what was asked.
+    for _ in 0..20 {
+        assert_eq!(deaf.values(), (vec!["large".to_owned()], "END".to_owned()));
+    }
+}
+
+#[test]
+fn a_line_without_end_closes_the_connection() {
+    let cluster = Cluster::of(1, "");
+    let mut client = cluster.client();
+    let piece = vec![b'x'; 1 << 20];
+    let sent = (0..1024).take_while(|_| client.0.get_mut().write_all(&piece).is_ok()).count();
+    assert!(sent < 100, "{sent} MiB were taken");
+    let mut client = cluster.client();
+    client.send("get ");
+    let sent = (0..1024).take_while(|_| client.0.get_mut().write_all(&piece).is_ok()).count();
+    assert!(sent < 100, "{sent} MiB were taken");
+    assert_eq!(cluster.client().ask("mn\r\n"), "MN");
+}
+
+#[test]
+fn clients_that_leave_in_the_middle_of_a_multiget_leave_nothing_behind() {
+    let cluster = Cluster::of(3, "");
+    let keys = cluster.filled(100);
+    cluster.servers[0].set(Manner::Slow(20));
+    for _ in 0..20 {
+        cluster.client().send(&format!("get {}\r\nget {}\r\n", keys.join(" "), keys[0]));
+    }
+    cluster.servers[0].set(Manner::Answers);
+    let mut client = cluster.client();
+    until_well(&mut client, &cluster.keys_of(0, &keys)[0]);
+    assert_eq!(client.get(&keys), (keys.clone(), "END".to_owned()));
+    for _ in 0..100 {
+        if client.figure("curr_connections") == 1 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{} connections", client.figure("curr_connections"));
+}
+
+#[test]
+fn a_flood_of_connections_is_bounded_and_counted() {
+    let cluster = Cluster::of(1, "clients = 8");
+    let mut all: Vec<Client> = (0..40).map(|_| cluster.client()).collect();
+    let answers: Vec<String> = all
+        .iter_mut()
+        .map(|client| {
+            let _ = client.0.get_mut().write_all(b"mn\r\n");
+            client.line()
+        })
+        .collect();
+    let served = answers.iter().filter(|line| *line == "MN").count();
+    assert!((1..=8).contains(&served), "{served}");
+    let index = answers.iter().position(|line| line == "MN").unwrap();
+    assert_eq!(all[index].figure("rejected_connections") as usize, 40 - served);
+}
+
+#[test]
+fn a_front_end_that_is_told_to_stop_answers_what_it_has_taken() {
+    let cluster = Cluster::of(2, "drain = \"5 s\"");
+    let keys = cluster.filled(20);
+    cluster.servers.iter().for_each(|server| server.set(Manner::Slow(150)));
+    let mut client = cluster.client();
+    assert_eq!(client.ask("mn\r\n"), "MN");
+    client.send(&format!("get {}\r\n", keys.join(" ")));
+    thread::sleep(Duration::from_millis(50));
+    let begun = now();
+    cluster.front.stop();
+    assert_eq!(client.values(), (keys, "END".to_owned()));
+    assert_eq!(client.line(), "", "then it is closed");
+    cluster.front.wait().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(4));
+}

@@ -1,0 +1,72 @@
+//! Keys go where twemproxy and libmemcached put them, as they themselves said (vectors/keys_to_servers.py); and by rendezvous, where
+//! weights and coming and going want them.
+
+use fanin_daemon::routing::{Hash, Placement, Points, Router, Weighted};
+use serde_json::Value;
+
+const VECTORS: &str = include_str!("../../../vectors/keys_to_servers.json");
+
+fn servers(names: &[String], weights: &[u32]) -> Vec<Weighted> {
+    names.iter().zip(weights).map(|(name, weight)| Weighted { name: name.clone(), weight: *weight }).collect()
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn keys_go_where_the_programs_themselves_put_them() {
+    let vectors: Value = serde_json::from_str(VECTORS).unwrap();
+    // The port is no part of a name where it is memcached's own.
+    let names: Vec<String> =
+        texts(&vectors["servers"]).iter().map(|name| name.trim_end_matches(":11211").to_owned()).collect();
+    let keys = texts(&vectors["keys"]);
+    let rows = vectors["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 12 * 2 + 9 * 2);
+    for row in rows {
+        let weights: Vec<u32> =
+            row["weights"].as_array().unwrap().iter().map(|weight| weight.as_u64().unwrap() as u32).collect();
+        let points = if row["as"] == "twemproxy" { Points::Twemproxy } else { Points::Libmemcached };
+        let hash = Hash::WORDS.iter().find(|(word, _)| row["hash"] == *word).unwrap().1;
+        let router = Router::new(Placement::Ketama(points), hash, &servers(&names, &weights));
+        for (key, server) in keys.iter().zip(row["servers"].as_array().unwrap()) {
+            assert_eq!(
+                router.server(key.as_bytes()) as u64,
+                server.as_u64().unwrap(),
+                "{} {} {weights:?} {key}",
+                row["as"],
+                row["hash"]
+            );
+        }
+    }
+}
+
+fn shares(weights: &[u32]) -> Vec<usize> {
+    let names: Vec<String> = (0..weights.len()).map(|number| format!("10.0.0.{number}")).collect();
+    let router = Router::new(Placement::Rendezvous, Hash::Fnv1a64, &servers(&names, weights));
+    let mut counts = vec![0; weights.len()];
+    (0..40_000).for_each(|key| counts[router.server(format!("key{key}").as_bytes())] += 1);
+    counts
+}
+
+#[test]
+fn rendezvous_gives_each_server_its_share() {
+    for (weights, expected) in
+        [(&[1, 1, 1, 1][..], &[10_000, 10_000, 10_000, 10_000][..]), (&[1, 3], &[10_000, 30_000])]
+    {
+        for (count, expected) in shares(weights).iter().zip(expected) {
+            assert!(count.abs_diff(*expected) < 500, "{weights:?}: {count} for {expected}");
+        }
+    }
+}
+
+#[test]
+fn rendezvous_moves_the_keys_of_a_server_that_goes_and_no_other() {
+    let names: Vec<String> = (0..5).map(|number| format!("10.0.0.{number}")).collect();
+    let all = Router::new(Placement::Rendezvous, Hash::Murmur, &servers(&names, &[1; 5]));
+    let fewer = Router::new(Placement::Rendezvous, Hash::Murmur, &servers(&names[..4], &[1; 4]));
+    for key in (0..2000).map(|key| format!("key{key}")) {
+        let before = all.server(key.as_bytes());
+        assert!(before == 4 || before == fewer.server(key.as_bytes()), "{key}");
+    }
+}

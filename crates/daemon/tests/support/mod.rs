@@ -1,0 +1,280 @@
+//! Servers that misbehave when they are told to, and clients that check every value: each carries its key.
+#![allow(dead_code, reason = "each test file uses its own part")]
+#![expect(clippy::disallowed_types, reason = "these servers and clients wait for one another, as simple programs do")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use fanin_daemon::{Running, Settings};
+use fanin_memcache::{Limits, Lines, Next, Request};
+
+/// What a server does with a `get`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    Answers,
+    /// It reads and says nothing.
+    Hangs,
+    /// It takes so many milliseconds.
+    Slow(u64),
+    Garbage,
+    /// It answers with another key's value.
+    Mistakes,
+    /// It sends half of a value and closes.
+    ClosesInTheMiddle,
+}
+
+type Items = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
+
+/// A server with memcached's simplest commands.
+pub struct Server {
+    pub address: SocketAddr,
+    pub manner: Arc<Mutex<Manner>>,
+    items: Items,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+    dead: Arc<AtomicBool>,
+}
+
+impl Server {
+    pub fn start() -> Server {
+        Server::at("127.0.0.1:0".parse().unwrap())
+    }
+
+    fn at(address: SocketAddr) -> Server {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.set_reuse_address(true).unwrap();
+        socket.bind(&address.into()).unwrap();
+        socket.listen(64).unwrap();
+        let listener: TcpListener = socket.into();
+        let (manner, items, open) = (Arc::new(Mutex::new(Manner::Answers)), Items::default(), Arc::default());
+        let server = Server { address: listener.local_addr().unwrap(), manner, items, open, dead: Arc::default() };
+        let (manner, items, open, dead) =
+            (server.manner.clone(), server.items.clone(), server.open.clone(), server.dead.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if dead.load(SeqCst) {
+                    return;
+                }
+                open.lock().unwrap().push(stream.try_clone().unwrap());
+                let (manner, items) = (manner.clone(), items.clone());
+                thread::spawn(move || serve(stream, &manner, &items));
+            }
+        });
+        server
+    }
+
+    pub fn set(&self, manner: Manner) {
+        *self.manner.lock().unwrap() = manner;
+    }
+
+    /// Closes everything: nobody listens any more.
+    pub fn kill(&self) {
+        self.dead.store(true, SeqCst);
+        // Wakes whoever accepts.
+        let _ = TcpStream::connect(self.address);
+        for stream in self.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        }
+        while TcpStream::connect(self.address).is_ok() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Another one at the same address, which has nothing.
+    pub fn restart(&self) -> Server {
+        Server::at(self.address)
+    }
+}
+
+fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items) -> Option<()> {
+    let limits = Limits { value: 1 << 30, keys: 1 << 24 };
+    let (mut lines, mut bytes, mut scratch) = (Lines::default(), Vec::new(), vec![0; 1 << 16]);
+    loop {
+        let mut at = 0;
+        while let Next::Request(request, line) = lines.next(&bytes[at..], &limits) {
+            let mut took = line;
+            let manner = *manner.lock().unwrap();
+            match request {
+                Request::Get(_) | Request::Keyed(_) if manner == Manner::Hangs => {}
+                Request::Get(get) => answer(&mut stream, manner, items, get.keys())?,
+                Request::Store(store) => {
+                    let follow = store.follow as usize;
+                    if bytes.len() < at + line + follow {
+                        break;
+                    }
+                    let value = bytes[at + line..at + line + follow - 2].to_vec();
+                    items.lock().unwrap().insert(store.keyed.key.to_vec(), value);
+                    stream.write_all(if store.keyed.meta { b"HD\r\n" } else { b"STORED\r\n" }).ok()?;
+                    took += follow;
+                }
+                Request::Keyed(keyed) if keyed.meta => stream.write_all(b"EN\r\n").ok()?,
+                Request::Keyed(keyed) => {
+                    let there = items.lock().unwrap().remove(keyed.key).is_some();
+                    stream.write_all(if there { b"DELETED\r\n" } else { b"NOT_FOUND\r\n" }).ok()?;
+                }
+                Request::Every(..) => stream.write_all(b"OK\r\n").ok()?,
+                Request::Stats(_) => stream.write_all(b"STAT pid 1\r\nEND\r\n").ok()?,
+                Request::Barrier => stream.write_all(b"MN\r\n").ok()?,
+                Request::Version => stream.write_all(b"VERSION 1.6.18\r\n").ok()?,
+                Request::Refused(text) => stream.write_all(text.as_bytes()).ok()?,
+                Request::Quit => return None,
+            }
+            at += took;
+        }
+        bytes.drain(..at);
+        match stream.read(&mut scratch) {
+            Ok(count) if count > 0 => bytes.extend_from_slice(&scratch[..count]),
+            _ => return None,
+        }
+    }
+}
+
+fn answer<'a>(
+    stream: &mut TcpStream,
+    manner: Manner,
+    items: &Items,
+    keys: impl Iterator<Item = &'a [u8]>,
+) -> Option<()> {
+    let mut out = Vec::new();
+    for key in keys {
+        let Some(value) = items.lock().unwrap().get(key).cloned() else { continue };
+        let told = if manner == Manner::Mistakes { b"another" } else { key };
+        out.extend_from_slice(
+            &[b"VALUE ", told, format!(" 0 {}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat(),
+        );
+    }
+    out.extend_from_slice(b"END\r\n");
+    match manner {
+        Manner::Slow(millis) => thread::sleep(Duration::from_millis(millis)),
+        Manner::Garbage => out = b"\x00\xff\r\nVALUE\r\n\r\n\r\n".to_vec(),
+        Manner::ClosesInTheMiddle => {
+            stream.write_all(&out[..out.len() / 2]).ok()?;
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+            return None;
+        }
+        _ => {}
+    }
+    stream.write_all(&out).ok()
+}
+
+/// A front end before some servers.
+pub struct Cluster {
+    pub servers: Vec<Server>,
+    pub front: Running,
+}
+
+impl Cluster {
+    pub fn of(servers: usize, more: &str) -> Cluster {
+        let servers: Vec<Server> = (0..servers).map(|_| Server::start()).collect();
+        let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
+        let text = format!(
+            "threads = 2\n{}",
+            format_args!(
+                "{more}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n",
+                listed.join(",")
+            )
+        );
+        let settings = Settings::of_file("test.toml", &text).unwrap();
+        let front = fanin_daemon::start(&settings).unwrap();
+        Cluster { servers, front }
+    }
+
+    pub fn client(&self) -> Client {
+        Client::to(self.front.listens[0])
+    }
+
+    /// Some keys, set, each with its value. They differ in front: FNV hardly tells those apart that differ in the last byte.
+    pub fn filled(&self, count: usize) -> Vec<String> {
+        let keys: Vec<String> = (0..count).map(|number| format!("{number}-key")).collect();
+        let mut client = self.client();
+        keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 100)), "STORED"));
+        keys
+    }
+
+    /// The keys that a server has.
+    pub fn keys_of(&self, server: usize, keys: &[String]) -> Vec<String> {
+        let items = self.servers[server].items.lock().unwrap();
+        keys.iter().filter(|key| items.contains_key(key.as_bytes())).cloned().collect()
+    }
+}
+
+/// A value that carries its key.
+pub fn value(key: &str, len: usize) -> String {
+    format!("{key}/").chars().cycle().take(len).collect()
+}
+
+/// A client that waits for each answer, at most ten seconds.
+pub struct Client(pub BufReader<TcpStream>);
+
+impl Client {
+    pub fn to(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Client(BufReader::new(stream))
+    }
+
+    pub fn send(&mut self, text: &str) {
+        self.0.get_mut().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// A line without its end; empty where the connection is closed.
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap_or(0);
+        line.trim_end().to_owned()
+    }
+
+    pub fn ask(&mut self, text: &str) -> String {
+        self.send(text);
+        self.line()
+    }
+
+    pub fn set(&mut self, key: &str, value: &str) -> String {
+        self.ask(&format!("set {key} 0 0 {}\r\n{value}\r\n", value.len()))
+    }
+
+    /// The keys that were answered, and the last line. A value that is not its key's is a failure of the test.
+    pub fn get(&mut self, keys: &[String]) -> (Vec<String>, String) {
+        self.send(&format!("get {}\r\n", keys.join(" ")));
+        self.values()
+    }
+
+    pub fn values(&mut self) -> (Vec<String>, String) {
+        let mut found = Vec::new();
+        loop {
+            let line = self.line();
+            let Some(rest) = line.strip_prefix("VALUE ") else { return (found, line) };
+            let words: Vec<&str> = rest.split(' ').collect();
+            let mut bytes = vec![0; words[2].parse::<usize>().unwrap() + 2];
+            if self.0.read_exact(&mut bytes).is_err() {
+                return (found, String::new());
+            }
+            let text = String::from_utf8(bytes).unwrap();
+            assert_eq!(text, format!("{}\r\n", value(words[0], text.len() - 2)), "a wrong value");
+            found.push(words[0].to_owned());
+        }
+    }
+
+    /// A figure of `stats`.
+    pub fn figure(&mut self, name: &str) -> u64 {
+        self.send("stats\r\n");
+        let mut found = None;
+        loop {
+            let line = self.line();
+            match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
+                Some((other, value)) => found = found.or((other == name).then(|| value.parse().unwrap())),
+                None => return found.unwrap_or_else(|| panic!("no figure {name}")),
+            }
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "deadlines are of the machine's time")]
+pub fn now() -> std::time::Instant {
+    std::time::Instant::now()
+}

@@ -1,0 +1,27 @@
+//! memcached's text protocols, classic and meta, as something between clients and servers needs them: where a request ends, whose
+//! key it has, how much value follows, and what its answer looks like.
+//!
+//! Nothing is copied and nothing allocated: what is read are ranges of the caller's bytes, and a value is a number of bytes that
+//! follow. Any bytes end in a request, a refusal in memcached's own words ([`text`]) or a wish for more, and however they are cut
+//! into pieces, they end in the same. What a server must judge by what it stores is left to it.
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+mod base64;
+mod flags;
+mod number;
+pub mod request;
+pub mod response;
+pub mod text;
+mod token;
+
+pub use base64::decoded;
+pub use request::{Get, Keyed, Limits, Lines, Next, Quiet, Request, Store};
+pub use response::{Cursor, Piece, Shape};
+
+/// The longest key, as it is stored.
+pub const LONGEST_KEY: usize = 250;
+/// The longest line of a command that does not name keys without end, its end apart.
+pub const LONGEST_LINE: usize = 2048;

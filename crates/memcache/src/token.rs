@@ -1,0 +1,60 @@
+//! A line's words, as memcached cuts them: at spaces, no more than 23.
+
+/// No more words are looked at: memcached's 24 with the empty one at the end.
+pub const MOST: usize = 23;
+
+/// A line's first words.
+pub struct Words<'a> {
+    words: [&'a [u8]; MOST],
+    count: usize,
+}
+
+impl<'a> Words<'a> {
+    pub fn of(line: &'a [u8]) -> Words<'a> {
+        let mut found = Words { words: [&[]; MOST], count: 0 };
+        for word in Each(line).take(MOST) {
+            found.words[found.count] = word;
+            found.count += 1;
+        }
+        found
+    }
+
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A word; empty where there is none.
+    pub fn get(&self, index: usize) -> &'a [u8] {
+        self.words.get(index).copied().unwrap_or_default()
+    }
+
+    pub fn last(&self) -> &'a [u8] {
+        self.get(self.count.wrapping_sub(1))
+    }
+
+    pub fn from(&self, index: usize) -> &[&'a [u8]] {
+        self.words[..self.count].get(index..).unwrap_or_default()
+    }
+}
+
+/// Every word of a line.
+#[derive(Clone, Debug)]
+pub struct Each<'a>(pub &'a [u8]);
+
+impl<'a> Iterator for Each<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let start = self.0.iter().position(|byte| *byte != b' ')?;
+        let rest = &self.0[start..];
+        let end = memchr::memchr(b' ', rest).unwrap_or(rest.len());
+        let (word, rest) = rest.split_at(end);
+        self.0 = rest;
+        Some(word)
+    }
+}
+
+/// Where a word that was cut out of a line stands in it.
+pub fn place(line: &[u8], word: &[u8]) -> usize {
+    (word.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize).min(line.len())
+}
