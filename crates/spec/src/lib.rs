@@ -15,7 +15,6 @@ mod faults;
 mod flows;
 mod framing;
 mod jitter;
-mod key_value;
 mod laws;
 mod limits;
 mod literal;
@@ -57,7 +56,6 @@ pub use faults::{HostFault, HostState};
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use jitter::PacketJitter;
-pub use key_value::{KeyValue, Popularity, Replica, ReplicaRacks, Route, ServerOrder};
 pub use limits::{LIMITS, Limit};
 pub use literal::Literal;
 pub use network::PURE_ACK;
@@ -82,4 +80,7 @@ pub use tables::{
     SampleRow, ServiceRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
-pub use workload::{Connections, Facts, FlowKind, Kind, Servers, Workload};
+pub use workload::{
+    Connections, Facts, FlowKind, KeyValue, Kind, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Servers,
+    Workload,
+};

@@ -10,13 +10,12 @@ use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
 use crate::chips::Chip;
 use crate::declare::{KeyDoc, Section, section, words};
-use crate::key_value::KeyValue;
 use crate::range::{FAN_IN_MAX, RATE_MIN};
 use crate::requests::Requests;
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
 use crate::stacks::Stack;
-use crate::workload::{Connections, Servers, Workload};
+use crate::workload::{Connections, KeyValue, Servers, Workload};
 use crate::{Bursts, FAN_IN, Flows, Framing, Literal, PacketJitter, Plan, laws};
 
 section! {
