@@ -146,6 +146,15 @@ impl Tcb {
     /// itself (RFC 3465, without its limit, as Linux has it).
     #[inline(always)]
     pub fn grow(&mut self, params: &Params, facts: &Ack) {
+        match params.byte_counting || params.window_validation {
+            true => self.grow_as_filled(params, facts),
+            false => self.law.grow(facts, &mut self.snd.window),
+        }
+    }
+
+    /// Apart, so that others pay nothing.
+    #[inline(never)]
+    fn grow_as_filled(&mut self, params: &Params, facts: &Ack) {
         if self.validation.as_ref().is_some_and(|validation| !validation.is_filled(&self.snd.window)) {
             return;
         }
@@ -159,7 +168,7 @@ impl Tcb {
     }
 
     /// What could be sent from `before` on was: `pipe` bytes are on their way, and nothing is known to be lost where it is `open`.
-    #[inline(always)]
+    #[inline(never)]
     pub fn note_usage(&mut self, call: &Call<'_, impl Wire>, before: u64, pipe: u64, open: bool) {
         if let Some(validation) = &mut self.validation {
             let (una, nxt, timeout) = (self.snd.una, self.snd.nxt, self.snd.rtt.timeout(call.params));

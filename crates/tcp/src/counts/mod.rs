@@ -172,7 +172,9 @@ impl Counts {
                 break;
             }
         }
-        tcb.note_usage(call, before, self.in_flight(tcb), self.recovery == Recovery::Open && self.board.is_empty());
+        if call.params.window_validation {
+            tcb.note_usage(call, before, self.in_flight(tcb), self.recovery == Recovery::Open && self.board.is_empty());
+        }
     }
 
     /// The length of the segment at `nxt`: up to the MSS, the window where that is under it, and the next run that the

@@ -210,7 +210,9 @@ impl Rack {
             };
             while self.send_new(tcb, call, limit) {}
         }
-        tcb.note_usage(call, high, self.pipe, self.phase == Phase::Open && self.sacked == 0);
+        if call.params.window_validation {
+            tcb.note_usage(call, high, self.pipe, self.phase == Phase::Open && self.sacked == 0);
+        }
         let sent = self.pipe - before;
         if let Phase::Recovery(prr) = &mut self.phase {
             prr.sent(sent);
