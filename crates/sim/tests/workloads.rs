@@ -57,7 +57,7 @@ fn other(path: &str, kind: Kind) -> &'static str {
         "workload.bursts" => "other-bursts.csv",
         "workload.block" => "64 KiB",
         "workload.request" => "1 KiB",
-        "workload.start_jitter" => "100 us",
+        "workload.start_jitter" | "workload.request_gap" => "100 us",
         "workload.pairs" => "0.5",
         "workload.warm_up" | "workload.pause" => "1 ms",
         "workload.queries" | "workload.in_flight" => "2",

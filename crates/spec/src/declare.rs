@@ -76,6 +76,10 @@ pub(crate) mod needs {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
         without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",
     };
+    pub(crate) const VALIDATION: Condition = Condition {
+        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+        without: "windows are validated with `tcp.rack` or `tcp.tail_loss_probe` alone",
+    };
     pub(crate) const DELAYED_ACKS: Condition = Condition {
         met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
         without: "no ACK is kept back with `tcp.delayed_ack = 1`",

@@ -270,6 +270,7 @@ section! {
         /// A loss or a mark cuts the window as it stood (Linux), in the place of what was in flight (RFC 5681, RFC 9438), which is less where the application has little to send.
         cut_window: bool = false,
         /// A window grows only where it is filled: in slow start up to twice what was out, later as it was in the way; with idle_restart one that was not filled for an RTO comes down half the way to what was used (Linux; RFC 7661's idea, RFC 2861's rule).
+        #[needs(VALIDATION)]
         window_validation: bool = false,
         /// Receive window.
         #[range(..=Bytes(1 << 30))]

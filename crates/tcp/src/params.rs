@@ -94,7 +94,7 @@ pub struct Params {
     pub byte_counting: bool,
     /// Congestion is answered by the window, in place of what was in flight.
     pub cut_window: bool,
-    /// The window grows only where it is filled.
+    /// The window grows only where it is filled; with `rack` or `tail_loss_probe` alone.
     pub window_validation: bool,
     /// Receive window.
     pub receive_window: u32,

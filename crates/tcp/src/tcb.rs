@@ -12,7 +12,6 @@ use crate::prr::Prr;
 use crate::rcv::Receiver;
 use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
 use crate::snd::Sender;
-use crate::validation::{Usage, Validation};
 
 /// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,16 +68,13 @@ pub(crate) struct Tcb {
     pub rcv: Receiver,
     pub law: Law,
     pub stats: Stats,
-    /// The few who ask for it keep it apart, so that the others are small.
-    pub validation: Option<Box<Validation>>,
 }
 
 impl Tcb {
     /// Before the handshake.
     pub fn new(params: &Params, law: Law) -> Tcb {
         let (snd, rcv, stats) = (Sender::new(params), Receiver::default(), Stats::default());
-        let validation = params.window_validation.then(|| Box::new(Validation::new()));
-        Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats, validation }
+        Tcb { state: State::Listen, ecn: false, retries: 0, snd, rcv, law, stats }
     }
 
     /// Whether data may flow.
@@ -142,38 +138,24 @@ impl Tcb {
         facts
     }
 
-    /// The window grows, where it is filled: once an ACK, or, where bytes count, as if every segment had been acknowledged by
-    /// itself (RFC 3465, without its limit, as Linux has it).
+    /// The window grows: once an ACK, or, where bytes count, as if every segment had been acknowledged by itself (RFC 3465, without its
+    /// limit, as Linux has it).
     #[inline(always)]
     pub fn grow(&mut self, params: &Params, facts: &Ack) {
-        match params.byte_counting || params.window_validation {
-            true => self.grow_as_filled(params, facts),
+        match params.byte_counting {
+            true => self.grow_by_bytes(params, facts),
             false => self.law.grow(facts, &mut self.snd.window),
         }
     }
 
     /// Apart, so that others pay nothing.
     #[inline(never)]
-    fn grow_as_filled(&mut self, params: &Params, facts: &Ack) {
-        if self.validation.as_ref().is_some_and(|validation| !validation.is_filled(&self.snd.window)) {
-            return;
-        }
-        let part = if params.byte_counting { params.mss } else { facts.acked };
+    fn grow_by_bytes(&mut self, params: &Params, facts: &Ack) {
         let mut left = facts.acked;
         while left > 0 {
-            let acked = left.min(part);
+            let acked = left.min(params.mss);
             self.law.grow(&Ack { acked, ..*facts }, &mut self.snd.window);
             left -= acked;
-        }
-    }
-
-    /// What could be sent from `before` on was: `pipe` bytes are on their way, and nothing is known to be lost where it is `open`.
-    #[inline(never)]
-    pub fn note_usage(&mut self, call: &Call<'_, impl Wire>, before: u64, pipe: u64, open: bool) {
-        if let Some(validation) = &mut self.validation {
-            let (una, nxt, timeout) = (self.snd.una, self.snd.nxt, self.snd.rtt.timeout(call.params));
-            let usage = Usage { now: call.now, una, nxt, pipe, sent: nxt > before, open, timeout };
-            validation.note(&usage, call.params, &mut self.snd.window);
         }
     }
 

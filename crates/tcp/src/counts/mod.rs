@@ -149,7 +149,7 @@ impl Counts {
     /// Sends as long as `cwnd` allows.
     #[inline]
     pub fn transmit_within(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
-        let (window, before) = (u64::from(cwnd.min(tcb.snd.rwnd)), tcb.snd.nxt);
+        let window = u64::from(cwnd.min(tcb.snd.rwnd));
         loop {
             let again = tcb.snd.nxt < tcb.snd.high;
             if again && !self.board.is_empty() {
@@ -163,17 +163,14 @@ impl Counts {
             let full = beyond || self.in_flight(tcb) + len > window;
             // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
             if (len == 0 && !(fin && tcb.snd.nxt == tcb.snd.end)) || (len > 0 && full) {
-                break;
+                return;
             }
             tcb.send_data(call, tcb.snd.nxt, len);
             tcb.snd.nxt += len + u64::from(fin);
             tcb.snd.high = tcb.snd.high.max(tcb.snd.nxt);
             if tcb.snd.nxt >= tcb.snd.end + u64::from(tcb.snd.fin) {
-                break;
+                return;
             }
-        }
-        if call.params.window_validation {
-            tcb.note_usage(call, before, self.in_flight(tcb), self.recovery == Recovery::Open && self.board.is_empty());
         }
     }
 

@@ -16,6 +16,7 @@ use crate::call::Call;
 use crate::prr::Prr;
 use crate::segment::{Block, Segment, Wire};
 use crate::tcb::Tcb;
+use crate::validation::{Usage, Validation};
 use losses::Sent;
 use probe::Probe;
 
@@ -60,6 +61,7 @@ pub(crate) struct Rack {
     rto_at: Time,
     probe_at: Time,
     reorder_at: Time,
+    validation: Validation,
 }
 
 impl Rack {
@@ -81,6 +83,7 @@ impl Rack {
             rto_at: Time::NEVER,
             probe_at: Time::NEVER,
             reorder_at: Time::NEVER,
+            validation: Validation::new(),
         }
     }
 
@@ -139,6 +142,7 @@ impl Rack {
         } else if let Some(facts) = facts
             && growing
             && tcb.snd.cwr.is_none()
+            && (!call.params.window_validation || self.validation.is_filled(&tcb.snd.window))
         {
             tcb.grow(call.params, facts);
         }
@@ -211,7 +215,7 @@ impl Rack {
             while self.send_new(tcb, call, limit) {}
         }
         if call.params.window_validation {
-            tcb.note_usage(call, high, self.pipe, self.phase == Phase::Open && self.sacked == 0);
+            self.note_usage(tcb, call, high);
         }
         let sent = self.pipe - before;
         if let Phase::Recovery(prr) = &mut self.phase {
@@ -225,6 +229,20 @@ impl Rack {
             self.schedule_probe(call, tcb.snd.rtt.srtt());
         }
         tcb.snd.rto_at = self.rto_at.min(self.probe_at).min(self.reorder_at);
+    }
+
+    /// What could be sent from `before` on was.
+    fn note_usage(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, before: u64) {
+        let usage = Usage {
+            now: call.now,
+            una: tcb.snd.una,
+            nxt: tcb.snd.nxt,
+            pipe: self.pipe,
+            sent: tcb.snd.high > before,
+            open: self.phase == Phase::Open && self.sacked == 0,
+            timeout: tcb.snd.rtt.timeout(call.params),
+        };
+        self.validation.note(&usage, call.params, &mut tcb.snd.window);
     }
 
     /// Sends a lost segment again; a part of it, where it alone is over the window.
