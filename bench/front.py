@@ -30,11 +30,8 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def target(servers, keys, connections):
-    """How much of nutcracker's CPU at most. At one connection, where nothing can be gathered, a bare relay costs a third already; a single
-    get there is no load."""
-    if connections == 1:
-        return 0.5 if keys > 1 else 1
-    if keys == 1:
+    """How much of nutcracker's CPU at most. At one connection, where nothing can be gathered, a bare relay costs a third already."""
+    if connections == 1 or keys == 1:
         return 0.5
     return 1 / 5 if keys >= 1000 and (connections >= 64 or servers >= 32) else 1 / 3
 

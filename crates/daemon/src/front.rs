@@ -93,7 +93,6 @@ impl Front {
             let server = |one: &settings::Server| Server::new(one.weighted.name.clone(), one.address, number);
             servers.extend(pool.servers.iter().map(server));
         }
-        let longest_nap = settings.pools.iter().map(|pool| nanos(pool.nap)).min().unwrap_or(0);
         Ok(Front {
             poll,
             clock: Clock::start(),
@@ -110,7 +109,7 @@ impl Front {
             shared,
             counters,
             most_clients: settings.clients.div_ceil(settings.threads),
-            pace: Pace::new(longest_nap),
+            pace: Pace::new(nanos(settings.nap)),
             stop,
             drain: nanos(settings.drain),
             accept_at: None,
@@ -310,8 +309,8 @@ impl Front {
 impl Pool {
     fn new(pool: &settings::Pool, first: usize, listener: TcpListener) -> Pool {
         let weighted: Vec<_> = pool.servers.iter().map(|server| server.weighted.clone()).collect();
-        // The rate of the client's link counts for none of the laws that settings allow.
-        let window = pool.multiget.window(&pool.laws, Rate(0));
+        // The rate of the client's link counts for none of the laws that settings allow, and each of them has a window.
+        let window = pool.multiget.window(&pool.laws, Rate(0)).expect("a law that asks servers");
         Pool {
             name: pool.name.clone(),
             router: Router::new(pool.placement, pool.hash, &weighted),
@@ -321,7 +320,7 @@ impl Pool {
             },
             first,
             servers: weighted.len(),
-            window: window.unwrap_or(Window::OneAll(fanin_fanout::one_all::OneAll)),
+            window,
             timeout: nanos(pool.timeout),
             listener: Some(listener),
             late: VecDeque::new(),

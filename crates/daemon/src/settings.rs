@@ -21,6 +21,8 @@ pub struct Settings {
     pub clients: usize,
     /// How long a front end that is told to stop goes on with what it has taken.
     pub drain: Time,
+    /// The longest wait of a thread for more requests, under load.
+    pub nap: Time,
     /// What listens.
     pub pools: Vec<Pool>,
 }
@@ -48,8 +50,6 @@ pub struct Pool {
     pub item: Bytes,
     /// The longest list of keys, in bytes.
     pub keys: Bytes,
-    /// The longest wait for more requests, under load.
-    pub nap: Time,
 }
 
 /// A server of a pool.
@@ -85,6 +85,7 @@ struct File {
     threads: Option<Spanned<i64>>,
     clients: Option<Spanned<i64>>,
     drain: Option<Spanned<String>>,
+    nap: Option<Spanned<String>>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
 }
 
@@ -101,7 +102,6 @@ struct PoolInFile {
     timeout: Option<Spanned<String>>,
     item: Option<Spanned<String>>,
     keys: Option<Spanned<String>>,
-    nap: Option<Spanned<String>>,
 }
 
 /// What is wrong in a file, by the bytes where it stands.
@@ -116,7 +116,18 @@ impl Settings {
         let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
         let pool = Pool::plain("front".to_owned(), listen, servers);
         no_server_twice(&pool.servers, None).map_err(plain)?;
-        Ok(Settings { threads: cores(), clients: 50_000, drain: Time::from_secs(5), pools: vec![pool] })
+        Ok(Settings { pools: vec![pool], ..Settings::plain() })
+    }
+
+    /// What holds unless a file says otherwise.
+    fn plain() -> Settings {
+        Settings {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            clients: 50_000,
+            drain: Time::from_secs(5),
+            nap: Time::from_micros(100),
+            pools: Vec::new(),
+        }
     }
 
     /// What a file says.
@@ -149,9 +160,11 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         Some(number) if (1..=most).contains(number.get_ref()) => Ok(*number.get_ref() as usize),
         Some(number) => Err(Wrong(Some(number.span()), format!("{} is not from 1 to {most}", number.get_ref()))),
     };
-    let threads = at_least_one(file.threads, cores(), 1024)?;
-    let clients = at_least_one(file.clients, 50_000, 10_000_000)?;
-    let drain = quantity(file.drain, Time::from_secs(5), "drain = \"5 s\"")?;
+    let plain = Settings::plain();
+    let threads = at_least_one(file.threads, plain.threads, 1024)?;
+    let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
+    let drain = quantity(file.drain, plain.drain, "drain = \"5 s\"")?;
+    let nap = quantity(file.nap, plain.nap, "nap = \"100 us\"")?;
     if file.pool.get_ref().is_empty() {
         return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
     }
@@ -168,7 +181,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         }
         pools.push(pool);
     }
-    Ok(Settings { threads, clients, drain, pools })
+    Ok(Settings { threads, clients, drain, nap, pools })
 }
 
 fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
@@ -188,7 +201,6 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
     pool.timeout = quantity(file.timeout, pool.timeout, "timeout = \"1 s\"")?;
     pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
     pool.keys = quantity(file.keys, pool.keys, "keys = \"16 MiB\"")?;
-    pool.nap = quantity(file.nap, pool.nap, "nap = \"100 us\"")?;
     Ok(pool)
 }
 
@@ -208,7 +220,6 @@ impl Pool {
             timeout: Time::from_secs(1),
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),
-            nap: Time::from_micros(100),
         }
     }
 }
@@ -265,8 +276,4 @@ fn no_server_twice(servers: &[Server], place: Option<Range<usize>>) -> Result<()
         Some(index) => Err(Wrong(place, format!("the server {} is there twice", name(index)))),
         None => Ok(()),
     }
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
