@@ -6,17 +6,14 @@ What cannot be had here is skipped, with the reason. gomemcache asks port 11211 
 """
 
 import glob
-import os
-import pathlib
 import re
 import shutil
 import socket
 import subprocess
 import sys
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+from stands import ROOT, ended, front, memcached
+
 WORK = ROOT / "target" / "conformance"
 PORT = 11211
 SERVERS = [23201, 23202, 23203, 23204]
@@ -24,15 +21,6 @@ SERVERS = [23201, 23202, 23203, 23204]
 
 def call(*command, **more):
     return subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-
-
-def wait(port):
-    for _ in range(100):
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-    sys.exit(f"nobody listens on port {port}")
 
 
 def memccapable():
@@ -94,27 +82,17 @@ def main():
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", PORT)) == 0:
             sys.exit(f"port {PORT} is in use")
-    memcached = lambda port: ["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-m", "64"]
-    behind = [f"127.0.0.1:{port}" for port in SERVERS]
-    stands = {
-        "memcached": [memcached(PORT)],
-        "fanin": [*map(memcached, SERVERS), [FANIN, "front", "--listen", f"127.0.0.1:{PORT}", "--servers", ",".join(behind)]],
-    }
     found = {}
-    for stand, commands in stands.items():
-        processes = []
-        try:
-            for command in commands:
-                processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-                wait(PORT if "-p" not in command else int(command[command.index("-p") + 1]))
+    for stand in ("memcached", "fanin"):
+        with ended([]) as processes:
+            if stand == "memcached":
+                processes.append(memcached(PORT))
+            else:
+                processes.extend(map(memcached, SERVERS))
+                processes.append(front(PORT, SERVERS))
             for suite in (memccapable, pymemcache, gomemcache):
                 run, lacks = suite()
                 found.setdefault(suite.__name__, {})[stand] = run() if run else f"skipped: {lacks}"
-        finally:
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait()
     differ = False
     for suite, results in found.items():
         same = results["memcached"] == results["fanin"]

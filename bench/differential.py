@@ -9,17 +9,14 @@ differs, and what replays it.
 """
 
 import argparse
-import os
-import pathlib
 import random
 import re
 import socket
-import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+from stands import ended, front, memcached
+
 SERVERS = [23301, 23302, 23303, 23304]
 ALONE, FRONT = 23300, 23310
 KEYS = [b"a", b"b", b"c", b"counter", b"key:1", b"key:2", b"Zm9v", b"foo", b"x" * 250, "schlüssel".encode()]
@@ -109,28 +106,14 @@ def without_cas(answer):
     return re.sub(rb" c\d+", b" c", answer)
 
 
-def wait(port):
-    for _ in range(100):
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-    sys.exit(f"nobody listens on port {port}")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    behind = ",".join(f"127.0.0.1:{port}" for port in SERVERS)
-    processes = [subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-m", "64"], **quiet) for port in [ALONE, *SERVERS]]
-    try:
-        for port in [ALONE, *SERVERS]:
-            wait(port)
-        processes.append(subprocess.Popen([FANIN, "front", "--listen", f"127.0.0.1:{FRONT}", "--servers", behind], **quiet))
-        wait(FRONT)
+    with ended([]) as processes:
+        processes.extend(map(memcached, [ALONE, *SERVERS]))
+        processes.append(front(FRONT, SERVERS))
         seeds = [options.seed] if options.seed is not None else range(10**9)
         begun, count, size = time.time(), 0, 0
         for seed in seeds:
@@ -139,17 +122,12 @@ def main():
             text = stream(random.Random(seed))
             for port in (ALONE, FRONT):
                 talk(port, b"flush_all\r\n", random.Random(0))
-            alone, front = (without_cas(talk(port, text, random.Random(seed))) for port in (ALONE, FRONT))
+            alone, ours = (without_cas(talk(port, text, random.Random(seed))) for port in (ALONE, FRONT))
             count, size = count + 1, size + len(text)
-            if alone != front:
-                print(f"they differ: --seed {seed}\nsent      {text!r}\nmemcached {alone!r}\nfanin     {front!r}")
+            if alone != ours:
+                print(f"they differ: --seed {seed}\nsent      {text!r}\nmemcached {alone!r}\nfanin     {ours!r}")
                 sys.exit(1)
         print(f"{count} streams of {size / 1e6:.1f} MB in {time.time() - begun:.0f} s: the same answers, byte for byte")
-    finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.wait()
 
 
 if __name__ == "__main__":

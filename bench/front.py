@@ -11,6 +11,7 @@ FANIN and LOAD name the binaries. Needs Debian's memcached and nutcracker.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -21,8 +22,8 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+from stands import ROOT, ended, front, memcached, start
+
 LOAD = os.environ.get("LOAD", str(ROOT / "target/release/examples/load"))
 KEYS = 50_000
 FIRST = 23000
@@ -34,15 +35,6 @@ def target(servers, keys, connections):
     if connections == 1 or keys == 1:
         return 0.5
     return 1 / 5 if keys >= 1000 and (connections >= 64 or servers >= 32) else 1 / 3
-
-
-def wait(port):
-    for _ in range(200):
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-    sys.exit(f"nobody listens on port {port}")
 
 
 def cpu(pid):
@@ -67,33 +59,21 @@ def load(port, *arguments):
     return json.loads(out.stdout)
 
 
-class Proxies:
-    """Both proxies before the same servers."""
-
-    def __init__(self, servers, folder):
-        ports = range(FIRST, FIRST + servers)
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        start = lambda *command: subprocess.Popen(command, **quiet)
-        self.processes = [start("memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(p), "-t", "1", "-m", "64") for p in ports]
-        for port in ports:
-            wait(port)
+@contextlib.contextmanager
+def proxies(servers):
+    """Both, before the same servers: the port of each and its process."""
+    ports = range(FIRST, FIRST + servers)
+    with tempfile.TemporaryDirectory() as folder, ended([]) as processes:
+        processes.extend(map(memcached, ports))
         lines = "".join(f"   - 127.0.0.1:{port}:1\n" for port in ports)
-        text = f"p:\n  listen: 127.0.0.1:{FIRST + 100}\n  hash: fnv1a_64\n  distribution: ketama\n  servers:\n{lines}"
-        (folder / "n.yml").write_text(text)
-        nutcracker = start("nutcracker", "-c", folder / "n.yml", "-s", str(FIRST + 102), "-o", folder / "log")
-        listed = ",".join(f"127.0.0.1:{port}" for port in ports)
-        fanin = start(FANIN, "front", "--listen", f"127.0.0.1:{FIRST + 101}", "--servers", listed, "--threads", "1")
-        self.processes += [nutcracker, fanin]
-        self.proxies = {"nutcracker": (FIRST + 100, nutcracker.pid), "fanin": (FIRST + 101, fanin.pid)}
-        for port, _ in self.proxies.values():
-            wait(port)
+        config = pathlib.Path(folder) / "n.yml"
+        config.write_text(f"p:\n  listen: 127.0.0.1:{FIRST + 100}\n  hash: fnv1a_64\n  distribution: ketama\n  servers:\n{lines}")
+        nutcracker = start(FIRST + 100, "nutcracker", "-c", config, "-s", FIRST + 102, "-o", config.with_suffix(".log"))
+        processes.append(nutcracker)
+        fanin = front(FIRST + 101, ports, "--threads", 1)
+        processes.append(fanin)
         subprocess.run([LOAD, "fill", f"127.0.0.1:{FIRST + 101}", str(KEYS)], check=True)
-
-    def close(self):
-        for process in self.processes:
-            process.terminate()
-        for process in self.processes:
-            process.wait()
+        yield {"nutcracker": (FIRST + 100, nutcracker.pid), "fanin": (FIRST + 101, fanin.pid)}
 
 
 def cell(proxies, connections, keys, options):
@@ -157,25 +137,21 @@ def main():
     print("servers keys conns |  CPU s/Mget fanin nutcracker ratio target | p50 ratio | p99 ms fanin nutcracker ratio")
     rows = []
     for servers in options.servers:
-        with tempfile.TemporaryDirectory() as folder:
-            both = Proxies(servers, pathlib.Path(folder))
-            try:
-                for keys in options.keys:
-                    for connections in options.connections:
-                        row = {"servers": servers, **cell(both.proxies, connections, keys, options)}
-                        row["target"] = round(target(servers, keys, connections), 2)
-                        rows.append(row)
-                        ours, theirs = row["fanin"], row["nutcracker"]
-                        print(f"{servers:7} {keys:4} {connections:5} | {ours['cpu_s_a_mget']:17.3f} {theirs['cpu_s_a_mget']:10.3f} "
-                              f"{row['cpu_ratio']:5.2f} {row['target']:6.2f} | {row['p50_ratio']:9.2f} | {ours['p99_ms']:12.3f} {theirs['p99_ms']:10.3f} "
-                              f"{row['p99_ratio']:5.2f}", flush=True)
-                used = {name: round(memory(pid), 1) for name, (_, pid) in both.proxies.items()}
-                print(f"{servers} servers: memory in MB, at most: {used}")
-                rows.append({"servers": servers, "memory_mb": used})
-                if options.idle:
-                    print(f"10,000 idle connections: {idle(both.proxies)} MB")
-            finally:
-                both.close()
+        with proxies(servers) as both:
+            for keys in options.keys:
+                for connections in options.connections:
+                    row = {"servers": servers, **cell(both, connections, keys, options)}
+                    row["target"] = round(target(servers, keys, connections), 2)
+                    rows.append(row)
+                    ours, theirs = row["fanin"], row["nutcracker"]
+                    print(f"{servers:7} {keys:4} {connections:5} | {ours['cpu_s_a_mget']:17.3f} {theirs['cpu_s_a_mget']:10.3f} "
+                          f"{row['cpu_ratio']:5.2f} {row['target']:6.2f} | {row['p50_ratio']:9.2f} | {ours['p99_ms']:12.3f} {theirs['p99_ms']:10.3f} "
+                          f"{row['p99_ratio']:5.2f}", flush=True)
+            used = {name: round(memory(pid), 1) for name, (_, pid) in both.items()}
+            print(f"{servers} servers: memory in MB, at most: {used}")
+            rows.append({"servers": servers, "memory_mb": used})
+            if options.idle:
+                print(f"10,000 idle connections: {idle(both)} MB")
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -13,13 +13,12 @@ import pathlib
 import random
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+from stands import front, memcached
+
 SERVERS, FRONT = [23401, 23402, 23403, 23404], 23410
 KEYS = 5000
 
@@ -86,10 +85,6 @@ class Client(threading.Thread):
             raise Left
 
 
-def memcached(port):
-    return subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-m", "64"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 def resident(pid):
     return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
 
@@ -99,10 +94,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=3600)
     options = parser.parse_args()
     servers = {port: memcached(port) for port in SERVERS}
-    time.sleep(0.5)
-    behind = ",".join(f"127.0.0.1:{port}" for port in SERVERS)
-    front = subprocess.Popen([FANIN, "front", "--listen", f"127.0.0.1:{FRONT}", "--servers", behind], stdout=subprocess.DEVNULL)
-    time.sleep(0.5)
+    proxy = front(FRONT, SERVERS)
     stop, r, faults, memory = threading.Event(), random.Random(0), 0, []
     clients = [Client(seed, stop) for seed in range(8)]
     try:
@@ -123,15 +115,15 @@ def main():
             faults += 1
             time.sleep(r.random() * 3)
             if time.time() - begun > options.seconds * (len(memory) + 1) / 10:
-                memory.append(resident(front.pid))
+                memory.append(resident(proxy.pid))
                 print(f"{time.time() - begun:6.0f} s: {sum(c.asked for c in clients)} requests, {sum(c.errors for c in clients)} errors, "
                       f"{faults} faults, {memory[-1]:.1f} MB", flush=True)
     finally:
         stop.set()
         for client in clients:
             client.join(15)
-        front.terminate()
-        front.wait(20)
+        proxy.terminate()
+        proxy.wait(20)
         for server in servers.values():
             server.kill()
             server.wait()

@@ -9,10 +9,13 @@ import json
 import pathlib
 import socket
 import subprocess
+import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "bench"))
+from stands import ended, memcached, start, wait
+
 PORTS = [22181, 22182, 22183, 22184, 11211]
 HASHES = "one_at_a_time md5 crc16 crc32 crc32a fnv1_64 fnv1a_64 fnv1_32 fnv1a_32 hsieh murmur jenkins".split()
 # libmemcached's names of the same.
@@ -35,15 +38,6 @@ def ask(port, text):
     return got
 
 
-def wait(port):
-    for _ in range(100):
-        try:
-            return socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-    raise SystemExit(f"nobody listens on port {port}")
-
-
 def twemproxy(folder):
     """Sets every key through a pool of each hash and set of weights, and looks which server has it."""
     pools, text, port = [], "", 22200
@@ -54,8 +48,7 @@ def twemproxy(folder):
             pools.append((hash, weights, port))
             port += 1
     (folder / "n.yml").write_text(text)
-    proxy = subprocess.Popen(["nutcracker", "-c", folder / "n.yml", "-s", "22199", "-o", folder / "log"])
-    try:
+    with ended([start(pools[0][2], "nutcracker", "-c", folder / "n.yml", "-s", 22199, "-o", folder / "log")]):
         for hash, weights, port in pools:
             wait(port)
             for server in PORTS:
@@ -65,9 +58,6 @@ def twemproxy(folder):
             there = [[server for server in range(len(PORTS)) if b"VALUE" in ask(PORTS[server], b"get %s\r\n" % key.encode())] for key in KEYS]
             assert all(len(one) == 1 for one in there), (hash, there)
             yield {"as": "twemproxy", "hash": hash, "weights": WEIGHTS[weights], "servers": [one[0] for one in there]}
-    finally:
-        proxy.terminate()
-        proxy.wait()
 
 
 def libmemcached(folder):
@@ -101,16 +91,9 @@ int main(void) {
 
 
 def main():
-    servers = [subprocess.Popen(["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-m", "64"]) for port in PORTS]
-    try:
-        for port in PORTS:
-            wait(port)
-        with tempfile.TemporaryDirectory() as folder:
-            found = [*twemproxy(pathlib.Path(folder)), *libmemcached(pathlib.Path(folder))]
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait()
+    with ended([]) as servers, tempfile.TemporaryDirectory() as folder:
+        servers.extend(map(memcached, PORTS))
+        found = [*twemproxy(pathlib.Path(folder)), *libmemcached(pathlib.Path(folder))]
     rows = ",\n".join("    " + json.dumps(row) for row in found)
     names = json.dumps([f"127.0.0.1:{port}" for port in PORTS])
     (HERE / "keys_to_servers.json").write_text(f'{{\n  "servers": {names},\n  "keys": {json.dumps(KEYS, ensure_ascii=False)},\n  "rows": [\n{rows}\n  ]\n}}\n')

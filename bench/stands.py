@@ -1,0 +1,60 @@
+"""Shared by what tries `fanin front`: memcached servers and proxies on this machine, which end with whoever started them."""
+
+import contextlib
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FANIN = os.environ.get("FANIN", str(ROOT / "target/release/fanin"))
+
+
+def wait(port):
+    """Until somebody listens there."""
+    for _ in range(200):
+        try:
+            return socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+    sys.exit(f"nobody listens on port {port}")
+
+
+def at(*ports):
+    """Addresses on this machine, as `--servers` takes them."""
+    return ",".join(f"127.0.0.1:{port}" for port in ports)
+
+
+def start(port, *command):
+    """A program that listens on that port, once it does."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen([str(word) for word in command], **quiet)
+    try:
+        wait(port)
+    except SystemExit:
+        process.kill()
+        raise
+    return process
+
+
+def memcached(port):
+    return start(port, "memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-t", 1, "-m", 64)
+
+
+def front(port, servers, *more):
+    """`fanin front` before these servers' ports."""
+    return start(port, FANIN, "front", "--listen", at(port), "--servers", at(*servers), *more)
+
+
+@contextlib.contextmanager
+def ended(processes):
+    """Whatever is in the list by then ends with the block."""
+    try:
+        yield processes
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
