@@ -172,6 +172,10 @@ impl<P: Probe> Driver for Acting<'_, P> {
         self.world.send(from, message)
     }
 
+    fn reads(&mut self, at: EndpointId, reads: bool) {
+        self.world.reads(at, reads);
+    }
+
     fn pour(&mut self, from: EndpointId) {
         self.world.pour(from);
     }

@@ -38,6 +38,7 @@ mod stalls;
 mod streams;
 mod tables;
 mod tap;
+mod ticks;
 mod world;
 
 use std::sync::atomic::AtomicBool;

@@ -46,6 +46,8 @@ pub(crate) enum Purpose {
     Asked = 18,
     /// When bursts begin, how many servers they are of, and how large they are.
     Burst = 19,
+    /// When a host's clock ticks.
+    Tick = 20,
 }
 
 /// One stream.

@@ -22,6 +22,7 @@ use crate::receivers::Receivers;
 use crate::since::{PortSums, Since};
 use crate::socket::{Socket, Sockets};
 use crate::stalls::Stalls;
+use crate::ticks::Ticks;
 
 /// A length that no run reaches: a long flow's.
 const ENDLESS: u64 = 1 << 50;
@@ -39,6 +40,7 @@ pub(crate) struct World<P> {
     pub net: Net<P>,
     pub sockets: Sockets,
     params: Params,
+    ticks: Ticks,
     law: Law,
     /// Where hosts have a law of what they offer.
     receivers: Option<Box<Receivers>>,
@@ -75,6 +77,7 @@ impl<P: Probe> World<P> {
             net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
             sockets: Sockets::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
             params,
+            ticks: Ticks::new(params.tick, spec.seed),
             law: sender_law(spec),
             receivers: Receivers::new(spec),
             sack: Vec::with_capacity(4),
@@ -158,8 +161,11 @@ impl<P: Probe> World<P> {
         let socket = self.sockets.at(slot);
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
-            socket.armed = deadline;
-            self.net.events.push_far(Key::endpoint(deadline.0, socket.id, slot));
+            let at = self.ticks.serve(deadline, socket.uplink);
+            if at < socket.armed {
+                socket.armed = at;
+                self.net.events.push_far(Key::endpoint(at.0, socket.id, slot));
+            }
         }
     }
 
@@ -247,6 +253,12 @@ impl<P: Probe> World<P> {
         let header = 40 + self.params.option_bytes();
         let on_wire = |payload: u32| self.spec.settings.link.framing.on_wire(payload + header);
         ideal::time(&self.net.fabric, (from, to), bytes, mss, on_wire)
+    }
+
+    /// Whether the application of an end reads what comes.
+    pub fn reads(&mut self, at: EndpointId, reads: bool) {
+        let slot = self.open_slot(at);
+        self.with(slot, |endpoint, call| endpoint.reads(call, reads));
     }
 
     /// Sends a message to the other end; says how many bytes went before it.

@@ -110,6 +110,22 @@ fn requests_with_a_gap_are_answered_one_after_another() {
 }
 
 #[test]
+fn where_acks_wait_for_a_reader_an_answer_of_more_than_a_window_goes_on_once_all_are_asked() {
+    for waits in [false, true] {
+        let tables = run(&but(&spec(READS, 4, 1), |s| {
+            s.workload.request_gap = Time::from_millis(5);
+            (s.tcp.acks_wait_for_reader, s.tcp.delayed_ack, s.tcp.initial_window) = (waits, 2, 2);
+            s.tcp.rto_min = Time::from_millis(200);
+        }));
+        let mut flows: Vec<_> = tables.flows.iter().filter(|flow| flow.round == Some(0)).collect();
+        flows.sort_unstable_by_key(|flow| flow.start_ps);
+        let [first, .., last] = flows[..] else { panic!("four servers") };
+        let ends = first.start_ps + first.fct_ps.unwrap();
+        assert_eq!(ends > last.start_ps, waits, "it ends at {ends}, the last is asked at {}", last.start_ps);
+    }
+}
+
+#[test]
 fn an_answer_before_the_last_request_makes_room_for_one_more_behind_it() {
     // Two at once: each answer takes 0.9 ms, less than the gap, so that a server is asked every millisecond, and none twice.
     let plain = spec(READS, 4, 1);

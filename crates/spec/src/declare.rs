@@ -84,6 +84,10 @@ pub(crate) mod needs {
         met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
         without: "no ACK is kept back with `tcp.delayed_ack = 1`",
     };
+    pub(crate) const DELAYED_ACKS_AND_GAPS: Condition = Condition {
+        met: |_, s| s.tcp.delayed_ack > 1 && s.workload.request_gap > fanin_units::Time::ZERO,
+        without: "no ACK is kept back with `tcp.delayed_ack = 1`, and a client reads at once without `workload.request_gap`",
+    };
     pub(crate) const DELAYED_ACKS_AND_ECN: Condition = Condition {
         met: |scheme, s| s.tcp.delayed_ack > 1 && scheme.ecn,
         without: "no segment says CWR without ECN, and no ACK is kept back with `tcp.delayed_ack = 1`",

@@ -243,6 +243,9 @@ section! {
         #[needs(RACK_TIMERS)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
+        /// The clock of hosts' timers, each host's at a phase of its own: a wait is so many whole ticks and ends at one (Linux: 4 ms with Debian's HZ = 250); zero: timers are exact.
+        #[range(..=Time::from_secs(1))]
+        tick: Time = Time::ZERO,
         /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
         #[needs(NO_SACK)]
         newreno: NewReno = NewReno::Inflate,
@@ -259,6 +262,9 @@ section! {
         /// Longest time that an ACK waits.
         #[needs(DELAYED_ACKS)]
         delayed_ack_timeout: Time = Time::from_millis(40),
+        /// While the client is still sending a round's requests (workload.request_gap) it reads nothing, and what comes in order is not acknowledged: as in Linux, where the window does not move before the application reads.
+        #[needs(DELAYED_ACKS_AND_GAPS)]
+        acks_wait_for_reader: bool = false,
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
         #[needs(DELAYED_ACKS)]
         #[range(..=255)]

@@ -107,6 +107,13 @@ impl Endpoint {
         self.tcb.rcv.wake_at = bytes.saturating_add(1);
     }
 
+    /// Learns whether the application reads what comes. It does until told otherwise.
+    pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
+        if self.tcb.state == State::Established {
+            self.tcb.reads(call, reads);
+        }
+    }
+
     /// Takes a segment.
     #[inline]
     pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {

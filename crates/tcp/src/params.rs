@@ -74,6 +74,8 @@ pub struct Params {
     pub max_ack_delay: Time,
     /// Added to the reordering timer, and to the probe's where more than one segment is out.
     pub timer_margin: Time,
+    /// Waits are whole ticks; zero: exact. When ticks are, its driver knows.
+    pub tick: Time,
     /// NewReno's way where there are no selective acknowledgements.
     pub newreno: NewReno,
     /// New data on the first two duplicate ACKs.
@@ -86,6 +88,8 @@ pub struct Params {
     pub ack_cwr: bool,
     /// Longest time that an ACK waits.
     pub delayed_ack_timeout: Time,
+    /// What came in order is not acknowledged before the application reads, or its ACK has waited for its longest time.
+    pub acks_wait_for_reader: bool,
     /// So many segments are acknowledged at once where the sender may be short of ACKs.
     pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.
@@ -110,6 +114,12 @@ impl Params {
     /// Whether retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
     pub(crate) const fn ect_everywhere(&self) -> bool {
         matches!(self.ect, Some(Ect::Agreed | Ect::All))
+    }
+
+    /// A wait in whole ticks.
+    #[inline]
+    pub(crate) fn in_ticks(&self, wait: Time) -> Time {
+        if self.tick == Time::ZERO { wait } else { Time(wait.0.div_ceil(self.tick.0).saturating_mul(self.tick.0)) }
     }
 
     /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option

@@ -1,5 +1,7 @@
 //! The state of the receiving half: reassembly, the echo of congestion marks, SACK blocks.
 
+use std::num::NonZeroU64;
+
 use fanin_laws::port::Note;
 use fanin_units::Time;
 
@@ -16,6 +18,8 @@ pub(crate) struct Receiver {
     pub ack_at: Time,
     /// Segments that wait for an ACK.
     pub pending: u8,
+    /// The application does not read now.
+    pub unread: bool,
     /// So many ACKs more are sent at once.
     pub quick: u8,
     /// When data last came, in microseconds; 0 before any has.
@@ -25,7 +29,7 @@ pub(crate) struct Receiver {
     /// The peer's FIN is delivered.
     pub closed: bool,
     /// Where the peer's FIN stands, once seen.
-    pub fin_at: Option<u64>,
+    pub fin_at: Option<NonZeroU64>,
     /// What ports have written on what came last, to echo it.
     pub note: Note,
     /// The timestamp to echo.
@@ -41,6 +45,7 @@ impl Default for Receiver {
             wake_at: u64::MAX,
             ack_at: Time::NEVER,
             pending: 0,
+            unread: false,
             quick: 0,
             heard: 0,
             ece: false,

@@ -1,5 +1,7 @@
 //! What the receiving half does with a segment: takes its payload and its marks, and acknowledges now or later.
 
+use std::num::NonZeroU64;
+
 use fanin_units::Time;
 
 use crate::call::Call;
@@ -50,7 +52,7 @@ impl Tcb {
             self.rcv.note_time(segment);
         }
         if segment.flags.any(Flags::FIN) {
-            self.rcv.fin_at = Some(block.end);
+            self.rcv.fin_at = NonZeroU64::new(block.end);
         }
         if call.params.quick_acks > 0 {
             self.acknowledge_quickly(call);
@@ -67,7 +69,7 @@ impl Tcb {
             }
             self.rcv.close_gap();
         }
-        if self.rcv.fin_at == Some(self.rcv.nxt) && !self.rcv.closed {
+        if self.rcv.fin_at.is_some_and(|end| end.get() == self.rcv.nxt) && !self.rcv.closed {
             self.rcv.closed = true;
             self.rcv.nxt += 1;
         }
@@ -103,11 +105,19 @@ impl Tcb {
         if call.params.quick_acks > 0 && self.acknowledge_quickly(call) {
             return self.send_ack(call);
         }
-        self.rcv.pending += 1;
-        if u32::from(self.rcv.pending) >= call.params.delayed_ack {
+        self.rcv.pending = self.rcv.pending.saturating_add(1);
+        if u32::from(self.rcv.pending) >= call.params.delayed_ack && !self.rcv.unread {
             self.send_ack(call);
         } else if self.rcv.ack_at == Time::NEVER {
             self.rcv.ack_at = call.now.saturating_add(call.params.delayed_ack_timeout);
+        }
+    }
+
+    /// The application reads from now on, or not: in a stack whose ACKs wait for it, what came in order meanwhile is acknowledged now.
+    pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
+        self.rcv.unread = !reads && call.params.acks_wait_for_reader && call.params.delayed_ack > 1;
+        if reads && u32::from(self.rcv.pending) >= call.params.delayed_ack {
+            self.send_ack(call);
         }
     }
 

@@ -30,7 +30,8 @@ impl Rtt {
         }
         let floor = if params.rto_floor == RtoFloor::Variance { params.rto_min } else { Time::ZERO };
         let spread = self.rttvar.saturating_mul(4).max(params.rto_clock).max(floor);
-        self.rto = self.srtt.saturating_add(spread).clamp(params.rto_min, params.rto_max);
+        let rto = self.srtt.saturating_add(spread).max(params.rto_min);
+        self.rto = params.in_ticks(rto).min(params.rto_max);
         self.backoff = 0;
     }
 

@@ -1,4 +1,5 @@
-//! How Linux grows and cuts a window where the RFCs do otherwise. The round trip is 10 ms, segments carry 1,000 B.
+//! How Linux grows and cuts a window, and when it acknowledges, where the RFCs do otherwise. The round trip is 10 ms, segments carry
+//! 1,000 B.
 
 mod common;
 
@@ -52,4 +53,37 @@ fn a_loss_cuts_the_window_as_it_stood_where_the_setting_says_so() {
         let params = Params { sack: true, cut_window, ..window_of(10) };
         Script::client(params).run(&sends(4)).run(lost).run(&format!("32 ssthresh {ssthresh}"));
     }
+}
+
+#[test]
+fn what_came_in_order_is_acknowledged_as_the_application_reads_it() {
+    // __tcp_ack_snd_check: more than a full segment is acknowledged at once where the window moves, which it does as the application reads.
+    let params = Params { delayed_ack: 2, acks_wait_for_reader: true, ..window_of(10) };
+    Script::server(params).run(
+        "20 reads no
+         20 < . 1:1001 ack 1
+         20 < . 1001:2001 ack 1
+         20 < . 2001:3001 ack 1
+         25 reads yes
+         25 > . 1:1 ack 3001
+         26 < . 3001:4001 ack 1
+         26 < . 4001:5001 ack 1
+         26 > . 1:1 ack 5001",
+    );
+    // At the latest after the longest wait of an ACK; out of order at once.
+    Script::server(params).run(
+        "20 reads no
+         20 < . 1:1001 ack 1
+         20 < . 1001:2001 ack 1
+         60 > . 1:1 ack 2001
+         70 < . 3001:4001 ack 1
+         70 > . 1:1 ack 2001",
+    );
+    // Elsewhere an application that is busy holds nothing up.
+    Script::server(Params { delayed_ack: 2, ..window_of(10) }).run(
+        "20 reads no
+         20 < . 1:1001 ack 1
+         20 < . 1001:2001 ack 1
+         20 > . 1:1 ack 2001",
+    );
 }

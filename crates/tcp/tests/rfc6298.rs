@@ -59,6 +59,15 @@ fn the_clocks_granularity_is_the_least_variance() {
 }
 
 #[test]
+fn where_a_clock_has_ticks_the_timeout_is_whole_ticks() {
+    // A first sample of 10 ms makes 10 + 4 * 5 = 30 ms: eight ticks of 4 ms. Of a minimum of 33 ms, nine.
+    let ticks = Params { tick: Time::from_millis(4), ..sharp() };
+    Script::client(ticks).run("10 rto 32");
+    Script::client(Params { rto_min: Time::from_millis(33), ..ticks }).run("10 rto 36");
+    Script::client(Params { rto_max: Time::from_millis(25), ..ticks }).run("10 rto 25");
+}
+
+#[test]
 fn the_timeout_is_never_under_the_minimum() {
     // 2.4.
     Script::client(plain()).run("10 rto 200");

@@ -258,6 +258,18 @@ fn the_margin_comes_on_top_of_the_reordering_timer_and_of_the_probes() {
 }
 
 #[test]
+fn where_a_clock_has_ticks_probes_and_reordering_wait_whole_ones() {
+    // Two round trips of 10 ms are three ticks of 7 ms; the reordering window of 2.5 ms and what is left of the round trip, 0.5 ms, one.
+    let ticks = Params { tick: Time::from_millis(7), ..both(10) };
+    out(ticks, 3, 0).run(
+        "20 deadline 41
+         30 < . 1:1 ack 1 sack 1001:2001
+         30 deadline 37
+         37 > . 1:1001 ack 1",
+    );
+}
+
+#[test]
 fn a_probe_without_rack_leaves_loss_to_be_counted() {
     // RFC 6675, section 4: more than two segments' bytes beyond.
     out(Params { rack: false, ..both(10) }, 6, 0).run(

@@ -85,6 +85,8 @@ pub(crate) trait Driver: View {
     fn stand(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
     /// Sends a message from this end to the other, after those before; says how many bytes went before it.
     fn send(&mut self, from: EndpointId, message: Message) -> u64;
+    /// Whether this end's application reads what comes, which it does until told otherwise.
+    fn reads(&mut self, at: EndpointId, reads: bool);
     /// Sends without end.
     fn pour(&mut self, from: EndpointId);
     /// Stops to pour: what has not been sent is taken back, and the sending side closed.

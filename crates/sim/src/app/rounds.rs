@@ -216,7 +216,19 @@ impl Rounds {
         (at.round_start, at.round_timeouts) = (driver.now(), at.timeouts);
         (at.next, at.missing, at.to_ask) = (0, at.servers.len() as u32, self.at_once);
         self.begun += 1;
+        if self.gap > Time::ZERO {
+            self.read(driver, client, false);
+        }
         self.ask_first(driver, client);
+    }
+
+    /// Whether a client reads: not while it is busy sending requests.
+    fn read(&self, driver: &mut dyn Driver, client: u32, reads: bool) {
+        for server in &self.clients[client as usize].servers {
+            if let Some(standing) = server.connection.filter(|_| self.stand) {
+                driver.reads(standing.opener(), reads);
+            }
+        }
     }
 
     /// Asks servers as a round begins: all that are to be asked at once, or one, and the others one after another.
@@ -227,6 +239,9 @@ impl Rounds {
             if self.gap > Time::ZERO && self.clients[client as usize].to_ask > 0 {
                 return driver.after(self.gap, Timer::Ask(client).into());
             }
+        }
+        if self.gap > Time::ZERO {
+            self.read(driver, client, true);
         }
     }
 

@@ -53,6 +53,8 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         (s.tcp.window_validation, s.tcp.cut_window, s.tcp.byte_counting) = (flags[8], flags[4], flags[1]);
         s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
         s.tcp.delayed_ack = delayed_ack;
+        s.tcp.tick = Time::from_millis(if flags[2] { 1 + u64::from(delayed_ack) } else { 0 });
+        s.tcp.acks_wait_for_reader = flags[3];
         s.tcp.rto_min = Time::from_millis(rto_ms);
         s.tcp.rto_initial = Time::from_millis(rto_ms.max(10));
         s.tcp.rto_max = Time::from_millis(500);
@@ -61,6 +63,7 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         s.workload.fragment = Optional(Some(Bytes(fragment)));
         s.workload.request = Bytes(if request || kind == Kind::WebSearch { 64 } else { 0 });
         s.workload.start_jitter = Time::from_micros(jitter_us);
+        s.workload.request_gap = Time::from_micros(if flags[3] { jitter_us / 4 } else { 0 });
         s.workload.in_flight = Optional(in_flight.filter(|_| matches!(kind, Kind::Barrier | Kind::WebSearch)));
         // Those that run to their end have none beside them: endless flows may starve them for simulated minutes.
         let timed = matches!(kind, Kind::Barrier | Kind::Long | Kind::Poisson);

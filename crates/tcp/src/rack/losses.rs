@@ -137,7 +137,8 @@ impl Rack {
             }
         }
         if wait > Time::ZERO {
-            self.reorder_at = call.now.saturating_add(wait.saturating_add(call.params.timer_margin).since(call.now));
+            let wait = wait.since(call.now).saturating_add(call.params.timer_margin);
+            self.reorder_at = call.now.saturating_add(call.params.in_ticks(wait));
         }
         before - self.pipe
     }

@@ -33,7 +33,7 @@ impl Rack {
         }
         let rounds = if srtt == Time::ZERO { PTO_INITIAL } else { srtt.saturating_mul(2) };
         let more = if self.sent.len() == 1 { call.params.max_ack_delay } else { call.params.timer_margin };
-        self.probe_at = call.now.saturating_add(rounds.saturating_add(more)).min(self.rto_at);
+        self.probe_at = call.now.saturating_add(call.params.in_ticks(rounds.saturating_add(more))).min(self.rto_at);
     }
 
     /// 7.4.1: what an ACK says of the probe; true where the probe repaired a loss.

@@ -47,6 +47,8 @@ pub fn plain() -> Params {
         tail_loss_probe: false,
         max_ack_delay: Time::from_millis(40),
         timer_margin: Time::ZERO,
+        tick: Time::ZERO,
+        acks_wait_for_reader: false,
         newreno: NewReno::Inflate,
         limited_transmit: false,
         timestamps: false,
@@ -158,7 +160,7 @@ impl Script {
             return self.expect(&Spec::parse(wanted)?);
         }
         let (verb, value) = what.split_once(' ').unwrap_or((what, ""));
-        if !["<", "connect", "write", "close", "abort"].contains(&verb) {
+        if !["<", "connect", "write", "reads", "close", "abort"].contains(&verb) {
             return self.check(verb, value.trim());
         }
         if let Some(problem) = self.unexpected() {
@@ -173,6 +175,7 @@ impl Script {
             }
             "connect" => self.endpoint.connect(call),
             "abort" => self.endpoint.abort(),
+            "reads" => self.endpoint.reads(call, value == "yes"),
             "write" => self.endpoint.write(call, number(value)?, Time::NEVER),
             _ => self.endpoint.close(call),
         }

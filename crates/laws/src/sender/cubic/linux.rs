@@ -1,0 +1,123 @@
+//! CUBIC as Linux has it.
+//! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh) and tcp_cong.c (tcp_cong_avoid_ai).
+//! Law:     a segment of growth for every `per` segments acknowledged. per = cwnd / (W(t) - cwnd), or 100 cwnd where the
+//!          function is not above the window, at most 20 before the first loss; at most cwnd / (W_est - cwnd) where Reno's
+//!          window is larger; at least 2. It is worked out anew as the window has moved by a segment, and where it stands after
+//!          31 ms: what Reno's window has gained meanwhile counts then, at once.
+//! Units:   windows in whole segments, but for the part of a segment that stands in cwnd's bytes; times in 1/1024 s.
+//! Owns:    the stage, W_max, K, W_est, `per`. The endpoint owns loss recovery.
+//! Departs: the clock is not Linux's of 4 ms; W(t) is taken a smoothed round trip ahead, at least a tick of that clock, in
+//!          place of the least one; a stage does not leave out the time in which a connection was idle; no HyStart.
+//! Checked: vectors/cubic.json.
+
+use fanin_units::Time;
+
+use super::super::control::{Ack, Cause, Congestion, Window};
+use super::{Params, TICK_PS, away, k};
+
+/// How long `per` stands, at the most, while the window does (HZ / 32).
+const HOLD: u32 = 1024 / 32;
+/// A tick of Linux's clock.
+const JIFFY: Time = Time::from_millis(4);
+/// No stage has begun.
+const NONE: u32 = u32::MAX;
+
+/// One connection's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Cubic {
+    /// What is left of the window after a loss, in 1/1024.
+    beta_q10: u16,
+    /// C, segments a cubed second, in 1/1024; above zero.
+    c_q10: u16,
+    fast_convergence: bool,
+    /// The window before the last reduction; zero before the first, and after a timeout.
+    w_max: u32,
+    /// When the present stage of congestion avoidance began, its K, its plateau.
+    epoch: u32,
+    k: u32,
+    origin: u32,
+    /// What Reno would have, and what was acknowledged that it has not grown by.
+    w_est: u32,
+    acked: u32,
+    /// Segments to be acknowledged for one of growth; worked out for this window at this time.
+    per: u32,
+    looked_for: u32,
+    looked_at: u32,
+}
+
+impl Cubic {
+    /// The state of a new connection.
+    pub fn start(params: &Params) -> Cubic {
+        Cubic {
+            beta_q10: params.beta.in_q(10) as u16,
+            c_q10: params.c.in_q(10) as u16,
+            fast_convergence: params.fast_convergence,
+            w_max: 0,
+            epoch: NONE,
+            k: 0,
+            origin: 0,
+            w_est: 0,
+            acked: 0,
+            per: 0,
+            looked_for: 0,
+            looked_at: 0,
+        }
+    }
+
+    pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+        let (cwnd, acked) = ((window.cwnd / mss).max(1), ack.acked.div_ceil(mss));
+        let now = (ack.now.0 / TICK_PS) as u32;
+        self.acked = self.acked.saturating_add(acked);
+        if self.looked_for != cwnd || now.wrapping_sub(self.looked_at) > HOLD {
+            (self.looked_for, self.looked_at) = (cwnd, now);
+            if self.epoch == NONE {
+                self.start_epoch(now, cwnd, acked);
+            }
+            let ahead = ack.srtt.max(JIFFY).0 / TICK_PS;
+            let t = u64::from(now.wrapping_sub(self.epoch)) + ahead;
+            self.per = self.by_the_function(t, cwnd).min(self.by_reno(cwnd)).max(2);
+        }
+        let growth = u64::from(acked) * u64::from(mss) / u64::from(self.per);
+        window.cwnd = window.cwnd.saturating_add(growth as u32);
+    }
+
+    pub fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
+        let (cwnd, beta) = (window.cwnd / mss, u32::from(self.beta_q10));
+        let part = |of: u32, q10: u32| (u64::from(of) * u64::from(q10) / 1024) as u32;
+        self.w_max = if cause == Cause::Timeout {
+            self.looked_for = 0;
+            0
+        } else if self.fast_convergence && cwnd < self.w_max {
+            part(cwnd, (1024 + beta) / 2)
+        } else {
+            cwnd
+        };
+        self.epoch = NONE;
+        part(at.flight / mss, beta).max(2) * mss
+    }
+
+    fn start_epoch(&mut self, now: u32, cwnd: u32, acked: u32) {
+        (self.epoch, self.acked, self.w_est) = (now.min(NONE - 1), acked, cwnd);
+        self.origin = self.w_max.max(cwnd);
+        self.k = k(u64::from(self.origin - cwnd) << 10, self.c_q10);
+    }
+
+    fn by_the_function(&self, t: u64, cwnd: u32) -> u32 {
+        let away = u32::try_from(away(t, self.k, self.c_q10) >> 10).unwrap_or(u32::MAX);
+        let target =
+            if t < u64::from(self.k) { self.origin.saturating_sub(away) } else { self.origin.saturating_add(away) };
+        let per = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        if self.w_max == 0 { per.min(20) } else { per }
+    }
+
+    /// Reno's window grows by a segment for so many that a flow with its own factor would have the same as Reno has (RFC 9438, 4.3).
+    fn by_reno(&mut self, cwnd: u32) -> u32 {
+        let beta = u32::from(self.beta_q10);
+        let eighths = 8 * (1024 + beta) / 3 / (1024 - beta).max(1);
+        let a_segment = ((u64::from(cwnd) * u64::from(eighths)) >> 3).clamp(1, u32::MAX.into()) as u32;
+        let gained = self.acked.saturating_sub(1) / a_segment;
+        self.acked -= gained * a_segment;
+        self.w_est = self.w_est.saturating_add(gained);
+        if self.w_est > cwnd { cwnd / (self.w_est - cwnd) } else { u32::MAX }
+    }
+}
