@@ -40,7 +40,8 @@ pub(crate) struct World<P> {
     pub net: Net<P>,
     pub sockets: Sockets,
     params: Params,
-    ticks: Ticks,
+    /// Where hosts' clocks have ticks.
+    ticks: Option<Ticks>,
     law: Law,
     /// Where hosts have a law of what they offer.
     receivers: Option<Box<Receivers>>,
@@ -161,11 +162,18 @@ impl<P: Probe> World<P> {
         let socket = self.sockets.at(slot);
         let deadline = socket.endpoint.deadline();
         if deadline < socket.armed {
-            let at = self.ticks.serve(deadline, socket.uplink);
-            if at < socket.armed {
-                socket.armed = at;
-                self.net.events.push_far(Key::endpoint(at.0, socket.id, slot));
-            }
+            self.arm_for(slot, deadline);
+        }
+    }
+
+    /// Apart, so that packets keep their registers. Where hosts' clocks have ticks, the timer is served at one.
+    #[inline(never)]
+    fn arm_for(&mut self, slot: Slot, deadline: Time) {
+        let socket = self.sockets.at(slot);
+        let at = self.ticks.as_ref().map_or(deadline, |ticks| ticks.next(deadline, socket.uplink));
+        if at < socket.armed {
+            socket.armed = at;
+            self.net.events.push_far(Key::endpoint(at.0, socket.id, slot));
         }
     }
 
@@ -256,6 +264,7 @@ impl<P: Probe> World<P> {
     }
 
     /// Whether the application of an end reads what comes.
+    #[cold]
     pub fn reads(&mut self, at: EndpointId, reads: bool) {
         let slot = self.open_slot(at);
         self.with(slot, |endpoint, call| endpoint.reads(call, reads));

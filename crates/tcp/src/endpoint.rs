@@ -108,6 +108,7 @@ impl Endpoint {
     }
 
     /// Learns whether the application reads what comes. It does until told otherwise.
+    #[cold]
     pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
         if self.tcb.state == State::Established {
             self.tcb.reads(call, reads);

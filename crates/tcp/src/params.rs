@@ -119,7 +119,12 @@ impl Params {
     /// A wait in whole ticks.
     #[inline]
     pub(crate) fn in_ticks(&self, wait: Time) -> Time {
-        if self.tick == Time::ZERO { wait } else { Time(wait.0.div_ceil(self.tick.0).saturating_mul(self.tick.0)) }
+        if self.tick == Time::ZERO { wait } else { self.whole_ticks(wait) }
+    }
+
+    #[cold]
+    fn whole_ticks(&self, wait: Time) -> Time {
+        Time(wait.0.div_ceil(self.tick.0).saturating_mul(self.tick.0))
     }
 
     /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option

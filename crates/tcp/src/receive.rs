@@ -105,15 +105,21 @@ impl Tcb {
         if call.params.quick_acks > 0 && self.acknowledge_quickly(call) {
             return self.send_ack(call);
         }
-        self.rcv.pending = self.rcv.pending.saturating_add(1);
-        if u32::from(self.rcv.pending) >= call.params.delayed_ack && !self.rcv.unread {
-            self.send_ack(call);
-        } else if self.rcv.ack_at == Time::NEVER {
+        self.rcv.pending += 1;
+        if u32::from(self.rcv.pending) >= call.params.delayed_ack {
+            if !self.rcv.unread {
+                return self.send_ack(call);
+            }
+            // As many as an ACK may cover is enough to know.
+            self.rcv.pending = call.params.delayed_ack as u8;
+        }
+        if self.rcv.ack_at == Time::NEVER {
             self.rcv.ack_at = call.now.saturating_add(call.params.delayed_ack_timeout);
         }
     }
 
     /// The application reads from now on, or not: in a stack whose ACKs wait for it, what came in order meanwhile is acknowledged now.
+    #[cold]
     pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
         self.rcv.unread = !reads && call.params.acks_wait_for_reader && call.params.delayed_ack > 1;
         if reads && u32::from(self.rcv.pending) >= call.params.delayed_ack {
