@@ -32,7 +32,7 @@ NOTES = {
         "**Linux, own links, Reno at 8, 16 and 64 servers**: as CUBIC below; Linux's single measurement had 0.13 and 36 timeouts a round at 16 and 64.",
     ("Linux 6.1, own links, cubic, RTOmin 200 ms", ""):
         "**Linux, own links, CUBIC at 8 to 16 servers, RTOmin 200 ms: lost tails.** As many segments are lost as on Linux, but later ones: of an answer's "
-        "last eight segments fanin loses 1.3 in a hundred, Linux 0.6 (N = 8, by its captures), and where the last one is lost alone it waits 200 ms for its probe. "
+        "last eight segments fanin loses 1.1 in a hundred, Linux 0.3 (N = 8, by captures of either), and where the last one is lost alone it waits 200 ms for its probe. "
         "The emulated machine has a part in it: with the same capture taken in the router, which costs its one CPU some microseconds a packet, "
         "Linux itself moves 53 Mbit/s at 8 servers; and a delay of 200 us makes it 86, 117 and 97 at 8, 12 and 16. At a quarter of all rates, where "
         "that CPU is at 15 %, Linux and fanin are near each other (the table above). **Three facts that captures in the router show** are settings, "
