@@ -166,8 +166,7 @@ impl<P: Probe> World<P> {
         }
     }
 
-    /// Apart, so that packets keep their registers. Where hosts' clocks have ticks, the timer is served at one.
-    #[inline(never)]
+    /// Arms its timer for that deadline; where hosts' clocks have ticks, the timer is served at one.
     fn arm_for(&mut self, slot: Slot, deadline: Time) {
         let socket = self.sockets.at(slot);
         let at = self.ticks.as_ref().map_or(deadline, |ticks| ticks.next(deadline, socket.uplink));
