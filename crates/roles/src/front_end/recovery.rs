@@ -181,7 +181,9 @@ impl<K> Request<K> {
             let wish = &self.wishes[*index as usize];
             wish.via == way && wish.state != State::Done
         };
-        (0..self.wishes.len() as u32).filter(open).collect()
+        // Of many wishes few may be its own: no look at any of them where all are there.
+        let missing = self.ways[way as usize].missing as usize;
+        (0..self.wishes.len() as u32).filter(open).take(missing).collect()
     }
 
     /// Hubs below one that is gone send to the front end from now on: those through which something has yet to come.
