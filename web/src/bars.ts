@@ -1,44 +1,65 @@
-// A chart of one x: a bar a curve, with its 95 % interval, in the legend's order.
+// A chart of one x: a bar a curve, with its 95 % interval, in the legend's order, and what claims expect of it.
 
-import type { DrawnChart, DrawnCurve } from "./data";
+import type { Band, DrawnChart, DrawnCurve } from "./data";
 import { el } from "./dom";
-import type { Claims } from "./expected";
+import { type Claims, reported } from "./expected";
 import { three } from "./format";
 
 /** The chart as a table, so that it reads and prints as one. */
 export function bars(chart: DrawnChart, claims: Claims): HTMLElement {
-  const largest = chart.curves.reduce((most, { y }) => Math.max(most, y[0] ?? 0), 0) || 1;
+  const values = [...chart.curves.map(({ y }) => y[0] ?? 0), ...reported(chart)];
+  const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
   // The interval of few seeds may reach far over what was measured; it must not flatten the bars.
   const top = chart.curves.reduce((most, { hi }) => Math.max(most, Math.min(hi[0] ?? 0, 1.4 * largest)), largest);
-  const rows = chart.curves.map((curve) =>
-    el("tr", {}, el("th", { scope: "row" }, curve.name), el("td", {}, bar(curve, top, chart.ratios)), el("td", {}, said(curve))),
-  );
-  claims.onChange(() => {
-    for (const [i, row] of rows.entries()) row.classList.toggle("back", claims.fades(chart.curves[i]?.name ?? ""));
+  const drawn = chart.curves.map((curve) => {
+    const track = el("div", { class: "track" });
+    const row = el("tr", {}, el("th", { scope: "row" }, curve.name), el("td", {}, track), el("td", {}, said(curve)));
+    return { curve, track, row };
   });
+  const draw = () => {
+    const marks = claims.marks(chart);
+    for (const { curve, track, row } of drawn) {
+      const bands = marks.flatMap(({ mark, full }) => mark.bands.filter((band) => band.curve === curve.name).map((band) => ({ band, full })));
+      track.replaceChildren(...bar(curve, top, chart.ratios), ...bands.flatMap(({ band, full }) => wanted(band, top, full)));
+      row.classList.toggle("back", claims.fades(curve.name));
+    }
+  };
+  claims.onChange(draw);
+  draw();
+  const rows = drawn.map(({ row }) => row);
   return el("table", { class: "bars" }, el("tbody", {}, ...rows));
 }
 
-function bar(curve: DrawnCurve, top: number, ratios: boolean): HTMLElement {
+/** Where a value stands in a bar's place. */
+function share(of: number, top: number): string {
+  return `${(100 * Math.min(Math.max(of, 0), top)) / top}%`;
+}
+
+/** A part of a bar's place, which ends so far before its end. */
+function part(name: string, from: number, to: number, top: number): HTMLElement {
+  const element = el("i", { class: name });
+  element.style.left = share(from, top);
+  element.style.right = `calc(100% - ${share(to, top)})`;
+  return element;
+}
+
+function bar(curve: DrawnCurve, top: number, ratios: boolean): HTMLElement[] {
   const [value, lo, hi] = [curve.y[0], curve.lo[0], curve.hi[0]];
-  const share = (of: number) => `${(100 * Math.min(Math.max(of, 0), top)) / top}%`;
-  const track = el("div", { class: "track" });
-  if (value === undefined) return track;
-  const fill = el("i", { class: "fill" });
-  fill.style.width = share(value);
-  track.append(fill);
-  if (lo !== undefined && hi !== undefined && hi > lo) {
-    const whisker = el("i", { class: "whisker" });
-    whisker.style.left = share(lo);
-    whisker.style.right = `calc(100% - ${share(hi)})`;
-    track.append(whisker);
-  }
-  if (ratios) {
-    const one = el("i", { class: "one" });
-    one.style.left = share(1);
-    track.append(one);
-  }
-  return track;
+  if (value === undefined) return [];
+  return [
+    part("fill", 0, value, top),
+    ...(lo !== undefined && hi !== undefined && hi > lo ? [part("whisker", lo, hi, top)] : []),
+    ...(ratios ? [part("one", 1, 1, top)] : []),
+  ];
+}
+
+/** What a claim expects of a bar; what has one end only is all on that side of it, and drawn in full alone. */
+function wanted({ least, most, reported }: Band, top: number, full: boolean): HTMLElement[] {
+  const [lo, hi, value] = [least[0] ?? null, most[0] ?? null, reported[0] ?? null];
+  const drawn = (lo !== null && hi !== null) || (full && (lo !== null || hi !== null));
+  const marks = [...(drawn ? [part("wanted", lo ?? 0, hi ?? top, top)] : []), ...(value !== null ? [part("reported", value, value, top)] : [])];
+  for (const mark of marks) mark.classList.toggle("full", full);
+  return marks;
 }
 
 function said({ y, lo, hi }: DrawnCurve): string {

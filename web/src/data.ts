@@ -37,23 +37,24 @@ export type Cdf = { scheme: string,
 export type Curve = { ms: Array<number>, share: Array<number>, };
 
 /** A chart as the page draws it. */
-export type DrawnChart = {
-  /** What claims are of; none of what no paper has. */
-  measure: Measure | null, x: string, y: string,
+export type DrawnChart = { x: string, y: string,
   /** Whether a value stands until the next. */
   steps: boolean,
   /** Whether there is one x: a bar a curve. */
   bars: boolean,
   /** Whether values are ratios to a curve's. */
-  ratios: boolean, curves: Array<DrawnCurve>, };
+  ratios: boolean, curves: Array<DrawnCurve>, expected: Array<Expected>, };
 
 /** A claim as its figure shows it. */
 export type DrawnClaim = { id: string,
-  /** What it is of: bounds stand in the charts of that, drawn as they are. */
-  measure: Measure, mark: Mark, };
+  /** The curves that it is of. */
+  curves: Array<string>, };
 
 /** A curve by columns; `lo` and `hi` are empty where every point is of one run. */
 export type DrawnCurve = { name: string, x: Array<number>, y: Array<number>, lo: Array<number>, hi: Array<number>, };
+
+/** What a claim expects, as a chart of its measure shows it: in ratios, where those are drawn. */
+export type Expected = { claim: string, mark: Mark, };
 
 /** A sentence or two. */
 export type Finding = {
@@ -123,9 +124,6 @@ export type Mark = {
   reported_onset: number | null,
   /** What its curves may be, each. */
   bands: Array<Band>, };
-
-/** What a figure's axis shows. */
-export type Measure = "goodput_mbps" | "query_ms" | "timeouts" | "timeout_queries_pct" | "query_p50_ms" | "query_p95_ms" | "jain" | "jain_rounds" | "long_mbps" | "queue_mean_packets" | "queue_p99_packets" | "queue_max_packets" | "finish_ms" | "drops" | "incasts" | "runtime_s" | "throughput_node_mbps" | "latency_us" | "shuffle_share_pct" | "shuffle_logged_pct" | "flat_ms" | "flats" | "first_flat_ms" | "round_end_ms" | "answers" | "cwnd_segments" | "object_ms" | "query_share_ms" | "efficiency_pct" | "answering_servers" | "gathering_servers" | "gathering_cpu_pct" | "gathering_memory_pct" | "inter_rack_packets" | "tree_ms" | "computing_ms" | "queue_mean" | "maps" | "shuffling" | "reducing" | "incast_probability";
 
 /** The memories of all switches whose ports share one, at one point. */
 export type Memories = {

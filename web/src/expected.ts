@@ -3,7 +3,7 @@
 
 import type uPlot from "uplot";
 import { drawing, upright } from "./chart";
-import type { DrawnChart, DrawnClaim, PaperFigure } from "./data";
+import type { DrawnChart, DrawnClaim, Mark, PaperFigure } from "./data";
 import type { Schemes } from "./schemes";
 import { colours } from "./theme";
 
@@ -12,20 +12,20 @@ export class Claims {
   at: DrawnClaim | undefined;
   private readonly listeners: (() => void)[] = [];
 
-  constructor(readonly all: readonly DrawnClaim[] = []) {}
-
   onChange(listener: () => void): void {
     this.listeners.push(listener);
   }
 
-  /** Those that are drawn in a chart: of its measure, unless it has ratios in place of values. */
-  of(chart: DrawnChart): readonly DrawnClaim[] {
-    return chart.ratios ? [] : this.all.filter((claim) => claim.measure === chart.measure);
+  /** What is drawn in a chart, and whether in full: faintly of all, or in full of the one that is looked at. */
+  marks(chart: DrawnChart): { mark: Mark; full: boolean }[] {
+    const at = this.at;
+    if (at === undefined) return chart.expected.map(({ mark }) => ({ mark, full: false }));
+    return chart.expected.filter(({ claim }) => claim === at.id).map(({ mark }) => ({ mark, full: true }));
   }
 
   /** Whether a curve stands back behind those of the claim that is looked at. */
   fades(curve: string): boolean {
-    return this.at !== undefined && !this.at.mark.curves.includes(curve);
+    return this.at !== undefined && !this.at.curves.includes(curve);
   }
 
   /** Follows the mouse and the keyboard over the page's list of the figure's claims. */
@@ -44,24 +44,22 @@ export class Claims {
 }
 
 /** The values that a chart's axis has room for, beside its curves: what the paper reports. */
-export function reported(chart: DrawnChart, claims: Claims): number[] {
-  const bands = claims.of(chart).flatMap((claim) => claim.mark.bands);
+export function reported(chart: DrawnChart): number[] {
+  const bands = chart.expected.flatMap(({ mark }) => mark.bands);
   return bands.flatMap((band) => band.reported).filter((value): value is number => value !== null);
 }
 
-/** Draws what claims expect: faintly of all, and in full of the one that is looked at. */
+/** Draws what claims expect. */
 export function expected(chart: DrawnChart, claims: Claims, schemes: Schemes): uPlot.Plugin {
   return drawing(true, (u, c, ratio) => {
-    for (const claim of claims.of(chart)) {
-      const full = claims.at === claim;
-      if (claims.at && !full) continue;
-      band(u, c, ratio, claim, full, schemes);
-      onset(u, c, ratio, claim, full, schemes);
+    for (const { mark, full } of claims.marks(chart)) {
+      band(u, c, ratio, mark, full, schemes);
+      onset(u, c, ratio, mark, full, schemes);
     }
   });
 }
 
-function band(u: uPlot, c: CanvasRenderingContext2D, ratio: number, { mark }: DrawnClaim, full: boolean, schemes: Schemes): void {
+function band(u: uPlot, c: CanvasRenderingContext2D, ratio: number, mark: Mark, full: boolean, schemes: Schemes): void {
   const floor = u.scales["y"]?.min ?? 0;
   const ceiling = u.scales["y"]?.max ?? 1;
   const y = (value: number) => u.valToPos(Math.min(Math.max(value, floor), ceiling), "y", true);
@@ -100,7 +98,7 @@ function diamond(c: CanvasRenderingContext2D, x: number, y: number, size: number
 }
 
 /** A bar along the axis from the least to the largest onset that would pass; in full, over the plot's height. */
-function onset(u: uPlot, c: CanvasRenderingContext2D, ratio: number, { mark }: DrawnClaim, full: boolean, schemes: Schemes): void {
+function onset(u: uPlot, c: CanvasRenderingContext2D, ratio: number, mark: Mark, full: boolean, schemes: Schemes): void {
   const [lo, hi] = mark.onset;
   const curve = mark.curves.find((name) => schemes.shows(name));
   if (lo === undefined || hi === undefined || curve === undefined) return;

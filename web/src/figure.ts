@@ -16,7 +16,7 @@ export function figures(card: ScorecardData): void {
     // Of all figures of the paper, so that a scheme has one colour in it.
     const all = names(card.figures.filter((other) => other.paper === figure.paper));
     const place = [...document.querySelectorAll<HTMLElement>(".charts")].find((e) => e.dataset["figure"] === figure.id);
-    const claims = new Claims(figure.claims);
+    const claims = new Claims();
     claims.follow(figure, place?.parentElement);
     place?.replaceChildren(...figureParts(figure, new Schemes(names([figure]), all), claims));
   }
@@ -31,14 +31,15 @@ function figureParts(figure: PaperFigure, schemes: Schemes, claims: Claims): HTM
     const title = el("h4", {}, capital(chart.y));
     if (chart.curves.every((curve) => curve.x.length === 0)) return el("figure", {}, title, el("p", {}, "Nothing was measured."));
     if (chart.bars) {
-      const over = chart.ratios ? " The line is 1." : "";
-      return el("figure", {}, title, bars(chart, claims), el("figcaption", {}, `Mean over seeds, with its 95 % interval.${over}`));
+      const over = chart.ratios ? ["The line is 1."] : [];
+      const caption = ["Mean over seeds, with its 95 % interval.", ...over, ...legend(chart)].join(" ");
+      return el("figure", {}, title, bars(chart, claims), el("figcaption", {}, caption));
     }
     const banded = chart.curves.some((curve) => curve.lo.length > 0);
     const caption = [
       ...(banded ? ["Mean over seeds, with its 95 % interval as a band."] : []),
       ...(!banded && chart.steps ? ["Of one run, the first seed’s. Drag to zoom, double-click to see all."] : []),
-      ...legend(chart, claims),
+      ...legend(chart),
     ].join(" ");
     return el("figure", {}, title, curves(figure.id, chart, figure.log, schemes, claims), ...(caption ? [el("figcaption", {}, caption)] : []));
   });
@@ -48,11 +49,10 @@ function figureParts(figure: PaperFigure, schemes: Schemes, claims: Claims): HTM
 }
 
 /** What stands in a chart for what its claims expect. */
-function legend(chart: DrawnChart, claims: Claims): string[] {
-  const marks = claims.of(chart).map((claim) => claim.mark);
+function legend(chart: DrawnChart): string[] {
   const some = [
-    ...(reported(chart, claims).length > 0 ? ["a diamond is what the paper says, shaded what would pass"] : []),
-    ...(marks.some((mark) => mark.onset.length > 0) ? ["a bar on the axis is where an onset would pass"] : []),
+    ...(reported(chart).length > 0 ? ["a diamond is what the paper says, shaded what would pass"] : []),
+    ...(chart.expected.some(({ mark }) => mark.onset.length > 0) ? ["a bar on the axis is where an onset would pass"] : []),
   ];
   return some.length > 0 ? [`${capital(some.join("; "))}.`] : [];
 }
@@ -115,7 +115,7 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes, claims: Claims)
   const xs = [...new Set(chart.curves.flatMap((curve) => curve.x))].sort((a, b) => a - b);
   const shown = chart.curves.filter((curve) => schemes.shows(curve.name));
   const scaled = shown.length > 0 ? shown : chart.curves;
-  const values = [...scaled.flatMap((curve) => curve.y), ...reported(chart, claims)];
+  const values = [...scaled.flatMap((curve) => curve.y), ...reported(chart)];
   const positive = values.filter((value) => value > 0).reduce((a, b) => Math.min(a, b), Infinity);
   const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
   // The band of few seeds may reach far over what was measured; it must not flatten the curves.

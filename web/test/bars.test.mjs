@@ -25,6 +25,29 @@ describePage("a figure of one x", "FANIN_BARS", (opened) => {
     assert.ok(Math.abs((await length(a)) / (await length(b)) - (await value(a)) / (await value(b))) < 0.03);
   });
 
+  it("shows what claims expect of ratios where the bars' own scale has it, and of the one that is looked at alone", async (t) => {
+    const { page } = await opened(t);
+    const chart = page.locator("#H-r table.bars").first();
+    const place = async (row, part) => {
+      const track = await row.locator(".track").boundingBox();
+      const { x, width } = await row.locator(part).boundingBox();
+      return [x, x + width].map((at) => (at - track.x) / track.width);
+    };
+    const row = (name) => chart.locator("tr").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
+    // H-r.4: the run time of deep drop tail, within 5 %; both stand over the shallow one's.
+    await page.locator('.claim[data-claim="H-r.4"]').hover();
+    assert.deepEqual(await chart.locator("tr:not(.back) th").allInnerTexts(), ["deep: drop tail", "deep: red 1 ms", "deep: red 1 ms + ecn"]);
+    assert.equal(await chart.locator(".wanted.full").count(), 2);
+    const [least, most] = await place(row("deep: red 1 ms"), ".wanted");
+    const [, base] = await place(row("deep: drop tail"), ".fill");
+    assert.ok(Math.abs(least / base - 0.95) < 0.01 && Math.abs(most / base - 1.05) < 0.01, `${least}, ${most} of ${base}`);
+    // An order has no bounds, and leaves none of others'.
+    await page.locator('.claim[data-claim="H-r.2"]').hover();
+    assert.equal(await chart.locator(".wanted").count(), 0);
+    await page.mouse.move(0, 0);
+    assert.ok((await chart.locator(".wanted:not(.full)").count()) > 0);
+  });
+
   it("fits a phone 390 pixels wide", async (t) => {
     const { page } = await opened(t, { viewport: { width: 390, height: 844 } });
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);

@@ -1,6 +1,7 @@
 //! The report of a reproduction: each figure redrawn in the paper's own axes, its claims and their verdicts beside it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use fanin_spec::{RunSpec, RunTables};
 
@@ -40,17 +41,22 @@ struct PaperFigure<'a> {
 #[cfg_attr(test, derive(ts_rs::TS))]
 struct DrawnClaim<'a> {
     id: &'a str,
-    /// What it is of: bounds stand in the charts of that, drawn as they are.
-    measure: Measure,
-    mark: &'a Mark,
+    /// The curves that it is of.
+    curves: &'a [String],
+}
+
+/// What a claim expects, as a chart of its measure shows it: in ratios, where those are drawn.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+struct Expected<'a> {
+    claim: &'a str,
+    mark: Mark,
 }
 
 /// A chart as the page draws it.
 #[derive(Clone, Debug, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(crate) struct DrawnChart<'a> {
-    /// What claims are of; none of what no paper has.
-    measure: Option<Measure>,
     x: Cow<'a, str>,
     y: String,
     /// Whether a value stands until the next.
@@ -60,6 +66,7 @@ pub(crate) struct DrawnChart<'a> {
     /// Whether values are ratios to a curve's.
     ratios: bool,
     curves: Vec<DrawnCurve<'a>>,
+    expected: Vec<Expected<'a>>,
 }
 
 /// A curve by columns; `lo` and `hi` are empty where every point is of one run.
@@ -122,8 +129,7 @@ impl DrawnChart<'static> {
             (measure.axis().into(), points.collect())
         };
         let curves = [Measure::Maps, Measure::Shuffling, Measure::Reducing].map(curve);
-        let of_phases = || DrawnChart::over_time(Measure::Maps.over_axis(), "tasks at work", &curves);
-        (!tables.tasks.is_empty()).then(|| DrawnChart { measure: Some(Measure::Maps), ..of_phases() })
+        (!tables.tasks.is_empty()).then(|| DrawnChart::over_time(Measure::Maps.over_axis(), "tasks at work", &curves))
     }
 
     /// What stood in one run, by name, each value until the next.
@@ -134,20 +140,25 @@ impl DrawnChart<'static> {
     ) -> DrawnChart<'static> {
         let curve = |(name, points): &(String, Vec<(f64, f64)>)| DrawnCurve::of_one_run(name.clone(), points);
         let curves = curves.iter().map(curve).collect();
-        DrawnChart { measure: None, x: x.into(), y: y.into(), steps: true, bars: false, ratios: false, curves }
+        let (x, y) = (x.into(), y.into());
+        DrawnChart { x, y, steps: true, bars: false, ratios: false, curves, expected: Vec::new() }
     }
 }
 
 impl<'a> DrawnChart<'a> {
-    fn new(chart: &'a Chart) -> DrawnChart<'a> {
-        let mut base = None;
-        let curve = |curve: &'a Curve| {
-            base = if chart.over.contains(&curve.name) { Some(curve) } else { base };
-            base.map_or_else(|| DrawnCurve::new(curve), |base| DrawnCurve::over(curve, base))
+    fn new(chart: &'a Chart, claims: &'a [JudgedClaim]) -> DrawnChart<'a> {
+        let bases = bases(chart);
+        let curve = |curve: &'a Curve| match bases.get(curve.name.as_str()) {
+            Some(base) => DrawnCurve::over(curve, base),
+            None => DrawnCurve::new(curve),
         };
+        let expected = |judged: &'a JudgedClaim| {
+            let over = |curve: &str, x: f64| bases.get(curve).map_or(Some(1.0), |base| Some(base.at(x)?.y.mean));
+            Expected { claim: &judged.claim.id, mark: judged.mark.over(&over) }
+        };
+        let of_its_measure = claims.iter().filter(|judged| judged.claim.measure == chart.measure);
         let one_x = |curve: &Curve| curve.points.len() <= 1;
         DrawnChart {
-            measure: Some(chart.measure),
             x: chart.x.clone().into(),
             y: match chart.over.as_slice() {
                 [] => chart.y.into(),
@@ -158,18 +169,25 @@ impl<'a> DrawnChart<'a> {
             bars: chart.measure.over() == Over::FanIn && chart.curves.iter().all(one_x),
             ratios: !chart.over.is_empty(),
             curves: chart.curves.iter().map(curve).collect(),
+            expected: of_its_measure.map(expected).collect(),
         }
     }
 }
 
+/// By a curve's name that whose ratios to it are drawn: the last of `over` up to it.
+fn bases<'a>(chart: &'a Chart) -> BTreeMap<&'a str, &'a Curve> {
+    let mut base: Option<&Curve> = None;
+    let with_base = |curve: &'a Curve| {
+        base = if chart.over.contains(&curve.name) { Some(curve) } else { base };
+        Some((curve.name.as_str(), base?))
+    };
+    chart.curves.iter().filter_map(with_base).collect()
+}
+
 impl<'a> PaperFigure<'a> {
     fn new(paper: &'a str, figure: &'a DrawnFigure) -> PaperFigure<'a> {
-        let charts = figure.charts.iter().map(DrawnChart::new).collect();
-        let claim = |judged: &'a JudgedClaim| DrawnClaim {
-            id: &judged.claim.id,
-            measure: judged.claim.measure,
-            mark: &judged.mark,
-        };
+        let charts = figure.charts.iter().map(|chart| DrawnChart::new(chart, &figure.claims)).collect();
+        let claim = |judged: &'a JudgedClaim| DrawnClaim { id: &judged.claim.id, curves: &judged.mark.curves };
         PaperFigure {
             paper,
             id: &figure.id,

@@ -83,4 +83,19 @@ impl Mark {
         let bands = self.curves.iter().filter_map(band).collect();
         Mark { bands, ..self }
     }
+
+    /// In units of `base`, a curve's at each x; without one there is no bound.
+    pub(in crate::paper) fn over(&self, base: &dyn Fn(&str, f64) -> Option<f64>) -> Mark {
+        let mut mark = self.clone();
+        for Band { curve, x, least, most, reported } in &mut mark.bands {
+            for bounds in [least, most, reported] {
+                for (bound, x) in bounds.iter_mut().zip(x.iter()) {
+                    let ratio =
+                        |value: f64| Some(six_digits(value / base(curve, *x)?)).filter(|ratio| ratio.is_finite());
+                    *bound = bound.and_then(ratio);
+                }
+            }
+        }
+        mark
+    }
 }

@@ -469,6 +469,14 @@ fn what_a_claim_expects_is_marked_in_the_units_of_its_figure() {
     assert_eq!(gains, [[Some(2.3), Some(4.6)], [Some(2.4), Some(4.8)], [Some(2.5), Some(5.0)]]);
     let none = Test::None { curves: a(), range: range() };
     assert_eq!(band(none), [[Some(0.0); 2], [None; 2], [Some(0.0); 2]]);
+    let halved = Test::Level { curves: a(), bound: Bound::Near(100.0), range: range() }.mark(&curves);
+    let [band] = &halved.over(&|_, x| (x < 3.0).then_some(200.0)).bands[..] else { panic!("{halved:?}") };
+    assert_eq!([&band.least, &band.reported, &band.most].map(|values| values[0]), [0.425, 0.5, 0.575].map(Some));
+    assert_eq!(
+        [band.least[1], band.reported[1], band.most[1]],
+        [None; 3],
+        "what they were to stand over is missing there"
+    );
     // Of several ratios together no point has bounds, and of an order or a shape there are none.
     let mean =
         Test::Factor { curves: a(), over: over(), takes: Takes::Mean, times: 3.0, at_least: false, range: range() };
