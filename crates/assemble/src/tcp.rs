@@ -32,6 +32,8 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         ack_cwr: t.ack_cwr,
         delayed_ack_timeout: t.delayed_ack_timeout,
         acks_wait_for_reader: t.acks_wait_for_reader,
+        pingpong: t.pingpong,
+        rtt_variance: t.rtt_variance,
         quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,
         byte_counting: t.byte_counting,

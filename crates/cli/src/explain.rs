@@ -138,7 +138,7 @@ fn scheme_object(scheme: &Scheme) -> Value {
 }
 
 fn profile_object(stack: Stack) -> Value {
-    Value::Object(stack.sets().iter().map(|(key, value)| (format!("tcp.{key}"), json!(value))).collect())
+    Value::Object(stack.sets().iter().map(|(key, value)| (key.to_string(), json!(value))).collect())
 }
 
 fn json_keys(docs: &[KeyDoc]) -> Vec<Value> {

@@ -49,16 +49,16 @@ impl Chip {
         Published { memory, alpha, reserved, ports }
     }
 
-    /// The keys of `[switch]` that it sets.
+    /// The keys that it sets.
     pub(crate) fn sets(self) -> [(&'static str, Literal); 5] {
         let Published { memory, alpha, reserved, ports } = self.published();
         let text = |text: &str| Literal::Text(text.into());
         [
-            ("shared_buffer", text(memory)),
-            ("alpha", text(alpha)),
-            ("reserved", text(reserved)),
-            ("headroom", text("0 B")),
-            ("ports", Literal::List(ports.iter().map(|port| text(port)).collect())),
+            ("switch.shared_buffer", text(memory)),
+            ("switch.alpha", text(alpha)),
+            ("switch.reserved", text(reserved)),
+            ("switch.headroom", text("0 B")),
+            ("switch.ports", Literal::List(ports.iter().map(|port| text(port)).collect())),
         ]
     }
 

@@ -50,7 +50,7 @@ pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
 pub use fanin_laws::sender::Kind as Base;
 pub use fanin_placement::Kind as Gathering;
-pub use fanin_tcp::{Ect, NewReno, RtoFloor};
+pub use fanin_tcp::{Ect, NewReno, RtoFloor, RttVariance};
 pub use fanin_units::{Ratio, Share};
 pub use faults::{HostFault, HostState};
 pub use flows::{Flow, Flows};

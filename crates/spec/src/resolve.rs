@@ -257,7 +257,10 @@ fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Re
         ("tcp", "profile") => settings.tcp.profile.0.map_or(Vec::new(), Stack::sets),
         _ => Vec::new(),
     };
-    sets.iter().try_for_each(|(key, value)| settings.set(section, key, value))
+    sets.iter().try_for_each(|(path, value)| {
+        let (section, key) = path.split_once('.').expect("a profile names a section and its key");
+        settings.set(section, key, value)
+    })
 }
 
 /// The hosts that follow from a list of flows, or from the fabric.

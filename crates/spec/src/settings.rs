@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fanin_laws::settings::Key;
 use fanin_placement::Resources;
-use fanin_tcp::{Ect, NewReno, RtoFloor};
+use fanin_tcp::{Ect, NewReno, RtoFloor, RttVariance};
 use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
 use crate::chips::Chip;
@@ -196,6 +196,13 @@ words! {
     }
 }
 
+words! {
+    for RttVariance, "\"rfc6298\" or \"linux\"" {
+        Rfc6298 = "rfc6298",
+        Linux = "linux",
+    }
+}
+
 section! {
     /// TCP at every host.
     Tcp in "tcp" {
@@ -213,6 +220,8 @@ section! {
         rto_min: Time = Time::from_millis(200),
         /// What rto_min bounds: the timeout (RFC 6298), or four times RTTVAR within it, so that SRTT comes on top (Linux).
         rto_floor: RtoFloor = RtoFloor::Timeout,
+        /// RTTVAR: a smoothed deviation (RFC 6298), or the largest of such a deviation in a round trip, which comes down by a quarter a round trip (Linux): a single late ACK then counts for some round trips, and not for some samples.
+        rtt_variance: RttVariance = RttVariance::Rfc6298,
         /// Largest retransmission timeout after backoff.
         #[range(..=Time::from_secs(3_600))]
         rto_max: Time = Time::from_secs(60),
@@ -265,6 +274,9 @@ section! {
         /// While the client is still sending a round's requests (workload.request_gap) it reads nothing, and what comes in order is not acknowledged: as in Linux, where the window does not move before the application reads.
         #[needs(DELAYED_ACKS_AND_GAPS)]
         acks_wait_for_reader: bool = false,
+        /// An end that sends within delayed_ack_timeout of what it received is answering: none of quick_acks, until an ACK had to wait for its whole time or data came again. One that is not answering acknowledges at once what is shorter than a full segment (Linux's pingpong mode).
+        #[needs(DELAYED_ACKS)]
+        pingpong: bool = false,
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
         #[needs(DELAYED_ACKS)]
         #[range(..=255)]

@@ -15,32 +15,35 @@ words! {
 }
 
 impl Stack {
-    /// The keys of `[tcp]` that it sets.
+    /// The keys that it sets: those of `[tcp]`, and of a law that it has in a way of its own.
     pub fn sets(self) -> Vec<(&'static str, Literal)> {
         let text = |text: &str| Literal::Text(text.into());
         match self {
             Stack::Linux | Stack::Linux61 => vec![
-                ("mss", text("1448 B")),                  // 1,500 B less 40 B of headers and 12 B of timestamps
-                ("initial_window", Literal::Integer(10)), // TCP_INIT_CWND
-                ("timestamps", Literal::Bool(true)),      // tcp_timestamps
-                ("sack", Literal::Bool(true)),            // tcp_sack
-                ("rack", Literal::Bool(true)),            // tcp_recovery
-                ("tail_loss_probe", Literal::Bool(true)), // tcp_early_retrans
-                ("limited_transmit", Literal::Bool(true)),
-                ("rto_min", text("200 ms")),     // TCP_RTO_MIN
-                ("rto_max", text("120 s")),      // TCP_RTO_MAX
-                ("rto_initial", text("1 s")),    // TCP_TIMEOUT_INIT
-                ("rto_floor", text("variance")), // tcp_rtt_estimator
-                ("rto_clock", text("1 ms")),
-                ("max_ack_delay", text("200 ms")), // a probe of one segment waits TCP_RTO_MIN beside two round trips
-                ("timer_margin", text("8 ms")),    // TCP_TIMEOUT_MIN, two ticks
-                ("delayed_ack", Literal::Integer(2)),
-                ("delayed_ack_timeout", text("40 ms")),     // TCP_DELACK_MIN
-                ("quick_acks", Literal::Integer(16)),       // TCP_MAX_QUICKACKS
-                ("idle_restart", Literal::Bool(true)),      // tcp_slow_start_after_idle
-                ("byte_counting", Literal::Bool(true)),     // tcp_slow_start, tcp_cong_avoid_ai
-                ("cut_window", Literal::Bool(true)),        // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
-                ("window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
+                ("tcp.mss", text("1448 B")), // 1,500 B less 40 B of headers and 12 B of timestamps
+                ("tcp.initial_window", Literal::Integer(10)), // TCP_INIT_CWND
+                ("tcp.timestamps", Literal::Bool(true)), // tcp_timestamps
+                ("tcp.sack", Literal::Bool(true)), // tcp_sack
+                ("tcp.rack", Literal::Bool(true)), // tcp_recovery
+                ("tcp.tail_loss_probe", Literal::Bool(true)), // tcp_early_retrans
+                ("tcp.limited_transmit", Literal::Bool(true)),
+                ("tcp.rto_min", text("200 ms")),     // TCP_RTO_MIN
+                ("tcp.rto_max", text("120 s")),      // TCP_RTO_MAX
+                ("tcp.rto_initial", text("1 s")),    // TCP_TIMEOUT_INIT
+                ("tcp.rto_floor", text("variance")), // tcp_rtt_estimator
+                ("tcp.rto_clock", text("1 ms")),
+                ("tcp.max_ack_delay", text("200 ms")), // a probe of one segment waits TCP_RTO_MIN beside two round trips
+                ("tcp.timer_margin", text("8 ms")),    // TCP_TIMEOUT_MIN, two ticks
+                ("tcp.delayed_ack", Literal::Integer(2)),
+                ("tcp.delayed_ack_timeout", text("40 ms")), // TCP_DELACK_MIN
+                ("tcp.quick_acks", Literal::Integer(16)),   // TCP_MAX_QUICKACKS
+                ("tcp.idle_restart", Literal::Bool(true)),  // tcp_slow_start_after_idle
+                ("tcp.byte_counting", Literal::Bool(true)), // tcp_slow_start, tcp_cong_avoid_ai
+                ("tcp.cut_window", Literal::Bool(true)),    // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
+                ("tcp.window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
+                ("tcp.rtt_variance", text("linux")),        // tcp_rtt_estimator
+                ("tcp.pingpong", Literal::Bool(true)),      // tcp_event_data_sent, tcp_cleanup_rbuf
+                ("cubic.variant", text("linux")),           // tcp_cubic.c
             ],
         }
     }

@@ -56,7 +56,7 @@ impl Endpoint {
         if params.timestamps {
             self.tcb.rcv.ts_recent = microseconds(now);
         }
-        self.tcb.snd.rtt.sample(params, rtt);
+        self.tcb.snd.rtt.sample(params, rtt, 1, 1);
         self.tcb.law.sample(rtt);
         self.loss.note_rtt(rtt);
     }
@@ -135,7 +135,7 @@ impl Endpoint {
     pub fn expire(&mut self, call: &mut Call<'_, impl Wire>) -> Progress {
         let stood = !self.is_reset();
         if self.tcb.rcv.ack_at <= call.now {
-            self.tcb.send_ack(call);
+            self.tcb.acknowledge_late(call);
         }
         if self.tcb.snd.rto_at <= call.now {
             match self.tcb.state {
@@ -294,7 +294,7 @@ impl Endpoint {
         }
         match self.tcb.snd.timed.take() {
             Some((_, sent)) => {
-                self.tcb.snd.rtt.sample(call.params, call.now.since(sent));
+                self.tcb.snd.rtt.sample(call.params, call.now.since(sent), 1, 1);
                 self.tcb.law.sample(call.now.since(sent));
                 self.loss.note_rtt(call.now.since(sent));
             }

@@ -29,6 +29,6 @@ mod validation;
 
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};
-pub use params::{Echo, Ect, NewReno, Params, RtoFloor};
+pub use params::{Echo, Ect, NewReno, Params, RtoFloor, RttVariance};
 pub use segment::{Beside, Block, Flags, Notes, Segment, Wire};
 pub use tcb::{Progress, Stats};

@@ -41,6 +41,15 @@ pub enum RtoFloor {
     Variance,
 }
 
+/// How the round-trip time's variance is estimated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RttVariance {
+    /// A smoothed deviation (RFC 6298, 2.3).
+    Rfc6298,
+    /// Its largest of a round trip, as Linux has it.
+    Linux,
+}
+
 /// Settings; sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Params {
@@ -52,6 +61,8 @@ pub struct Params {
     pub rto_min: Time,
     /// What the least timeout bounds.
     pub rto_floor: RtoFloor,
+    /// The estimate of the variance.
+    pub rtt_variance: RttVariance,
     /// Largest timeout after backoff.
     pub rto_max: Time,
     /// Timeout before the first round-trip sample.
@@ -90,6 +101,9 @@ pub struct Params {
     pub delayed_ack_timeout: Time,
     /// What came in order is not acknowledged before the application reads, or its ACK has waited for its longest time.
     pub acks_wait_for_reader: bool,
+    /// An end that answers what it receives acknowledges nothing at once but with its answers; one that does not acknowledges what is
+    /// shorter than a full segment as it is read.
+    pub pingpong: bool,
     /// So many segments are acknowledged at once where the sender may be short of ACKs.
     pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.

@@ -20,6 +20,10 @@ pub(crate) struct Receiver {
     pub pending: u8,
     /// The application does not read now.
     pub unread: bool,
+    /// This end answers what it receives: it is in Linux's pingpong mode.
+    pub answers: bool,
+    /// A short segment waits for an ACK.
+    pub short: bool,
     /// So many ACKs more are sent at once.
     pub quick: u8,
     /// When data last came, in microseconds; 0 before any has.
@@ -46,6 +50,8 @@ impl Default for Receiver {
             ack_at: Time::NEVER,
             pending: 0,
             unread: false,
+            answers: false,
+            short: false,
             quick: 0,
             heard: 0,
             ece: false,
@@ -130,6 +136,7 @@ impl Receiver {
     #[inline]
     pub fn acked_by_segment(&mut self) {
         self.pending = 0;
+        self.short = false;
         self.ack_at = Time::NEVER;
     }
 }

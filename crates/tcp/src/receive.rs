@@ -25,7 +25,7 @@ impl Tcb {
         if start <= self.rcv.nxt && end >= self.rcv.nxt && self.rcv.beyond.is_empty() && !fin {
             // In order, nothing missing: all but a few segments.
             if end == self.rcv.nxt {
-                self.rcv.quick = call.params.quick_acks;
+                self.heard_again(call);
                 self.send_ack(call);
                 return Progress::default();
             }
@@ -37,7 +37,7 @@ impl Tcb {
             match segment.flags.any(Flags::CWR) && call.params.ack_cwr && self.ecn {
                 // The sender has cut its window, perhaps to one segment: it may wait for this ACK.
                 true => self.send_ack(call),
-                false => self.acknowledge(call),
+                false => self.acknowledge(call, u32::from(segment.len) < call.params.mss),
             }
             return Progress { awake: self.rcv.wakes(), ..Progress::default() };
         }
@@ -54,10 +54,10 @@ impl Tcb {
         if segment.flags.any(Flags::FIN) {
             self.rcv.fin_at = NonZeroU64::new(block.end);
         }
-        if call.params.quick_acks > 0 {
+        if call.params.quick_acks > 0 || call.params.pingpong {
             self.acknowledge_quickly(call);
             if block.end > block.start && block.end <= self.rcv.nxt {
-                self.rcv.quick = call.params.quick_acks;
+                self.heard_again(call);
             }
         }
         if block.end > block.start {
@@ -99,19 +99,20 @@ impl Tcb {
         }
     }
 
-    /// An ACK for a segment in order: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
+    /// An ACK for a segment in order, perhaps a short one: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
     #[inline]
-    fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>) {
-        if call.params.quick_acks > 0 && self.acknowledge_quickly(call) {
+    fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>, short: bool) {
+        if (call.params.quick_acks > 0 || call.params.pingpong) && self.acknowledge_quickly(call) {
             return self.send_ack(call);
         }
         self.rcv.pending += 1;
-        if u32::from(self.rcv.pending) >= call.params.delayed_ack {
+        self.rcv.short |= short && call.params.pingpong && !self.rcv.answers;
+        if u32::from(self.rcv.pending) >= call.params.delayed_ack || self.rcv.short {
             if !self.rcv.unread {
                 return self.send_ack(call);
             }
             // As many as an ACK may cover is enough to know.
-            self.rcv.pending = call.params.delayed_ack as u8;
+            self.rcv.pending = self.rcv.pending.min(call.params.delayed_ack as u8);
         }
         if self.rcv.ack_at == Time::NEVER {
             self.rcv.ack_at = call.now.saturating_add(call.params.delayed_ack_timeout);
@@ -122,23 +123,45 @@ impl Tcb {
     #[cold]
     pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
         self.rcv.unread = !reads && call.params.acks_wait_for_reader && call.params.delayed_ack > 1;
-        if reads && u32::from(self.rcv.pending) >= call.params.delayed_ack {
+        if reads && (u32::from(self.rcv.pending) >= call.params.delayed_ack || self.rcv.short) {
             self.send_ack(call);
         }
     }
 
     /// Whether this data segment is among those acknowledged at once: of a new connection, after a pause of a timeout
-    /// (the sender may start from a small window), after data that came again (an ACK may have been lost).
+    /// (the sender may start from a small window), after data that came again (an ACK may have been lost); unless this end answers.
     #[cold]
     fn acknowledge_quickly(&mut self, call: &Call<'_, impl Wire>) -> bool {
-        let micros = microseconds(call.now).max(1);
-        let pause = Time::from_micros(micros.wrapping_sub(self.rcv.heard).into());
-        if self.rcv.heard == 0 || pause > self.snd.rtt.timeout(call.params) {
+        if self.unheard(call.now).is_none_or(|pause| pause > self.snd.rtt.timeout(call.params)) {
             self.rcv.quick = call.params.quick_acks;
         }
-        self.rcv.heard = micros;
+        self.rcv.heard = microseconds(call.now).max(1);
         let quick = self.rcv.quick > 0;
         self.rcv.quick -= u8::from(quick);
-        quick
+        quick && !self.rcv.answers
+    }
+
+    /// Data came again.
+    fn heard_again(&mut self, call: &Call<'_, impl Wire>) {
+        (self.rcv.quick, self.rcv.answers) = (call.params.quick_acks, false);
+    }
+
+    /// Data leaves: soon after some came it is an answer (Linux 6.1, tcp_event_data_sent()).
+    #[cold]
+    pub fn answers(&mut self, call: &Call<'_, impl Wire>) {
+        self.rcv.answers |= self.unheard(call.now).is_some_and(|since| since < call.params.delayed_ack_timeout);
+    }
+
+    /// A delayed ACK has waited for its whole time: no answer came to carry it.
+    #[cold]
+    pub fn acknowledge_late(&mut self, call: &mut Call<'_, impl Wire>) {
+        self.rcv.answers = false;
+        self.send_ack(call);
+    }
+
+    /// For how long no data has come; `None` before any has.
+    fn unheard(&self, now: Time) -> Option<Time> {
+        let since = || Time::from_micros(microseconds(now).max(1).wrapping_sub(self.rcv.heard).into());
+        (self.rcv.heard != 0).then(since)
     }
 }

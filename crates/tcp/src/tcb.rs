@@ -240,6 +240,9 @@ impl Tcb {
             self.snd.rto_at = call.now.saturating_add(self.snd.rtt.timeout(call.params));
         }
         self.snd.last_sent = call.now;
+        if call.params.pingpong {
+            self.answers(call);
+        }
         self.rcv.acked_by_segment();
         let header = header_bytes(call.params.option_bytes(), 0);
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };

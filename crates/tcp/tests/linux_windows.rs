@@ -79,11 +79,66 @@ fn what_came_in_order_is_acknowledged_as_the_application_reads_it() {
          70 < . 3001:4001 ack 1
          70 > . 1:1 ack 2001",
     );
+    // What is shorter than a full segment, too, where it is acknowledged as it is read.
+    Script::server(Params { pingpong: true, ..params }).run(
+        "20 reads no
+         20 < . 1:501 ack 1
+         25 reads yes
+         25 > . 1:1 ack 501",
+    );
     // Elsewhere an application that is busy holds nothing up.
     Script::server(Params { delayed_ack: 2, ..window_of(10) }).run(
         "20 reads no
          20 < . 1:1001 ack 1
          20 < . 1001:2001 ack 1
          20 > . 1:1 ack 2001",
+    );
+}
+
+#[test]
+fn an_end_that_answers_acknowledges_with_its_answers() {
+    // Linux 6.1: tcp_event_data_sent() enters pingpong mode; tcp_cleanup_rbuf() acknowledges a short segment at once outside it.
+    let params = Params { delayed_ack: 2, pingpong: true, ..window_of(10) };
+    Script::server(params).run(
+        "20 < . 1:501 ack 1
+         20 > . 1:1 ack 501
+         21 < . 501:1501 ack 1
+         25 write 1000
+         25 > . 1:1001 ack 1501
+         35 < . 1501:2001 ack 1001
+         75 > . 1001:1001 ack 2001",
+    );
+    // An ACK that had to wait for its whole time ends it, as does data that comes again; what is sent long after is no answer.
+    Script::server(params).run(
+        "20 < . 1:1001 ack 1
+         25 write 1000
+         25 > . 1:1001 ack 1001
+         35 < . 1001:2001 ack 1001
+         75 > . 1001:1001 ack 2001
+         80 < . 2001:2501 ack 1001
+         80 > . 1001:1001 ack 2501
+         130 write 1000
+         130 > . 1001:2001 ack 2501
+         140 < . 2501:3001 ack 2001
+         140 > . 2001:2001 ack 3001",
+    );
+    Script::server(params).run(
+        "20 < . 1:1001 ack 1
+         25 write 1000
+         25 > . 1:1001 ack 1001
+         35 < . 1:1001 ack 1001
+         35 > . 1001:1001 ack 1001
+         36 < . 1001:1501 ack 1001
+         36 > . 1001:1001 ack 1501",
+    );
+    // Its quick ACKs wait as well.
+    Script::server(Params { quick_acks: 3, ..params }).run(
+        "20 < . 1:1001 ack 1
+         20 > . 1:1 ack 1001
+         21 write 1000
+         21 > . 1:1001 ack 1001
+         31 < . 1001:2001 ack 1001
+         32 < . 2001:3001 ack 1001
+         32 > . 1001:1001 ack 3001",
     );
 }

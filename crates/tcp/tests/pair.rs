@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
 use fanin_laws::sender::{Kind, Law};
-use fanin_tcp::{Echo, Ect, NewReno, Params, RtoFloor};
+use fanin_tcp::{Echo, Ect, NewReno, Params, RtoFloor, RttVariance};
 use fanin_units::Time;
 use network::{Case, Faults, run};
 use proptest::prelude::*;
@@ -27,8 +27,9 @@ fn law(n: u32, params: &Params) -> Law {
     }
 }
 
-/// The settings with number `n`: every combination of the switches has some.
+/// The settings with number `n`: every combination of the switches has some, under whatever acknowledges and times as Linux does.
 fn settings(mut n: u32) -> Params {
+    let scattered = n.wrapping_mul(2_654_435_761) >> 8;
     let mut pick = |choices: u32| {
         let choice = n % choices;
         n /= choices;
@@ -57,11 +58,13 @@ fn settings(mut n: u32) -> Params {
         initial_cwnd: 4 * MSS,
         rto_min: Time::from_millis(10),
         rto_floor: RtoFloor::Timeout,
+        rtt_variance: if scattered.is_multiple_of(3) { RttVariance::Linux } else { RttVariance::Rfc6298 },
         max_ack_delay: Time::from_millis(2),
         timer_margin: Time::ZERO,
         // Its network knows no ticks: waits are whole ones all the same.
         tick: Time::from_millis(u64::from(pick(2))),
         acks_wait_for_reader: false,
+        pingpong: scattered % 5 < 2,
         rto_max: Time::from_millis(640),
         rto_initial: Time::from_millis(50),
         rto_clock: Time::from_micros(100),

@@ -5,7 +5,7 @@ mod common;
 use common::{Script, newreno, plain, window_of};
 use fanin_laws::sender::Law;
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
-use fanin_tcp::Params;
+use fanin_tcp::{Params, RttVariance};
 use fanin_units::Time;
 
 /// Timeouts small enough to see the estimator.
@@ -48,6 +48,42 @@ fn later_samples_move_srtt_by_an_eighth_and_the_variance_by_a_quarter() {
          51 < . 1:1 ack 2001
          51 srtt 11
          51 rto 28.25",
+    );
+}
+
+#[test]
+fn linux_takes_the_largest_deviation_of_a_round_trip_and_lets_it_down_by_a_quarter_a_round_trip() {
+    // tcp_rtt_estimator(). From SRTT = 10 and a deviation of 5 (the handshake took 10 ms): a sample of 18 makes the deviation
+    // 5 + (8 - 5) / 4 = 5.75, and RTO = 11 + 4 * 5.75. The round trip before is over, whose largest that is; in the one that begins the
+    // largest starts from none.
+    // Then three ACKs of one round trip, whose samples of 11 are off by nothing. The first makes the deviation 5.75 * 3/4 = 4.313, and
+    // ends the round trip before: RTTVAR = 5.75 - (5.75 - 4.313) / 4 = 5.391, RTO = 11 + 4 * 5.391. The others leave it there, where
+    // RFC 6298 would have come to 3.235 and 2.426.
+    Script::client(Params { rtt_variance: RttVariance::Linux, ..sharp() }).run(
+        "20 write 1000
+         20 > . 1:1001 ack 1
+         38 < . 1:1 ack 1001
+         38 rto 34
+         40 write 3000
+         40 > . 1001:2001 ack 1
+         40 > . 2001:3001 ack 1
+         40 > . 3001:4001 ack 1
+         51 < . 1:1 ack 2001
+         51 rto 32.564
+         51 < . 1:1 ack 3001
+         51 < . 1:1 ack 4001
+         51 rto 32.564",
+    );
+}
+
+#[test]
+fn in_linux_a_sample_under_the_mean_raises_the_deviation_by_a_32nd() {
+    // SRTT = 10, a deviation of 5; a sample of 1 is off by 9: 5 + 4 / 32 = 5.125, where RFC 6298 has 6. SRTT = 8.875.
+    Script::client(Params { rtt_variance: RttVariance::Linux, ..sharp() }).run(
+        "20 write 1000
+         20 > . 1:1001 ack 1
+         21 < . 1:1 ack 1001
+         21 rto 29.375",
     );
 }
 

@@ -76,8 +76,8 @@ fn most((law, kind, set): &(Law, Kind, Settings), window: &Window, acked: u32) -
         Kind::Cubic if !slow_start => {
             let beta_q10 = u64::from(set.senders.cubic.beta.in_q(10));
             let alpha_q10 = (3 * 1024 * (1024 - beta_q10) / (1024 + beta_q10)).max(1024);
-            // Linux counts a part of a segment for a whole one.
-            let half = (u64::from(acked) + mss) / 2;
+            // Linux counts a part of a segment for a whole one, and gives one for those that were counted before.
+            let half = (u64::from(acked) + mss) / 2 + mss;
             cwnd + half + alpha_q10 * mss * u64::from(acked) / cwnd / 1024 + 1
         }
         _ => cwnd + mss,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fanin_spec::{
     Bursts, Connections, FabricKind, FilePath, Flows, Framing, Kind, Optional, PacketJitter, Popularity, Ratio,
-    ReplicaRacks, RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
+    ReplicaRacks, RttVariance, RunSpec, ServerOrder, Servers, Settings, Share, Sizes,
 };
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use proptest::prelude::*;
@@ -54,7 +54,8 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
         s.tcp.delayed_ack = delayed_ack;
         s.tcp.tick = Time::from_millis(if flags[2] { 1 + u64::from(delayed_ack) } else { 0 });
-        s.tcp.acks_wait_for_reader = flags[3];
+        (s.tcp.acks_wait_for_reader, s.tcp.pingpong) = (flags[3], flags[1]);
+        s.tcp.rtt_variance = [RttVariance::Rfc6298, RttVariance::Linux][usize::from(flags[5])];
         s.tcp.rto_min = Time::from_millis(rto_ms);
         s.tcp.rto_initial = Time::from_millis(rto_ms.max(10));
         s.tcp.rto_max = Time::from_millis(500);

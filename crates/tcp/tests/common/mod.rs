@@ -21,7 +21,7 @@ mod segment;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Kind, Law};
-use fanin_tcp::{Beside, Call, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, Segment, Wire};
+use fanin_tcp::{Beside, Call, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, RttVariance, Segment, Wire};
 use fanin_units::Time;
 
 pub use segment::{Sent, Spec};
@@ -36,6 +36,7 @@ pub fn plain() -> Params {
         initial_cwnd: 10 * MSS,
         rto_min: Time::from_millis(200),
         rto_floor: RtoFloor::Timeout,
+        rtt_variance: RttVariance::Rfc6298,
         rto_max: Time::from_secs(60),
         rto_initial: Time::from_secs(1),
         rto_clock: Time::from_millis(1),
@@ -49,6 +50,7 @@ pub fn plain() -> Params {
         timer_margin: Time::ZERO,
         tick: Time::ZERO,
         acks_wait_for_reader: false,
+        pingpong: false,
         newreno: NewReno::Inflate,
         limited_transmit: false,
         timestamps: false,

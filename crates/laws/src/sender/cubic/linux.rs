@@ -1,13 +1,14 @@
 //! CUBIC as Linux has it.
 //! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh) and tcp_cong.c (tcp_cong_avoid_ai).
-//! Law:     a segment of growth for every `per` segments acknowledged. per = cwnd / (W(t) - cwnd), or 100 cwnd where the
-//!          function is not above the window, at most 20 before the first loss; at most cwnd / (W_est - cwnd) where Reno's
-//!          window is larger; at least 2. It is worked out anew as the window has moved by a segment, and where it stands after
-//!          31 ms: what Reno's window has gained meanwhile counts then, at once.
-//! Units:   windows in whole segments, but for the part of a segment that stands in cwnd's bytes; times in 1/1024 s.
-//! Owns:    the stage, W_max, K, W_est, `per`. The endpoint owns loss recovery.
-//! Departs: the clock is not Linux's of 4 ms; W(t) is taken a smoothed round trip ahead, at least a tick of that clock, in
-//!          place of the least one; a stage does not leave out the time in which a connection was idle; no HyStart.
+//! Law:     a segment of growth for every `per` segments acknowledged; where as many were counted before `per` came down, for
+//!          them too, but one. per = cwnd / (W(t) - cwnd), or 100 cwnd where the function is not above the window, at most 20
+//!          before the first loss; at most cwnd / (W_est - cwnd) where Reno's window is larger; at least 2. It is worked out anew
+//!          as the window has moved by a segment, and where it stands after seven ticks: what Reno's window has gained meanwhile
+//!          counts then, at once. The function is looked at once a tick, Reno's window each time.
+//! Units:   windows in whole segments; times in ticks of 4 ms, K in 1/1024 s.
+//! Owns:    the stage, W_max, K, W_est, `per`, what is counted. The endpoint owns loss recovery.
+//! Departs: W(t) is taken a smoothed round trip ahead, in place of the least one; a stage does not leave out the time in which a
+//!          connection was idle; no HyStart.
 //! Checked: vectors/cubic.json.
 
 use fanin_units::Time;
@@ -15,10 +16,10 @@ use fanin_units::Time;
 use super::super::control::{Ack, Cause, Congestion, Window};
 use super::{Params, TICK_PS, away, k};
 
-/// How long `per` stands, at the most, while the window does (HZ / 32).
-const HOLD: u32 = 1024 / 32;
-/// A tick of Linux's clock.
+/// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);
+/// So many ticks `per` stands, at the most, while the window does (HZ / 32).
+const HOLD: u32 = 250 / 32;
 /// No stage has begun.
 const NONE: u32 = u32::MAX;
 
@@ -41,6 +42,8 @@ pub struct Cubic {
     acked: u32,
     /// Segments to be acknowledged for one of growth; worked out for this window at this time.
     per: u32,
+    /// Segments acknowledged since the window has grown.
+    counted: u32,
     looked_for: u32,
     looked_at: u32,
 }
@@ -59,6 +62,7 @@ impl Cubic {
             w_est: 0,
             acked: 0,
             per: 0,
+            counted: 0,
             looked_for: 0,
             looked_at: 0,
         }
@@ -66,19 +70,26 @@ impl Cubic {
 
     pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         let (cwnd, acked) = ((window.cwnd / mss).max(1), ack.acked.div_ceil(mss));
-        let now = (ack.now.0 / TICK_PS) as u32;
+        let now = (ack.now.0 / JIFFY.0) as u32;
         self.acked = self.acked.saturating_add(acked);
         if self.looked_for != cwnd || now.wrapping_sub(self.looked_at) > HOLD {
-            (self.looked_for, self.looked_at) = (cwnd, now);
-            if self.epoch == NONE {
-                self.start_epoch(now, cwnd, acked);
+            // The function is looked at once a tick.
+            if self.epoch == NONE || now != self.looked_at {
+                (self.looked_for, self.looked_at) = (cwnd, now);
+                if self.epoch == NONE {
+                    self.start_epoch(now, cwnd, acked);
+                }
+                let ahead = u64::from(now.wrapping_sub(self.epoch)) + ack.srtt.0.div_ceil(JIFFY.0);
+                self.per = self.by_the_function(ahead * JIFFY.0 / TICK_PS, cwnd);
             }
-            let ahead = ack.srtt.max(JIFFY).0 / TICK_PS;
-            let t = u64::from(now.wrapping_sub(self.epoch)) + ahead;
-            self.per = self.by_the_function(t, cwnd).min(self.by_reno(cwnd)).max(2);
+            self.per = self.per.min(self.by_reno(cwnd)).max(2);
         }
-        let growth = u64::from(acked) * u64::from(mss) / u64::from(self.per);
-        window.cwnd = window.cwnd.saturating_add(growth as u32);
+        // What was counted while more was asked for a segment gives one.
+        let mut grown = u32::from(self.counted >= self.per);
+        self.counted = if grown > 0 { acked } else { self.counted.saturating_add(acked) };
+        grown += self.counted / self.per;
+        self.counted %= self.per;
+        window.cwnd = window.cwnd.saturating_add(grown.saturating_mul(mss));
     }
 
     pub fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
@@ -92,7 +103,7 @@ impl Cubic {
         } else {
             cwnd
         };
-        self.epoch = NONE;
+        (self.epoch, self.counted) = (NONE, 0);
         part(at.flight / mss, beta).max(2) * mss
     }
 
@@ -106,7 +117,7 @@ impl Cubic {
         let away = u32::try_from(away(t, self.k, self.c_q10) >> 10).unwrap_or(u32::MAX);
         let target =
             if t < u64::from(self.k) { self.origin.saturating_sub(away) } else { self.origin.saturating_add(away) };
-        let per = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
+        let per = if target > cwnd { cwnd / (target - cwnd) } else { cwnd.saturating_mul(100) };
         if self.w_max == 0 { per.min(20) } else { per }
     }
 
