@@ -1,5 +1,6 @@
 //! A real host's TCP in one word.
 
+use fanin_laws::sender::cubic::Variant;
 use fanin_spec::{Contender, RtoFloor, Scenario, Settings, Stack};
 use fanin_units::{Bytes, Time};
 
@@ -24,6 +25,12 @@ fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
     assert_eq!(
         (s.mss, s.rto_floor, s.max_ack_delay.0),
         (Bytes(1448), RtoFloor::Variance, Some(Time::from_millis(200)))
+    );
+    // A law's way, too; what is set beside the profile stands over that as well.
+    assert_eq!(settings(linux, &[]).laws.senders.cubic.variant, Variant::Linux);
+    assert_eq!(
+        settings(&format!("[cubic]\nvariant = \"rfc9438\"\n{linux}"), &[]).laws.senders.cubic.variant,
+        Variant::Rfc9438
     );
     // Before it or behind it, in the file or over it.
     for text in [format!("{linux}rto_min = \"10 ms\"\n"), "[tcp]\nrto_min = \"10 ms\"\nprofile = \"linux\"\n".into()] {

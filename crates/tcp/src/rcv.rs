@@ -22,8 +22,6 @@ pub(crate) struct Receiver {
     pub unread: bool,
     /// This end answers what it receives: it is in Linux's pingpong mode.
     pub answers: bool,
-    /// A short segment waits for an ACK.
-    pub short: bool,
     /// So many ACKs more are sent at once.
     pub quick: u8,
     /// When data last came, in microseconds; 0 before any has.
@@ -51,7 +49,6 @@ impl Default for Receiver {
             pending: 0,
             unread: false,
             answers: false,
-            short: false,
             quick: 0,
             heard: 0,
             ece: false,
@@ -136,7 +133,6 @@ impl Receiver {
     #[inline]
     pub fn acked_by_segment(&mut self) {
         self.pending = 0;
-        self.short = false;
         self.ack_at = Time::NEVER;
     }
 }

@@ -55,7 +55,7 @@ impl Tcb {
             self.rcv.fin_at = NonZeroU64::new(block.end);
         }
         if call.params.quick_acks > 0 || call.params.pingpong {
-            self.acknowledge_quickly(call);
+            self.acknowledge_quickly(call, false);
             if block.end > block.start && block.end <= self.rcv.nxt {
                 self.heard_again(call);
             }
@@ -102,17 +102,16 @@ impl Tcb {
     /// An ACK for a segment in order, perhaps a short one: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
     #[inline]
     fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>, short: bool) {
-        if (call.params.quick_acks > 0 || call.params.pingpong) && self.acknowledge_quickly(call) {
+        if (call.params.quick_acks > 0 || call.params.pingpong) && self.acknowledge_quickly(call, short) {
             return self.send_ack(call);
         }
         self.rcv.pending += 1;
-        self.rcv.short |= short && call.params.pingpong && !self.rcv.answers;
-        if u32::from(self.rcv.pending) >= call.params.delayed_ack || self.rcv.short {
+        if u32::from(self.rcv.pending) >= call.params.delayed_ack {
             if !self.rcv.unread {
                 return self.send_ack(call);
             }
             // As many as an ACK may cover is enough to know.
-            self.rcv.pending = self.rcv.pending.min(call.params.delayed_ack as u8);
+            self.rcv.pending = call.params.delayed_ack as u8;
         }
         if self.rcv.ack_at == Time::NEVER {
             self.rcv.ack_at = call.now.saturating_add(call.params.delayed_ack_timeout);
@@ -123,21 +122,25 @@ impl Tcb {
     #[cold]
     pub fn reads(&mut self, call: &mut Call<'_, impl Wire>, reads: bool) {
         self.rcv.unread = !reads && call.params.acks_wait_for_reader && call.params.delayed_ack > 1;
-        if reads && (u32::from(self.rcv.pending) >= call.params.delayed_ack || self.rcv.short) {
+        if reads && u32::from(self.rcv.pending) >= call.params.delayed_ack {
             self.send_ack(call);
         }
     }
 
     /// Whether this data segment is among those acknowledged at once: of a new connection, after a pause of a timeout
     /// (the sender may start from a small window), after data that came again (an ACK may have been lost); unless this end answers.
+    /// Where it does not, a short one is as good as all that an ACK may cover: it is acknowledged as it is read.
     #[cold]
-    fn acknowledge_quickly(&mut self, call: &Call<'_, impl Wire>) -> bool {
+    fn acknowledge_quickly(&mut self, call: &Call<'_, impl Wire>, short: bool) -> bool {
         if self.unheard(call.now).is_none_or(|pause| pause > self.snd.rtt.timeout(call.params)) {
             self.rcv.quick = call.params.quick_acks;
         }
         self.rcv.heard = microseconds(call.now).max(1);
         let quick = self.rcv.quick > 0;
         self.rcv.quick -= u8::from(quick);
+        if short && call.params.pingpong && !self.rcv.answers {
+            self.rcv.pending = self.rcv.pending.max(call.params.delayed_ack as u8 - 1);
+        }
         quick && !self.rcv.answers
     }
 
