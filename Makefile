@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front soak validate validate-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front soak validate validate-check linux-validate linux-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -81,6 +81,13 @@ torture: ## CASES (10000) random schedules of faults, of requests and of moves, 
 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py
+
+linux-validate: ## measure Linux's table afresh in an emulated machine (some forty minutes of a core): bench/reference/linux-servers-6.1.json
+	@scripts/setup.sh rust
+	@python3 bench/linux/record.py
+
+linux-check: build ## three points at random, drawn by SEED (1), on a real kernel and here
+	@python3 bench/linux/check.py --seed $(or $(SEED),1)
 
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check

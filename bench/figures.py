@@ -8,11 +8,17 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FANIN = ROOT / "target" / "release" / "fanin"
 
 
-def compare(scenario, *arguments):
-    """`fanin compare --json` from the project's root, every run afresh."""
+def compare(scenario, *arguments, warnings=None):
+    """`fanin compare --json` from the project's root, every run afresh; what it warns of goes where `warnings` says."""
     command = [FANIN, "compare", scenario, "--json", "--no-cache", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, stderr=warnings, text=True)
     return json.loads(done.stdout)
+
+
+def goodputs(scenario, seeds, *arguments):
+    """The goodput of one scheme at one point under each seed, from the first on."""
+    rows = [compare(scenario, *arguments, "--seeds", 1, "--first-seed", seed, warnings=subprocess.DEVNULL)["rows"] for seed in range(1, seeds + 1)]
+    return [row["goodput_mbps"]["mean"] for (row,) in rows]
 
 
 def ns3(*arguments, program="incast"):

@@ -11,7 +11,7 @@ import math
 import statistics
 import sys
 
-from figures import ROOT, compare
+from figures import ROOT, compare, goodputs
 
 TABLE = ROOT / "docs" / "validation.md"
 SEEDS_B = 120
@@ -25,31 +25,26 @@ NOTES = {
         "one; Linux had the second in nearly every round of its one measurement. Which of the two comes hangs, in fanin, on what the "
         "measurement left open (`bench/scenarios/linux-incast.toml`). Goodput at N = 32, 48 and 64 (Linux: 34, 48, 63 Mbit/s): as it "
         "stands 83, 49, 54; with `host.service_jitter` of 5 ms 54, 49, 62; with `link.rate` of 1 Gbit/s 71, 49, 58; with both 45, 49, "
-        "62. **The timers' ticks** are a fact of Linux that fanin leaves out: Linux's come every 4 ms, fanin's timers are exact. "
-        "Of Linux's TCP there is still missing: undoing and F-RTO, DSACK, pingpong mode and compressed ACKs. This scenario is the older one, "
-        "without `tcp.profile`.",
+        "62. This scenario is the older one, without `tcp.profile`.",
     ("Linux 6.1, own links, reno, RTOmin 200 ms", ""):
-        "**Linux, own links, Reno at 8, 16 and 64 servers**: as CUBIC below; Linux's single measurement had 0.13 and 36 timeouts a round at 16 and 64.",
-    ("Linux 6.1, own links, cubic, RTOmin 200 ms", ""):
-        "**Linux, own links, CUBIC at 8 to 16 servers, RTOmin 200 ms: lost tails.** As many segments are lost as on Linux, but later ones: of an answer's "
-        "last eight segments fanin loses 1.1 in a hundred, Linux 0.3 (N = 8, by captures of either), and where the last one is lost alone it waits 200 ms for its probe. "
-        "The emulated machine has a part in it: with the same capture taken in the router, which costs its one CPU some microseconds a packet, "
-        "Linux itself moves 53 Mbit/s at 8 servers; and a delay of 200 us makes it 86, 117 and 97 at 8, 12 and 16. At a quarter of all rates, where "
-        "that CPU is at 15 %, Linux and fanin are near each other (the table above). **Three facts that captures in the router show** are settings, "
-        "each with scripted segments or vectors. "
-        "What the client does not read is not acknowledged: while it is still sending requests, 2.2 ms at 8 servers, the first server has no ACK, and has "
-        "sent 14 to 23 segments as the first one comes (`tcp.acks_wait_for_reader`). CUBIC works out its growth every 31 ms, three rounds here, and "
-        "then grows by a segment for two acknowledged: windows of server 7 as rounds begin are 7, 7, 7, 7, 13, 13, 13, 14 (`cubic.variant`). Timers fire at ticks "
-        "(`tcp.tick`). Goodput at 8, 12, 16, 24 and 32 servers (Linux: 151, 145, 128, 39, 35): as it stands 102, 89, 81, 40, 38; with CUBIC's way and ticks "
-        "111, 119, 127, 97, 57; with all three 107, 124, 129, 163, 144. So the first half is nearer and the second is lost, and the profile has none of them until "
-        "what keeps Linux in its stalls from 24 on is found: there every round of Linux has one, after a pause every segment is acknowledged by itself, and each "
-        "answer loses five of its 23 segments though its window is two to four as the round begins; fanin's lose two or three, and rounds without a stall follow one another.",
+        "**Linux, own links, Reno at 8 and 16 servers**: at 8 fanin waits for a lost last segment in one round of some 45, Linux in none; at 16 fanin in one of 35, "
+        "Linux in one of 8. As many segments are lost a round. A window in whole segments, "
+        "cut to whole ones, was tried: 8 servers came to 124 Mbit/s and 16 to 141 in place of 135 and 149. Not explained.",
+    ("Linux 6.1, own links, a quarter of all rates, reno", ""):
+        "**A quarter of all rates, Reno at 16 and 48 servers**: 8, 24 and 32 are inside. At 16 an earlier measurement of Linux had 41 Mbit/s in place of 30; "
+        "at 48 its median round takes 524 and 709 ms: it waits for a second timeout, of twice the first.",
     ("Linux 6.1, own links, cubic, RTOmin 10 ms", ""):
-        "**Linux, own links, RTOmin 10 ms, 24 servers and more: fanin is too kind**, with as many losses and timeouts a round. It is not "
-        "the clock: with `tcp.tick` of 4 ms goodput is 12, 39, 22 and 22 % above Linux's at 24, 32, 48 and 64 (six seeds), without it 19, 38, 26 and 21 %. Nothing is undone after a "
-        "spurious timeout; that was not tried.",
-    ("Linux 6.1, own links, a quarter", ""):
-        "**A quarter of all rates, 12 servers**: two measurements of Linux, 50 and 50.5 Mbit/s, are 22 and 35 Mbit/s; it scatters.",
+        "**Linux, own links, RTOmin 10 ms, 32 servers and more: fanin is too kind.** The variance of round trips was the larger part of it (`tcp.rtt_variance`): "
+        "before, 24, 32, 48 and 64 servers were 19, 39, 26 and 22 % above Linux. What is left is the emulated machine's, which has one CPU for all hosts and is "
+        "busy in these rounds: at a quarter of all rates 8 to 48 servers are inside.",
+    ("Linux 6.1, own links, cubic, RTOmin 200 ms", ""):
+        "**Linux, own links, CUBIC**: one CPU carries all hosts of the emulated machine, at 200 Mbit/s some 10 us of it a packet and a hop. Captures show what it does: a "
+        "client that is still sending requests reads nothing for 7 ms at 24 servers, and its ACKs wait (`tcp.acks_wait_for_reader`); the first window's ACKs then "
+        "come together. As a setting this makes 24 and 32 servers 169 and 103 Mbit/s here, since fanin's hosts lose no time of their own: a part of what the machine does, "
+        "without the rest of it. At a quarter of all rates, where its CPU is at 6 to 16 %, it changes little, and Linux and fanin agree from 4 servers to 48, but at 12.",
+    ("Linux 6.1, own links, a quarter of all rates, cubic", ""):
+        "**A quarter of all rates, CUBIC**: at 12 servers Linux scatters, though these two measurements are alike: earlier ones had 22 and 35 Mbit/s. At 24 "
+        "and RTOmin 10 ms fanin has half of Linux's timeouts and the same goodput.",
 }
 
 
@@ -140,41 +135,37 @@ def linux(table, runs):
         table.within(case, "goodput, Mbit/s", row["goodput_mbps"]["mean"], theirs[senders]["goodput_mbps"], 0.15)
 
 
-def linux_servers(table, runs):
-    """Servers with links of their own: goodput within 15 %, retransmissions a round within a factor of two, timeouts within 30 %
-    where there are over 30."""
-    schemes = {"newreno": "reno", "cubic": "cubic"}
-    for rto_min in (200, 10):
-        theirs = {(r["law"], r["senders"]): r for r in runs if r["rto_min_ms"] == rto_min}
-        laws = [scheme for scheme, law in schemes.items() if any(law == known for known, _ in theirs)]
-        out = compare("bench/scenarios/linux-servers.toml", "--schemes", ",".join(laws), "--set", f"tcp.rto_min={rto_min} ms")
-        for row in out["rows"]:
-            senders, law = row["point"]["fan_in"], schemes[row["scheme"]]
-            reference = theirs.get((law, senders))
-            if reference is None:
-                continue
-            case = f"Linux 6.1, own links, {law}, RTOmin {rto_min} ms, N = {senders}"
-            table.within(case, "goodput, Mbit/s", row["goodput_mbps"]["mean"], reference["goodput_mbps"], 0.15)
-            again = reference["retransmitted_segments"] / reference["rounds"]
-            if again > 0:
+def linux_servers(table, where, runs, *settings):
+    """Servers with links of their own, each point measured twice: goodput within 15 % of what the two span, or, where they are over 15 %
+    apart, one of them within the range of single seeds; retransmissions a round within a factor of two; timeouts within 30 % where
+    there are over 30."""
+    schemes = {"reno": "newreno", "cubic": "cubic"}
+    points = {}
+    for run in runs:
+        points.setdefault((run["law"], run["rto_min_ms"]), {}).setdefault(run["senders"], []).append(run)
+    for (law, rto_min), by_senders in points.items():
+        more = [word for setting in (*settings, f"tcp.rto_min={rto_min} ms") for word in ("--set", setting)]
+        scheme = ["bench/scenarios/linux-servers.toml", "--schemes", schemes[law], *more]
+        for row in compare(*scheme, "--fan-in", ",".join(map(str, by_senders)))["rows"]:
+            senders = row["point"]["fan_in"]
+            theirs = by_senders[senders]
+            case = f"Linux 6.1, {where}, {law}, RTOmin {rto_min} ms, N = {senders}"
+            span = lambda values: (min(values), max(values))
+            reference = lambda low, high: number(low) if low == high else f"{number(low)} to {number(high)}"
+            mine, (low, high) = row["goodput_mbps"]["mean"], span([run["goodput_mbps"] for run in theirs])
+            inside, allowed = 0.85 * low <= mine <= 1.15 * high, "±15%"
+            if not inside and high > 1.15 * low:
+                seeds = goodputs(scheme[0], row["seeds"], *scheme[1:], "--fan-in", senders)
+                inside = any(min(seeds) <= run["goodput_mbps"] <= max(seeds) for run in theirs)
+                allowed = f"it scatters: single seeds have {number(min(seeds))} to {number(max(seeds))}"
+            table.add(case, "goodput, Mbit/s", number(mine), reference(low, high), allowed, inside)
+            low, high = span([run["retransmitted_segments"] / run["rounds"] for run in theirs])
+            if low > 0:
                 mine = row["drops"] / row["rounds"]
-                table.add(case, "segments sent again a round", number(mine), number(again), "a factor of two", 0.5 <= mine / again <= 2)
-            if reference["timeouts"] > 30:
-                timeouts = row["timeouts"] / row["rounds"]
-                table.within(case, "timeouts a round", timeouts, reference["timeouts"] / reference["rounds"], 0.30)
-
-
-def linux_quarter(table, runs):
-    """The same at a quarter of all rates, where the emulated machine's CPU is no bottleneck: within 15 % of what Linux's measurements span."""
-    slower = ("link.rate=250 Mbit/s", "link.client_rate=50 Mbit/s", "workload.request_gap=230 us", "workload.duration=4 s")
-    senders = sorted({r["senders"] for r in runs})
-    more = [word for setting in slower for word in ("--set", setting)]
-    out = compare("bench/scenarios/linux-servers.toml", "--schemes", "cubic", "--fan-in", ",".join(map(str, senders)), *more)
-    for row in out["rows"]:
-        theirs = [r["goodput_mbps"] for r in runs if r["senders"] == row["point"]["fan_in"]]
-        mine, low, high = row["goodput_mbps"]["mean"], min(theirs), max(theirs)
-        case = f"Linux 6.1, own links, a quarter of all rates, cubic, N = {row['point']['fan_in']}"
-        table.add(case, "goodput, Mbit/s", number(mine), f"{number(low)} to {number(high)}", "±15% of the span", 0.85 * low <= mine <= 1.15 * high)
+                table.add(case, "segments sent again a round", number(mine), reference(low, high), "a factor of two", low / 2 <= mine <= 2 * high)
+            if max(run["timeouts"] for run in theirs) > 30:
+                mine, (low, high) = row["timeouts"] / row["rounds"], span([run["timeouts"] / run["rounds"] for run in theirs])
+                table.add(case, "timeouts a round", number(mine), reference(low, high), "±30%", 0.7 * low <= mine <= 1.3 * high)
 
 
 def jain(packets):
@@ -240,8 +231,9 @@ def document(ns3, shuffle, linux_figures, servers, pair_figures):
         work_b(table, ns3["runs"], senders)
     work_c(table, shuffle["work_c"])
     linux(table, linux_figures["runs"])
-    linux_servers(table, servers["runs"])
-    linux_quarter(table, servers["quarter"])
+    linux_servers(table, "own links", servers["runs"])
+    linux_servers(table, "own links, a quarter of all rates", servers["quarter"], "link.rate=250 Mbit/s", "link.client_rate=50 Mbit/s",
+                  "workload.request_gap=230 us", "workload.duration=4 s")
     found, unnamed = notes(table.outside)
     count = len(table.lines)
     text = f"""# Validation
@@ -261,8 +253,10 @@ figures are inside their bounds.
   `bench/scenarios/linux-incast.toml`. Only points past the onset are held against: those near it scatter.
 - With links of their own: `bench/reference/linux-servers-6.1.json` and `bench/scenarios/linux-servers.toml`, which has
   `tcp.profile = "linux-6.1"`. What its captures told: {servers["header"]["requests"]}. So servers answer one after another, and
-  `workload.request_gap` says so: with all requests at once fanin has CUBIC at 4 servers at 127 Mbit/s in place of 186. Where Linux's
-  points scatter: {servers["header"]["scatter"]}.
+  `workload.request_gap` says so: with all requests at once fanin has CUBIC at 4 servers at 127 Mbit/s in place of 186. Each point is
+  measured twice, the second time with the port 1 % faster (`make linux-validate`); where the two are over 15 % apart, Linux scatters there, and one of
+  them has to lie within the range of fanin's single seeds.
+- Points drawn at random: `make linux-check SEED=k`.
 """
     text += pair(pair_figures)
     if found:

@@ -1,0 +1,104 @@
+#!/bin/sh
+# The first process of the emulated machine: measures each line of /points and says a line of JSON, after "MEASURED", of each.
+# A point: servers law rto_min_ms port_kbit server_kbit delay_us queue(bytes, or "red" over so many) sru seconds
+#
+# Each server lives in a namespace of its own, 10.91.i.1, behind a link of its own rate (htb over a pfifo) – a router – the client
+# behind a port of its own rate, with the queue that is measured. Segments are packets: no offloads.
+export PATH=/bin:/sbin:/usr/bin:/usr/sbin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs run /run
+mkdir -p /run/netns
+while read -r module; do insmod "/modules/$module" 2>/dev/null; done </modules/order
+ip link set lo up
+sysctl -qw net.core.netdev_max_backlog=20000
+sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(sysctl -n net.ipv4.tcp_available_congestion_control)"
+
+# The shell would take its own of the same name.
+ip() { /usr/sbin/ip "$@"; }
+
+within() { ip netns exec "$@"; }
+
+# A namespace, its device, the router's device, the network.
+join() {
+    ip netns add "$1"
+    ip -n "$1" link set lo up
+    ip -n "$1" link add "$2" type veth peer name "$3" netns router
+    ip -n "$1" addr add "$4.1/24" dev "$2"
+    ip -n router addr add "$4.254/24" dev "$3"
+    for end in "$1 $2" "router $3"; do
+        set -- $end "$4"
+        within "$1" ethtool -K "$2" tso off gso off gro off 2>/dev/null
+        ip -n "$1" link set "$2" gso_max_segs 1 up
+    done
+}
+
+# A namespace, its device, a rate in kbit/s, the queue below it.
+shape() {
+    space=$1 device=$2 rate=$3
+    shift 3
+    within "$space" tc qdisc add dev "$device" root handle 1: htb default 1
+    within "$space" tc class add dev "$device" parent 1: classid 1:1 htb rate "${rate}kbit" ceil "${rate}kbit" burst 1600 cburst 1600 quantum 1514
+    within "$space" tc qdisc add dev "$device" parent 1:1 handle 10: "$@"
+}
+
+at_port() { # a word of the statistics of the queue at the client's port
+    within router tc -s qdisc show dev to_client |
+        awk -v word="$1" '/qdisc/{own = $3 == "10:"} own {gsub(/[(,]/, ""); for (i = 1; i <= NF; i++) if ($i == word) print $(i + 1)}' | head -1
+}
+
+busy() { awk '/^cpu /{print $2 + $3 + $4 + $6 + $7 + $8 + $9, $5}' /proc/stat; }
+
+measure() {
+    servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9
+    ip netns add router
+    within router sysctl -qw net.ipv4.ip_forward=1
+    join client eth0 to_client 10.91.254
+    ip -n client route add default via 10.91.254.254
+    bytes=${queue#red}
+    case $queue in
+    red*) shape router to_client "$port" red limit "$bytes" min 30000 max 30001 avpkt 1500 burst 20 probability 1 bandwidth "${port}kbit" ecn ;;
+    *) shape router to_client "$port" bfifo limit "$bytes" ;;
+    esac
+    marks=2
+    [ "$law" = dctcp ] && marks=1
+    spaces=client
+    for i in $(seq 1 "$servers"); do
+        join "h$i" eth0 "r$i" "10.91.$i"
+        shape "h$i" eth0 "$server" pfifo limit 1000
+        ip -n "h$i" route add default via "10.91.$i.254" rto_min "${rto_min}ms"
+        [ "$delay" = 0 ] || within router tc qdisc add dev "r$i" root netem delay "${delay}us" limit 10000
+        spaces="$spaces h$i"
+    done
+    for space in $spaces; do
+        within "$space" sysctl -qw net.ipv4.tcp_congestion_control="$law" net.ipv4.tcp_ecn="$marks" net.ipv4.tcp_no_metrics_save=1
+    done
+    processes=
+    for i in $(seq 1 "$servers"); do
+        within "h$i" /reads serve 9000 &
+        processes="$processes $!"
+    done
+    sleep 0.3
+    read -r worked idled <<NOW
+$(busy)
+NOW
+    figures=$(within client /reads ask 9000 "$servers" "$sru" "$seconds" 400) || figures='{"rounds": 0'
+    read -r works idles <<NOW
+$(busy)
+NOW
+    counts=$(for i in $(seq 1 "$servers"); do within "h$i" nstat -asz 2>/dev/null; done |
+        awk '$1 == "TcpExtTCPTimeouts" {t += $2} $1 == "TcpRetransSegs" {r += $2} $1 == "TcpExtTCPLossProbes" {p += $2}
+             $1 ~ /^TcpExtTCP(Loss|Full|Partial|DSACK)Undo$/ {u += $2} $1 == "TcpExtTCPSpuriousRTOs" {s += $2}
+             $1 == "TcpExtTCPDSACKRecv" {d += $2} $1 ~ /^TcpExtTCPHystart(Train|Delay)Detect$/ {h += $2}
+             END {printf "\"timeouts\": %d, \"retransmitted_segments\": %d, \"loss_probes\": %d, ", t, r, p
+                  printf "\"undone\": %d, \"spurious_timeouts\": %d, \"dsacks\": %d, \"hystarts\": %d", u, s, d, h}')
+    echo "MEASURED $figures, $counts, \"drops\": $(at_port dropped), \"cpu_percent\": $((100 * (works - worked) / (works - worked + idles - idled + 1)))}"
+    kill $processes
+    wait $processes 2>/dev/null
+    for space in $spaces router; do ip netns del "$space"; done
+}
+
+echo "KERNEL $(uname -r)"
+while read -r point; do measure $point; done </points
+poweroff -f

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Measures Linux's table afresh and writes bench/reference/linux-servers-6.1.json: some twenty minutes of one core.
+
+Barrier reads from servers with links of their own (bench/scenarios/linux-servers.toml), at the rates of the table and at a
+quarter of them, where the emulated CPU is no bottleneck; each point twice, the second time with the port's rate 1 % higher.
+"""
+
+import dataclasses
+import json
+import pathlib
+
+from machine import Point, measure
+
+REFERENCE = pathlib.Path(__file__).resolve().parent.parent / "reference" / "linux-servers-6.1.json"
+
+FULL = [
+    *(Point(n, "cubic") for n in (1, 2, 4, 8, 12, 16, 24, 32, 48, 64)),
+    *(Point(n, "cubic", rto_min_ms=10) for n in (2, 4, 8, 16, 24, 32, 48, 64)),
+    *(Point(n, "reno") for n in (2, 4, 8, 16, 24, 32, 48, 64)),
+]
+SLOWER = {"port_kbit": 50_000, "server_kbit": 250_000, "seconds": 4}
+QUARTER = [
+    *(Point(n, "cubic", **SLOWER) for n in (4, 8, 12, 16, 24, 32, 48)),
+    *(Point(n, "cubic", rto_min_ms=10, **SLOWER) for n in (8, 16, 24, 32, 48)),
+    *(Point(n, "reno", **SLOWER) for n in (8, 16, 24, 32, 48)),
+]
+
+
+def twice(points):
+    """Each point, and with a port that is 1 % faster."""
+    return [*points, *(dataclasses.replace(point, port_kbit=point.port_kbit * 101 // 100) for point in points)]
+
+
+def row(point, figures):
+    return {"law": point.law, "rto_min_ms": point.rto_min_ms, "senders": point.senders, "port_mbps": point.port_kbit / 1000, **figures}
+
+
+def main():
+    points = [*twice(FULL), *twice(QUARTER)]
+    figures, kernel = measure(points)
+    rows = [row(point, measured) for point, measured in zip(points, figures)]
+    full = 2 * len(FULL)
+    header = {
+        **json.loads(REFERENCE.read_text())["header"],
+        "system": f"Linux {kernel} (Debian's kernel), TCP cubic and reno, defaults but for the law and RTOmin",
+    }
+    REFERENCE.write_text(json.dumps({"header": header, "runs": rows[:full], "quarter": rows[full:]}, indent=1) + "\n")
+    print(f"linux: {len(rows)} measurements written to {REFERENCE.relative_to(REFERENCE.parents[2])}")
+
+
+if __name__ == "__main__":
+    main()
