@@ -35,8 +35,9 @@ impl Cleanup {
 
 impl Drop for Cleanup {
     fn drop(&mut self) {
-        let work = pending().remove(&self.0);
-        if let Some(work) = work {
+        // A signal that comes meanwhile waits until it is taken back, and ends the program then.
+        let mut pending = pending();
+        if let Some(work) = pending.remove(&self.0) {
             work();
         }
     }

@@ -287,7 +287,13 @@ fn take_out(folder: &Path) {
 /// up is all that can be done here: a folder that is not empty stays.
 fn take_back(folder: &Path, created: &[PathBuf]) {
     take_out(folder);
-    let _ = fs::remove_dir_all(folder.join(DRAFT));
+    // Where a signal ends the program, its other thread may still put files there: some two dozen at most.
+    for _ in 0..100 {
+        match fs::remove_dir_all(folder.join(DRAFT)) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            _ => break,
+        }
+    }
     for folder in created {
         let _ = fs::remove_dir(folder);
     }
