@@ -39,7 +39,7 @@ def fanin(point):
     settings = [
         f"link.rate={point.server_kbit} kbit/s", f"link.client_rate={point.port_kbit} kbit/s",
         # The delay is on the way of requests and ACKs alone: a round trip crosses four links here.
-        f"link.delay={10_000 + point.delay_us * 250} ns", f"switch.buffer={point.buffer} B", f"workload.fragment={point.sru} B",
+        f"link.delay={10_000 + point.delay_us * 250} ns", f"switch.buffer={point.buffer - 1514} B", f"workload.fragment={point.sru} B",
         f"tcp.rto_min={point.rto_min_ms} ms", *(RED if point.red else [])]
     more = [word for setting in settings for word in ("--set", setting)]
     return goodputs("bench/scenarios/linux-servers.toml", SEEDS, "--schemes", SCHEMES[point.law], "--fan-in", point.senders, *more)

@@ -39,6 +39,7 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         byte_counting: t.byte_counting,
         cut_window: t.cut_window,
         window_validation: t.window_validation,
+        undo: t.undo,
         receive_window: t.receive_window.0 as u32,
         ect: spec.scheme.ecn.then_some(t.ect),
         echo: if spec.scheme.exact_echo() { Echo::Exact } else { Echo::Latched },

@@ -80,6 +80,14 @@ pub(crate) mod needs {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
         without: "windows are validated with `tcp.rack` or `tcp.tail_loss_probe` alone",
     };
+    pub(crate) const UNDO: Condition = Condition {
+        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+        without: "nothing is undone without `tcp.rack` or `tcp.tail_loss_probe`",
+    };
+    pub(crate) const VARIANCE: Condition = Condition {
+        met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
+        without: "it is RFC 6298's without `tcp.rack` or `tcp.tail_loss_probe`",
+    };
     pub(crate) const DELAYED_ACKS: Condition = Condition {
         met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
         without: "no ACK is kept back with `tcp.delayed_ack = 1`",

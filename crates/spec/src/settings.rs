@@ -221,6 +221,7 @@ section! {
         /// What rto_min bounds: the timeout (RFC 6298), or four times RTTVAR within it, so that SRTT comes on top (Linux).
         rto_floor: RtoFloor = RtoFloor::Timeout,
         /// RTTVAR: a smoothed deviation (RFC 6298), or the largest of such a deviation in a round trip, which comes down by a quarter a round trip (Linux): a single late ACK then counts for some round trips, and not for some samples.
+        #[needs(VARIANCE)]
         rtt_variance: RttVariance = RttVariance::Rfc6298,
         /// Largest retransmission timeout after backoff.
         #[range(..=Time::from_secs(3_600))]
@@ -283,13 +284,16 @@ section! {
         quick_acks: u32 = 0,
         /// Restart from the initial window after an idle time of one RTO (RFC 5681, section 4.1).
         idle_restart: bool = false,
-        /// A window grows by what an ACK acknowledges (RFC 3465, without its limit, as Linux has it), so that delayed ACKs do not slow it down; off: by each ACK (RFC 5681).
+        /// A window grows by what an ACK acknowledges (RFC 3465, without its limit, as Linux has it), so that delayed ACKs do not slow it down; off: by each ACK (RFC 5681). With rack or tail_loss_probe by what an ACK says was delivered, and what ends a recovery counts (Linux).
         byte_counting: bool = false,
-        /// A loss or a mark cuts the window as it stood (Linux), in the place of what was in flight (RFC 5681, RFC 9438), which is less where the application has little to send.
+        /// A loss or a mark cuts the window as it stood (Linux), in the place of what was in flight (RFC 5681, RFC 9438), which is less where the application has little to send. With rack or tail_loss_probe a timeout in a recovery leaves ssthresh as the recovery has cut it (Linux).
         cut_window: bool = false,
         /// A window grows only where it is filled: in slow start up to twice what was out, later as it was in the way; with idle_restart one that was not filled for an RTO comes down half the way to what was used (Linux; RFC 7661's idea, RFC 2861's rule).
         #[needs(VALIDATION)]
         window_validation: bool = false,
+        /// A cut of the window that turns out to have been needless is taken back: as all that was sent again had come already, of which the receiver tells (DSACK, RFC 2883 and 3708), or as what is acknowledged was sent before it (Eifel, RFC 3522 and 4015; with timestamps). As Linux has it.
+        #[needs(UNDO)]
+        undo: bool = false,
         /// Receive window.
         #[range(..=Bytes(1 << 30))]
         receive_window: Bytes = Bytes(16 << 20),

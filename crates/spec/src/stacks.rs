@@ -41,8 +41,10 @@ impl Stack {
                 ("tcp.byte_counting", Literal::Bool(true)), // tcp_slow_start, tcp_cong_avoid_ai
                 ("tcp.cut_window", Literal::Bool(true)),    // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
                 ("tcp.window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
+                ("tcp.undo", Literal::Bool(true)),          // tcp_dsack, tcp_try_undo_dsack, tcp_try_undo_loss
                 ("tcp.rtt_variance", text("linux")),        // tcp_rtt_estimator
                 ("tcp.pingpong", Literal::Bool(true)),      // tcp_event_data_sent, tcp_cleanup_rbuf
+                ("newreno.variant", text("linux")),         // tcp_reno_cong_avoid
                 ("cubic.variant", text("linux")),           // tcp_cubic.c
             ],
         }

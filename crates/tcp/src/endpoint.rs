@@ -56,7 +56,7 @@ impl Endpoint {
         if params.timestamps {
             self.tcb.rcv.ts_recent = microseconds(now);
         }
-        self.tcb.snd.rtt.sample(params, rtt, 1, 1);
+        self.tcb.snd.rtt.sample(params, rtt);
         self.tcb.law.sample(rtt);
         self.loss.note_rtt(rtt);
     }
@@ -294,7 +294,7 @@ impl Endpoint {
         }
         match self.tcb.snd.timed.take() {
             Some((_, sent)) => {
-                self.tcb.snd.rtt.sample(call.params, call.now.since(sent), 1, 1);
+                self.tcb.snd.rtt.sample(call.params, call.now.since(sent));
                 self.tcb.law.sample(call.now.since(sent));
                 self.loss.note_rtt(call.now.since(sent));
             }

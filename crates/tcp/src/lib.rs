@@ -26,6 +26,7 @@ mod segment;
 mod snd;
 mod tcb;
 mod validation;
+mod variance;
 
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};

@@ -61,7 +61,7 @@ pub struct Params {
     pub rto_min: Time,
     /// What the least timeout bounds.
     pub rto_floor: RtoFloor,
-    /// The estimate of the variance.
+    /// The estimate of the variance; Linux's with `rack` or `tail_loss_probe` alone.
     pub rtt_variance: RttVariance,
     /// Largest timeout after backoff.
     pub rto_max: Time,
@@ -110,8 +110,12 @@ pub struct Params {
     pub idle_restart: bool,
     /// The window grows by what is acknowledged, in place of by ACKs.
     pub byte_counting: bool,
-    /// Congestion is answered by the window, in place of what was in flight.
+    /// Congestion is answered by the window, in place of what was in flight; where loss is told by time, a timeout in a recovery leaves
+    /// ssthresh as the recovery has cut it.
     pub cut_window: bool,
+    /// A cut of the window that turns out to have been needless is taken back, and what came twice is told of (RFC 2883); with `rack`
+    /// or `tail_loss_probe` alone.
+    pub undo: bool,
     /// The window grows only where it is filled; with `rack` or `tail_loss_probe` alone.
     pub window_validation: bool,
     /// Receive window.
@@ -128,6 +132,17 @@ impl Params {
     /// Whether retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
     pub(crate) const fn ect_everywhere(&self) -> bool {
         matches!(self.ect, Some(Ect::Agreed | Ect::All))
+    }
+
+    /// Whether there is a sender whom it helps to know what came twice.
+    pub(crate) const fn tells_of_duplicates(&self) -> bool {
+        self.undo && self.sack && (self.rack || self.tail_loss_probe)
+    }
+
+    /// The least term of variance in a timeout.
+    #[inline]
+    pub(crate) fn least_spread(&self) -> Time {
+        if self.rto_floor == RtoFloor::Variance { self.rto_min } else { Time::ZERO }
     }
 
     /// A wait in whole ticks.

@@ -26,7 +26,7 @@ impl Tcb {
             // In order, nothing missing: all but a few segments.
             if end == self.rcv.nxt {
                 self.heard_again(call);
-                self.send_ack(call);
+                self.acknowledge_again(call, Block { start, end });
                 return Progress::default();
             }
             self.stats.data_segments += 1;
@@ -60,6 +60,10 @@ impl Tcb {
                 self.heard_again(call);
             }
         }
+        let old = match self.rcv.has(block.start, block.end) {
+            true => block,
+            false => Block { end: block.end.min(self.rcv.nxt), ..block },
+        };
         if block.end > block.start {
             self.stats.data_segments += u64::from(!self.rcv.has(block.start, block.end));
             if block.start <= self.rcv.nxt {
@@ -73,9 +77,21 @@ impl Tcb {
             self.rcv.closed = true;
             self.rcv.nxt += 1;
         }
-        self.send_ack(call);
+        self.acknowledge_again(call, old);
         let moved = before != (self.rcv.nxt, self.rcv.closed);
         Progress { awake: moved && self.rcv.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }
+    }
+
+    /// An ACK at once, which tells of what had come before, if anything has, in front of what came out of order (RFC 2883, section 4).
+    fn acknowledge_again(&mut self, call: &mut Call<'_, impl Wire>, old: Block) {
+        let told = call.params.tells_of_duplicates() && old.end > old.start;
+        if told {
+            self.rcv.beyond.insert(0, old);
+        }
+        self.send_ack(call);
+        if told {
+            self.rcv.beyond.remove(0);
+        }
     }
 
     /// The echo of congestion marks: RFC 3168, section 6.1.3, or RFC 8257, section 3.2.

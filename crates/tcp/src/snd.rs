@@ -85,7 +85,7 @@ impl Sender {
             }
         };
         if let Some(r) = sample {
-            self.rtt.sample(call.params, r, self.una, self.nxt);
+            self.rtt.sample(call.params, r);
         }
         sample
     }

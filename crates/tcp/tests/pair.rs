@@ -52,6 +52,7 @@ fn settings(mut n: u32) -> Params {
         quick_acks: 4 * pick(2) as u8,
         idle_restart: pick(2) == 1,
         window_validation: pick(2) == 1,
+        undo: scattered % 7 < 4,
         cut_window: pick(2) == 1,
         byte_counting: pick(2) == 1,
         mss: MSS,

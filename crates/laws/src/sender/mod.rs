@@ -6,6 +6,7 @@
 //! asks how much of the window is [`usable`](Law::usable).
 
 mod control;
+mod credits;
 pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
@@ -27,6 +28,7 @@ use crate::settings::sections;
 
 sections! {
     /// The settings of bases.
+    newreno: newreno::Params,
     dctcp: dctcp::Params,
     cubic: cubic::Params,
     vegas: vegas::Params,
@@ -86,7 +88,7 @@ macro_rules! bases {
 
 bases! {
     /// RFC 5681 and 6582.
-    NewReno in newreno {
+    NewReno in newreno from newreno {
         offers: &[Offer {
             name: "newreno",
             aliases: &["reno"],

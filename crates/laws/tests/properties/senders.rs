@@ -7,7 +7,7 @@ use fanin_laws::sender::dctcp::{self, Dctcp};
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::l2dct::L2dct;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
-use fanin_laws::sender::{Ack, Cause, Congestion, Control, Kind, Law, Window};
+use fanin_laws::sender::{Ack, Cause, Congestion, Control, Kind, Law, Window, newreno};
 use fanin_units::{Share, Time};
 use proptest::prelude::*;
 
@@ -79,6 +79,10 @@ fn most((law, kind, set): &(Law, Kind, Settings), window: &Window, acked: u32) -
             // Linux counts a part of a segment for a whole one, and gives one for those that were counted before.
             let half = (u64::from(acked) + mss) / 2 + mss;
             cwnd + half + alpha_q10 * mss * u64::from(acked) / cwnd / 1024 + 1
+        }
+        // Linux's counts what an ACK acknowledges, and gives a segment for what was counted before.
+        Kind::NewReno if !slow_start && set.senders.newreno.variant == newreno::Variant::Linux => {
+            cwnd + mss * (u64::from(acked.div_ceil(law.mss)) / (cwnd / mss).max(1) + 2)
         }
         _ => cwnd + mss,
     }

@@ -51,6 +51,7 @@ pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
         (s.tcp.rack, s.tcp.tail_loss_probe) = (s.tcp.sack && flags[6], s.tcp.sack && flags[7]);
         s.tcp.quick_acks = if flags[8] { 16 } else { 0 };
         (s.tcp.window_validation, s.tcp.cut_window, s.tcp.byte_counting) = (flags[8], flags[4], flags[1]);
+        s.tcp.undo = flags[2];
         s.tcp.newreno = if flags[5] { fanin_spec::NewReno::Pipe } else { fanin_spec::NewReno::Inflate };
         s.tcp.delayed_ack = delayed_ack;
         s.tcp.tick = Time::from_millis(if flags[2] { 1 + u64::from(delayed_ack) } else { 0 });

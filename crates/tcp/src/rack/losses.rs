@@ -3,8 +3,8 @@
 //! Rule:    what was sent a round trip and a reordering window before something that has arrived is lost, a
 //!          retransmission too.
 //! Owns:    a record of every segment that is out, in place of the scoreboard.
-//! Departs: the peer sends no DSACK (RFC 2883), so that the reordering window's multiple stays 1; min_RTT is the
-//!          connection's, without a filter.
+//! Departs: the reordering window's multiple stays 1, whatever duplicates the peer tells of; min_RTT is the connection's, without a
+//!          filter.
 
 use fanin_units::Time;
 
@@ -49,17 +49,7 @@ impl Rack {
     /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes.
     pub(super) fn deliver(&mut self, now: Time, una: u64, echo: Option<u32>, ack: u64, sack: &[Block]) -> u64 {
         let (before, mut delivered) = (self.fack, 0);
-        while let Some(&segment) = self.sent.front()
-            && segment.end() <= ack
-        {
-            self.sent.pop_front();
-            if segment.sacked {
-                self.sacked -= segment.span();
-                self.sacked_segments -= 1;
-            } else {
-                delivered += self.note_delivery(now, &segment, before, echo);
-            }
-        }
+        // RACK.rtt is left at that of what the cumulative ACK took last, as deployed stacks have it: the RFC names no order.
         for block in sack {
             let (start, end) = (widen(block.start as u32, una).max(ack), widen(block.end as u32, una));
             let mut i = self.sent.partition_point(|segment| segment.start < start);
@@ -75,6 +65,17 @@ impl Rack {
                     self.sent[i] = Sent { sacked: true, lost: false, ..segment };
                 }
                 i += 1;
+            }
+        }
+        while let Some(&segment) = self.sent.front()
+            && segment.end() <= ack
+        {
+            self.sent.pop_front();
+            if segment.sacked {
+                self.sacked -= segment.span();
+                self.sacked_segments -= 1;
+            } else {
+                delivered += self.note_delivery(now, &segment, before, echo);
             }
         }
         delivered

@@ -1,11 +1,12 @@
 //! RACK-TLP: loss by time, and a probe for a lost tail, over a list of the segments that are out.
 //! Sources: RFC 8985, sections 5 to 7; RFC 6937, and RFC 9937 for its bound.
 //! Owns:    recovery, and three timers behind the endpoint's one deadline. What is lost is found in losses.rs; the probe
-//!          is in probe.rs.
-//! Departs: nothing is undone after a spurious recovery or timeout (neither Eifel nor F-RTO).
+//!          is in probe.rs; what was cut in vain is given back in undo.rs.
+//! Departs: no F-RTO.
 
 mod losses;
 mod probe;
+mod undo;
 
 use std::collections::VecDeque;
 
@@ -13,12 +14,15 @@ use fanin_laws::sender::{Ack, Cause};
 use fanin_units::Time;
 
 use crate::call::Call;
+use crate::params::RttVariance;
 use crate::prr::Prr;
 use crate::segment::{Block, Segment, Wire};
 use crate::tcb::Tcb;
 use crate::validation::{Usage, Validation};
+use crate::variance::{Sample, Variance};
 use losses::Sent;
 use probe::Probe;
+use undo::Cut;
 
 /// What is going on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +62,12 @@ pub(crate) struct Rack {
     fack: u64,
     reordered: bool,
     probe: Option<Probe>,
+    cut: Option<Cut>,
     rto_at: Time,
     probe_at: Time,
     reorder_at: Time,
     validation: Validation,
+    variance: Variance,
 }
 
 impl Rack {
@@ -80,10 +86,12 @@ impl Rack {
             fack: 0,
             reordered: false,
             probe: None,
+            cut: None,
             rto_at: Time::NEVER,
             probe_at: Time::NEVER,
             reorder_at: Time::NEVER,
             validation: Validation::new(),
+            variance: Variance::new(),
         }
     }
 
@@ -100,14 +108,24 @@ impl Rack {
         if ack >= una {
             let echo = call.params.timestamps.then_some(segment.ts_ecr);
             let delivered = self.deliver(call.now, una, echo, ack, sack);
-            let facts = (ack > una).then(|| tcb.advance(call, segment, ack));
-            let duplicate = ack == una && sack.is_empty() && segment.span() == 0;
+            let facts = (ack > una).then(|| self.advance(tcb, call, segment, ack));
+            let again = if call.params.undo { undo::duplicate(sack, ack) } else { None };
+            if let (Some(cut), Some(block)) = (&mut self.cut, again) {
+                cut.note_duplicate(block);
+            }
+            let duplicate = match (again, self.probe) {
+                (Some(block), Some(probe)) => block.end == probe.end,
+                _ => ack == una && sack.is_empty() && segment.span() == 0,
+            };
             let repaired = self.settle_probe(ack, duplicate) && self.phase == Phase::Open;
             if repaired {
                 probe::answer_repaired_loss(tcb, call, flight);
             }
+            if call.params.undo {
+                self.undo(tcb, call, segment, facts.is_some());
+            }
             let lost = self.detect(call, tcb.snd.rtt.srtt());
-            self.change_phase(tcb, call, flight, facts.as_ref().filter(|_| !repaired));
+            self.change_phase(tcb, call, flight, delivered, facts.as_ref().filter(|_| !repaired));
             if facts.is_some() {
                 self.rto_at = Time::NEVER;
                 self.start_timers(tcb, call);
@@ -117,12 +135,32 @@ impl Rack {
         }
     }
 
-    /// Ends recovery, begins it, or grows the window.
-    fn change_phase(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64, facts: Option<&Ack>) {
+    fn advance(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Ack {
+        let srtt = tcb.snd.rtt.srtt();
+        let facts = tcb.advance(call, segment, ack);
+        if call.params.rtt_variance == RttVariance::Linux
+            && let Some(rtt) = facts.rtt
+        {
+            let (una, nxt, floor) = (tcb.snd.una, tcb.snd.nxt, call.params.least_spread());
+            tcb.snd.rtt.set_variance(call.params, self.variance.note(&Sample { rtt, srtt, una, nxt, floor }));
+        }
+        facts
+    }
+
+    /// Ends recovery, begins it, or grows the window: where bytes count, by what was delivered, what ends a recovery included.
+    fn change_phase(
+        &mut self,
+        tcb: &mut Tcb,
+        call: &Call<'_, impl Wire>,
+        flight: u64,
+        delivered: u64,
+        facts: Option<&Ack>,
+    ) {
         let mut growing = self.phase == Phase::Loss;
         if facts.is_some() && self.phase != Phase::Open && tcb.snd.una >= tcb.snd.recover {
             if let Phase::Recovery(_) = self.phase {
                 tcb.snd.window.cwnd = tcb.snd.window.ssthresh;
+                growing = call.params.byte_counting;
             }
             self.phase = Phase::Open;
         } else if self.phase == Phase::Open {
@@ -134,6 +172,7 @@ impl Rack {
             tcb.end_reduction();
             if facts.ece && self.lost_segments == 0 {
                 tcb.reduce_for_mark(call, flight);
+                self.cut = None;
                 growing = false;
             }
         }
@@ -144,24 +183,30 @@ impl Rack {
             && tcb.snd.cwr.is_none()
             && (!call.params.window_validation || self.validation.is_filled(&tcb.snd.window))
         {
-            tcb.grow(call.params, facts);
+            let acked = if call.params.byte_counting { delivered as u32 } else { facts.acked };
+            tcb.grow(call.params, &Ack { acked, ..*facts });
         }
     }
 
     fn enter_recovery(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, flight: u64) {
         tcb.stats.fast_retransmits += 1;
+        let before = tcb.snd.window;
+        self.cut = None;
         // A mark in the same window has cut already (RFC 3168, section 6.1.2).
         if tcb.snd.una > tcb.snd.cwr_high || !tcb.ecn {
             // What limited transmit sent does not count (RFC 6675, section 5, step 4.2).
             let within = tcb.within_window(flight);
-            tcb.cut(Cause::Loss, call, within, tcb.snd.window);
+            tcb.cut(Cause::Loss, call, within, before);
             tcb.snd.say_cwr = tcb.ecn;
+            self.cut = Some(Cut::new(tcb.snd.una, before, self.resent()));
         }
         tcb.snd.cwr = None;
         tcb.snd.recover = tcb.snd.high;
         self.probe = None;
         self.probe_at = Time::NEVER;
-        self.phase = Phase::Recovery(Prr::new(flight));
+        // As much as was cut is what the reduction is spread over.
+        let whole = if call.params.cut_window { before.cwnd.into() } else { flight };
+        self.phase = Phase::Recovery(Prr::new(whole));
     }
 
     /// Sends what the ACK allows.
@@ -267,6 +312,9 @@ impl Rack {
             self.pipe += segment.span();
         }
         self.sent[i] = Sent { at: call.now, resent: true, lost: false, ..segment };
+        if let Some(cut) = &mut self.cut {
+            cut.note_resent(call.now);
+        }
         if i == 0 {
             // As deployed stacks have it: the first segment is given a whole timeout whenever it is sent.
             self.rto_at = Time::NEVER;
@@ -315,7 +363,7 @@ impl Rack {
         if self.reorder_at <= call.now {
             let lost = self.detect(call, tcb.snd.rtt.srtt());
             if self.phase == Phase::Open {
-                self.change_phase(tcb, call, tcb.snd.high - tcb.snd.una, None);
+                self.change_phase(tcb, call, tcb.snd.high - tcb.snd.una, 0, None);
                 self.send_on_ack(tcb, call, News { delivered: 0, lost }, false);
             } else {
                 // No ACK, so no new quota: what was found lost makes room in the window.
@@ -336,12 +384,18 @@ impl Rack {
         let again = tcb.snd.timed_out == tcb.snd.una;
         tcb.snd.timed_out = tcb.snd.una;
         if !again {
-            let mut window = tcb.snd.window;
-            if let Phase::Recovery(_) = self.phase {
+            let (before, mut window) = (tcb.snd.window, tcb.snd.window);
+            let recovering = matches!(self.phase, Phase::Recovery(_));
+            if recovering {
                 window.cwnd = window.ssthresh;
             }
             let flight = (tcb.snd.high - tcb.snd.una).min(window.cwnd.max(call.params.mss).into());
             tcb.cut(Cause::Timeout, call, flight, window);
+            match recovering && call.params.cut_window {
+                // The recovery has cut it already (tcp_enter_loss).
+                true => tcb.snd.window.ssthresh = before.ssthresh,
+                false => self.cut = Some(Cut::new(tcb.snd.una, before, self.resent())),
+            }
         }
         tcb.snd.rtt.back_off();
         tcb.snd.say_cwr = tcb.ecn;

@@ -2,8 +2,7 @@
 //! Sources: RFC 8985, section 7.
 //! Rule:    a tail of which two round trips bring no news is probed with one segment.
 //! Owns:    when to probe, and the probe that has not been told of.
-//! Departs: the peer sends no DSACK (RFC 2883), so that a probe that was not needed is known by its duplicate ACK alone
-//!          (7.4.1, case 4); the pipe counts a probe that repeats a segment together with it, once.
+//! Departs: without DSACK (`undo`) a probe that was not needed is known by its duplicate ACK alone (7.4.1, case 4); the pipe counts a probe that repeats a segment together with it, once.
 
 use fanin_laws::sender::Cause;
 use fanin_units::Time;
@@ -19,7 +18,7 @@ const PTO_INITIAL: Time = Time::from_secs(1);
 /// A loss probe that has not been told of (TLP.end_seq, TLP.is_retrans).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
-    end: u64,
+    pub end: u64,
     again: bool,
 }
 
@@ -43,7 +42,7 @@ impl Rack {
             return false;
         }
         // New data on the probe's behalf answers by itself; a duplicate says that the probe was not needed.
-        let repaired = probe.again && ack > probe.end;
+        let repaired = probe.again && !duplicate && ack > probe.end;
         if repaired || !probe.again || duplicate {
             self.probe = None;
         }

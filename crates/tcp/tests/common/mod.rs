@@ -62,6 +62,7 @@ pub fn plain() -> Params {
         byte_counting: false,
         cut_window: false,
         window_validation: false,
+        undo: false,
         receive_window: 1_000_000,
         ect: None,
         echo: Echo::Latched,

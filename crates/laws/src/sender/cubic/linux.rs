@@ -1,7 +1,6 @@
 //! CUBIC as Linux has it.
-//! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh) and tcp_cong.c (tcp_cong_avoid_ai).
-//! Law:     a segment of growth for every `per` segments acknowledged; where as many were counted before `per` came down, for
-//!          them too, but one. per = cwnd / (W(t) - cwnd), or 100 cwnd where the function is not above the window, at most 20
+//! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh).
+//! Law:     a segment of growth for every `per` segments acknowledged (credits.rs). per = cwnd / (W(t) - cwnd), or 100 cwnd where the function is not above the window, at most 20
 //!          before the first loss; at most cwnd / (W_est - cwnd) where Reno's window is larger; at least 2. It is worked out anew
 //!          as the window has moved by a segment, and where it stands after seven ticks: what Reno's window has gained meanwhile
 //!          counts then, at once. The function is looked at once a tick, Reno's window each time.
@@ -14,6 +13,7 @@
 use fanin_units::Time;
 
 use super::super::control::{Ack, Cause, Congestion, Window};
+use super::super::credits::Credits;
 use super::{Params, TICK_PS, away, k};
 
 /// A tick of Linux's clock (HZ = 250).
@@ -42,8 +42,7 @@ pub struct Cubic {
     acked: u32,
     /// Segments to be acknowledged for one of growth; worked out for this window at this time.
     per: u32,
-    /// Segments acknowledged since the window has grown.
-    counted: u32,
+    credits: Credits,
     looked_for: u32,
     looked_at: u32,
 }
@@ -62,7 +61,7 @@ impl Cubic {
             w_est: 0,
             acked: 0,
             per: 0,
-            counted: 0,
+            credits: Credits::default(),
             looked_for: 0,
             looked_at: 0,
         }
@@ -84,12 +83,7 @@ impl Cubic {
             }
             self.per = self.per.min(self.by_reno(cwnd)).max(2);
         }
-        // What was counted while more was asked for a segment gives one.
-        let mut grown = u32::from(self.counted >= self.per);
-        self.counted = if grown > 0 { acked } else { self.counted.saturating_add(acked) };
-        grown += self.counted / self.per;
-        self.counted %= self.per;
-        window.cwnd = window.cwnd.saturating_add(grown.saturating_mul(mss));
+        self.credits.grow(acked, self.per, mss, window);
     }
 
     pub fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
@@ -103,7 +97,7 @@ impl Cubic {
         } else {
             cwnd
         };
-        (self.epoch, self.counted) = (NONE, 0);
+        (self.epoch, self.credits) = (NONE, Credits::default());
         part(at.flight / mss, beta).max(2) * mss
     }
 
