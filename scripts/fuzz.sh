@@ -1,7 +1,6 @@
 #!/bin/sh
-# Fuzzes the scenario parser, those of lists of flows that of roles' messages and those of
-# memcached's protocols, each for so many seconds (60 unless told), from the files that
-# are here.
+# Fuzzes the scenario parser, those of lists of flows, of roles' messages and of memcached's
+# protocols, each for so many seconds (60 unless told), from the files that are here.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH

@@ -89,6 +89,8 @@ fn read(text: &str) -> Result<Move, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -121,5 +123,36 @@ mod tests {
         let digest = |text: &str| Plan::parse("p.csv", &format!("object,from,to,reason\n{text}")).unwrap().digest;
         assert_eq!(digest("1,2,3,popular\n"), digest("\n1, 2, 3, correlated"));
         assert_ne!(digest("1,2,3,popular\n"), digest("1,2,4,popular\n"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_plan_holds_reading_it_ends_in_moves_or_in_one_message_with_its_line(pieces in prop::collection::vec(
+            prop_oneof![
+                8 => prop::sample::select(&[
+                    "object,from,to,reason\n", "1,2,3,popular\n", "7,3,20,correlated\n", ",", "\n", " ", "0", "4294967295", "4294967296",
+                    "-1", "+1", "1.5", "popular", "correlated", "liked", "\u{feff}", "\r\n", "\"",
+                ][..]).prop_map(String::from),
+                1 => ".{0,4}",
+            ], 0..30))
+        {
+            let text = pieces.concat();
+            match Plan::parse("p.csv", &text) {
+                Ok(plan) => {
+                    prop_assert_eq!(plan.moves.len(), plan.lines.len());
+                    prop_assert!(plan.moves.iter().all(|of| of.from != of.to));
+                    // Written again it is the same.
+                    let word = |reason| REASONS.iter().find(|(_, of)| *of == reason).unwrap().0;
+                    let row = |of: &Move| format!("{},{},{},{}\n", of.object.0, of.from.0, of.to.0, word(of.reason));
+                    let again = format!("{HEADER}\n{}", plan.moves.iter().map(row).collect::<String>());
+                    prop_assert_eq!(&Plan::parse("p.csv", &again).unwrap().moves, &plan.moves);
+                }
+                Err(Problem { origin: Origin::File { line, .. }, what }) => {
+                    prop_assert!((1..=text.lines().count().max(1)).contains(&line), "line {line}: {what}");
+                    prop_assert!(!what.is_empty() && !what.contains('\n'), "{what:?}");
+                }
+                Err(problem) => prop_assert!(false, "no line: {problem}"),
+            }
+        }
     }
 }

@@ -83,6 +83,7 @@ impl Tcb {
     }
 
     /// An ACK at once, which tells of what had come before, if anything has, in front of what came out of order (RFC 2883, section 4).
+    #[cold]
     fn acknowledge_again(&mut self, call: &mut Call<'_, impl Wire>, old: Block) {
         let told = call.params.tells_of_duplicates() && old.end > old.start;
         if told {

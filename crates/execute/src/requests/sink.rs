@@ -105,7 +105,7 @@ impl<'a> Sink<'a> {
                 self.catalogue.note(key, Some(size));
             }
             Ok(Said::Missed) => self.tally.misses += 1,
-            Ok(Said::Dropped(lines)) => self.tally.dropped += lines,
+            Ok(Said::Dropped(lines)) => self.tally.dropped = self.tally.dropped.saturating_add(lines),
             Ok(Said::Else) => {}
             Err(_) if self.skip_bad => self.tally.bad += 1,
             Err(what) => return Err(Unreadable::Bad { place, number, what }),

@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn log(name: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
@@ -159,4 +161,81 @@ fn what_is_no_file_or_no_table_is_refused() {
     assert!(refused(folder.path()).contains("no regular file"));
     let (_folder, path) = log("log.parquet", "time,query,key,size\n");
     assert!(refused(&path).contains("Parquet"), "{}", refused(&path));
+}
+
+/// Pieces of which logs are made, right and wrong.
+const PIECES: [&str; 40] = [
+    "time",
+    "query",
+    "key",
+    "size",
+    "time,query,key,size\n",
+    ",",
+    ",",
+    "\n",
+    "\n",
+    "\"",
+    "1",
+    "1.5",
+    "-1",
+    "0",
+    "1e9",
+    "q",
+    "a,10\n",
+    "1.5,q1,a,10\n",
+    "18446744073709551615",
+    "4294967296",
+    "ts=",
+    "7.42",
+    ".",
+    " ",
+    "=",
+    "type=item_get",
+    "type=item_store",
+    "status=found",
+    "status=stored",
+    "cfd=3",
+    "key=k",
+    "size=5",
+    "ts=1.5 gid=1 type=item_get key=k status=found clsid=1 cfd=2 size=9\n",
+    "ts=18446744073709551615.1 ",
+    "ts=18446744073.709551 ",
+    "skipped=",
+    "skipped=18446744073709551615\n",
+    "OK\n",
+    "\u{feff}",
+    "\u{0}",
+];
+
+proptest! {
+    #[test]
+    fn whatever_a_log_holds_reading_it_ends_in_queries_or_in_one_message_with_its_line(
+        pieces in prop::collection::vec(prop_oneof![
+            9 => prop::sample::select(&PIECES[..]).prop_map(|piece| piece.as_bytes().to_vec()),
+            1 => prop::collection::vec(any::<u8>(), 0..8),
+        ], 0..40),
+        csv in any::<bool>(),
+        skip_bad in any::<bool>(),
+    ) {
+        let (name, text) = (if csv { "log.csv" } else { "log.txt" }, pieces.concat());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, &text).unwrap();
+        let (mut catalogue, mut asked) = (Catalogue::default(), Vec::new());
+        match read(&path, Reading { skip_bad, ..PLAIN }, &mut catalogue, &mut |query| asked.push(query)) {
+            Ok(tally) => {
+                prop_assert_eq!(tally.queries, asked.len() as u64);
+                prop_assert!(skip_bad || tally.bad == 0);
+                let keys = catalogue.sizes().count();
+                prop_assert!(asked.iter().all(|query| !query.keys.is_empty() && query.keys.iter().all(|&key| (key as usize) < keys)));
+            }
+            Err(Unreadable::Bad { number, what, .. }) => {
+                let lines = 1 + text.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                prop_assert!((1..=lines).contains(&number), "line {number} of {lines}: {what}");
+                prop_assert!(!what.is_empty() && (!skip_bad || number == 1), "line {number}: {what}");
+            }
+            Err(Unreadable::Form(what)) => prop_assert!(!what.is_empty()),
+            Err(Unreadable::Io(error)) => prop_assert!(false, "{error}"),
+        }
+    }
 }

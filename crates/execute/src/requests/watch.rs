@@ -37,5 +37,6 @@ fn time(text: &str) -> Result<Nanos, String> {
     let (seconds, micros) = text.split_once('.').ok_or_else(wrong)?;
     let number = |text: &str| text.parse::<Nanos>().map_err(|_| wrong());
     let (seconds, micros) = (number(seconds)?, number(micros)?);
-    seconds.checked_mul(1_000_000_000).filter(|_| micros < 1_000_000).map(|s| s + micros * 1_000).ok_or_else(wrong)
+    let micros = (micros < 1_000_000).then_some(micros * 1_000).ok_or_else(wrong)?;
+    seconds.checked_mul(1_000_000_000).and_then(|seconds| seconds.checked_add(micros)).ok_or_else(wrong)
 }
