@@ -33,6 +33,8 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         delayed_ack_timeout: t.delayed_ack_timeout,
         acks_wait_for_reader: t.acks_wait_for_reader,
         pingpong: t.pingpong,
+        sacks_first: t.sacks_first,
+        ack_compression: t.sack && t.ack_compression,
         rtt_variance: t.rtt_variance,
         quick_acks: t.quick_acks as u8, // at most 255: spec::check
         idle_restart: t.idle_restart,

@@ -70,6 +70,8 @@ pub(crate) mod needs {
     };
     pub(crate) const NO_SACK: Condition =
         Condition { met: |_, s| !s.tcp.sack, without: "recovery goes by SACK; `tcp.sack = false` makes it NewReno's" };
+    pub(crate) const SACK: Condition =
+        Condition { met: |_, s| s.tcp.sack, without: "ACKs wait for more with `tcp.sack` alone" };
     pub(crate) const PROBES: Condition =
         Condition { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
     pub(crate) const RACK_TIMERS: Condition = Condition {
@@ -84,6 +86,8 @@ pub(crate) mod needs {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
         without: "nothing is undone without `tcp.rack` or `tcp.tail_loss_probe`",
     };
+    pub(crate) const RACK: Condition =
+        Condition { met: |_, s| s.tcp.rack, without: "no loss is told by time without `tcp.rack`" };
     pub(crate) const VARIANCE: Condition = Condition {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
         without: "it is RFC 6298's without `tcp.rack` or `tcp.tail_loss_probe`",

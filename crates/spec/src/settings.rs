@@ -243,6 +243,9 @@ section! {
         sack: bool = true,
         /// Loss told by time (RACK, RFC 8985): what was sent a round trip before something that arrived is lost, a retransmission too; off: by counts (RFC 6675). Needs sack.
         rack: bool = false,
+        /// Of an ACK its SACKs are taken before what it acknowledges (Linux), so that RACK.rtt, for which RFC 8985 names no order, is that of the latter: a delayed ACK makes it long, and what was sent with what is acknowledged waits for the reordering timer.
+        #[needs(RACK)]
+        sacks_first: bool = false,
         /// A probe after two round trips without news of a tail (TLP, RFC 8985, section 7); its time-outs are not counted. Needs sack.
         tail_loss_probe: bool = false,
         /// How long a probe allows the peer to keep an ACK back where one segment is out; "none" takes delayed_ack_timeout.
@@ -278,6 +281,9 @@ section! {
         /// An end that sends within delayed_ack_timeout of what it received is answering: none of quick_acks, until an ACK had to wait for its whole time or data came again. One that is not answering acknowledges at once what is shorter than a full segment (Linux's pingpong mode).
         #[needs(DELAYED_ACKS)]
         pingpong: bool = false,
+        /// From the fourth on, ACKs of what comes out of order in one place wait for those of more, a twentieth of the round trip and at most 1 ms (Linux: tcp_comp_sack_delay_ns).
+        #[needs(SACK)]
+        ack_compression: bool = false,
         /// Data segments that are acknowledged at once, in spite of delayed_ack: the first of a connection, after a pause of one RTO, after data that came twice (Linux: 16).
         #[needs(DELAYED_ACKS)]
         #[range(..=255)]

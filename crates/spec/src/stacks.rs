@@ -41,11 +41,13 @@ impl Stack {
                 ("tcp.byte_counting", Literal::Bool(true)), // tcp_slow_start, tcp_cong_avoid_ai
                 ("tcp.cut_window", Literal::Bool(true)),    // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
                 ("tcp.window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
-                ("tcp.undo", Literal::Bool(true)),          // tcp_dsack, tcp_try_undo_dsack, tcp_try_undo_loss
-                ("tcp.rtt_variance", text("linux")),        // tcp_rtt_estimator
-                ("tcp.pingpong", Literal::Bool(true)),      // tcp_event_data_sent, tcp_cleanup_rbuf
-                ("newreno.variant", text("linux")),         // tcp_reno_cong_avoid
-                ("cubic.variant", text("linux")),           // tcp_cubic.c
+                ("tcp.sacks_first", Literal::Bool(true)), // tcp_ack: tcp_sacktag_write_queue, then tcp_clean_rtx_queue
+                ("tcp.undo", Literal::Bool(true)),        // tcp_dsack, tcp_try_undo_dsack, tcp_try_undo_loss
+                ("tcp.rtt_variance", text("linux")),      // tcp_rtt_estimator
+                ("tcp.pingpong", Literal::Bool(true)),    // tcp_event_data_sent, tcp_cleanup_rbuf
+                ("tcp.ack_compression", Literal::Bool(true)), // tcp_comp_sack_nr
+                ("newreno.variant", text("linux")),       // tcp_reno_cong_avoid
+                ("cubic.variant", text("linux")),         // tcp_cubic.c
             ],
         }
     }

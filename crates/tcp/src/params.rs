@@ -79,6 +79,8 @@ pub struct Params {
     pub sack: bool,
     /// Loss by time (RFC 8985), in place of counts; with `sack` alone.
     pub rack: bool,
+    /// Of an ACK its SACKs are taken first, so that the round trip that loss is told by is that of what it acknowledges.
+    pub sacks_first: bool,
     /// A probe for a lost tail (RFC 8985, section 7); with `sack` alone.
     pub tail_loss_probe: bool,
     /// How long the peer may keep an ACK back, for a probe where one segment is out (TLP.max_ack_delay).
@@ -104,6 +106,8 @@ pub struct Params {
     /// An end that answers what it receives acknowledges nothing at once but with its answers; one that does not acknowledges what is
     /// shorter than a full segment as it is read.
     pub pingpong: bool,
+    /// From the fourth on, ACKs of what comes out of order in one place wait for more, a twentieth of the round trip; with `sack` alone.
+    pub ack_compression: bool,
     /// So many segments are acknowledged at once where the sender may be short of ACKs.
     pub quick_acks: u8,
     /// Restart from the initial window after an idle time of one timeout.

@@ -22,6 +22,8 @@ pub(crate) struct Receiver {
     pub unread: bool,
     /// This end answers what it receives: it is in Linux's pingpong mode.
     pub answers: bool,
+    /// ACKs out of order that were sent since `nxt` moved, as far as it is counted.
+    pub repeated: u8,
     /// So many ACKs more are sent at once.
     pub quick: u8,
     /// When data last came, in microseconds; 0 before any has.
@@ -49,6 +51,7 @@ impl Default for Receiver {
             pending: 0,
             unread: false,
             answers: false,
+            repeated: 0,
             quick: 0,
             heard: 0,
             ece: false,

@@ -9,6 +9,11 @@ use crate::params::Echo;
 use crate::segment::{Block, Flags, Segment, Wire, microseconds, widen};
 use crate::tcb::{Progress, Tcb};
 
+/// So many ACKs out of order in one place leave at once (TCP_FASTRETRANS_THRESH).
+const REPEATED_AT_ONCE: u8 = 3;
+/// The longest that others wait for more (tcp_comp_sack_delay_ns).
+const COMPRESSION_MAX: Time = Time::from_millis(1);
+
 impl Tcb {
     /// Takes the payload and the FIN of a segment; acknowledges now or later.
     #[inline]
@@ -77,9 +82,25 @@ impl Tcb {
             self.rcv.closed = true;
             self.rcv.nxt += 1;
         }
-        self.acknowledge_again(call, old);
         let moved = before != (self.rcv.nxt, self.rcv.closed);
+        if !call.params.ack_compression || moved || old.end > old.start || !self.waits_with_others(call) {
+            self.rcv.repeated *= u8::from(!moved);
+            self.acknowledge_again(call, old);
+        }
         Progress { awake: moved && self.rcv.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }
+    }
+
+    /// Whether an ACK out of order waits for those of the next segments: the fourth in one place does, and what comes after it (Linux 6.1,
+    /// __tcp_ack_snd_check(), tcp_comp_sack_delay_ns).
+    fn waits_with_others(&mut self, call: &Call<'_, impl Wire>) -> bool {
+        let quick = self.rcv.quick > 0 && !self.rcv.answers;
+        if quick || self.rcv.beyond.is_empty() || self.rcv.repeated < REPEATED_AT_ONCE {
+            self.rcv.repeated = self.rcv.repeated.saturating_add(u8::from(!quick));
+            return false;
+        }
+        let wait = Time(self.snd.rtt.srtt().0 / 20).min(COMPRESSION_MAX);
+        self.rcv.ack_at = self.rcv.ack_at.min(call.now.saturating_add(wait));
+        true
     }
 
     /// An ACK at once, which tells of what had come before, if anything has, in front of what came out of order (RFC 2883, section 4).
@@ -172,10 +193,10 @@ impl Tcb {
         self.rcv.answers |= self.unheard(call.now).is_some_and(|since| since < call.params.delayed_ack_timeout);
     }
 
-    /// A delayed ACK has waited for its whole time: no answer came to carry it.
+    /// A delayed ACK has waited for its whole time: no answer came to carry it. Or one out of order for others.
     #[cold]
     pub fn acknowledge_late(&mut self, call: &mut Call<'_, impl Wire>) {
-        self.rcv.answers = false;
+        self.rcv.answers &= !self.rcv.beyond.is_empty();
         self.send_ack(call);
     }
 

@@ -142,3 +142,37 @@ fn an_end_that_answers_acknowledges_with_its_answers() {
          32 > . 1001:1001 ack 3001",
     );
 }
+
+#[test]
+fn from_the_fourth_on_acks_out_of_order_wait_for_more() {
+    // __tcp_ack_snd_check(): three duplicates leave at once; then one leaves a twentieth of the round trip of 10 ms after the first that
+    // waits. What fills a hole is acknowledged at once, and so is what comes out of order in another place.
+    let params = Params { sack: true, ack_compression: true, ..window_of(10) };
+    Script::server(params).run(
+        "20 < . 1001:2001 ack 1
+         20 > . 1:1 ack 1 sack 1001:2001
+         20 < . 2001:3001 ack 1
+         20 > . 1:1 ack 1 sack 1001:3001
+         20 < . 3001:4001 ack 1
+         20 > . 1:1 ack 1 sack 1001:4001
+         20 < . 4001:5001 ack 1
+         20.2 < . 5001:6001 ack 1
+         20.5 > . 1:1 ack 1 sack 1001:6001
+         21 < . 6001:7001 ack 1
+         21.1 < . 1:1001 ack 1
+         21.1 > . 1:1 ack 7001
+         22 < . 8001:9001 ack 1
+         22 > . 1:1 ack 7001 sack 8001:9001",
+    );
+    // What came twice is told of at once.
+    Script::server(Params { undo: true, rack: true, ..params }).run(
+        "20 < . 1001:5001 ack 1
+         20 > . 1:1 ack 1 sack 1001:5001
+         20 < . 1001:2001 ack 1
+         20 > . 1:1 ack 1 sack 1001:2001 1001:5001
+         20 < . 1001:2001 ack 1
+         20 > . 1:1 ack 1 sack 1001:2001 1001:5001
+         20 < . 1001:2001 ack 1
+         20 > . 1:1 ack 1 sack 1001:2001 1001:5001",
+    );
+}

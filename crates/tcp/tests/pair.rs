@@ -66,6 +66,8 @@ fn settings(mut n: u32) -> Params {
         tick: Time::from_millis(u64::from(pick(2))),
         acks_wait_for_reader: false,
         pingpong: scattered % 5 < 2,
+        sacks_first: scattered % 13 < 6,
+        ack_compression: scattered % 11 < 5,
         rto_max: Time::from_millis(640),
         rto_initial: Time::from_millis(50),
         rto_clock: Time::from_micros(100),

@@ -337,3 +337,20 @@ fn a_sender_that_may_be_short_of_acks_gets_them_at_once() {
          400 > . 1:1 ack 8001",
     );
 }
+
+#[test]
+fn the_round_trip_that_loss_is_told_by_is_that_of_what_an_ack_delivers_last() {
+    // Three segments at 20, of which two are lost; the first's ACK is delayed, and comes at 50 with the SACK of a fourth, sent at 38. By the
+    // fourth's round trip of 12 ms and 2.5 ms of reordering (a quarter of the least round trip) they were lost at 34.5: both go at
+    // once. By the first's of 30 ms they are lost at 52.5, as a timer says, which lets one go.
+    let script = "20 write 3000
+        20 > . 1:1001 ack 1
+        20 > . 1001:2001 ack 1
+        20 > . 2001:3001 ack 1
+        38 write 1000
+        38 > . 3001:4001 ack 1
+        50 < . 1:1 ack 1001 sack 3001:4001\n";
+    Script::client(rack(10)).run(&format!("{script} 50 > . 1001:2001 ack 1\n50 > . 2001:3001 ack 1"));
+    let linux = Params { sacks_first: true, ..rack(10) };
+    Script::client(linux).run(&format!("{script} 52.5 > . 1001:2001 ack 1"));
+}

@@ -46,10 +46,43 @@ impl Rack {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
-    /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes.
-    pub(super) fn deliver(&mut self, now: Time, una: u64, echo: Option<u32>, ack: u64, sack: &[Block]) -> u64 {
-        let (before, mut delivered) = (self.fack, 0);
-        // RACK.rtt is left at that of what the cumulative ACK took last, as deployed stacks have it: the RFC names no order.
+    /// 6.2, steps 1 to 3: takes what an ACK delivers; returns its bytes. RACK.rtt is left at that of what is taken last, for which the RFC
+    /// names no order.
+    pub(super) fn deliver(
+        &mut self,
+        call: &Call<'_, impl Wire>,
+        una: u64,
+        echo: Option<u32>,
+        ack: u64,
+        sack: &[Block],
+    ) -> u64 {
+        let (now, before) = (call.now, self.fack);
+        if call.params.sacks_first {
+            let sacked = self.deliver_sacked(now, before, una, ack, sack);
+            return sacked + self.deliver_acknowledged(now, before, echo, ack);
+        }
+        let acknowledged = self.deliver_acknowledged(now, before, echo, ack);
+        acknowledged + self.deliver_sacked(now, before, una, ack, sack)
+    }
+
+    fn deliver_acknowledged(&mut self, now: Time, before: u64, echo: Option<u32>, ack: u64) -> u64 {
+        let mut delivered = 0;
+        while let Some(&segment) = self.sent.front()
+            && segment.end() <= ack
+        {
+            self.sent.pop_front();
+            if segment.sacked {
+                self.sacked -= segment.span();
+                self.sacked_segments -= 1;
+            } else {
+                delivered += self.note_delivery(now, &segment, before, echo);
+            }
+        }
+        delivered
+    }
+
+    fn deliver_sacked(&mut self, now: Time, before: u64, una: u64, ack: u64, sack: &[Block]) -> u64 {
+        let mut delivered = 0;
         for block in sack {
             let (start, end) = (widen(block.start as u32, una).max(ack), widen(block.end as u32, una));
             let mut i = self.sent.partition_point(|segment| segment.start < start);
@@ -65,17 +98,6 @@ impl Rack {
                     self.sent[i] = Sent { sacked: true, lost: false, ..segment };
                 }
                 i += 1;
-            }
-        }
-        while let Some(&segment) = self.sent.front()
-            && segment.end() <= ack
-        {
-            self.sent.pop_front();
-            if segment.sacked {
-                self.sacked -= segment.span();
-                self.sacked_segments -= 1;
-            } else {
-                delivered += self.note_delivery(now, &segment, before, echo);
             }
         }
         delivered

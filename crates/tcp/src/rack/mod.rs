@@ -107,7 +107,7 @@ impl Rack {
         let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
         if ack >= una {
             let echo = call.params.timestamps.then_some(segment.ts_ecr);
-            let delivered = self.deliver(call.now, una, echo, ack, sack);
+            let delivered = self.deliver(call, una, echo, ack, sack);
             let facts = (ack > una).then(|| self.advance(tcb, call, segment, ack));
             let again = if call.params.undo { undo::duplicate(sack, ack) } else { None };
             if let (Some(cut), Some(block)) = (&mut self.cut, again) {

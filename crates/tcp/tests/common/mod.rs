@@ -51,6 +51,8 @@ pub fn plain() -> Params {
         tick: Time::ZERO,
         acks_wait_for_reader: false,
         pingpong: false,
+        sacks_first: false,
+        ack_compression: false,
         newreno: NewReno::Inflate,
         limited_transmit: false,
         timestamps: false,
