@@ -135,6 +135,44 @@ impl Rack {
         }
     }
 
+    /// Takes the last cut back, where this acknowledgement tells that it was needless.
+    fn undo(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment, advanced: bool) {
+        let Some(cut) = self.cut else { return };
+        let original = advanced && cut.is_of_the_original(call.params.timestamps.then_some(segment.ts_ecr));
+        let duplicates = cut.came_twice();
+        let over = tcb.snd.una >= tcb.snd.recover;
+        let needless = match self.phase {
+            Phase::Open => duplicates,
+            // What was sent again and is on its way yet comes before the rest is known of.
+            Phase::Recovery(_) => duplicates || original && (over || self.resent() == 0),
+            Phase::Loss => advanced && (duplicates || original),
+        };
+        if needless {
+            if original || self.phase == Phase::Loss {
+                self.find_again();
+            }
+            let window = &mut tcb.snd.window;
+            window.cwnd = window.cwnd.max(cut.before.cwnd);
+            window.ssthresh = window.ssthresh.max(cut.before.ssthresh);
+            tcb.snd.say_cwr = false;
+            (self.cut, self.phase) = (None, Phase::Open);
+        }
+    }
+
+    /// Segments on their way for another time.
+    fn resent(&self) -> u32 {
+        self.sent.iter().filter(|segment| segment.resent && !segment.sacked && !segment.lost).count() as u32
+    }
+
+    /// Nothing is lost, then.
+    fn find_again(&mut self) {
+        for segment in self.sent.iter_mut().filter(|segment| segment.lost) {
+            segment.lost = false;
+            self.pipe += segment.span();
+        }
+        self.lost_segments = 0;
+    }
+
     fn advance(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment, ack: u64) -> Ack {
         let srtt = tcb.snd.rtt.srtt();
         let facts = tcb.advance(call, segment, ack);

@@ -8,10 +8,7 @@
 use fanin_laws::sender::Window;
 use fanin_units::Time;
 
-use super::{Phase, Rack};
-use crate::call::Call;
-use crate::segment::{Block, Segment, Wire, microseconds, widen};
-use crate::tcb::Tcb;
+use crate::segment::{Block, microseconds, widen};
 
 /// A cut that may be taken back.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +16,7 @@ pub(super) struct Cut {
     /// What was not acknowledged as it was made.
     una: u64,
     /// The window before it.
-    before: Window,
+    pub before: Window,
     /// Retransmissions that no duplicate has been told of; `None` before the first.
     resent: Option<u32>,
     /// When the first was sent.
@@ -51,8 +48,13 @@ impl Cut {
         }
     }
 
+    /// Whether all that was sent again has come twice.
+    pub fn came_twice(&self) -> bool {
+        self.resent == Some(0)
+    }
+
     /// Whether this acknowledgement is of what was sent before anything was sent again.
-    fn is_of_the_original(&self, echo: Option<u32>) -> bool {
+    pub fn is_of_the_original(&self, echo: Option<u32>) -> bool {
         let before = |echo: u32| (echo.wrapping_sub(microseconds(self.resent_at)) as i32) < 0;
         self.resent_at != Time::NEVER && echo.is_some_and(before)
     }
@@ -64,44 +66,4 @@ pub(super) fn duplicate(sack: &[Block], ack: u64) -> Option<Block> {
     let first = wide(sack.first()?);
     let within = |whole: Block| whole.start <= first.start && first.end <= whole.end;
     (first.start < ack || sack.get(1).map(wide).is_some_and(within)).then_some(first)
-}
-
-impl Rack {
-    /// Takes the last cut back, where this acknowledgement tells that it was needless.
-    pub(super) fn undo(&mut self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, segment: &Segment, advanced: bool) {
-        let Some(cut) = self.cut else { return };
-        let original = advanced && cut.is_of_the_original(call.params.timestamps.then_some(segment.ts_ecr));
-        let duplicates = cut.resent == Some(0);
-        let over = tcb.snd.una >= tcb.snd.recover;
-        let needless = match self.phase {
-            Phase::Open => duplicates,
-            // What was sent again and is on its way yet comes before the rest is known of.
-            Phase::Recovery(_) => duplicates || original && (over || self.resent() == 0),
-            Phase::Loss => advanced && (duplicates || original),
-        };
-        if needless {
-            if original || self.phase == Phase::Loss {
-                self.find_again();
-            }
-            let window = &mut tcb.snd.window;
-            window.cwnd = window.cwnd.max(cut.before.cwnd);
-            window.ssthresh = window.ssthresh.max(cut.before.ssthresh);
-            tcb.snd.say_cwr = false;
-            (self.cut, self.phase) = (None, Phase::Open);
-        }
-    }
-
-    /// Segments on their way for another time.
-    pub(super) fn resent(&self) -> u32 {
-        self.sent.iter().filter(|segment| segment.resent && !segment.sacked && !segment.lost).count() as u32
-    }
-
-    /// Nothing is lost, then.
-    fn find_again(&mut self) {
-        for segment in self.sent.iter_mut().filter(|segment| segment.lost) {
-            segment.lost = false;
-            self.pipe += segment.span();
-        }
-        self.lost_segments = 0;
-    }
 }
