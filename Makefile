@@ -82,7 +82,7 @@ torture: ## CASES (10000) random schedules of faults, of requests and of moves, 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py
 
-linux-validate: ## measure Linux's table afresh in an emulated machine (some forty minutes of a core): bench/reference/linux-servers-6.1.json
+linux-validate: ## measure Linux's table afresh in an emulated machine (an hour of a core): bench/reference/linux-servers-6.1.json
 	@scripts/setup.sh rust
 	@python3 bench/linux/record.py
 

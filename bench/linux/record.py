@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures Linux's table afresh and writes bench/reference/linux-servers-6.1.json: half an hour of one core.
+"""Measures Linux's table afresh and writes bench/reference/linux-servers-6.1.json: an hour of one core.
 
 Barrier reads from servers with links of their own (bench/scenarios/linux-servers.toml), at the rates of the table and at a
 quarter of them, where the emulated CPU is no bottleneck; each point twice, the second time with the port's rate 1 % higher, at a quarter once more with

@@ -84,7 +84,9 @@ impl Tcb {
         }
         let moved = before != (self.rcv.nxt, self.rcv.closed);
         if !call.params.ack_compression || moved || old.end > old.start || !self.waits_with_others(call) {
-            self.rcv.repeated *= u8::from(!moved);
+            if moved {
+                self.rcv.repeated = 0;
+            }
             self.acknowledge_again(call, old);
         }
         Progress { awake: moved && self.rcv.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }

@@ -10,7 +10,7 @@ mod undo;
 
 use std::collections::VecDeque;
 
-use fanin_laws::sender::{Ack, Cause};
+use fanin_laws::sender::{Ack, Cause, Window};
 use fanin_units::Time;
 
 use crate::call::Call;
@@ -159,6 +159,11 @@ impl Rack {
         }
     }
 
+    /// A cut of this window, to be taken back perhaps.
+    fn to_take_back(&self, tcb: &Tcb, call: &Call<'_, impl Wire>, before: Window) -> Option<Cut> {
+        call.params.undo.then(|| Cut::new(tcb.snd.una, before, self.resent()))
+    }
+
     /// Segments on their way for another time.
     fn resent(&self) -> u32 {
         self.sent.iter().filter(|segment| segment.resent && !segment.sacked && !segment.lost).count() as u32
@@ -236,7 +241,7 @@ impl Rack {
             let within = tcb.within_window(flight);
             tcb.cut(Cause::Loss, call, within, before);
             tcb.snd.say_cwr = tcb.ecn;
-            self.cut = Some(Cut::new(tcb.snd.una, before, self.resent()));
+            self.cut = self.to_take_back(tcb, call, before);
         }
         tcb.snd.cwr = None;
         tcb.snd.recover = tcb.snd.high;
@@ -432,7 +437,7 @@ impl Rack {
             match recovering && call.params.cut_window {
                 // The recovery has cut it already (tcp_enter_loss).
                 true => tcb.snd.window.ssthresh = before.ssthresh,
-                false => self.cut = Some(Cut::new(tcb.snd.una, before, self.resent())),
+                false => self.cut = self.to_take_back(tcb, call, before),
             }
         }
         tcb.snd.rtt.back_off();

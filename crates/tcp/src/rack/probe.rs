@@ -2,7 +2,8 @@
 //! Sources: RFC 8985, section 7.
 //! Rule:    a tail of which two round trips bring no news is probed with one segment.
 //! Owns:    when to probe, and the probe that has not been told of.
-//! Departs: without DSACK (`undo`) a probe that was not needed is known by its duplicate ACK alone (7.4.1, case 4); the pipe counts a probe that repeats a segment together with it, once.
+//! Departs: without DSACK (`undo`) a probe that was not needed is known by its duplicate ACK alone (7.4.1, case 4); the
+//!          pipe counts a probe that repeats a segment together with it, once.
 
 use fanin_laws::sender::Cause;
 use fanin_units::Time;

@@ -1,7 +1,7 @@
 //! CUBIC as Linux has it.
 //! Sources: Linux 6.1, net/ipv4/tcp_cubic.c (bictcp_update, cubictcp_recalc_ssthresh).
-//! Law:     a segment of growth for every `per` segments acknowledged (credits.rs). per = cwnd / (W(t) - cwnd), or 100 cwnd where the function is not above the window, at most 20
-//!          before the first loss; at most cwnd / (W_est - cwnd) where Reno's window is larger; at least 2. It is worked out anew
+//! Law:     a segment of growth for every `per` segments acknowledged (credits.rs). per = cwnd / (W(t) - cwnd), or 100 cwnd where
+//!          the function is not above the window, at most 20 before the first loss; at most cwnd / (W_est - cwnd) where Reno's window is larger; at least 2. It is worked out anew
 //!          as the window has moved by a segment, and where it stands after seven ticks: what Reno's window has gained meanwhile
 //!          counts then, at once. The function is looked at once a tick, Reno's window each time.
 //! Units:   windows in whole segments; times in ticks of 4 ms, K in 1/1024 s.
