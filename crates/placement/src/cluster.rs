@@ -8,7 +8,7 @@ use std::ops::{Add, AddAssign, Sub};
 pub struct Server(pub u32);
 
 /// What objects ask of a server in a period, or what it can give: section III-A's four resources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Resources {
     /// Bytes that lie there.
     pub storage: u64,
@@ -69,7 +69,7 @@ impl Sub for Resources {
 }
 
 /// Racks of servers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cluster {
     /// The rack of each server.
     pub racks: Vec<u32>,

@@ -7,7 +7,7 @@ use crate::Server;
 pub struct Object(pub u32);
 
 /// The servers of every object's replicas, as many of each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placement {
     replicas: usize,
     homes: Vec<Server>,

@@ -18,7 +18,7 @@ const RUN: u64 = 64;
 const MOST_QUERIES: usize = 1 << 22;
 
 /// A period's queries.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct RequestLog {
     limit: usize,
     frequencies: Vec<u32>,

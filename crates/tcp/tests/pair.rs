@@ -5,6 +5,7 @@ mod common;
 mod network;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
 use fanin_laws::sender::max_cwnd::MaxCwnd;
@@ -101,15 +102,20 @@ fn case(n: u32, seed: u64, faults: Faults, bytes: [u64; 2], receive_window: u32)
 
 #[test]
 fn every_combination_of_settings_delivers_everything_once() {
-    // A step that has no factor in common with the choices visits combinations that differ in everything.
     let faults = Faults { loss: 40, delay: 30, repeat: 5, mark: 100, lossy_packets: 400 };
-    for n in 0..COMBINATIONS {
-        let seed = u64::from(n) * 7919 + 1;
-        let replay = format!("case({n}, {seed}, {faults:?}, [40_000, 3_000], 20 * MSS)");
-        if let Err(why) = check(&case(n, seed, faults, [40_000, 3_000], 20 * MSS), &replay) {
-            panic!("{why}");
+    let every = |first: u32| {
+        for n in (first..COMBINATIONS).step_by(2) {
+            let seed = u64::from(n) * 7919 + 1;
+            let replay = format!("case({n}, {seed}, {faults:?}, [40_000, 3_000], 20 * MSS)");
+            if let Err(why) = check(&case(n, seed, faults, [40_000, 3_000], 20 * MSS), &replay) {
+                panic!("{why}");
+            }
         }
-    }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| every(0));
+        every(1);
+    });
 }
 
 proptest! {

@@ -187,6 +187,10 @@ fn a_figure_that_cannot_be_drawn_is_refused() {
 fn quick_settings_that_do_not_resolve_are_refused_even_by_a_full_run() {
     let set = line("set = [\"workload.duration=2 ms\"]");
     refused("workload.duration=2 ms", "workload.durtion=2 ms", &format!("{set}quick: "));
+    let of = |scenario: &str, set: &str| format!("seeds = 2\nscenario.\"{scenario}\" = [\"{set}\"]");
+    refused("seeds = 2", &of("rounds.toml", "workload.durtion=2 ms"), &format!("{set}quick: "));
+    let told = format!("{set}quick: no figure is of the scenario `round.toml`: right would be one of ");
+    refused("seeds = 2", &of("round.toml", "workload.duration=2 ms"), &told);
     refused("seeds = 2", "seeds = 0", &format!("{}no seeds", line("seeds = 2")));
     let title = line("title = \"A tiny paper\"");
     for (written, said) in [("0.0", "0"), ("1.5", "1.5"), ("-0.01", "-0.01")] {

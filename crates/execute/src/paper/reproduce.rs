@@ -113,9 +113,8 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
         let quick = conditions.mode == Mode::Quick;
         let set: Vec<String> =
             conditions.set.iter().filter(|s| s.is_of(scenario)).map(|s| s.assignment.clone()).collect();
-        for contender in
-            contenders(&paper.folder, scenario, if quick { &paper.quick_set } else { &[] }, &set)?.unwrap_or_default()
-        {
+        let quick = if quick { paper.quick_set_of(scenario) } else { Vec::new() };
+        for contender in contenders(&paper.folder, scenario, &quick, &set)?.unwrap_or_default() {
             let Some(measures) = wanted.get(&contender.label) else { continue };
             for watched in [false, true] {
                 let measures: BTreeMap<u64, BTreeSet<Measure>> = measures

@@ -16,6 +16,7 @@ use super::apart::Apart;
 use super::claim::RawClaim;
 use super::judge::Test;
 use super::measure::{Measure, Over};
+use super::reproduced::Setting;
 
 /// What is wrong with a paper's folder: always the place and what would be right.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -43,8 +44,8 @@ pub struct Paper {
     pub precision: Option<f64>,
     /// Seeds of a quick reproduction.
     pub quick_seeds: u32,
-    /// Keys of the scenarios that a quick reproduction sets.
-    pub quick_set: Vec<String>,
+    /// Keys that a quick reproduction sets: of all scenarios, and then of single ones.
+    pub quick_set: Vec<Setting>,
     /// Its figures.
     pub figures: Vec<Figure>,
 }
@@ -173,6 +174,22 @@ struct RawPaper {
 struct RawQuick {
     seeds: Spanned<u32>,
     set: Option<Spanned<Vec<String>>>,
+    /// Of single scenarios, by their files.
+    #[serde(default)]
+    scenario: BTreeMap<String, Spanned<Vec<String>>>,
+}
+
+impl RawQuick {
+    fn settings(&self) -> Vec<Setting> {
+        let all = self.set.iter().map(|set| (Vec::new(), set));
+        let single = self.scenario.iter().map(|(scenario, set)| (vec![scenario.clone()], set));
+        let settings = |(scenarios, set): (Vec<String>, &Spanned<Vec<String>>)| -> Vec<Setting> {
+            let setting =
+                |assignment: &String| Setting { assignment: assignment.clone(), scenarios: scenarios.clone() };
+            set.get_ref().iter().map(setting).collect()
+        };
+        all.chain(single).flat_map(settings).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -232,9 +249,9 @@ impl Paper {
         let reader = Reader { path: folder.join(CLAIMS), text };
         let raw: RawPaper = toml::from_str(text)
             .map_err(|error| reader.problem(error.span().map_or(0, |span| span.start), error.message()))?;
-        let quick_set = raw.quick.set.as_ref().map_or(Vec::new(), |set| set.get_ref().clone());
-        if *raw.quick.seeds.get_ref() == 0 {
-            return Err(reader.problem(raw.quick.seeds.span().start, "no seeds: right would be a number from 1"));
+        let quick = raw.quick;
+        if *quick.seeds.get_ref() == 0 {
+            return Err(reader.problem(quick.seeds.span().start, "no seeds: right would be a number from 1"));
         }
         if let Some(precision) = raw.precision.as_ref().filter(|p| !(*p.get_ref() > 0.0 && *p.get_ref() < 1.0)) {
             let what = format!("precision = {}: right would be a share such as 0.01", precision.get_ref());
@@ -257,8 +274,8 @@ impl Paper {
             title: raw.title,
             folder: folder.into(),
             precision: raw.precision.map(Spanned::into_inner),
-            quick_seeds: raw.quick.seeds.into_inner(),
-            quick_set,
+            quick_set: quick.settings(),
+            quick_seeds: *quick.seeds.get_ref(),
             figures,
         };
         for claim in paper.claims() {
@@ -269,12 +286,24 @@ impl Paper {
                 return Err(reader.problem(at, what));
             }
         }
-        for scenario in paper.scenarios() {
-            scenarios(scenario, &paper.quick_set).map_err(|problem| {
-                reader.problem(raw.quick.set.as_ref().map_or(0, |set| set.span().start), format!("quick: {problem}"))
+        let own = paper.scenarios();
+        if let Some((gone, set)) = quick.scenario.iter().find(|(name, _)| !own.contains(name.as_str())) {
+            let own = own.into_iter().collect::<Vec<_>>().join(", ");
+            let what = format!("quick: no figure is of the scenario `{gone}`: right would be one of {own}");
+            return Err(reader.problem(set.span().start, what));
+        }
+        for scenario in own {
+            scenarios(scenario, &paper.quick_set_of(scenario)).map_err(|problem| {
+                let set = quick.scenario.get(scenario).or(quick.set.as_ref());
+                reader.problem(set.map_or(0, |set| set.span().start), format!("quick: {problem}"))
             })?;
         }
         Ok(paper)
+    }
+
+    /// What a quick reproduction sets of a scenario.
+    pub fn quick_set_of(&self, scenario: &str) -> Vec<String> {
+        self.quick_set.iter().filter(|setting| setting.is_of(scenario)).map(|s| s.assignment.clone()).collect()
     }
 
     /// The claims of all figures.

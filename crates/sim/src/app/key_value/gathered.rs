@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanin_fabric::HostId;
 use fanin_placement::picc::Learn;
-use fanin_placement::{Cluster, Move, Object, Plan, RequestLog, Resources, Server, plan};
+use fanin_placement::{Cluster, Move, Object, RequestLog, Resources, Server};
 use fanin_roles::wire::{HEADER, Numbered, Size};
 use fanin_spec::{FlowKind, GatheringRow, RunSpec};
 use fanin_units::Time;
 
 use super::super::application::Driver;
 use super::carried::Carried;
+use super::plans::{Asked, Made, planned};
 use super::store::Store;
 use crate::ids::EndpointId;
 use crate::message::Message;
@@ -49,8 +50,8 @@ impl Gathered {
         capacities[0] = Resources::default();
         // A fabric may have more hosts than servers.
         let cluster = Cluster { racks: store.racks()[..hosts].to_vec(), capacities };
-        let made = plan(&cluster, &sizes, &placement, &log, None, gathering, settings);
-        let Plan { moves, gathering, .. } = made.unwrap_or_else(|error| unreachable!("it was checked: {error}"));
+        let made = planned(&Asked { cluster, sizes, placement, log, kind: gathering, settings });
+        let Made { moves, gathering } = made.wait();
         let rows = gathering.iter().map(|of| GatheringRow {
             host: of.server.0,
             memory_bytes: of.load.storage,
@@ -59,7 +60,7 @@ impl Gathered {
             requests_most: of.capacity.computing,
         });
         let rows = rows.collect();
-        Some(Gathered { left: moves.into(), under_way: BTreeMap::new(), next: 0, ends: BTreeMap::new(), rows })
+        Some(Gathered { left: moves.clone().into(), under_way: BTreeMap::new(), next: 0, ends: BTreeMap::new(), rows })
     }
 
     /// Sends what can be sent now.

@@ -7,6 +7,7 @@ mod carried;
 mod gathered;
 mod hubs;
 mod places;
+mod plans;
 mod popularity;
 mod post;
 mod request;
