@@ -8,7 +8,7 @@ use mio::event::Event;
 use crate::client::Kind;
 use crate::clock::span;
 use crate::front::{Front, READ};
-use crate::server::{Ask, Part, State, Trouble, print_of};
+use crate::server::{Ask, Heed, Part, State, Trouble, print_of};
 use crate::table::Id;
 
 /// A value with its line is given on whole, up to so many bytes; a larger one as it comes.
@@ -136,7 +136,7 @@ impl Front {
                 Some(multiget) => u32::try_from(size).is_ok_and(|size| multiget.value(batch, key, size)),
                 None => true,
             },
-            _ => ask.print.is_none_or(|print| print == print_of(key)),
+            _ => !matches!(ask.heed, Heed::Print(print) if print != print_of(key)),
         };
         if right { Ok(()) } else { Err(Trouble::Nonsense) }
     }
@@ -153,7 +153,7 @@ impl Front {
             Part::Relay(Quiet::Answer(answer))
                 if line.starts_with(&answer) && matches!(line.get(2), Some(b' ' | b'\r')) => {}
             Part::Relay(_) if ask.shape == Shape::UntilBarrier && last => {}
-            Part::Relay(_) => self.give(ask, line),
+            Part::Relay(_) | Part::Joined(_) => self.give(ask, line),
             Part::Every => {
                 let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
                 if let Some(answer) = answer.filter(|answer| answer.held.is_empty() && line != b"OK\r\n") {
@@ -203,6 +203,13 @@ impl Front {
                     }
                 }
             }
+            Part::Joined(get) => {
+                for (client, number) in self.joining.begins(get) {
+                    if let Some(client) = self.clients.get_mut(*client) {
+                        client.put(*number, bytes);
+                    }
+                }
+            }
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.put(ask.number, bytes);
@@ -215,7 +222,14 @@ impl Front {
     fn ends(&mut self, server: usize, ask: Ask) {
         self.servers[server].asked.pop_front();
         self.servers[server].is_well();
+        self.has_written(&ask);
         match ask.part {
+            Part::Joined(get) => {
+                for (client, number) in self.joining.over(get) {
+                    self.clients.get_mut(client).into_iter().for_each(|client| client.part_ends(number));
+                    self.mark_client(client);
+                }
+            }
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     let bytes = multiget.bytes_of(batch);
@@ -231,6 +245,15 @@ impl Front {
             }
         }
         self.mark_client(ask.client);
+    }
+
+    /// What was asked may have been written, and someone is about to be told: no later get joins one that was sent before.
+    fn has_written(&self, ask: &Ask) {
+        match (ask.heed, ask.part) {
+            (Heed::Write(group), _) => self.shared.writes.wrote(group),
+            (_, Part::Every) => self.shared.writes.flushed(),
+            _ => {}
+        }
     }
 
     /// A server answers a batch with an error: the values that it has sent stand, and the multiget ends with an error.
@@ -252,8 +275,19 @@ impl Front {
     /// A request has failed; `half`: in the middle of a value that is passed on as it comes.
     pub fn fails(&mut self, ask: &Ask, trouble: Trouble, half: bool) {
         self.counters.failed(trouble);
+        self.has_written(ask);
         let text = trouble.text();
         match ask.part {
+            Part::Joined(get) => {
+                for (client, number) in self.joining.over(get) {
+                    if let Some(client) = self.clients.get_mut(client) {
+                        client.broken |= half;
+                        client.put(number, text.as_bytes());
+                        client.part_ends(number);
+                    }
+                    self.mark_client(client);
+                }
+            }
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.schedule.lost(batch);

@@ -51,6 +51,8 @@ counters! {
     requests
     /// Keys asked for by classic retrievals.
     get_keys
+    /// Gets that joined an equal one.
+    get_joined
     stores
     /// Batches of multigets.
     batches

@@ -15,6 +15,7 @@ use mio::{Events, Interest, Poll, Token};
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, duration, nanos};
 use crate::counters::Counters;
+use crate::joining::Joining;
 use crate::multiget::{Multiget, Spare};
 use crate::pace::Pace;
 use crate::routing::Router;
@@ -43,6 +44,8 @@ pub struct Pool {
     /// What every multiget begins with.
     pub window: Window,
     pub timeout: Nanos,
+    /// Whether equal gets are asked once.
+    pub joins: bool,
     listener: Option<TcpListener>,
     /// Multigets whose window wants to know whether batches are late, each with when: all wait equally long.
     pub late: VecDeque<(Nanos, Id)>,
@@ -57,6 +60,7 @@ pub struct Front {
     pub clients: Table<Client>,
     pub servers: Vec<Server>,
     pub gets: Table<Multiget>,
+    pub joining: Joining,
     pub spare: Spare,
     pub scratch: Vec<u8>,
     /// Who is looked at when the turn ends.
@@ -101,6 +105,7 @@ impl Front {
             clients: Table::default(),
             servers,
             gets: Table::default(),
+            joining: Joining::default(),
             spare: Spare::default(),
             scratch: vec![0; READ],
             dirty_clients: Vec::new(),
@@ -322,6 +327,7 @@ impl Pool {
             servers: weighted.len(),
             window,
             timeout: nanos(pool.timeout),
+            joins: pool.join,
             listener: Some(listener),
             late: VecDeque::new(),
         }

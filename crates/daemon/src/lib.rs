@@ -11,6 +11,7 @@ mod clock;
 mod counters;
 mod flushing;
 mod front;
+mod joining;
 mod multiget;
 mod pace;
 pub mod routing;

@@ -33,7 +33,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     let stop = Arc::new(AtomicBool::new(false));
     let counters: Vec<Arc<Counters>> =
         (0..settings.threads).map(|_| Arc::new(Counters::of_pools(settings.pools.len()))).collect();
-    let shared = Arc::new(Shared { threads: counters.clone() });
+    let shared = Arc::new(Shared { threads: counters.clone(), writes: Default::default() });
     let mut listens: Vec<SocketAddr> = settings.pools.iter().map(|pool| pool.listen).collect();
     for address in &mut listens {
         // Threads share the address; another program must not.

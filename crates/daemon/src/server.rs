@@ -21,6 +21,8 @@ const LONGEST_PAUSE: Nanos = 2_000_000_000;
 pub enum Part {
     /// The client's answer, but for what it does not want to hear.
     Relay(Quiet),
+    /// The answer of all who joined this get.
+    Joined(Id),
     /// A batch of a multiget.
     Batch { get: Id, batch: u32 },
     /// One of every server's.
@@ -31,6 +33,16 @@ pub enum Part {
     Instead(&'static str),
 }
 
+/// What is heeded of a key until its answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heed {
+    Nothing,
+    /// What the key of a value must look like.
+    Print(u32),
+    /// It is written: its group.
+    Write(u16),
+}
+
 /// What a server was asked.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
@@ -39,8 +51,7 @@ pub struct Ask {
     pub part: Part,
     pub shape: Shape,
     pub at: Nanos,
-    /// What the key of a value must look like.
-    pub print: Option<u32>,
+    pub heed: Heed,
 }
 
 /// How a connection stands.

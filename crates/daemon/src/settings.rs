@@ -50,6 +50,8 @@ pub struct Pool {
     pub item: Bytes,
     /// The longest list of keys, in bytes.
     pub keys: Bytes,
+    /// Whether equal gets that are under way are asked once.
+    pub join: bool,
 }
 
 /// A server of a pool.
@@ -102,6 +104,7 @@ struct PoolInFile {
     timeout: Option<Spanned<String>>,
     item: Option<Spanned<String>>,
     keys: Option<Spanned<String>>,
+    join: Option<bool>,
 }
 
 /// What is wrong in a file, by the bytes where it stands.
@@ -201,6 +204,7 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
     pool.timeout = quantity(file.timeout, pool.timeout, "timeout = \"1 s\"")?;
     pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
     pool.keys = quantity(file.keys, pool.keys, "keys = \"16 MiB\"")?;
+    pool.join = file.join.unwrap_or(pool.join);
     Ok(pool)
 }
 
@@ -220,6 +224,7 @@ impl Pool {
             timeout: Time::from_secs(1),
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),
+            join: false,
         }
     }
 }

@@ -8,13 +8,15 @@ use fanin_memcache::{Shape, text};
 use crate::client::Kind;
 use crate::counters::{Counters, percentiles};
 use crate::front::Front;
+use crate::joining::Writes;
 use crate::server::{Part, State};
 use crate::table::Id;
 
-/// What threads share: each one's counters.
+/// What threads share: each one's counters, and what was written.
 #[derive(Debug, Default)]
 pub struct Shared {
     pub threads: Vec<Arc<Counters>>,
+    pub writes: Writes,
 }
 
 impl Front {

@@ -7,8 +7,9 @@ use fanin_memcache::{Get, Keyed, LONGEST_KEY, Next, Quiet, Request, Shape, Store
 use crate::client::{Client, Kind};
 use crate::clock::span;
 use crate::front::{Front, READ};
+use crate::joining::Writes;
 use crate::multiget::Multiget;
-use crate::server::{Ask, Part, print_of};
+use crate::server::{Ask, Heed, Part, print_of};
 use crate::table::Id;
 
 /// So often a client that sends on and on is read in a turn.
@@ -122,8 +123,8 @@ impl Front {
         match request {
             Request::Get(get) => self.take_get(id, get),
             Request::Keyed(keyed) => {
-                let server = self.server_of(id, keyed);
-                self.ask_keyed(id, server, keyed, &[]);
+                let to = self.place(id, keyed);
+                self.ask_keyed(id, to, keyed, &[]);
             }
             Request::Store(_) => {}
             Request::Every(line, silent) => {
@@ -133,7 +134,8 @@ impl Front {
             Request::Stats(what) => self.take_stats(id, what),
             Request::Version => {
                 let server = self.pools[client.pool].first;
-                self.relay(id, server, Shape::Line, Part::Relay(Quiet::No), None, &[b"version\r\n"]);
+                let to = (server, Heed::Nothing);
+                self.relay(id, to, Shape::Line, Part::Relay(Quiet::No), &[b"version\r\n"]);
             }
             Request::Barrier => client.say(text::BARRIER.as_bytes(), now),
             Request::Quit => client.closing = true,
@@ -154,16 +156,12 @@ impl Front {
             if first.len() > LONGEST_KEY {
                 return self.refuse(id);
             }
-            let server = pool.first + pool.router.server(first);
-            let print = Some(print_of(first));
-            return self.relay(
-                id,
-                server,
-                Shape::Values,
-                Part::Relay(Quiet::No),
-                print,
-                &[get.head, b" ", first, b"\r\n"],
-            );
+            let to = (pool.first + pool.router.server(first), Heed::Print(print_of(first)));
+            let line = [get.head, b" ", first, b"\r\n"];
+            if pool.joins {
+                return self.join(id, to, first, line.concat());
+            }
+            return self.relay(id, to, Shape::Values, Part::Relay(Quiet::No), &line);
         }
         let number = client.expect(Kind::Relay, 1, self.now);
         let whose = (id, number, self.now);
@@ -202,7 +200,7 @@ impl Front {
                 Ok(()) => {
                     self.servers[server].out.extend_from_slice(multiget.request(batch));
                     let part = Part::Batch { get, batch };
-                    let ask = Ask { client, number, part, shape: Shape::Values, at: self.now, print: None };
+                    let ask = Ask { client, number, part, shape: Shape::Values, at: self.now, heed: Heed::Nothing };
                     self.servers[server].asked.push_back(ask);
                     self.mark_server(server);
                 }
@@ -231,15 +229,15 @@ impl Front {
         self.counters.requests.add(1);
         self.counters.stores.add(1);
         self.clients.get_mut(id).into_iter().for_each(|client| client.need = 0);
-        let server = self.server_of(id, keyed);
-        self.ask_keyed(id, server, keyed, value);
+        let to = self.place(id, keyed);
+        self.ask_keyed(id, to, keyed, value);
         Some(*follow as usize)
     }
 
     /// A value that is too large: memcached says so, and forgets the one that it had.
     fn refuse_value(&mut self, id: Id, keyed: &Keyed<'_>, forgets: bool) {
         self.counters.errors_refused.add(1);
-        let server = self.server_of(id, keyed);
+        let to = self.place(id, keyed);
         let text = if keyed.quiet == Quiet::All { "" } else { text::TOO_LARGE };
         let Some(client) = self.clients.get_mut(id) else { return };
         if !forgets {
@@ -250,18 +248,37 @@ impl Front {
             (true, false) => (b"md ", b"\r\n"),
             (true, true) => (b"md ", b" b\r\n"),
         };
-        self.relay(id, server, Shape::Line, Part::Instead(text), None, &[verb, keyed.key, flag]);
+        self.relay(id, to, Shape::Line, Part::Instead(text), &[verb, keyed.key, flag]);
     }
 
-    fn server_of(&self, id: Id, keyed: &Keyed<'_>) -> usize {
-        let Some(Client { pool, .. }) = self.clients.get(id) else { return 0 };
+    /// Whose a key is, which may be written: where gets join one another, from now on they do not join those before.
+    fn place(&self, id: Id, keyed: &Keyed<'_>) -> (usize, Heed) {
+        let Some(Client { pool, .. }) = self.clients.get(id) else { return (0, Heed::Nothing) };
         let pool = &self.pools[*pool];
         let mut room = [0; LONGEST_KEY];
         let key = if keyed.base64 { decoded(keyed.key, &mut room).unwrap_or(keyed.key) } else { keyed.key };
-        pool.first + pool.router.server(key)
+        let server = pool.first + pool.router.server(key);
+        if !pool.joins {
+            return (server, Heed::Nothing);
+        }
+        let group = Writes::group(key);
+        self.shared.writes.wrote(group);
+        (server, Heed::Write(group))
     }
 
-    fn ask_keyed(&mut self, id: Id, server: usize, keyed: &Keyed<'_>, value: &[u8]) {
+    /// A get of one key where equal ones are asked once.
+    fn join(&mut self, id: Id, to: (usize, Heed), key: &[u8], line: Vec<u8>) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let (number, pool) = (client.expect(Kind::Relay, 1, self.now), client.pool);
+        let Some(get) = self.joining.join(pool, line.clone(), key, &self.shared.writes, (id, number)) else {
+            return self.counters.get_joined.add(1);
+        };
+        let (server, heed) = to;
+        let ask = Ask { client: id, number, part: Part::Joined(get), shape: Shape::Values, at: self.now, heed };
+        self.ask(server, ask, &[&line]);
+    }
+
+    fn ask_keyed(&mut self, id: Id, to: (usize, Heed), keyed: &Keyed<'_>, value: &[u8]) {
         let shape = match (keyed.meta, keyed.quiet) {
             (false, _) => Shape::Line,
             (true, Quiet::Servers) => Shape::UntilBarrier,
@@ -269,14 +286,14 @@ impl Front {
         };
         let barrier: &[u8] = if shape == Shape::UntilBarrier { b"mn\r\n" } else { b"" };
         let [line, after] = keyed.line;
-        self.relay(id, server, shape, Part::Relay(keyed.quiet), None, &[line, after, b"\r\n", value, barrier]);
+        self.relay(id, to, shape, Part::Relay(keyed.quiet), &[line, after, b"\r\n", value, barrier]);
     }
 
     /// Asks one server, whose answer is the client's.
-    fn relay(&mut self, id: Id, server: usize, shape: Shape, part: Part, print: Option<u32>, bytes: &[&[u8]]) {
+    fn relay(&mut self, id: Id, (server, heed): (usize, Heed), shape: Shape, part: Part, bytes: &[&[u8]]) {
         let Some(client) = self.clients.get_mut(id) else { return };
         let number = client.expect(Kind::Relay, 1, self.now);
-        self.ask(server, Ask { client: id, number, part, shape, at: self.now, print }, bytes);
+        self.ask(server, Ask { client: id, number, part, shape, at: self.now, heed }, bytes);
     }
 
     /// Asks a server; one that cannot be asked has failed.
@@ -298,8 +315,9 @@ impl Front {
         let pool = &self.pools[client.pool];
         let (first, count) = (pool.first, pool.servers);
         let number = client.expect(kind, count as u32, self.now);
+        self.shared.writes.flushed();
         for server in first..first + count {
-            let ask = Ask { client: id, number, part: part(server), shape, at: self.now, print: None };
+            let ask = Ask { client: id, number, part: part(server), shape, at: self.now, heed: Heed::Nothing };
             self.ask(server, ask, &[line, b"\r\n"]);
         }
     }

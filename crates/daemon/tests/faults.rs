@@ -231,3 +231,47 @@ fn a_front_end_that_is_told_to_stop_answers_what_it_has_taken() {
     cluster.front.wait().unwrap();
     assert!(begun.elapsed() < Duration::from_secs(4));
 }
+
+/// Some clients ask for a key, and then each says how long its value is.
+fn sizes(clients: &mut [Client], key: &str) -> Vec<usize> {
+    clients.iter_mut().for_each(|client| client.send(&format!("get {key}\r\n")));
+    let size = |client: &mut Client| {
+        let size = client.line().rsplit(' ').next().and_then(|size| size.parse().ok()).expect("a value");
+        assert_eq!([client.line(), client.line()], [value(key, size), "END".to_owned()]);
+        size
+    };
+    clients.iter_mut().map(size).collect()
+}
+
+#[test]
+fn equal_gets_that_are_under_way_are_asked_once_and_all_are_answered() {
+    let cluster = Cluster::with(1, "", "join = true");
+    let key = &cluster.filled(1)[0];
+    let mut clients: Vec<Client> = (0..12).map(|_| cluster.client()).collect();
+    cluster.servers[0].set(Manner::Slow(100));
+    assert_eq!(sizes(&mut clients, key), [100; 12]);
+    // Each of two threads asks once.
+    let joined = clients[0].figure("get_joined");
+    assert!((10..12).contains(&joined), "{joined}");
+    cluster.servers[0].set(Manner::Hangs);
+    clients.iter_mut().for_each(|client| client.send(&format!("get {key}\r\n")));
+    clients.iter_mut().for_each(|client| assert!(client.line().starts_with("SERVER_ERROR ")));
+    assert!(clients[0].figure("get_joined") >= 20);
+}
+
+#[test]
+fn no_get_joins_one_that_was_sent_before_a_write_of_which_somebody_knows() {
+    let cluster = Cluster::with(1, "", "join = true");
+    let key = &cluster.filled(1)[0];
+    let mut early = cluster.client();
+    let mut late: Vec<Client> = (0..6).map(|_| cluster.client()).collect();
+    // It looks for a value at once and gives it later: meanwhile the write is done, where it comes by the other thread's connection.
+    cluster.servers[0].set(Manner::Slow(60));
+    for size in 101..113 {
+        early.send(&format!("get {key}\r\n"));
+        thread::sleep(Duration::from_millis(20));
+        assert_eq!(cluster.client().set(key, &value(key, size)), "STORED");
+        assert_eq!(sizes(&mut late, key), [size; 6]);
+        early.values();
+    }
+}

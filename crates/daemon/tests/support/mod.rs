@@ -169,12 +169,17 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn of(servers: usize, more: &str) -> Cluster {
+        Cluster::with(servers, more, "")
+    }
+
+    /// With more settings of the front end and of its pool.
+    pub fn with(servers: usize, more: &str, of_pool: &str) -> Cluster {
         let servers: Vec<Server> = (0..servers).map(|_| Server::start()).collect();
         let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
         let text = format!(
             "threads = 2\n{}",
             format_args!(
-                "{more}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n",
+                "{more}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n{of_pool}\n",
                 listed.join(",")
             )
         );
