@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front soak validate validate-check linux-validate linux-check docs fuzz clean
+.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak validate validate-check linux-validate linux-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -115,12 +115,18 @@ bench-front: build ## `fanin front` beside nutcracker: CPU a get, latency at equ
 	@cargo build --quiet --release --locked --package fanin-daemon --example load
 	@python3 bench/front.py --idle
 
+bench-loops: build ## what an event loop costs: a bare relay over epoll, io_uring and tokio, beside `fanin front` and nutcracker
+	@scripts/setup.sh memcached nutcracker
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@cargo build --quiet --release --locked --manifest-path bench/relay/Cargo.toml
+	@python3 bench/loops.py
+
 soak: build ## `fanin front` under mixed load with faults for SECONDS (3600): no wrong value, memory flat
 	@scripts/setup.sh memcached
 	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
 
 clean: ## remove what was built
-	rm -rf target bench/build fuzz/target fuzz/corpus fuzz/artifacts
+	rm -rf target bench/build bench/relay/target fuzz/target fuzz/corpus fuzz/artifacts
 
 # The report's charts: web/.
 .PHONY: web web-check web-test web-picture

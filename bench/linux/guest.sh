@@ -91,8 +91,9 @@ NOW
         awk '$1 == "TcpExtTCPTimeouts" {t += $2} $1 == "TcpRetransSegs" {r += $2} $1 == "TcpExtTCPLossProbes" {p += $2}
              $1 ~ /^TcpExtTCP(Loss|Full|Partial|DSACK)Undo$/ {u += $2} $1 == "TcpExtTCPSpuriousRTOs" {s += $2}
              $1 == "TcpExtTCPDSACKRecv" {d += $2} $1 ~ /^TcpExtTCPHystart(Train|Delay)Detect$/ {h += $2}
+             $1 ~ /^TcpExtTCP(SACK|TS|Reno)Reorder$/ {o += $2}
              END {printf "\"timeouts\": %d, \"retransmitted_segments\": %d, \"loss_probes\": %d, ", t, r, p
-                  printf "\"undone\": %d, \"spurious_timeouts\": %d, \"dsacks\": %d, \"hystarts\": %d", u, s, d, h}')
+                  printf "\"undone\": %d, \"spurious_timeouts\": %d, \"dsacks\": %d, \"hystarts\": %d, \"reordered\": %d", u, s, d, h, o}')
     echo "MEASURED $figures, $counts, \"drops\": $(at_port dropped), \"cpu_percent\": $((100 * (works - worked) / (works - worked + idles - idled + 1)))}"
     kill $processes
     wait $processes 2>/dev/null
