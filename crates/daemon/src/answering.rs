@@ -1,7 +1,6 @@
 //! Answers: what a server has sent, and whose it is; and what becomes of requests whose server fails.
 
 use std::io::{self, Read};
-use std::ops::Range;
 
 use fanin_memcache::{Piece, Quiet, Shape, response};
 use mio::event::Event;
@@ -11,9 +10,6 @@ use crate::clock::span;
 use crate::front::{Front, READ};
 use crate::server::{Ask, Heed, Part, State, Trouble, print_of};
 use crate::table::Id;
-
-/// Bytes that were understood and are to be given on: of which answer, and where they are.
-type Run = (Ask, Range<usize>);
 
 /// A value with its line is given on whole, up to so many bytes; a larger one as it comes.
 const WHOLE: usize = READ / 2;
@@ -74,14 +70,6 @@ impl Front {
 
     /// Gives answers to whom they belong: how many bytes were understood.
     fn answers(&mut self, server: usize, bytes: &[u8]) -> Result<usize, Trouble> {
-        let mut run = None;
-        let understood = self.understand(server, bytes, &mut run);
-        self.give_run(&mut run, bytes);
-        understood
-    }
-
-    /// Values of a batch, one behind another, are given together: that is left in `run`.
-    fn understand(&mut self, server: usize, bytes: &[u8], run: &mut Option<Run>) -> Result<usize, Trouble> {
         let mut at = 0;
         while at < bytes.len() {
             let from = &mut self.servers[server];
@@ -105,7 +93,6 @@ impl Front {
                 Piece::More => break,
                 Piece::Broken => return Err(Trouble::Nonsense),
                 Piece::Line { line, last } => {
-                    self.give_run(run, bytes);
                     self.line(&ask, line, last);
                     at += line.len();
                     if last {
@@ -119,16 +106,14 @@ impl Front {
                     }
                     self.value(&ask, key, size)?;
                     let some = size.min(there);
-                    let from = run.take().map_or(at, |(_, run)| run.start);
+                    self.give(&ask, &bytes[at..at + some]);
                     at += some;
-                    *run = Some((ask, from..at));
                     if some < size {
                         // The end of what is passed on is looked at when it comes.
                         self.servers[server].passing = Some(((size - some) as u32, last));
                     } else {
                         self.ends_value(&bytes[..at])?;
                         if last {
-                            self.give_run(run, bytes);
                             self.ends(server, ask);
                         }
                     }
@@ -204,12 +189,6 @@ impl Front {
         if let Some(answer) = answer.filter(|answer| answer.held.is_empty()) {
             answer.held.extend_from_slice(line);
             answer.kind = Kind::Every { silent: false };
-        }
-    }
-
-    fn give_run(&mut self, run: &mut Option<Run>, bytes: &[u8]) {
-        if let Some((ask, run)) = run.take() {
-            self.give(&ask, &bytes[run]);
         }
     }
 
