@@ -21,7 +21,7 @@ const POINTS: [(&str, &str, u32, &str); 5] = [
     ("two-racks", "newreno", 16, "transmission"),
     ("incast-with-background", "newreno", 16, "transmission"),
 ];
-const SEEDS: u32 = 120;
+const SEEDS: u32 = 300;
 
 fn bundled(scenario: &str) -> Scenario {
     let name = format!("scenarios/{scenario}.toml");
