@@ -38,7 +38,7 @@ def relays(servers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--passes", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--servers", type=int, default=8)
     parser.add_argument("--connections", type=numbers, default=[1, 16, 64])
     parser.add_argument("--json")

@@ -17,6 +17,8 @@ const GROUP: u16 = 0;
 const RECEIVED: u64 = 0;
 const SENT: u64 = 1;
 const ACCEPTED: u64 = 2;
+/// What a completion says where all buffers were taken: ENOBUFS.
+const NO_BUFFERS: i32 = -105;
 
 /// What is being written to a connection, and its file.
 struct Wire {
@@ -98,7 +100,7 @@ pub fn run(listener: TcpListener, servers: Vec<TcpStream>) -> std::io::Result<()
                         relay.came(end, buffers.get(id, entry.result() as usize));
                         buffers.give_back(id);
                     }
-                    if !cqueue::more(entry.flags()) && (entry.result() > 0 || entry.result() == -105) {
+                    if !cqueue::more(entry.flags()) && (entry.result() > 0 || entry.result() == NO_BUFFERS) {
                         push(&mut uring, receive(&wires[end], end));
                     }
                 }

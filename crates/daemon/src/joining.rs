@@ -101,7 +101,7 @@ impl Joining {
 mod tests {
     use super::*;
 
-    /// Who joins whom: a line each, the client's number, and what it was told.
+    /// Whether a client's get joins one that is under way.
     fn joins(joining: &mut Joining, writes: &Writes, client: u64) -> bool {
         let id = Table::default().insert(());
         joining.join(0, b"get a\r\n".to_vec(), b"a", writes, (id, client)).is_none()

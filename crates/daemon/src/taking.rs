@@ -129,6 +129,7 @@ impl Front {
             Request::Store(_) => {}
             Request::Every(line, silent) => {
                 let kind = Kind::Every { silent: *silent };
+                self.shared.writes.flushed();
                 self.ask_every(id, kind, |_| Part::Every, Shape::Line, line);
             }
             Request::Stats(what) => self.take_stats(id, what),
@@ -315,7 +316,6 @@ impl Front {
         let pool = &self.pools[client.pool];
         let (first, count) = (pool.first, pool.servers);
         let number = client.expect(kind, count as u32, self.now);
-        self.shared.writes.flushed();
         for server in first..first + count {
             let ask = Ask { client: id, number, part: part(server), shape, at: self.now, heed: Heed::Nothing };
             self.ask(server, ask, &[line, b"\r\n"]);
