@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak validate validate-check linux-validate linux-check docs fuzz clean
+.PHONY: help build demo test lint check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak validate validate-check linux-validate linux-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -29,6 +29,10 @@ lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors;
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@python3 scripts/rooms.py
+
+check: ## all that must hold before a change lands: .ci/run, then libraries, the cost of a packet, the validation table and the web bundle as committed
+	@.ci/run
+	@$(MAKE) --no-print-directory deny cost validate-check web-check
 
 deny: ## licences, duplicates and sources of the libraries (deny.toml); skipped with a reason where cargo-deny cannot be had
 	@scripts/deny.sh
@@ -75,9 +79,9 @@ bench-placement: ## how long a period's plan takes (P-7b), and with ten million 
 
 torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on (docs/reliability.md), and 300 sawtooths
 	@scripts/setup.sh rust
-	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test fault_schedules -- --ignored --nocapture
-	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test planner -- --ignored --nocapture
-	@cargo test --quiet --locked --package fanin-sim --test sawtooth -- --ignored
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
+	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py

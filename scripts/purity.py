@@ -114,8 +114,8 @@ def made_of(names):
     return {*names, *below}
 
 
-def builds_for(target, crates):
-    """Builds crates for a target; None where that target cannot be had."""
+def compiles_for(target, crates):
+    """Whether crates compile for a target; None where that target cannot be had."""
     def sysroot_has_it():
         out = subprocess.run(
             ["rustc", "--print", "target-libdir", "--target", target],
@@ -129,7 +129,7 @@ def builds_for(target, crates):
     if not sysroot_has_it():
         return None
     chosen = [word for name in crates for word in ("--package", name)]
-    command = ["cargo", "build", "--quiet", "--locked", "--lib", "--target", target, *chosen]
+    command = ["cargo", "check", "--quiet", "--locked", "--lib", "--target", target, *chosen]
     return subprocess.run(command, cwd=ROOT).returncode == 0
 
 
@@ -141,11 +141,11 @@ def main():
     pure = made_of(WITHOUT_SYSTEM)
     wrong += [line for package in found if package["name"] in pure for line in without_system(package)]
     for target, crates, lacks in [(BARE_TARGET, WITHOUT_STD, "std"), (BROWSERS_TARGET, WITHOUT_SYSTEM, "operating system")]:
-        built = builds_for(target, crates)
-        if built is None:
-            print(f"purity: skipped the build for {target}: rustup cannot install that target here")
-        elif not built:
-            wrong.append(f"{' and '.join(crates)} cannot be built for {target}, which has no {lacks}")
+        compiled = compiles_for(target, crates)
+        if compiled is None:
+            print(f"purity: skipped compiling for {target}: rustup cannot install that target here")
+        elif not compiled:
+            wrong.append(f"{' and '.join(crates)} cannot be compiled for {target}, which has no {lacks}")
     for line in wrong:
         print(f"purity: {line}")
     if wrong:

@@ -7,7 +7,7 @@
 //!          longer than a period of one flow
 //! Units:   packets, round trips.
 //! Departs: nowhere; alpha is solved for, where the paper goes on with sqrt(2 / W*).
-//! Checked: figure 12's settings, by hand in its tests; the simulator, in crates/sim/tests/sawtooth.rs.
+//! Checked: figure 12's settings, by hand in its tests; the simulator, in crates/sim/tests/all/sawtooth.rs.
 
 /// N flows over one bottleneck that marks above K.
 #[derive(Clone, Copy, Debug, PartialEq)]

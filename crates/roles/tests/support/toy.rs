@@ -67,10 +67,8 @@ pub struct Toy {
     last: BTreeMap<(Node, Node), Time>,
     /// By front end, its life and request: what became of the objects, when it was asked, and when it was done.
     pub fates: BTreeMap<(Node, u16, u32), Fates>,
-    /// Objects that were asked for of data servers.
-    pub asked: u32,
-    /// Of those, what they had no room for.
-    pub refused: u32,
+    /// How often it was said that an object is lost: a server had no room, or a hub's patience with one was over.
+    pub lost: u32,
 }
 
 /// Some serve all at once, some one after another. Of every third object the first replica was moved, of some of those once more.
@@ -98,13 +96,6 @@ fn size(Numbered(object): Numbered) -> Option<Size> {
     (object % 7 != 3).then_some(Size(20 + object as u32 * 37 % 900))
 }
 
-/// What a data server that was asked for something refused.
-fn refusals(out: &Out) -> u32 {
-    let is_refusal =
-        |said: &&Output<Numbered, Size>| matches!(said, Output::Send { message: Message { body: Body::Lost, .. }, .. });
-    out.iter().filter(is_refusal).count() as u32
-}
-
 impl Toy {
     /// The first `front_ends` machines ask, by `params` but for who they are, for all objects each time.
     pub fn new(cluster: Cluster, machines: u32, front_ends: u32, params: &Params, faults: Faults, seed: u64) -> Toy {
@@ -128,8 +119,7 @@ impl Toy {
             seed,
             last: BTreeMap::new(),
             fates: BTreeMap::new(),
-            asked: 0,
-            refused: 0,
+            lost: 0,
             faults,
         };
         for (host, at, back) in toy.faults.deaths.clone() {
@@ -279,15 +269,12 @@ impl Toy {
         let Message { tag, index, body } = message;
         match body {
             Body::Get(key) => {
-                self.asked += 1;
                 let bytes = size(key).map_or(0, |Size(bytes)| bytes);
                 machine.server.asked(self.now, Lookup { asker: from, tag, index, key, hops: HOPS }, bytes, out);
-                self.refused += refusals(out);
             }
             Body::Pass { key, asker, hops } => {
                 let bytes = size(key).map_or(0, |Size(bytes)| bytes);
                 machine.server.asked(self.now, Lookup { asker, tag, index, key, hops }, bytes, out);
-                self.refused += refusals(out);
             }
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == to && !machine.hub.waits_for(tag, index) =>
@@ -304,7 +291,10 @@ impl Toy {
         let life = self.machines[at.0 as usize].life;
         for said in out {
             match said {
-                Output::Send { to, message, .. } => self.send(at, to, message),
+                Output::Send { to, message, .. } => {
+                    self.lost += u32::from(message.body == Body::Lost);
+                    self.send(at, to, message);
+                }
                 Output::Look(lookup) => {
                     let when = self.now.saturating_add(Time(self.below(1_000_000_000)));
                     self.at(when, Event::Found { at, life, lookup });

@@ -1,0 +1,344 @@
+//! A hub, told of one thing after another.
+
+use crate::support::{Out, hub_params, ms};
+use fanin_roles::hub::{self, Hub};
+use fanin_roles::wire::{HEADER, Numbered, Size, Swarm};
+use fanin_roles::{Body, Message, Node, Output, Tag};
+use fanin_units::{Bytes, Rate, Time};
+
+const FRONT_END: Node = Node(100);
+const TAG: Tag = Tag { origin: FRONT_END, request: 7, epoch: 3 };
+
+/// The hub at machine 1, and what it said since it was last asked.
+struct At {
+    hub: Hub<Numbered, Size>,
+    out: Out,
+}
+
+impl At {
+    fn new(change: impl FnOnce(&mut hub::Params)) -> At {
+        let mut params = hub_params(1);
+        change(&mut params);
+        At { hub: Hub::new(params), out: Out::new() }
+    }
+
+    /// It is the hub of a request for so many objects, at a rate.
+    fn of(own: u32, rate: Rate) -> At {
+        let mut at = At::new(|_| {});
+        at.told(Time::ZERO, TAG, swarm(FRONT_END, rate, own));
+        at
+    }
+
+    fn told(&mut self, now: Time, tag: Tag, body: Body<Numbered, Size>) {
+        self.told_of(now, tag, 0, body);
+    }
+
+    fn told_of(&mut self, now: Time, tag: Tag, index: u32, body: Body<Numbered, Size>) {
+        self.hub.handle(now, Message { tag, index, body }, &mut self.out);
+    }
+
+    /// Asked for some objects of these machines each.
+    fn asked(&mut self, now: Time, objects: impl IntoIterator<Item = (u32, u32)>) {
+        for (index, holder) in objects {
+            self.told_of(now, TAG, index, ask(index, holder));
+        }
+    }
+
+    fn comes(&mut self, now: Time, index: u32, bytes: u32) {
+        self.told_of(now, TAG, index, Body::Object(Size(bytes)));
+    }
+
+    fn due(&mut self, now: Time) {
+        self.hub.due(now, &mut self.out);
+        assert!(self.hub.deadline() > now, "nothing is due any more");
+    }
+
+    /// Machines that were asked, and for what.
+    fn gets(&mut self) -> Vec<(u32, u32)> {
+        let got = |said: &Output<Numbered, Size>| match said {
+            Output::Send { to, message: Message { index, body: Body::Get(_), .. }, .. } => Some((to.0, *index)),
+            _ => None,
+        };
+        let gets = self.out.iter().filter_map(got).collect();
+        self.out.retain(|said| got(said).is_none());
+        gets
+    }
+
+    /// Packets: to whom, and the objects in each.
+    fn packets(&mut self) -> Vec<(u32, Vec<u32>)> {
+        let mut packets = Vec::new();
+        let mut packet = Vec::new();
+        for said in self.out.drain(..) {
+            let Output::Send { to, message, more } = said else { panic!("{said:?}") };
+            packet.push(message.index);
+            if !more {
+                packets.push((to.0, std::mem::take(&mut packet)));
+            }
+        }
+        assert!(packet.is_empty(), "a packet's last message says so");
+        packets
+    }
+
+    fn bodies(&mut self) -> Vec<(u32, u32, Body<Numbered, Size>)> {
+        let said = |said| match said {
+            Output::Send { to, message, .. } => (to.0, message.index, message.body),
+            other => panic!("{other:?}"),
+        };
+        self.out.drain(..).map(said).collect()
+    }
+}
+
+fn swarm(parent: Node, rate: Rate, own: u32) -> Body<Numbered, Size> {
+    Body::Swarm(Swarm { parent, rate, own, all: own })
+}
+
+fn ask(index: u32, holder: u32) -> Body<Numbered, Size> {
+    Body::Ask { key: Numbered(index.into()), holder: Node(holder) }
+}
+
+fn us(us: u64) -> Time {
+    Time::from_micros(us)
+}
+
+#[test]
+fn a_hub_asks_its_rack_for_no_more_than_its_window() {
+    // 2,000 B of objects taken to have 500 B each.
+    let mut at = At::of(10, Rate(0));
+    at.asked(Time::ZERO, (0..10).map(|index| (index, 2 + index)));
+    assert_eq!(at.gets(), [(2, 0), (3, 1), (4, 2), (5, 3)]);
+    at.comes(us(10), 1, 500);
+    assert_eq!(at.gets(), [(6, 4)], "one for one");
+    at.told_of(us(20), TAG, 0, Body::Miss);
+    assert_eq!(at.gets(), [(7, 5)], "a miss is an answer");
+    at.told_of(us(20), TAG, 2, Body::Lost);
+    assert_eq!(at.gets(), [(8, 6)]);
+    // Objects of 4,500 B change what it takes for the mean: an eighth of each counts.
+    at.comes(us(30), 3, 4_500);
+    assert_eq!(at.gets(), [], "three of 1,000 B are out, a fourth would be too much");
+}
+
+#[test]
+fn one_object_is_asked_for_however_small_the_window_is() {
+    let mut at = At::new(|params| params.window = Bytes(1));
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 2));
+    at.asked(Time::ZERO, [(0, 2), (1, 3)]);
+    assert_eq!(at.gets(), [(2, 0)]);
+    at.comes(us(1), 0, 500);
+    assert_eq!(at.gets(), [(3, 1)]);
+}
+
+#[test]
+fn what_a_hub_holds_itself_is_outside_of_the_window() {
+    let mut at = At::of(10, Rate(0));
+    at.asked(Time::ZERO, (0..6).map(|index| (index, 1)));
+    at.asked(Time::ZERO, (6..10).map(|index| (index, 2)));
+    assert_eq!(at.gets().len(), 10);
+}
+
+#[test]
+fn a_packet_takes_objects_in_their_order_up_to_its_room() {
+    let mut at = At::of(4, Rate(0));
+    at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
+    at.gets();
+    // With headers 500 B, 500 B and 480 B: two fit into 1,460 B, and the third tells that no more will.
+    [(2, 480), (0, 480), (1, 460)].iter().for_each(|&(index, bytes)| at.comes(us(1), index, bytes));
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![2, 0])]);
+    // The last one does not wait for others.
+    at.comes(us(2), 3, 100);
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![1, 3])]);
+    assert_eq!(HEADER, 20);
+}
+
+#[test]
+fn a_packet_that_is_not_full_waits_no_longer_than_linger() {
+    let mut at = At::of(3, Rate(0));
+    at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
+    at.gets();
+    at.comes(us(10), 0, 100);
+    at.comes(us(50), 1, 100);
+    assert_eq!(at.packets(), []);
+    assert_eq!(at.hub.deadline(), us(110), "its oldest object came at 10 us");
+    at.due(us(109));
+    assert_eq!(at.packets(), []);
+    at.due(us(110));
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![0, 1])]);
+}
+
+#[test]
+fn without_packing_each_object_goes_at_once_and_alone() {
+    let mut at = At::new(|params| params.packs = false);
+    at.told(Time::ZERO, TAG, swarm(FRONT_END, Rate(0), 3));
+    at.asked(Time::ZERO, [(0, 1), (1, 1), (2, 1)]);
+    at.gets();
+    at.comes(us(1), 0, 100);
+    at.comes(us(1), 1, 100);
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![0]), (FRONT_END.0, vec![1])]);
+}
+
+#[test]
+fn a_hub_keeps_its_rate_what_a_packet_has_besides_counted() {
+    // 1,460 B and 78 B take 123.04 us at 100 Mbit/s.
+    let mut at = At::of(4, Rate(100_000_000));
+    at.asked(Time::ZERO, (0..4).map(|index| (index, 1)));
+    at.gets();
+    [0, 1, 2].iter().for_each(|&index| at.comes(us(5), index, 1_440));
+    assert_eq!(at.packets().len(), 1);
+    assert_eq!(at.hub.deadline(), Time(128_040_000));
+    at.due(Time(128_039_999));
+    assert_eq!(at.packets(), []);
+    at.due(Time(128_040_000));
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![1])]);
+    // Twice the speed counts from the packet that is on its way.
+    at.told(us(130), TAG, Body::Speed(Rate(200_000_000)));
+    assert_eq!(at.hub.deadline(), Time(128_040_000 + 61_520_000));
+}
+
+#[test]
+fn a_machine_that_is_busy_sends_no_faster_than_it_can() {
+    let mut at = At::of(3, Rate(100_000_000));
+    at.hub.strain(TAG, Rate(50_000_000));
+    at.asked(Time::ZERO, (0..3).map(|index| (index, 1)));
+    at.gets();
+    [0, 1].iter().for_each(|&index| at.comes(Time::ZERO, index, 1_440));
+    assert_eq!(at.hub.deadline(), Time(246_080_000));
+}
+
+#[test]
+fn what_children_send_goes_on_as_what_a_hub_gathers() {
+    let mut at = At::of(1, Rate(0));
+    at.asked(Time::ZERO, [(5, 1)]);
+    at.gets();
+    // Of all, one is its own and two come through it.
+    at.told(Time::ZERO, TAG, Body::Swarm(Swarm { parent: Node(9), rate: Rate(0), own: 1, all: 3 }));
+    at.told_of(us(1), TAG, 11, Body::Miss);
+    at.comes(us(2), 5, 100);
+    assert_eq!(at.packets(), []);
+    at.told_of(us(3), TAG, 12, Body::Lost);
+    assert_eq!(at.packets(), [(9, vec![11, 5, 12])], "the last one does not wait");
+}
+
+#[test]
+fn an_object_can_be_withdrawn_until_it_is_sent_and_then_nothing_is_said() {
+    let mut at = At::of(8, Rate(0));
+    at.asked(Time::ZERO, (0..8).map(|index| (index, 2)));
+    assert_eq!(at.gets().len(), 4);
+    let withdrawn = |index| (FRONT_END.0, index, Body::Withdrawn);
+    // It waits to be asked for.
+    at.told_of(us(1), TAG, 6, Body::Withdraw);
+    assert_eq!(at.bodies(), [withdrawn(6)]);
+    // It was asked for: its place in the window is free when its answer has come, which goes no further.
+    at.told_of(us(1), TAG, 0, Body::Withdraw);
+    assert_eq!(at.bodies(), [withdrawn(0)]);
+    assert!(at.hub.waits_for(TAG, 0));
+    at.comes(us(2), 0, 500);
+    assert_eq!(at.gets(), [(2, 4)]);
+    assert_eq!(at.packets(), []);
+    // It waits to be sent.
+    at.comes(us(3), 1, 500);
+    at.told_of(us(3), TAG, 1, Body::Withdraw);
+    assert_eq!(at.gets(), [(2, 5)]);
+    assert_eq!(at.bodies(), [withdrawn(1)]);
+    // It is sent, or was never heard of.
+    at.comes(us(4), 2, 1_440);
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![2])]);
+    [2, 1, 99].iter().for_each(|&index| at.told_of(us(5), TAG, index, Body::Withdraw));
+    assert_eq!(at.bodies(), []);
+}
+
+#[test]
+fn what_was_withdrawn_and_is_wanted_again_is_not_asked_for_twice_while_its_answer_is_on_its_way() {
+    let mut at = At::of(1, Rate(0));
+    at.asked(Time::ZERO, [(0, 2)]);
+    at.gets();
+    at.told_of(us(1), TAG, 0, Body::Withdraw);
+    at.bodies();
+    at.asked(us(2), [(0, 2)]);
+    assert_eq!(at.gets(), []);
+    at.comes(us(3), 0, 1_440);
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![0])]);
+}
+
+#[test]
+fn a_hub_that_is_asked_anew_asks_for_what_it_had_sent_and_for_nothing_that_it_has_or_waits_for() {
+    let mut at = At::of(3, Rate(0));
+    at.asked(Time::ZERO, (0..3).map(|index| (index, 2)));
+    at.comes(us(1), 0, 1_440);
+    at.comes(us(2), 1, 100);
+    assert_eq!(at.gets().len(), 3);
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![0])]);
+    at.told(us(3), TAG, swarm(Node(55), Rate(0), 3));
+    at.asked(us(3), (0..3).map(|index| (index, 2)));
+    assert_eq!(at.gets(), [(2, 0)]);
+    at.comes(us(4), 0, 100);
+    at.comes(us(5), 2, 100);
+    assert_eq!(at.packets(), [(55, vec![1, 0, 2])], "to whom it was told, and the last one does not wait");
+}
+
+#[test]
+fn a_server_that_is_silent_or_gone_has_lost_what_it_was_asked_for_and_its_late_answer_goes_on() {
+    let mut at = At::of(6, Rate(0));
+    at.asked(Time::ZERO, [(0, 2), (1, 2), (2, 3), (3, 2), (4, 3), (5, 3)]);
+    at.gets();
+    at.hub.gone(us(1), Node(2), &mut at.out);
+    // What that frees is asked for.
+    assert_eq!(at.gets(), [(3, 4), (3, 5)]);
+    at.due(us(101));
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![0, 1, 3])]);
+    assert_eq!(at.hub.deadline(), ms(50));
+    at.due(ms(50));
+    at.due(ms(50).saturating_add(us(1)));
+    assert_eq!(at.bodies(), [2, 4, 5].map(|index| (FRONT_END.0, index, Body::Lost)));
+    at.comes(ms(51), 4, 100);
+    assert_eq!(at.packets(), [(FRONT_END.0, vec![4])]);
+}
+
+#[test]
+fn over_is_over_and_a_front_end_that_is_gone_or_silent_is_forgotten() {
+    let forgotten = |end: fn(&mut At)| {
+        let mut at = At::of(20, Rate(0));
+        at.asked(Time::ZERO, (0..20).map(|index| (index, 2)));
+        at.gets();
+        end(&mut at);
+        at.out.clear();
+        assert_eq!((at.hub.gathers_for(), at.hub.deadline()), (0, Time::NEVER));
+        // Its window is whole again.
+        let next = Tag { request: 8, ..TAG };
+        at.told(ms(61_000), next, swarm(FRONT_END, Rate(0), 9));
+        (0..9).for_each(|index| at.told_of(ms(61_000), next, index, ask(index, 3)));
+        assert_eq!(at.gets(), [(3, 0), (3, 1), (3, 2), (3, 3)]);
+        // What comes late, or of a child that was faster than the front end, is left to the front end to judge.
+        at.comes(ms(61_000), 0, 1_440);
+        assert_eq!(at.bodies(), [(FRONT_END.0, 0, Body::Object(Size(1_440)))]);
+    };
+    forgotten(|at| at.told(us(1), TAG, Body::Over));
+    forgotten(|at| at.hub.gone(us(1), FRONT_END, &mut at.out));
+    forgotten(|at| {
+        at.due(ms(50));
+        // Nothing was heard since the beginning.
+        at.due(ms(60_000));
+    });
+}
+
+#[test]
+fn messages_of_an_earlier_life_are_of_nobody() {
+    let mut at = At::of(3, Rate(0));
+    let earlier = Tag { epoch: 2, ..TAG };
+    at.asked(Time::ZERO, [(0, 2), (1, 2)]);
+    at.gets();
+    at.told(us(1), earlier, Body::Over);
+    at.told(us(1), earlier, swarm(Node(77), Rate(0), 1));
+    at.told_of(us(1), earlier, 0, Body::Withdraw);
+    assert_eq!(at.bodies(), []);
+    // Nor is it an answer to what a later one has asked for.
+    at.told_of(us(1), earlier, 0, Body::Object(Size(1_440)));
+    assert_eq!(at.bodies(), [(FRONT_END.0, 0, Body::Object(Size(1_440)))]);
+    assert!(at.hub.waits_for(TAG, 0) && !at.hub.waits_for(earlier, 0));
+    // What it is asked for of such a request is lost: there is none.
+    at.told_of(us(1), earlier, 1, ask(1, 2));
+    assert_eq!(at.bodies(), [(FRONT_END.0, 1, Body::Lost)]);
+    // A later life ends all that was before it, of whatever request; lives are counted round.
+    let later = Tag { epoch: TAG.epoch.wrapping_add(30_000), request: 0, ..TAG };
+    at.told(us(2), later, swarm(FRONT_END, Rate(0), 1));
+    assert_eq!(at.hub.gathers_for(), 1);
+    assert!(!at.hub.waits_for(TAG, 0));
+}

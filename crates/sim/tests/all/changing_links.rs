@@ -1,0 +1,124 @@
+//! Links that fail, heal or change their rate while packets are under way.
+
+use crate::common::{run, run_as, schemes, spec};
+use fanin_sim::Departures;
+use fanin_spec::{Kind, PortRow, RunTables};
+use proptest::prelude::*;
+
+/// A shuffle over two racks and two spines, with what becomes of links.
+fn shuffle(scheme: &str, changes: &[String]) -> String {
+    format!(
+        r#"
+        schemes = ["{scheme}"]
+        [fabric]
+        kind = "leaf-spine"
+        racks = 2
+        hosts_per_rack = 4
+        spines = 2
+        changes = {changes:?}
+        [switch]
+        buffer = "100 packets"
+        [tcp]
+        rto_min = "10 ms"
+        rto_initial = "20 ms"
+        [workload]
+        kind = "shuffle"
+        fragment = "200 KB"
+        start_jitter = "10 ms"
+        duration = "100 s"
+    "#
+    )
+}
+
+fn packets(tables: &RunTables, name: &str) -> u64 {
+    tables.ports.iter().find(|port| port.port == name).map_or(0, |port| port.packets)
+}
+
+/// The ports that lost packets to a link that was down.
+fn cut_off(tables: &RunTables) -> Vec<&str> {
+    tables.ports.iter().filter(|port| port.drops_down > 0).map(|port| port.port.as_str()).collect()
+}
+
+#[test]
+fn flows_recover_over_the_ways_that_are_left_once_a_link_has_failed() {
+    let whole = run(&spec(&shuffle("newreno", &[]), 7, 1));
+    let failed = run(&spec(&shuffle("newreno", &["4 ms leaf1 spine1 down".into()]), 7, 1));
+    assert!(failed.flows.iter().all(|flow| flow.fct_ps.is_some()), "every flow ends");
+    assert!(cut_off(&whole).is_empty());
+    assert_eq!(cut_off(&failed), ["spine1>leaf1"], "what waited is lost");
+    for port in ["leaf1>spine1", "spine1>leaf1", "leaf2>spine1"] {
+        assert!(packets(&failed, port) < packets(&whole, port) / 2, "{port}: {}", packets(&failed, port));
+    }
+    assert!(packets(&failed, "leaf2>spine2") > packets(&whole, "leaf2>spine2"), "the other spine takes over");
+}
+
+#[test]
+fn a_host_that_was_cut_off_goes_on_when_its_link_heals_and_not_before() {
+    let changes = ["3 ms server5 leaf2 down".to_string(), "300 ms server5 leaf2 up".into()];
+    let tables = run(&spec(&shuffle("newreno", &changes), 7, 1));
+    let of_server5 = |flow: &&fanin_spec::FlowRow| flow.from_host == 5 || flow.to_host == 5;
+    let ends: Vec<u64> =
+        tables.flows.iter().filter(of_server5).map(|flow| flow.start_ps + flow.fct_ps.unwrap_or(0)).collect();
+    assert_eq!(ends.len(), 14);
+    // In ps: nothing ends between the two changes, but for what was on the wire.
+    assert!(ends.iter().all(|&end| !(3_100_000_000..300_000_000_000).contains(&end)), "{ends:?}");
+    assert!(ends.iter().any(|&end| end > 300_000_000_000));
+    assert!(tables.totals.timeouts > 0);
+}
+
+#[test]
+fn what_comes_to_a_link_that_is_down_is_counted_as_that_whatever_the_law_would_have_said() {
+    let changes = ["3 ms server5 leaf2 down".to_string(), "300 ms server5 leaf2 up".into()];
+    for scheme in ["newreno", "dctcp", "newreno+red", "newreno+codel+ecn"] {
+        let host = "[host]\nqueue = \"switch\"";
+        let tables = run(&spec(&format!("{}{host}", shuffle(scheme, &changes)), 7, 1));
+        assert_eq!(cut_off(&tables), ["leaf2>server5", "server5>leaf2"], "{scheme}");
+        assert_eq!(tables.totals.drops, tables.ports.iter().map(PortRow::drops).sum::<u64>(), "{scheme}");
+        // The link is down for most of the run, and nothing but SYNs and retransmissions comes to it.
+        let port = tables.ports.iter().find(|port| port.port == "server5>leaf2").unwrap();
+        assert!(port.drops_down > port.drops_full + port.drops_early + port.drops_not_ect, "{scheme}: {port:?}");
+    }
+}
+
+#[test]
+fn a_link_that_slows_down_carries_so_much_less() {
+    let long = |changes: &str| {
+        let scenario = format!(
+            "schemes = [\"newreno\"]\n[fabric]\nchanges = [{changes}]\n[workload]\nkind = \"long\"\nduration = \"2 s\"\n"
+        );
+        run(&spec(&scenario, 4, 1)).goodput_mbps()
+    };
+    // Nearly 1 Gbit/s for the first half and a tenth of it for the second.
+    let (whole, slowed) = (long(""), long("\"1 s switch client 100 Mbit/s\""));
+    assert!(whole > 900.0 && (450.0..600.0).contains(&slowed), "{whole} and {slowed} Mbit/s");
+}
+
+/// What becomes of links within the first 30 ms; in the end all are up.
+fn changes() -> impl Strategy<Value = Vec<String>> {
+    let link =
+        prop::sample::select(vec!["leaf1 spine1", "leaf1 spine2", "leaf2 spine2", "server1 leaf1", "client leaf1"]);
+    let to = prop::sample::select(vec!["down", "up", "300 Mbit/s", "999 Mbit/s"]);
+    prop::collection::vec((link, 0..30_000u32, to), 1..8).prop_map(|changes| {
+        let texts = changes.iter().map(|(link, us, to)| format!("{us} us {link} {to}"));
+        texts.chain(changes.iter().map(|(link, ..)| format!("40 ms {link} up"))).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_becomes_of_links_packets_are_conserved_and_every_flow_ends_in_the_end(
+        changes in changes(),
+        scheme in prop::sample::select(schemes(Kind::Shuffle).map(|scheme| scheme.to_string()).collect::<Vec<_>>()),
+        seed in 0..1000u64,
+    ) {
+        let spec = spec(&shuffle(&scheme, &changes), 7, seed);
+        // Conservation is checked in every run.
+        let tables = run(&spec);
+        prop_assert!(tables.flows.iter().all(|flow| flow.fct_ps.is_some()), "not every flow ends");
+        prop_assert_eq!(&tables, &run(&spec));
+        let lazy = run_as(&spec, Departures::Lazy);
+        prop_assert_eq!((tables.totals, tables.flows), (lazy.totals, lazy.flows));
+    }
+}

@@ -1,0 +1,123 @@
+//! What requests and answers go over: connections that stand, or new ones.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::common::{but, run, spec};
+use fanin_sim::{TapPoint, tap};
+use fanin_spec::{Connections, Kind, Optional, RunSpec, RunTables};
+use fanin_tcp::Flags;
+use fanin_units::Bytes;
+
+const QUERIES: &str = r#"
+    schemes = ["newreno"]
+    [workload]
+    kind = "web-search"
+    fragment = "20 KB"
+    queries = 6
+"#;
+
+const JOB: &str = r#"
+    schemes = ["newreno"]
+    [workload]
+    kind = "mapreduce"
+    duration = "600 s"
+    [mapreduce]
+    input = "4 MB"
+    maps = 12
+    reduces = 3
+    parallel_fetches = 8
+    fetches_per_node = 4
+    heartbeat = "20 ms"
+    task_start = "5 ms"
+"#;
+
+fn over(spec: &RunSpec, connections: Connections) -> RunSpec {
+    but(spec, |settings| settings.workload.connections = connections)
+}
+
+/// How many connections a run has opened, of which it has sent the SYN once at least.
+fn opened(spec: &RunSpec) -> usize {
+    let hosts = 0..=spec.fan_in;
+    let name = |host| if host == 0 { "client".to_string() } else { format!("server{host}") };
+    let caught = hosts.flat_map(|host| {
+        let (_, caught) = tap(spec, &TapPoint::Host(name(host)), &AtomicBool::new(false)).unwrap().expect("a host");
+        caught
+    });
+    caught.map(|one| one.connection).collect::<std::collections::BTreeSet<_>>().len()
+}
+
+fn query_times(tables: &RunTables) -> Vec<u64> {
+    tables.queries.iter().filter_map(|query| query.qct_ps).collect()
+}
+
+#[test]
+fn a_web_search_over_standing_connections_is_a_barrier_of_so_many_rounds() {
+    let queries = over(&spec(QUERIES, 5, 1), Connections::Standing);
+    let rounds = but(&queries, |s| s.workload.kind = Kind::Barrier);
+    let (queries, rounds) = (query_times(&run(&queries)), query_times(&run(&rounds)));
+    assert_eq!(queries.len(), 6);
+    assert_eq!(queries, rounds[..6]);
+}
+
+#[test]
+fn a_barrier_over_new_connections_is_a_web_search_without_an_end() {
+    let queries = spec(QUERIES, 5, 1);
+    let rounds = over(&but(&queries, |s| s.workload.kind = Kind::Barrier), Connections::New);
+    let (queries, rounds) = (query_times(&run(&queries)), query_times(&run(&rounds)));
+    assert_eq!(queries.len(), 6);
+    assert_eq!(queries, rounds[..6]);
+}
+
+#[test]
+fn a_query_over_a_standing_connection_is_spared_the_handshake() {
+    // A packet each, so that no window matters.
+    let new = but(&spec(QUERIES, 5, 1), |s| s.workload.fragment = Optional(Some(Bytes(1_000))));
+    let standing = query_times(&run(&over(&new, Connections::Standing)));
+    // A round trip of 100 us.
+    for (one, other) in query_times(&run(&new)).into_iter().zip(standing) {
+        assert!(one >= other + 100_000_000, "{one} ps and {other} ps");
+    }
+}
+
+#[test]
+fn new_connections_are_one_an_answer_and_standing_ones_one_a_server() {
+    let new = spec(QUERIES, 5, 1);
+    assert_eq!((opened(&new), opened(&over(&new, Connections::Standing))), (30, 5));
+}
+
+#[test]
+fn a_jobs_fetches_follow_one_another_over_standing_connections_and_all_arrive() {
+    let new = spec(JOB, 6, 1);
+    let standing = over(&new, Connections::Standing);
+    let [(few, some), (all, many)] = [&standing, &new].map(|spec| (opened(spec), run(spec)));
+    // What is fetched or read is asked for by the one that wants it: one connection a pair that asks.
+    assert!(few <= 6 * 5 && few < all, "{few} and {all} connections");
+    for tables in [&some, &many] {
+        assert!(tables.queries[0].qct_ps.is_some(), "the job ends");
+        assert!(
+            tables.flows.iter().all(|flow| flow.fct_ps.is_some() && Some(flow.delivered_bytes) == flow.payload_bytes)
+        );
+    }
+    assert_eq!(some.totals.payload_bytes, some.flows.iter().filter_map(|flow| flow.payload_bytes).sum::<u64>());
+}
+
+/// The places of the connections that were opened to and from the client, the workload's or those beside it.
+fn places(scenario: &str, beside: bool) -> Vec<u32> {
+    let (_, caught) =
+        tap(&spec(scenario, 5, 1), &TapPoint::Host("client".into()), &AtomicBool::new(false)).unwrap().expect("a host");
+    let opened = caught.iter().filter(|one| one.from_opener && one.segment.flags.any(Flags::SYN));
+    let of = opened.map(|one| one.connection).filter(|connection| (connection.owner().number() > 0) == beside);
+    of.map(|connection| connection.place()).collect()
+}
+
+#[test]
+fn a_connection_that_lies_where_another_lay_has_a_number_of_its_own() {
+    assert_eq!(places(QUERIES, false), (0..30).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_runs_beside_a_workload_moves_none_of_its_connections_numbers() {
+    let crowded = format!("{QUERIES}    load = \"80 %\"\n    sizes = \"hadoop\"\n");
+    assert!(!places(&crowded, true).is_empty(), "nothing runs beside it");
+    assert_eq!(places(&crowded, false), places(QUERIES, false));
+}

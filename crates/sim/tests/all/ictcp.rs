@@ -1,0 +1,61 @@
+//! What ICTCP does on a network: windows that fit the port where many answer at once, as long as two segments of each do.
+
+use std::sync::atomic::AtomicBool;
+
+use crate::common::{but, run, spec};
+use fanin_sim::{TapPoint, tap};
+use fanin_spec::RunTables;
+use fanin_units::Time;
+
+/// Barrier reads of so much from each server, over 64 KiB of buffer.
+fn barrier(scheme: &str, fragment: &str) -> String {
+    format!("schemes = [\"{scheme}\"]\n[workload]\nfragment = \"{fragment}\"\nduration = \"2 s\"\n")
+}
+
+fn goodput(scheme: &str, servers: u32) -> f64 {
+    run(&spec(&barrier(scheme, "256 KiB"), servers, 1)).goodput_mbps()
+}
+
+#[test]
+fn many_servers_keep_their_goodput_where_newreno_collapses() {
+    for servers in [12, 16, 20] {
+        let (ictcp, newreno) = (goodput("newreno+ictcp", servers), goodput("newreno", servers));
+        assert!(ictcp > 900.0 && newreno < 500.0, "{servers} servers: {ictcp} and {newreno} Mbit/s");
+    }
+}
+
+/// The run of so long, and the largest window that the client offered.
+fn offered(servers: u32, ms: u64) -> (RunTables, u32) {
+    let spec = but(&spec(&barrier("newreno+ictcp", "256 KiB"), servers, 1), |s| {
+        s.workload.duration = Time::from_millis(ms);
+    });
+    let point = TapPoint::Port("client>switch".into());
+    let (tables, caught) = tap(&spec, &point, &AtomicBool::new(false)).unwrap().unwrap();
+    (tables, caught.iter().map(|one| one.segment.window).max().unwrap_or(0))
+}
+
+#[test]
+fn two_segments_of_each_server_are_the_least_and_overflow_a_port_that_does_not_hold_them() {
+    // A frame takes 1518 B of 65536: 43 of them, one on the wire, and what is between.
+    let (fits, _) = offered(20, 2_000);
+    assert_eq!(fits.totals.drops, 0, "40 segments and few more");
+    // Within the first milliseconds of the first round, whose answers all begin at once.
+    let (overflows, window) = offered(24, 2);
+    assert!(overflows.totals.drops > 0 && window == 2 * 1460, "48 segments");
+}
+
+#[test]
+fn one_server_alone_has_its_windows_raised_out_of_what_is_left() {
+    let alone = run(&spec(&barrier("newreno+ictcp", "16 MB"), 1, 1));
+    // Of the 90 % that is given out, less what a segment more would take.
+    assert!((700.0..960.0).contains(&alone.goodput_mbps()), "{} Mbit/s", alone.goodput_mbps());
+    assert!(offered(1, 2_000).1 > 4 * 1460);
+}
+
+#[test]
+fn on_answers_of_one_packet_it_does_nothing() {
+    for servers in [8, 64] {
+        let tables = |scheme| run(&spec(&barrier(scheme, "1 KB"), servers, 1));
+        assert_eq!(tables("newreno+ictcp"), tables("newreno"), "{servers} servers");
+    }
+}

@@ -1,0 +1,95 @@
+//! Hosts whose packets come late: no flow starves for its phase, and nothing else changes.
+
+use fanin_spec::{PacketJitter, RunTables, Settings};
+use fanin_units::{Rate, Time};
+
+use crate::common::{but, run, spec};
+
+/// Two flows over a port as fast as their hosts' links.
+const PAIR: &str = r#"
+schemes = ["newreno"]
+[link]
+rate = "10 Gbit/s"
+delay = "5 us"
+[switch]
+buffer = "256 KiB"
+[workload]
+kind = "long"
+duration = "2 s"
+"#;
+
+/// How many times the packets of the other one the flow with more has.
+fn unevenness(tables: &RunTables) -> f64 {
+    let sent = |name: &str| tables.ports.iter().find(|port| port.port == name).expect("it sent").packets as f64;
+    let (first, second) = (sent("server1>switch"), sent("server2>switch"));
+    (first / second).max(second / first)
+}
+
+fn with(jitter: PacketJitter) -> impl Fn(&mut Settings) {
+    move |settings| settings.host.packet_jitter = jitter
+}
+
+#[test]
+fn without_jitter_a_flow_starves_behind_one_of_its_phase() {
+    let two = but(&spec(PAIR, 2, 1), with(PacketJitter::None));
+    assert!(unevenness(&run(&two)) > 1_000.0);
+}
+
+#[test]
+fn with_jitter_two_flows_share_whatever_the_rate_of_the_port() {
+    for rate in [10_000, 9_900, 9_700] {
+        for seed in 1..4 {
+            let two = but(&spec(PAIR, 2, seed), |s| s.link.client_rate.0 = Some(Rate(rate * 1_000_000)));
+            let uneven = unevenness(&run(&two));
+            assert!(uneven < 4.0, "{rate} Mbit/s, seed {seed}: {uneven}");
+        }
+    }
+}
+
+/// A rack that answers its client in rounds.
+const RACK: &str = r#"
+schemes = ["cubic"]
+[link]
+rate = "25 Gbit/s"
+delay = "5 us"
+[switch]
+buffer = "256 KiB"
+[workload]
+kind = "barrier"
+fragment = "256 KiB"
+duration = "2 s"
+"#;
+
+#[test]
+fn with_jitter_a_rack_moves_as_many_rounds_behind_a_port_as_fast_as_its_hosts_as_behind_a_slower_one() {
+    let rounds = |gbps: u64| {
+        let of = |seed| but(&spec(RACK, 16, seed), |s| s.link.client_rate.0 = Some(Rate(gbps * 1_000_000_000)));
+        (1..21).map(|seed| run(&of(seed)).queries.len()).sum::<usize>() as f64
+    };
+    let found = [20, 23, 25].map(|gbps| (gbps, rounds(gbps)));
+    for pair in found.windows(2) {
+        assert!((pair[1].1 / pair[0].1 - 1.0).abs() < 0.2, "{found:?}");
+    }
+}
+
+#[test]
+fn no_jitter_and_jitter_up_to_no_time_give_the_same_tables() {
+    let short = but(&spec(PAIR, 2, 1), |s| s.workload.duration = Time::from_millis(20));
+    let none = run(&but(&short, with(PacketJitter::None)));
+    assert_eq!(none, run(&but(&short, with(PacketJitter::UpTo(Time::ZERO)))));
+    assert_ne!(none, run(&short));
+}
+
+#[test]
+fn jitter_is_drawn_from_the_seed_and_is_the_same_for_the_same_one() {
+    let short = |seed| but(&spec(PAIR, 2, seed), |s| s.workload.duration = Time::from_millis(20));
+    assert_eq!(run(&short(1)), run(&short(1)));
+    assert_ne!(run(&short(1)).ports, run(&short(2)).ports);
+}
+
+#[test]
+fn jitter_of_a_transmission_is_that_of_a_full_packet_on_the_slowest_link() {
+    let two = but(&spec(PAIR, 2, 1), |s| s.link.client_rate.0 = Some(Rate(100_000_000)));
+    let fabric = two.settings.network().expect("a star");
+    assert_eq!(two.settings.packet_jitter(&fabric), Time(1_538 * 8 * 10_000));
+}

@@ -1,0 +1,248 @@
+//! Roles over the simulator: what front ends, hubs and data servers promise one another.
+
+use crate::common::{but, planned, run, spec};
+use fanin_units::Time;
+
+#[test]
+fn a_hub_has_all_of_its_own_objects_however_few_its_server_looks_for_at_once() {
+    let scenario = "schemes = [\"sicc\"]\n[workload]\nkind = \"key_value\"\nqueries = 2\nduration = \"10 s\"\n\
+                    [key_value]\nobjects = 100\nper_request = 80\nreplicas = 1\nlookups = 1\ntries = 1\n\
+                    [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 2\nspines = 1\n";
+    // A server a rack, so that each is a hub and has what it is asked for itself.
+    for row in run(&spec(scenario, 2, 1)).requests {
+        assert_eq!((row.answered, row.failed), (80, 0));
+    }
+}
+
+/// Eleven servers in two racks, requests of 40 objects.
+const PLAIN: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 200\nduration = \"1000 s\"\n\
+                     [key_value]\nobjects = 1000\nper_request = 40\n\
+                     [fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n";
+
+/// 200 requests within so long.
+fn within(all: &str, more: &str) -> String {
+    format!("{PLAIN}{more}").replace("[key_value]", &format!("[key_value]\nwithin = \"{all}\""))
+}
+
+#[test]
+fn requests_begin_at_random_times_whether_others_are_over_or_not() {
+    let text = within("200 ms", "[link]\nrate = \"100 Mbit/s\"\n[host]\nservice_time = \"3 ms\"\n");
+    let requests = run(&spec(&text, 11, 1)).requests;
+    assert_eq!(requests.len(), 200);
+    assert!(requests.iter().all(|row| row.answered == 40 && row.latency_ps.is_some()));
+    let mut starts: Vec<u64> = requests.iter().map(|row| row.start_ps).collect();
+    starts.sort_unstable();
+    // Exponential gaps of 1 ms: the mean of 200 deviates by 7 %, and a share of 1/e is above the mean.
+    let gaps: Vec<u64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mean = starts[199] / 200;
+    assert!((790_000_000..1_210_000_000).contains(&mean), "{mean} ps");
+    let long = gaps.iter().filter(|&&gap| gap > 1_000_000_000).count();
+    assert!((50..98).contains(&long), "{long} of 199 gaps are above the mean");
+    // Each takes 3 ms and more, so that several are under way.
+    let ends = |row: &&fanin_spec::RequestRow| row.start_ps + row.latency_ps.unwrap_or(0);
+    let beside = |at: u64| requests.iter().filter(|row| row.start_ps < at && at < ends(row)).count();
+    assert!(starts.iter().map(|&at| beside(at)).max() >= Some(5));
+}
+
+#[test]
+fn requests_that_never_meet_take_as_long_as_one_after_another() {
+    let alone = run(&spec(PLAIN, 11, 1)).requests;
+    let apart = run(&spec(&within("200 s", ""), 11, 1)).requests;
+    // Which objects are asked for is drawn alike; how late packets come is not.
+    let mean = |rows: &[fanin_spec::RequestRow]| rows.iter().filter_map(|row| row.latency_ps).sum::<u64>() / 200;
+    assert!(mean(&alone).abs_diff(mean(&apart)) < mean(&alone) / 50, "{} and {}", mean(&alone), mean(&apart));
+}
+
+#[test]
+fn a_warm_up_leaves_out_requests_that_began_in_it_and_the_others_are_all_there() {
+    for warm_up in ["20 rounds", "30 ms", "300 rounds"] {
+        let text = within("200 ms", "").replace("queries", &format!("warm_up = \"{warm_up}\"\nqueries"));
+        for hosts in [1, 3] {
+            let spec = but(&spec(&text, 11, 1), |s| s.key_value.front_ends = hosts);
+            let requests = run(&spec).requests;
+            for host in 0..hosts {
+                let of_host = requests.iter().filter(|row| row.from_host == host);
+                assert_eq!(of_host.filter(|row| row.latency_ps.is_some()).count(), 200, "{warm_up}, host {host}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_is_back() {
+    let text = within("200 ms", "[faults]\nhosts = [\"50 ms client crashes\", \"90 ms client returns\"]\n");
+    let requests = run(&spec(&text, 11, 1)).requests;
+    let ms = Time::from_millis(1).0;
+    assert!(requests.iter().all(|row| !(50 * ms..90 * ms).contains(&row.start_ps)));
+    assert_eq!(requests.iter().filter(|row| row.latency_ps.is_some()).count(), 200);
+}
+
+#[test]
+fn servers_that_give_their_connections_up_are_asked_again_elsewhere_or_objects_fail() {
+    // A port of ten packets, and a thousand answers of a packet each at once: many are lost time and again.
+    let text = format!("{PLAIN}[switch]\nbuffer = \"10 packets\"\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
+        .replace(
+            "objects = 1000\nper_request = 40",
+            "objects = 5000\nper_request = 1000\nleast = \"1 KB\"\npatience = \"200 ms\"\ntries = 3",
+        )
+        .replace("queries = 200", "queries = 5");
+    let patient = spec(&text, 11, 1);
+    let giving_up = but(&patient, |s| s.tcp.max_retransmissions.0 = Some(1));
+    let (all, some) = (run(&patient), run(&giving_up));
+    assert!(all.requests.iter().all(|row| row.answered == 1_000 && row.failed == 0));
+    assert!(all.totals.timeouts > 20, "{} timeouts", all.totals.timeouts);
+    assert_eq!(some.requests.len(), 5);
+    for row in &some.requests {
+        assert!(row.latency_ps.is_some() && row.answered + row.failed == 1_000, "{row:?}");
+    }
+    assert_ne!(some.totals, all.totals);
+}
+
+#[test]
+fn of_a_server_that_cannot_be_reached_a_replica_is_asked_as_its_connection_is_given_up() {
+    let text =
+        format!("{PLAIN}changes = [\"1 ps leaf1 server3 down\"]\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")
+            .replace("queries = 200", "queries = 1")
+            .replace("per_request = 40", "per_request = 40\ndeadline = \"1 s\"");
+    let patient = spec(&text, 11, 1);
+    let rows = run(&patient).requests;
+    assert!(rows[0].failed > 0 && rows[0].latency_ps == Some(Time::from_secs(1).0), "{rows:?}");
+    let rows = run(&but(&patient, |s| s.tcp.max_retransmissions.0 = Some(2))).requests;
+    assert_eq!((rows[0].answered, rows[0].failed), (40, 0));
+    // The first timeout is a little over 1 ms, the second and the third twice and four times that.
+    let took_us = rows[0].latency_ps.expect("it ends") / 1_000_000;
+    assert!((7_000..9_000).contains(&took_us), "{took_us} us");
+}
+
+/// One object of 1,000 B a request, or two on the one server: 20 us of service each.
+fn one_server(per_request: u32, server: &str) -> u64 {
+    let text = format!(
+        "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 1\n[key_value]\nobjects = 10\nreplicas = 1\n\
+         per_request = {per_request}\nleast = \"1000 B\"\nmost = \"1000 B\"\nserver = \"{server}\"\n\
+         [host]\nservice_time = \"20 us\"\npacket_jitter = \"none\"\n[link]\nrate = \"1 Gbit/s\"\ndelay = \"5 us\"\nframing = \"0 B\"\n"
+    );
+    run(&spec(&text, 1, 1)).requests[0].latency_ps.expect("it ends")
+}
+
+#[test]
+fn a_server_of_one_object_after_another_takes_the_service_and_the_sending_of_each() {
+    // There: two links of 5 us at 1 Gbit/s, 40 B of headers and 36 a question; back: 40 B and 1,020 an answer.
+    let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
+    assert_eq!(one_server(1, "parallel"), way(76) + 20_000_000 + way(1_060));
+    assert_eq!(one_server(1, "fifo"), one_server(1, "parallel"));
+    // The second's service begins when the first's 1,020 B have left.
+    assert_eq!(one_server(2, "fifo"), way(112) + 20_000_000 + 1_020 * 8_000 + 20_000_000 + way(1_060));
+}
+
+#[test]
+fn small_objects_pass_large_ones_that_a_server_has_yet_to_send() {
+    let text = PLAIN
+        .replace("per_request = 40", "per_request = 400\nmost = \"20 KB\"")
+        .replace("queries = 200", "queries = 20");
+    // The servers' own links are what is short.
+    let text = text + "[link]\nclient_rate = \"10 Gbit/s\"\n[switch]\nbuffer = \"10 MB\"\n";
+    let fifo = but(&spec(&text, 7, 1), |s| s.key_value.server = fanin_spec::ServerOrder::Fifo);
+    let reordered = but(&fifo, |s| s.key_value.server = fanin_spec::ServerOrder::Reordered);
+    let mean = |spec: &fanin_spec::RunSpec| {
+        let flows = run(spec).flows;
+        flows.iter().filter_map(|row| row.fct_ps).sum::<u64>() / flows.len() as u64
+    };
+    let whole = but(&reordered, |s| s.key_value.sub_queue = 1_000);
+    // Some 57 objects a server, of even sizes: within a sub-queue of ten what goes before an object takes a third of the sub-queue on
+    // average and not half of it, which is some 6 % of all that goes before it; of one that holds them all, a third.
+    let saved = |spec| 1.0 - mean(spec) as f64 / mean(&fifo) as f64;
+    let (ten, all) = (saved(&reordered), saved(&whole));
+    assert!((0.03..0.09).contains(&ten) && (0.2..0.4).contains(&all), "{ten} and {all} of an object's time are saved");
+}
+
+/// One object on one of two servers: 20 us of service.
+const ONE: &str = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 1\n[key_value]\nobjects = 1\nreplicas = 1\n\
+                   per_request = 1\nleast = \"1000 B\"\nmost = \"1000 B\"\n[host]\nservice_time = \"20 us\"\npacket_jitter = \"none\"\n\
+                   [link]\nrate = \"1 Gbit/s\"\ndelay = \"5 us\"\nframing = \"0 B\"\n";
+
+#[test]
+fn an_object_that_was_moved_comes_by_its_link_or_straight_in_the_time_that_each_takes() {
+    let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
+    let took = |spec: &fanin_spec::RunSpec| run(spec).requests[0].latency_ps.expect("it ends");
+    let straight = way(76) + 20_000_000 + way(1_060);
+    let put = spec(ONE, 2, 1);
+    assert_eq!(took(&put), straight);
+    let moved = planned(&put, |_, homes| vec![(homes[0], 3 - homes[0])]);
+    // The link is looked for, and the question passed on: 40 B of headers, 20 of a message, asker, hops and key.
+    assert_eq!(took(&moved), straight + 20_000_000 + way(81));
+    assert_eq!(took(&but(&moved, |s| s.key_value.route = fanin_spec::Route::Direct)), straight);
+    assert_eq!(run(&moved).flows[0].from_host, 3 - run(&put).flows[0].from_host);
+    // There and back again, with a link that it has left.
+    let back = planned(&put, |_, homes| vec![(homes[0], 3 - homes[0]), (3 - homes[0], homes[0])]);
+    assert_eq!(took(&back), straight);
+}
+
+#[test]
+fn a_plan_of_no_moves_changes_nothing_under_the_seed_that_it_is_of() {
+    let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
+    let plain = |spec| fanin_spec::RunTables { engine: Default::default(), ..run(spec) };
+    assert_eq!(plain(&planned(&put, |_, _| Vec::new())), plain(&put));
+    // Under another seed objects lie where the first one puts them.
+    let other = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 2);
+    let first = fanin_sim::placement(&planned(&other, |_, _| Vec::new()));
+    assert_eq!(first, fanin_sim::placement(&put));
+    assert_ne!(first, fanin_sim::placement(&other));
+}
+
+/// Every object has a replica at server 1, but for those that have another one in its rack.
+fn gathered(spec: &fanin_spec::RunSpec) -> fanin_spec::RunSpec {
+    planned(spec, |_, homes| match homes.iter().any(|&home| home <= 5) {
+        true => Vec::new(),
+        false => vec![(homes[0], 1)],
+    })
+}
+
+#[test]
+fn a_front_end_that_asks_for_what_lies_together_asks_fewer_servers() {
+    let text = PLAIN.replace("queries = 200", "queries = 20\nconnections = \"new\"");
+    let random = but(&gathered(&spec(&text, 11, 1)), |s| s.key_value.route = fanin_spec::Route::Direct);
+    let together = but(&random, |s| s.key_value.replica = fanin_spec::Replica::Together);
+    let (random, together) = (run(&random), run(&together));
+    for tables in [&random, &together] {
+        assert!(tables.requests.iter().all(|row| row.answered == 40));
+    }
+    // A connection each.
+    assert!(together.totals.injected_packets < random.totals.injected_packets);
+}
+
+#[test]
+fn of_an_object_whose_new_place_is_dead_a_replica_is_asked_and_whoever_crashes_has_its_links_again() {
+    let text =
+        PLAIN.replace("queries = 200", "queries = 5").replace("objects = 1000", "objects = 1000\npatience = \"20 ms\"");
+    let faults = |list: &str| format!("{text}[faults]\nhosts = [{list}]\n");
+    // Server 1 has the moved ones, and nothing that is asked for reaches it.
+    let dead = gathered(&spec(&faults("\"1 ps server1 crashes\""), 11, 1));
+    for row in run(&dead).requests {
+        assert_eq!((row.answered, row.failed), (40, 0));
+        assert!(row.latency_ps.is_some_and(|took| took < Time::from_millis(100).0), "{row:?}");
+    }
+    let all: Vec<String> =
+        (2..=11).map(|n| format!("\"1 ps server{n} crashes\", \"2 ps server{n} returns\"")).collect();
+    for row in run(&gathered(&spec(&faults(&all.join(", ")), 11, 1))).requests {
+        assert_eq!((row.answered, row.missed, row.failed), (40, 0, 0));
+    }
+}
+
+#[test]
+fn hosts_of_the_fabric_that_are_no_servers_gather_nothing() {
+    let distinct = "objects = 1000\nreplicas = 2\nreplica_racks = \"distinct\"";
+    let text =
+        PLAIN.replace("one-all", "picc").replace("queries = 200", "queries = 5").replace("objects = 1000", distinct);
+    let tables = run(&spec(&text, 8, 1));
+    assert!(!tables.gathering.is_empty());
+    assert!(tables.gathering.iter().all(|row| (1..=8).contains(&row.host)));
+    assert!(tables.requests.iter().all(|row| row.answered == 40));
+}
+
+#[test]
+fn hubs_gather_what_was_moved_by_its_links() {
+    let text = PLAIN.replace("one-all", "sicc").replace("queries = 200", "queries = 5");
+    for row in run(&gathered(&spec(&text, 11, 1))).requests {
+        assert_eq!((row.answered, row.missed, row.failed), (40, 0, 0));
+    }
+}

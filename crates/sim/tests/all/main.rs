@@ -1,0 +1,36 @@
+//! The simulator, in one program: to link is what takes long. What counts allocations has a program of its own.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod all_reduce;
+mod beside;
+mod between_hosts;
+mod bounds;
+mod bursts;
+mod changing_links;
+mod clients;
+mod connections;
+mod engine_name;
+mod fault_schedules;
+mod faults;
+mod host_ports;
+mod hubs;
+mod ictcp;
+mod jitter;
+mod key_value;
+mod lists;
+mod many_switches;
+mod mapreduce;
+mod no_effect;
+mod occupancy;
+mod pause;
+mod physics;
+mod pools;
+mod properties;
+mod sawtooth;
+mod service;
+mod stepping;
+mod warm_up;
+mod watching;
+mod workloads;

@@ -1,0 +1,162 @@
+//! What a warning says has no effect has none on any table; and what needs a condition has one where that is met.
+
+use std::collections::BTreeSet;
+
+use crate::common::{plan_of, run};
+use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
+
+/// Small scenarios that between them meet every condition that a key may have.
+const BASES: [&str; 24] = [
+    "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n",
+    "schemes = [\"newreno\"]\n[tcp]\nsack = false\ndelayed_ack = 1\n[workload]\nkind = \"one-shot\"\nblock = \"900 KiB\"\n",
+    "schemes = [\"newreno\"]\n[tcp]\ntail_loss_probe = true\nmax_ack_delay = \"3 ms\"\nrack = true\n[workload]\nkind = \"one-shot\"\nfragment = \"200 KiB\"\n[service]\nqueries_per_s = 2000\nfan_out = 2\n",
+    "schemes = [\"d2tcp\"]\n[workload]\nkind = \"web-search\"\nfragment = \"300 KB\"\nqueries = 3\nclients = 2\ndeadline = \"5 ms\"\n[ecn_threshold]\nk = \"5 packets\"\n",
+    "schemes = [\"newreno+red+ecn\"]\n[workload]\nkind = \"long\"\nload = 0.3\n[fabric]\nkind = \"leaf-spine\"\nracks = 2\nhosts_per_rack = 6\nspines = 1\n",
+    "schemes = [\"newreno+red\"]\n[red]\ntarget_delay = \"100 us\"\n[workload]\nkind = \"long\"\n",
+    "schemes = [\"newreno+red\"]\n[red]\ninstantaneous = true\nbyte_mode = true\n[workload]\nkind = \"shuffle\"\nfragment = \"64 KiB\"\n[faults]\nreordering = 0.1\n",
+    "schemes = [\"cubic+gss\"]\n[host]\npacket_jitter = \"none\"\n[link]\nrate = \"100 Mbit/s\"\ndelay = \"20 ms\"\n[tcp]\nrto_initial = \"1 s\"\n[workload]\nkind = \"long\"\nduration = \"8 s\"\n",
+    "schemes = [\"newreno+codel\"]\n[switch]\nbuffer = \"2 MB\"\n[codel]\ntarget = \"200 us\"\ninterval = \"2 ms\"\n[workload]\nkind = \"long\"\nduration = \"500 ms\"\n",
+    "schemes = [\"newreno+m21\"]\n[workload]\nkind = \"mapreduce\"\nduration = \"60 s\"\n[mapreduce]\ninput = \"10 MB\"\nmaps = 40\nreduces = 20\nheartbeat = \"100 ms\"\ntasks_per_heartbeat = 9\n",
+    "schemes = [\"newreno\"]\n[link]\nclient_rate = \"200 Mbit/s\"\n[tcp]\nrack = true\ncut_window = true\nbyte_counting = true\nidle_restart = true\n[workload]\nfragment = \"32 KiB\"\nrequest_gap = \"300 us\"\nduration = \"1 s\"\n",
+    "schemes = [\"newreno+ictcp\"]\n[workload]\nfragment = \"256 KiB\"\n",
+    "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"60 KB\"\n[workload]\nfragment = \"256 KiB\"\n",
+    // Hubs whose racks have queries to give away, and fewer that may send than there are.
+    "schemes = [\"sicc\"]\n[sicc]\nperiod = \"1 ms\"\n[switch]\nbuffer = \"10 KB\"\n[key_value]\nper_request = 400\nobjects = 500\noverloaded = 0.3\n[workload]\nkind = \"key_value\"\nqueries = 5\n[link]\nrate = \"100 Mbit/s\"\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
+    "schemes = [\"sicc-nssc\"]\n[sicc]\nbound = \"fixed\"\nhubs = 1\n[key_value]\nper_request = 200\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 5\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
+    // Servers that refuse.
+    "schemes = [\"sw\"]\n[sliding_window]\ninitial = 2\n[key_value]\nper_request = 30\nmost = \"20 KB\"\nlookups = 1\n[workload]\nkind = \"key_value\"\nqueries = 5\n[host]\nservice_time = \"50 us\"\n[link]\nrate = \"100 Mbit/s\"\n",
+    "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 300\n[workload]\nkind = \"key_value\"\nfan_in = 100\nqueries = 5\n[link]\nrate = \"1 Gbit/s\"\n[host]\nservice_time = \"20 us\"\nservice_jitter = \"50 us\"\n",
+    "schemes = [\"one-all\"]\n[key_value]\nserver = \"reordered\"\nwithin = \"2 ms\"\nmost = \"20 KB\"\nper_request = 40\n[workload]\nkind = \"key_value\"\nqueries = 20\n[host]\nservice_time = \"20 us\"\n",
+    "schemes = [\"one-all\"]\n[key_value]\nplacement = \"plan.csv\"\nobjects = 100\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
+    "schemes = [\"one-all\"]\n[key_value]\npopularity = \"two-class\"\nper_request = 20\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
+    "schemes = [\"one-all\"]\n[key_value]\npopularity = \"pages\"\npages = 5\nper_request = 50\nobjects = 500\n[workload]\nkind = \"key_value\"\nqueries = 3\n",
+    "schemes = [\"picc\"]\n[picc]\ntheta = 2\nw = 2\nstrongest = 3\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
+    "schemes = [\"picc-no-correlation\"]\n[picc]\ntheta = 20\n[key_value]\npopularity = \"pages\"\npages = 8\npage = 10\nreplaced = 2\nper_request = 20\nobjects = 200\nreplicas = 2\nreplica_racks = \"distinct\"\nwithin = \"40 ms\"\nserver = \"fifo\"\n[workload]\nkind = \"key_value\"\nqueries = 20\n[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 2\nspines = 1\n",
+    "schemes = [\"ictcp-window\"]\n[key_value]\nper_request = 200\nmost = \"20 KB\"\n[workload]\nkind = \"key_value\"\nfan_in = 40\nqueries = 5\n[host]\nservice_time = \"100 us\"\nservice_jitter = \"200 us\"\n",
+];
+
+/// These, and one of each law whose settings none of them looks at.
+fn bases() -> Vec<String> {
+    // A base begins with its scheme's name, in quotes.
+    let sections = |base: &str| Scheme::parse(base.split('"').nth(1).unwrap()).unwrap().sections();
+    let looked_at: Vec<&str> = BASES.into_iter().flat_map(sections).collect();
+    let senders = Base::ALL.iter().map(|base| (base.row(), base.row().word.to_string()));
+    let ports = Discipline::ALL.iter().map(|law| (law.row(), format!("newreno+{}", law.row().word)));
+    let others = senders.chain(ports).filter(|(row, _)| row.sections.iter().any(|own| !looked_at.contains(own)));
+    // With room, so that the law and not a loss ends slow start.
+    let long = |(_, name): (_, String)| {
+        format!("schemes = [\"{name}\"]\n[switch]\nbuffer = \"2 MB\"\n[workload]\nkind = \"long\"\n")
+    };
+    BASES.into_iter().map(String::from).chain(others.map(long)).collect()
+}
+
+/// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
+const VALUES: [&str; 33] = [
+    "1",
+    "3",
+    "40",
+    "true",
+    "false",
+    "0.3",
+    "3 ms",
+    "300 us",
+    "7 KB",
+    "300 Mbit/s",
+    "11 packets",
+    "16 packets",
+    "data",
+    "agreed",
+    "pipe",
+    "at-once",
+    "variance",
+    "spread",
+    "data-mining",
+    "0.6",
+    "estimated",
+    "mended",
+    "fixed",
+    "spare-io",
+    "full",
+    "zipfian",
+    "distinct",
+    "fifo",
+    "same",
+    "direct",
+    "together",
+    "own",
+    "jumbo",
+];
+
+/// The file that a base names: a plan by which every object's first replica goes to the next server that has none of it.
+fn read(path: &str, base: &str) -> Result<(String, String), String> {
+    if path != "plan.csv" {
+        return Err("no such file".into());
+    }
+    let empty = |_: &str| Ok(("plan.csv".to_string(), "object,from,to,reason\n".to_string()));
+    let mut scenario = Scenario::parse("test.toml", base).unwrap();
+    scenario.assign("fan-in", "sweep.fan_in=[5]").unwrap();
+    let spec = scenario.contenders_with(&empty).unwrap()[0].at(0, 1).unwrap();
+    let to = |homes: &[u32]| (1..=5).map(|step| 1 + (homes[0] + step) % 5).find(|server| !homes.contains(server));
+    Ok(("plan.csv".into(), plan_of(&spec, |_, homes| vec![(homes[0], to(homes).unwrap())])))
+}
+
+/// The run with a key set, and whether the key is warned of; `None` where it is refused.
+fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
+    let mut scenario = Scenario::parse("test.toml", base).unwrap();
+    let short = ["workload.duration=100 ms", "tcp.rto_min=20 ms", "tcp.rto_initial=20 ms"];
+    let first = ["sweep.fan_in=[5]", "measure.latency=true"].into_iter().chain(short);
+    let says = |key: &str| base.lines().any(|line| line.starts_with(key));
+    let first = first.filter(|set| !set.split(['.', '=']).nth(1).is_some_and(says));
+    for set in first.chain(set) {
+        scenario.assign(set, set).unwrap();
+    }
+    let contender = scenario.contenders_with(&|path| read(path, base)).ok()?.remove(0);
+    let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
+    let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
+    let spec = contender.at(0, 3)?;
+    fanin_sim::fits(&spec).ok()?;
+    Some((spec, set.is_some_and(idle)))
+}
+
+/// Keys of the plan, of the place of things, and those that are refused rather than warned of.
+fn tried(key: &KeyDoc) -> bool {
+    let apart = [
+        "workload.kind",
+        "workload.file",
+        "workload.bursts",
+        "key_value.placement",
+        "workload.duration",
+        "fabric.kind",
+    ];
+    !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
+}
+
+#[test]
+fn what_is_warned_of_moves_no_table_and_each_key_moves_one_where_it_is_not() {
+    let docs: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(tried).collect();
+    let (mut warned_of, mut moving) = (BTreeSet::new(), BTreeSet::new());
+    for base in &bases() {
+        let plain = run(&spec(base, None).expect("the base is right").0);
+        for key in &docs {
+            for value in VALUES {
+                let set = format!("{}={value}", key.path);
+                let Some((spec, warned)) = spec(base, Some(&set)) else { continue };
+                // Once seen to move something is enough.
+                if !warned && moving.contains(key.path.as_str()) {
+                    continue;
+                }
+                let moves = run(&spec) != plain;
+                assert!(!(warned && moves), "{set} is warned of, and moves the tables of {base}");
+                if warned {
+                    warned_of.insert(key.path.as_str());
+                }
+                if moves {
+                    moving.insert(key.path.as_str());
+                }
+            }
+        }
+    }
+    assert!(warned_of.len() > 50, "{} keys: {warned_of:?}", warned_of.len());
+    let still: Vec<_> = warned_of.difference(&moving).collect();
+    assert!(still.is_empty(), "never seen to move anything: {still:?}");
+}

@@ -1,0 +1,102 @@
+//! Watching a run changes nothing of it, and shows what its tables count.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use crate::common::{run, spec};
+use fanin_sim::watch;
+use fanin_spec::{RunTables, Watch};
+use fanin_units::Time;
+
+const COLLAPSE: &str = r#"
+    schemes = ["newreno"]
+    [tcp]
+    sack = false
+    [workload]
+    fragment = "64 KiB"
+    start_jitter = "50 us"
+    duration = "300 ms"
+"#;
+
+fn watched(step: Time) -> RunTables {
+    let all = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: vec![0, 1, 2, 23] };
+    watch(&spec(COLLAPSE, 24, 1), all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+#[test]
+fn a_watched_run_gives_the_same_tables() {
+    let (plain, seen) = (run(&spec(COLLAPSE, 24, 1)), watched(Time::from_micros(100)));
+    assert_eq!((plain.totals, plain.flows, plain.ports), (seen.totals, seen.flows, seen.ports));
+}
+
+#[test]
+fn every_drop_and_timeout_is_seen() {
+    let seen = watched(Time::from_micros(100));
+    let count = |what: &str| seen.events.iter().filter(|event| event.what == what).count() as u64;
+    assert!(seen.totals.timeouts > 0, "nothing collapsed");
+    assert_eq!(count("drop"), seen.totals.drops);
+    assert_eq!(count("timeout"), seen.totals.timeouts);
+    assert_eq!(count("fast_retransmit"), seen.totals.fast_retransmits);
+    assert_eq!(count("round_end"), seen.totals.rounds);
+}
+
+#[test]
+fn the_samples_hold_the_longest_queue_and_the_asked_servers() {
+    let seen = watched(Time::from_micros(100));
+    let longest = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.value_bytes).max();
+    assert_eq!(longest, Some(seen.totals.queue_max_bytes));
+    let mut of: Vec<&str> = seen.samples.iter().filter(|s| s.series == "cwnd").map(|s| s.of.as_str()).collect();
+    of.sort_unstable();
+    of.dedup();
+    assert_eq!(of, ["server1", "server2", "server24", "server3"]);
+    assert!(seen.samples.is_sorted_by_key(|s| s.time_ps));
+}
+
+#[test]
+fn a_series_has_at_most_one_sample_a_step() {
+    let step = Time::from_micros(500);
+    let seen = watched(step);
+    let queue: Vec<u64> = seen.samples.iter().filter(|s| s.series == "queue").map(|s| s.time_ps / step.0).collect();
+    assert!(queue.is_sorted_by(|a, b| a < b));
+}
+
+#[test]
+fn a_sample_of_the_queue_holds_until_the_next_one() {
+    let step = Time::from_micros(100);
+    let seen = watched(step);
+    let queue: Vec<_> = seen.samples.iter().filter(|s| s.series == "queue").collect();
+    let pauses: Vec<_> = queue.windows(2).filter(|pair| pair[1].time_ps - pair[0].time_ps > 2 * step.0).collect();
+    assert!(!pauses.is_empty(), "nobody waited for a timeout");
+    assert!(pauses.iter().all(|pair| pair[0].value_bytes == 0), "a queue that holds something moves");
+}
+
+#[test]
+fn rounds_end_on_the_clock_of_the_queries() {
+    let seen = watched(Time::from_micros(100));
+    let ends: Vec<u64> = seen.events.iter().filter(|e| e.what == "round_end").map(|e| e.time_ps).collect();
+    let queries: Vec<u64> = seen.queries.iter().filter_map(|q| q.qct_ps.map(|ps| q.start_ps + ps)).collect();
+    assert!(!ends.is_empty());
+    assert_eq!(ends, queries);
+}
+
+#[test]
+fn a_threshold_and_what_ports_hold_of_their_memory_add_up_at_an_alpha_of_one() {
+    let all = Watch { step: Time::from_micros(1), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
+    let plain = spec(
+        "schemes = [\"newreno\"]\n[switch]\nshared_buffer = \"100 KB\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"50 ms\"\n",
+        8,
+        1,
+    );
+    let seen = watch(&plain, all, &AtomicBool::new(false)).expect("it ends");
+    let series = |kind: &str| -> BTreeMap<u64, u64> {
+        seen.samples.iter().filter(|s| s.series == kind).map(|s| (s.time_ps, s.value_bytes)).collect()
+    };
+    let (thresholds, held) = (series("threshold"), series("memory"));
+    assert!(thresholds.len() > 100 && held.len() > 100);
+    // A step has the least threshold and the most that is held: both of one instant.
+    let both = thresholds.iter().filter_map(|(time, threshold)| Some(threshold + held.get(time)?));
+    assert!(both.clone().count() > 100 && both.clone().all(|sum| sum == 100_000));
+    assert_eq!(held.values().max(), Some(&seen.totals.queue_max_bytes));
+    let queues = series("queue");
+    assert!(queues.iter().all(|(time, queue)| held.get(time).is_none_or(|held| queue <= held)));
+}

@@ -1,0 +1,82 @@
+//! What the reference says of keys and workloads: those that it names look at a key, and the others do not.
+
+use crate::common::run;
+use fanin_spec::{Kind, RunTables, Scenario, Settings};
+
+const BASE: &str = r#"
+    schemes = ["newreno"]
+    [workload]
+    fragment = "64 KiB"
+    duration = "100 ms"
+    queries = 3
+    clients = 2
+"#;
+
+/// The tables under a workload with one key set; `None` where the scenario is refused.
+fn tables(kind: Kind, set: Option<String>) -> Option<RunTables> {
+    let mut scenario = Scenario::parse("test.toml", BASE).unwrap();
+    // What a kind needs and the others have no use for.
+    let needs = match kind {
+        Kind::Flows => vec!["workload.file=a.csv".to_string()],
+        Kind::Bursts => vec!["workload.bursts=bursts.csv".into()],
+        Kind::Poisson => vec!["workload.load=0.3".into()],
+        // A job that gets as far as its fetches.
+        Kind::MapReduce => {
+            ["workload.duration=60 s", "mapreduce.input=1 MB", "mapreduce.maps=4"].map(String::from).into()
+        }
+        Kind::KeyValue => ["key_value.objects=200", "key_value.per_request=50"].map(String::from).into(),
+        _ => Vec::new(),
+    };
+    let base = [format!("workload.kind={}", kind.word()), "sweep.fan_in=[4]".into()];
+    for assignment in base.into_iter().chain(needs).chain(set) {
+        scenario.assign("--set", &assignment).unwrap();
+    }
+    let file = |path: &str| {
+        if path.contains("bursts") {
+            let gap = if path == "bursts.csv" { 3_000 } else { 5_000 };
+            return Ok((path.to_string(), format!("gap_us,fan_in,bytes\n{gap},3,90000\n")));
+        }
+        let bytes = if path == "a.csv" { 20_000 } else { 30_000 };
+        Ok((path.to_string(), format!("src,dst,bytes,start_us\n1,0,{bytes},0\n2,0,20000,0\n3,4,20000,0\n")))
+    };
+    let contender = scenario.contenders_with(&file).ok()?.remove(0);
+    Some(run(&contender.run(4, 1)?))
+}
+
+/// A value that differs from the one in use.
+fn other(path: &str, kind: Kind) -> &'static str {
+    match path {
+        "workload.connections" if kind.facts().stands => "new",
+        "workload.connections" => "standing",
+        "host.service_time" | "host.service_jitter" => "300 us",
+        "workload.fragment" => "32 KiB",
+        "workload.clients" => "3",
+        "workload.servers" => "own",
+        "workload.bursts" => "other-bursts.csv",
+        "workload.block" => "64 KiB",
+        "workload.request" => "1 KiB",
+        "workload.start_jitter" | "workload.request_gap" => "100 us",
+        "workload.pairs" => "0.5",
+        "workload.warm_up" | "workload.pause" => "1 ms",
+        "workload.queries" | "workload.in_flight" => "2",
+        _ => panic!("give {path} a value here that is not its default"),
+    }
+}
+
+#[test]
+fn a_key_that_names_its_workloads_moves_those_and_no_other() {
+    // Sections that are of one workload, no_effect.rs has.
+    let own = ["mapreduce", "key_value"];
+    let here = |doc: &fanin_spec::KeyDoc| !doc.workloads.is_empty() && !own.contains(&doc.section());
+    let scoped: Vec<_> = Settings::default().docs().into_iter().filter(here).collect();
+    assert!(scoped.len() >= 7, "only {} keys name their workloads", scoped.len());
+    for (kind, _) in Kind::all() {
+        let Some(plain) = tables(kind, None) else { continue };
+        for doc in &scoped {
+            let changed = tables(kind, Some(format!("{}={}", doc.path, other(&doc.path, kind))));
+            let moves = changed.is_some_and(|changed| changed != plain);
+            let word = kind.word();
+            assert_eq!(moves, doc.workloads.contains(&word), "{} under {word}, by its declaration", doc.path);
+        }
+    }
+}

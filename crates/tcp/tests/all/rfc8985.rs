@@ -1,0 +1,354 @@
+//! RFC 8985: RACK-TLP, loss by time and a probe for a lost tail. The round trip is 10 ms throughout.
+
+use crate::common::{Script, plain, window_of};
+use fanin_tcp::{Params, RtoFloor};
+use fanin_units::Time;
+
+/// Both on.
+fn both(segments: u32) -> Params {
+    Params { sack: true, rack: true, tail_loss_probe: true, ..window_of(segments) }
+}
+
+fn rack(segments: u32) -> Params {
+    Params { tail_loss_probe: false, ..both(segments) }
+}
+
+/// Sends so many segments at 20; `more` bytes wait.
+fn out(params: Params, segments: u32, more: u32) -> Script {
+    let mut script = format!("20 write {}\n", segments * 1000 + more);
+    for i in 0..segments {
+        script.push_str(&format!("20 > . {}:{} ack 1\n", 1 + i * 1000, 1001 + i * 1000));
+    }
+    Script::client(params).run(&script)
+}
+
+#[test]
+fn a_tail_is_probed_after_two_round_trips() {
+    // 7.2 and 7.3: PTO = 2 SRTT; nothing is unsent, so the last segment goes again, and the RTO starts anew.
+    out(both(10), 3, 0).run(
+        "20 deadline 40
+         40 > . 2001:3001 ack 1
+         40 probes 1
+         40 timeouts 0
+         40 cwnd 10000
+         40 deadline 240",
+    );
+}
+
+#[test]
+fn one_segment_waits_for_a_delayed_ack_too() {
+    // 7.2: FlightSize is one segment: PTO += TLP.max_ack_delay.
+    out(both(10), 1, 0).run(
+        "20 deadline 80
+         80 > . 1:1001 ack 1
+         80 probes 1",
+    );
+}
+
+#[test]
+fn a_probe_comes_at_the_latest_when_the_timeout_would() {
+    // 7.2: PTO is at most what is left of the RTO; the probe takes its place, and a timeout comes one RTO later.
+    out(Params { max_ack_delay: Time::from_millis(500), ..both(10) }, 1, 0).run(
+        "20 deadline 220
+         220 > . 1:1001 ack 1
+         220 probes 1
+         220 timeouts 0
+         220 cwnd 10000
+         420 > . 1:1001 ack 1
+         420 timeouts 1
+         420 probes 1
+         420 cwnd 1000",
+    );
+}
+
+#[test]
+fn a_probe_is_new_data_where_there_is_any_whatever_the_window() {
+    // 7.3.
+    out(both(2), 2, 3000).run(
+        "40 > . 2001:3001 ack 1
+         40 cwnd 2000
+         40 resent 0
+         50 < . 1:1 ack 3001
+         50 > . 3001:4001 ack 1
+         50 > . 4001:5001 ack 1
+         50 ssthresh 4294967295",
+    );
+}
+
+#[test]
+fn new_data_and_its_acknowledgement_start_the_probes_timer_anew() {
+    // 7.2.
+    out(both(10), 3, 0).run(
+        "25 write 1000
+         25 > . 3001:4001 ack 1
+         25 deadline 45
+         30 < . 1:1 ack 1001
+         30 deadline 50
+         35 < . 1:1 ack 4001
+         35 deadline never",
+    );
+}
+
+#[test]
+fn a_tail_is_probed_once() {
+    // 7.3: no probe while one is outstanding; then the RTO.
+    out(both(10), 3, 0).run(
+        "40 > . 2001:3001 ack 1
+         240 > . 1:1001 ack 1
+         240 probes 1
+         240 timeouts 1",
+    );
+}
+
+#[test]
+fn a_loss_that_the_probe_repaired_cuts_the_window_once() {
+    // 7.4.1, case 3: no duplicate came, and an ACK goes beyond what the probe had sent again.
+    out(both(10), 3, 0).run(
+        "30 < . 1:1 ack 1001
+         50 > . 2001:3001 ack 1
+         60 < . 1:1 ack 3001
+         60 ssthresh 4294967295
+         70 write 4000
+         70 > . 3001:4001 ack 1
+         70 > . 4001:5001 ack 1
+         70 > . 5001:6001 ack 1
+         70 > . 6001:7001 ack 1
+         80 < . 1:1 ack 4001
+         80 ssthresh 2000
+         80 cwnd 2000
+         81 < . 1:1 ack 5001
+         81 ssthresh 2000",
+    );
+}
+
+#[test]
+fn a_duplicate_says_that_the_probe_was_not_needed() {
+    // 7.4.1, case 4: both copies arrived.
+    out(both(10), 3, 0).run(
+        "40 > . 2001:3001 ack 1
+         45 < . 1:1 ack 3001
+         50 < . 1:1 ack 3001
+         60 write 1000
+         60 > . 3001:4001 ack 1
+         70 < . 1:1 ack 4001
+         70 ssthresh 4294967295
+         70 cwnd 12000",
+    );
+}
+
+#[test]
+fn what_the_probe_brings_to_light_is_recovered_without_a_timeout() {
+    // 7.4.2: all three are lost, and the probe is SACKed: what was sent before it is lost.
+    out(both(10), 3, 0).run(
+        "40 > . 2001:3001 ack 1
+         50 < . 1:1 ack 1 sack 2001:3001
+         50 > . 1:1001 ack 1
+         50 fast 1
+         50 ssthresh 2000
+         60 < . 1:1 ack 1001 sack 2001:3001
+         60 > . 1001:2001 ack 1
+         70 < . 1:1 ack 3001
+         70 cwnd 2000
+         70 timeouts 0",
+    );
+}
+
+#[test]
+fn what_was_sent_before_something_delivered_is_lost_after_the_reordering_window() {
+    // 6.2, steps 4 and 5, and the reordering timer of 6.3: RACK.rtt + min_RTT / 4 after it was sent, with one SACK alone.
+    out(rack(10), 4, 0).run(
+        "30 < . 1:1 ack 1 sack 1001:2001
+         30 fast 0
+         30 deadline 32.5
+         32.5 > . 1:1001 ack 1
+         32.5 fast 1
+         32.5 timeouts 0",
+    );
+}
+
+#[test]
+fn three_segments_delivered_beyond_end_the_patience() {
+    // 6.2, step 4: RACK.segs_sacked >= DupThresh, and no reordering was ever seen.
+    out(rack(10), 5, 0).run(
+        "30 < . 1:1 ack 1 sack 1001:4001
+         30 > . 1:1001 ack 1
+         30 fast 1",
+    );
+}
+
+#[test]
+fn reordering_that_was_seen_keeps_the_patience() {
+    // 6.2, steps 3 and 4: 1:1001 was sent once and came after 1001:2001.
+    out(rack(10), 6, 0).run(
+        "30 < . 1:1 ack 1 sack 1001:2001
+         31 < . 1:1 ack 2001
+         31 fast 0
+         32 < . 1:1 ack 2001 sack 3001:6001
+         32 fast 0
+         32 deadline 34.5
+         34.5 > . 2001:3001 ack 1
+         34.5 fast 1",
+    );
+}
+
+#[test]
+fn a_retransmission_is_lost_when_something_sent_after_it_arrives() {
+    // 6.2, step 5: marked by time, retransmissions too; the window is not cut again.
+    out(rack(10), 10, 10_000).run(
+        "30 < . 1:1 ack 1 sack 1001:4001
+         30 > . 1:1001 ack 1
+         31 < . 1:1 ack 1 sack 1001:6001
+         32 < . 1:1 ack 1 sack 1001:8001
+         32 > . 10001:11001 ack 1
+         32 > . 11001:12001 ack 1
+         41 < . 1:1 ack 1 sack 1001:8001 10001:11001
+         41 > . 1:1001 ack 1
+         41 > . 8001:9001 ack 1
+         41 > . 9001:10001 ack 1
+         41 > . 12001:13001 ack 1
+         41 fast 1
+         41 resent 4
+         41 ssthresh 5000
+         41 timeouts 0",
+    );
+}
+
+#[test]
+fn an_ack_that_comes_too_early_is_of_the_first_transmission() {
+    // 6.2, step 2: a round trip under min_RTT. What was sent again before 2001:3001 is not lost by it.
+    out(rack(10), 6, 0).run(
+        "30 < . 1:1 ack 1 sack 1001:2001 3001:6001
+         30 > . 1:1001 ack 1
+         30 > . 2001:3001 ack 1
+         31 < . 1:1 ack 1 sack 1001:6001
+         31 resent 2
+         41 < . 1:1 ack 6001
+         41 resent 2",
+    );
+}
+
+#[test]
+fn a_timeout_takes_for_lost_the_first_segment_and_what_is_overdue() {
+    // 6.3: what was sent 5 ms ago is not.
+    out(rack(10), 1, 0).run(
+        "30 < . 1:1 ack 1001
+         40 write 1000
+         40 > . 1001:2001 ack 1
+         235 write 1000
+         235 > . 2001:3001 ack 1
+         240 > . 1001:2001 ack 1
+         240 timeouts 1
+         240 cwnd 2000
+         250 < . 1:1 ack 3001
+         250 resent 1",
+    );
+}
+
+#[test]
+fn the_margin_comes_on_top_of_the_reordering_timer_and_of_the_probes() {
+    let margin = Params { timer_margin: Time::from_millis(8), ..both(10) };
+    out(margin, 3, 0).run(
+        "20 deadline 48
+         30 < . 1:1 ack 1 sack 1001:2001
+         30 deadline 40.5
+         40.5 > . 1:1001 ack 1",
+    );
+}
+
+#[test]
+fn where_a_clock_has_ticks_probes_and_reordering_wait_whole_ones() {
+    // Two round trips of 10 ms are three ticks of 7 ms; the reordering window of 2.5 ms and what is left of the round trip, 0.5 ms, one.
+    let ticks = Params { tick: Time::from_millis(7), ..both(10) };
+    out(ticks, 3, 0).run(
+        "20 deadline 41
+         30 < . 1:1 ack 1 sack 1001:2001
+         30 deadline 37
+         37 > . 1:1001 ack 1",
+    );
+}
+
+#[test]
+fn a_probe_without_rack_leaves_loss_to_be_counted() {
+    // RFC 6675, section 4: more than two segments' bytes beyond.
+    out(Params { rack: false, ..both(10) }, 6, 0).run(
+        "30 < . 1:1 ack 1 sack 1001:3001
+         30 fast 0
+         31 < . 1:1 ack 1 sack 1001:4001
+         31 > . 1:1001 ack 1
+         31 fast 1",
+    );
+}
+
+#[test]
+fn without_selective_acknowledgements_loss_is_counted_whatever_else_is_on() {
+    // RFC 8985, section 4: SACK is required. No probe at 40, and three duplicate ACKs mean loss (RFC 5681, section 3.2).
+    out(Params { sack: false, ..both(10) }, 4, 0).run(
+        "20 deadline 220
+         50 < . 1:1 ack 1
+         50 < . 1:1 ack 1
+         50 fast 0
+         50 < . 1:1 ack 1
+         50 > . 1:1001 ack 1
+         50 fast 1
+         50 probes 0",
+    );
+}
+
+#[test]
+fn with_both_off_a_tail_waits_for_the_timeout() {
+    out(Params { sack: true, ..window_of(10) }, 3, 0).run(
+        "20 deadline 220
+         220 > . 1:1001 ack 1
+         220 timeouts 1
+         220 probes 0",
+    );
+}
+
+#[test]
+fn linux_bounds_the_variance_and_not_the_timeout() {
+    // RFC 6298, 2.4 bounds the timeout: 200 ms. Bounding the variance's term gives SRTT more.
+    Script::client(plain()).run("10 rto 200");
+    Script::client(Params { rto_floor: RtoFloor::Variance, ..plain() }).run("10 rto 210");
+}
+
+#[test]
+fn a_sender_that_may_be_short_of_acks_gets_them_at_once() {
+    // Linux's quick ACKs: the first segments of a connection, and again after data that came twice, or after a pause.
+    let params = Params { delayed_ack: 2, quick_acks: 2, ..plain() };
+    Script::server(params).run(
+        "20 < . 1:1001 ack 1
+         20 > . 1:1 ack 1001
+         21 < . 1001:2001 ack 1
+         21 > . 1:1 ack 2001
+         22 < . 2001:3001 ack 1
+         23 < . 3001:4001 ack 1
+         23 > . 1:1 ack 4001
+         24 < . 3001:4001 ack 1
+         24 > . 1:1 ack 4001
+         25 < . 4001:5001 ack 1
+         25 > . 1:1 ack 5001
+         26 < . 5001:6001 ack 1
+         26 > . 1:1 ack 6001
+         27 < . 6001:7001 ack 1
+         67 > . 1:1 ack 7001
+         400 < . 7001:8001 ack 1
+         400 > . 1:1 ack 8001",
+    );
+}
+
+#[test]
+fn the_round_trip_that_loss_is_told_by_is_that_of_what_an_ack_delivers_last() {
+    // Three segments at 20, of which two are lost; the first's ACK is delayed, and comes at 50 with the SACK of a fourth, sent at 38. By the
+    // fourth's round trip of 12 ms and 2.5 ms of reordering (a quarter of the least round trip) they were lost at 34.5: both go at
+    // once. By the first's of 30 ms they are lost at 52.5, as a timer says, which lets one go.
+    let script = "20 write 3000
+        20 > . 1:1001 ack 1
+        20 > . 1001:2001 ack 1
+        20 > . 2001:3001 ack 1
+        38 write 1000
+        38 > . 3001:4001 ack 1
+        50 < . 1:1 ack 1001 sack 3001:4001\n";
+    Script::client(rack(10)).run(&format!("{script} 50 > . 1001:2001 ack 1\n50 > . 2001:3001 ack 1"));
+    let linux = Params { sacks_first: true, ..rack(10) };
+    Script::client(linux).run(&format!("{script} 52.5 > . 1001:2001 ack 1"));
+}

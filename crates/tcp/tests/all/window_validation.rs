@@ -1,0 +1,93 @@
+//! Window validation (RFC 7661's idea, RFC 2861's rule) as Linux has it. The round trip is 10 ms, the window ten segments of 1,000 B.
+
+use crate::common::{Script, plain};
+use fanin_tcp::Params;
+
+fn validated() -> Params {
+    Params { window_validation: true, idle_restart: true, sack: true, rack: true, ..plain() }
+}
+
+/// Six segments of a window of ten, which are acknowledged one by one.
+const SIX: &str = "20 write 6000
+    20 > . 1:1001 ack 1
+    20 > . 1001:2001 ack 1
+    20 > . 2001:3001 ack 1
+    20 > . 3001:4001 ack 1
+    20 > . 4001:5001 ack 1
+    20 > . 5001:6001 ack 1
+    30 < . 1:1 ack 1001
+    30 cwnd 11000
+    30 < . 1:1 ack 2001
+    30 cwnd 12000
+    30 < . 1:1 ack 3001
+    30 cwnd 12000
+    30 < . 1:1 ack 6001
+    30 cwnd 12000";
+
+#[test]
+fn in_slow_start_a_window_grows_to_twice_what_was_out() {
+    let params = validated();
+    Script::client(params).run(SIX);
+}
+
+#[test]
+fn a_window_of_which_little_is_used_does_not_grow() {
+    let params = validated();
+    Script::client(params).run(
+        "20 write 2000
+         20 > . 1:1001 ack 1
+         20 > . 1001:2001 ack 1
+         30 < . 1:1 ack 1001
+         30 < . 1:1 ack 2001
+         30 cwnd 10000",
+    );
+}
+
+#[test]
+fn a_window_that_was_in_the_way_grows_by_all_that_is_acknowledged_of_it() {
+    let params = validated();
+    let mut script = "20 write 12000\n".to_string();
+    (0..10).for_each(|i| script.push_str(&format!("20 > . {}:{} ack 1\n", 1 + i * 1000, 1001 + i * 1000)));
+    Script::client(params).run(&script).run(
+        "30 < . 1:1 ack 1001
+         30 cwnd 11000
+         30 > . 10001:11001 ack 1
+         30 > . 11001:12001 ack 1
+         31 < . 1:1 ack 2001
+         31 cwnd 12000
+         32 < . 1:1 ack 10001
+         32 cwnd 13000",
+    );
+}
+
+#[test]
+fn a_window_that_was_not_filled_for_a_timeout_comes_down_half_the_way_to_what_was_used() {
+    // The timeout is 200 ms. The window of 12 was last filled at 20; in use are never more than the initial ten.
+    let params = validated();
+    Script::client(params).run(SIX).run(
+        "150 write 2000
+         150 > . 6001:7001 ack 1
+         150 > . 7001:8001 ack 1
+         150 cwnd 12000
+         160 < . 1:1 ack 8001
+         230 write 2000
+         230 > . 8001:9001 ack 1
+         230 > . 9001:10001 ack 1
+         230 cwnd 11000",
+    );
+}
+
+#[test]
+fn without_idle_restart_an_unfilled_window_stands() {
+    let params = validated();
+    Script::client(Params { idle_restart: false, ..params }).run(SIX).run(
+        "150 write 2000
+         150 > . 6001:7001 ack 1
+         150 > . 7001:8001 ack 1
+         160 < . 1:1 ack 8001
+         230 write 2000
+         230 > . 8001:9001 ack 1
+         230 > . 9001:10001 ack 1
+         230 cwnd 12000",
+    );
+}
