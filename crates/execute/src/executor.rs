@@ -91,18 +91,46 @@ pub fn conduct(
     Ok((specs, Outcome { runs, ..all }))
 }
 
-/// Runs every spec, but for those that the cache has, and tells `progress` on the calling thread, some times a second: to
-/// work out what is left takes a look at every run, so that it is not done as each ends.
+/// Runs every spec, as [`each`] does, and keeps what became of them.
+///
+/// # Errors
+/// As [`each`].
+pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Broken> {
+    let mut runs: Vec<Option<Done>> = specs.iter().map(|_| None).collect();
+    let Ended { cached, notices, wall } = each(lab, specs, &mut |index, done| runs[index] = Some(done), progress)?;
+    Ok(Outcome { runs, cached, notices, wall })
+}
+
+/// How runs went of which others took what they gave.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    /// Runs that came from the cache.
+    pub(crate) cached: usize,
+    /// What the user may want to know of the cache.
+    pub(crate) notices: Vec<String>,
+    /// Wall time of it all.
+    pub(crate) wall: Duration,
+}
+
+/// Runs every spec, but for those that the cache has. `take` has each as it ends, with its place in `specs`; `progress` is told
+/// some times a second: to work out what is left takes a look at every run, so that it is not done as each ends. Both are called
+/// on the calling thread.
 ///
 /// A stop ends it with what has finished by then.
 ///
 /// # Errors
 /// A run that broke an invariant; it stops the others.
-pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress)) -> Result<Outcome, Broken> {
+pub(crate) fn each(
+    lab: &Lab,
+    specs: &[RunSpec],
+    take: &mut dyn FnMut(usize, Done),
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Ended, Broken> {
     let order = schedule(specs);
     let next = AtomicUsize::new(0);
     let jobs = lab.jobs.get().min(specs.len());
     let mut watch = Watch::new(specs, jobs);
+    let (mut cached, mut notices) = (0, Vec::new());
     let mut broken: Option<(usize, String)> = None;
     let mut told = clock();
     thread::scope(|scope| {
@@ -114,8 +142,12 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
         drop(tell);
         loop {
             match news.recv_timeout(TICK) {
-                Ok(News::Cached(index, done)) => watch.found(index, *done),
-                Ok(News::Notice(text)) => watch.notices.push(text),
+                Ok(News::Cached(index, done)) => {
+                    watch.found(index);
+                    cached += 1;
+                    take(index, *done);
+                }
+                Ok(News::Notice(text)) => notices.push(text),
                 Ok(News::Started(index)) => watch.started(index),
                 Ok(News::Ended(index, Err(RunError::Broken(what)))) => {
                     lab.stop.store(true, Ordering::Relaxed);
@@ -123,7 +155,12 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
                         broken = Some((index, what));
                     }
                 }
-                Ok(News::Ended(index, result)) => watch.ended(index, result.ok()),
+                Ok(News::Ended(index, result)) => {
+                    watch.ended(index, result.is_ok());
+                    if let Ok(done) = result {
+                        take(index, done);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -136,10 +173,9 @@ pub fn execute(lab: &Lab, specs: &[RunSpec], progress: &mut dyn FnMut(Progress))
     match broken {
         Some((index, what)) => Err(Broken::new(&specs[index], what)),
         None => {
-            let Watch { start, runs, cached, mut notices, .. } = watch;
             notices.sort();
             notices.dedup();
-            Ok(Outcome { runs, cached, notices, wall: start.elapsed() })
+            Ok(Ended { cached, notices, wall: watch.start.elapsed() })
         }
     }
 }
@@ -200,10 +236,7 @@ struct Watch<'a> {
     specs: &'a [RunSpec],
     jobs: usize,
     start: Instant,
-    runs: Vec<Option<Done>>,
     done: usize,
-    cached: usize,
-    notices: Vec<String>,
     waiting: Vec<bool>,
     running: BTreeMap<usize, Instant>,
     costs: Costs,
@@ -215,21 +248,16 @@ impl<'a> Watch<'a> {
             specs,
             jobs,
             start: clock(),
-            runs: specs.iter().map(|_| None).collect(),
             done: 0,
-            cached: 0,
-            notices: Vec::new(),
             waiting: vec![true; specs.len()],
             running: BTreeMap::new(),
             costs: Costs::default(),
         }
     }
 
-    fn found(&mut self, index: usize, done: Done) {
+    fn found(&mut self, index: usize) {
         self.waiting[index] = false;
         self.done += 1;
-        self.cached += 1;
-        self.runs[index] = Some(done);
     }
 
     fn started(&mut self, index: usize) {
@@ -237,13 +265,12 @@ impl<'a> Watch<'a> {
         self.running.insert(index, clock());
     }
 
-    fn ended(&mut self, index: usize, done: Option<Done>) {
+    fn ended(&mut self, index: usize, finished: bool) {
         let since = self.running.remove(&index);
-        if let (Some(since), true) = (since, done.is_some()) {
+        if let (Some(since), true) = (since, finished) {
             self.costs.learn(&self.specs[index], since.elapsed());
             self.done += 1;
         }
-        self.runs[index] = done;
     }
 
     fn progress(&self) -> Progress {

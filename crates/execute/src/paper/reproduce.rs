@@ -6,14 +6,14 @@ use std::time::Duration;
 use fanin_lab::paper::{
     Along, Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
 };
-use fanin_lab::{Broken, Watching};
+use fanin_lab::{Broken, Done, Watching};
 use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::Time;
 
 use super::apart::carry_out;
 use super::read::{contenders, sensitivity};
-use crate::executor::clock;
-use crate::{Lab, Progress, execute};
+use crate::executor::{clock, each};
+use crate::{Lab, Progress};
 
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
@@ -28,9 +28,6 @@ pub enum Unreproduced {
     #[error("stopped")]
     Stopped,
 }
-
-/// What figures want of one scenario: measures by scheme and the bits of what is swept.
-type Wanted = BTreeMap<String, BTreeMap<u64, BTreeSet<Measure>>>;
 
 /// Reproduces papers, or those of their figures that `wanted` names.
 ///
@@ -52,50 +49,53 @@ pub fn reproduce(
         cpu: Duration::ZERO,
         notices: Vec::new(),
     };
-    let mut work = Vec::new();
-    for paper in papers {
-        work.push((sensitivity(&paper.folder)?, plan(paper, wanted, conditions)?));
+    let mut jobs = Vec::new();
+    let mut sensitivities = Vec::new();
+    for (place, paper) in papers.iter().enumerate() {
+        sensitivities.push(sensitivity(&paper.folder)?);
+        jobs.extend(plan((place, paper), wanted, conditions)?);
     }
-    let mut tally = Tally {
-        done: 0,
-        total: work.iter().flat_map(|(_, batches)| batches).map(|b| b.specs.len()).sum(),
-        elapsed: Duration::ZERO,
-        tell: progress,
-    };
-    for (paper, (sensitivity, batches)) in papers.iter().zip(&work) {
-        let mut measured = Measured::default();
-        for batch in batches {
-            match paper.precision.filter(|_| conditions.mode == Mode::Full && conditions.seeds.is_none()) {
-                Some(precision) => run_until(lab, batch, precision, &mut tally, &mut measured, &mut out)?,
-                None => run(lab, batch, &batch.specs, &mut tally, &mut measured, &mut out)?,
-            }
-        }
+    let precise = conditions.mode == Mode::Full && conditions.seeds.is_none();
+    let precision = |job: &Job| papers[job.paper].precision.filter(|_| precise);
+    let mut measured = vec![Measured::default(); papers.len()];
+    run_all(lab, jobs, &precision, &mut measured, &mut out, progress)?;
+    for ((paper, mut measured), sensitivity) in papers.iter().zip(measured).zip(sensitivities) {
         for figure in paper.figures.iter().filter(|f| wanted(f)) {
             if let Source::Apart(apart) = &figure.source {
                 carry_out(apart, &mut measured);
             }
         }
-        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, sensitivity)).collect();
-        let (name, title, sensitivity) = (paper.name.clone(), paper.title.clone(), sensitivity.clone());
+        let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, &sensitivity)).collect();
+        let (name, title) = (paper.name.clone(), paper.title.clone());
         out.papers.push(DrawnPaper { name, title, figures, sensitivity });
     }
     out.wall = start.elapsed();
     Ok(out)
 }
 
-/// One scheme's runs of one scenario.
-struct Batch {
+/// A run, and what figures want of it.
+struct Job {
+    /// Its paper's place.
+    paper: usize,
     scenario: String,
-    specs: Vec<RunSpec>,
-    along: Along,
-    /// By the bits of what is swept.
-    measures: BTreeMap<u64, BTreeSet<Measure>>,
+    spec: RunSpec,
+    /// Its place among the seeds of its point.
+    nth: usize,
+    /// Where it lies on the figures' axis.
+    x: f64,
+    measures: BTreeSet<Measure>,
     watched: bool,
 }
 
-fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions) -> Result<Vec<Batch>, PaperProblem> {
+/// The jobs of a paper, each point's by seed.
+fn plan(
+    (place, paper): (usize, &Paper),
+    wanted: &dyn Fn(&Figure) -> bool,
+    conditions: &Conditions,
+) -> Result<Vec<Job>, PaperProblem> {
     // By which a point is known precisely enough.
     let known_by = paper.precision.map(|_| Measure::QueryMs);
+    // By scenario: over what it is drawn, and measures by scheme and the bits of what is swept.
     let mut scenarios: BTreeMap<&str, (&Along, Wanted)> = BTreeMap::new();
     for figure in paper.figures.iter().filter(|f| wanted(f)) {
         let Source::Runs { scenario, schemes, along, xs } = &figure.source else { continue };
@@ -108,7 +108,7 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
             }
         }
     }
-    let mut batches = Vec::new();
+    let mut jobs = Vec::new();
     for (scenario, (along, wanted)) in scenarios {
         let quick = conditions.mode == Mode::Quick;
         let set: Vec<String> =
@@ -116,31 +116,35 @@ fn plan(paper: &Paper, wanted: &dyn Fn(&Figure) -> bool, conditions: &Conditions
         let quick = if quick { paper.quick_set_of(scenario) } else { Vec::new() };
         for contender in contenders(&paper.folder, scenario, &quick, &set)?.unwrap_or_default() {
             let Some(measures) = wanted.get(&contender.label) else { continue };
-            for watched in [false, true] {
-                let measures: BTreeMap<u64, BTreeSet<Measure>> = measures
-                    .iter()
-                    .map(|(&x, all)| {
-                        (x, all.iter().copied().filter(|m| m.watches() == watched).collect::<BTreeSet<_>>())
-                    })
-                    .filter(|(_, some)| !some.is_empty())
-                    .collect();
-                let xs = measures.keys().map(|&x| f64::from_bits(x));
-                let specs = specs(paper, (scenario, along), &contender, xs, conditions)?;
-                if !specs.is_empty() {
-                    let (scenario, along) = (scenario.into(), along.clone());
-                    batches.push(Batch { scenario, specs, along, measures, watched });
+            for (&x, all) in measures {
+                let x = f64::from_bits(x);
+                for watched in [false, true] {
+                    let measures: BTreeSet<Measure> = all.iter().copied().filter(|m| m.watches() == watched).collect();
+                    if measures.is_empty() {
+                        continue;
+                    }
+                    let specs = specs(paper, (scenario, along), &contender, x, conditions)?;
+                    let job = |(nth, spec)| {
+                        let (scenario, measures) = (scenario.into(), measures.clone());
+                        Job { paper: place, scenario, spec, nth, x, measures, watched }
+                    };
+                    jobs.extend(specs.into_iter().enumerate().map(job));
                 }
             }
         }
     }
-    Ok(batches)
+    Ok(jobs)
 }
 
+/// What figures want of one scenario: measures by scheme and the bits of what is swept.
+type Wanted = BTreeMap<String, BTreeMap<u64, BTreeSet<Measure>>>;
+
+/// The runs of a scheme at a point.
 fn specs(
     paper: &Paper,
     (scenario, along): (&str, &Along),
     contender: &Contender,
-    xs: impl Iterator<Item = f64>,
+    x: f64,
     conditions: &Conditions,
 ) -> Result<Vec<RunSpec>, PaperProblem> {
     let run = &contender.settings.run;
@@ -150,21 +154,20 @@ fn specs(
     });
     let first = conditions.first_seed.unwrap_or(run.first_seed);
     let swept = along.xs(contender);
-    let of = |x: f64| (first..first + u64::from(seeds)).map(move |seed| (x, seed));
-    let run = |(x, seed)| {
+    let place = swept.iter().position(|&other| other == x);
+    let run = |seed| {
         let swept_over = || Along::listed(&swept);
         let what =
             || format!("{scenario} as it is set here does not sweep over {x} {}: {}", along.axis(), swept_over());
-        let place = swept.iter().position(|&other| other == x);
         place.and_then(|place| contender.at(place, seed)).ok_or_else(|| PaperProblem(what()))
     };
-    xs.flat_map(of).map(run).collect()
+    (first..first + u64::from(seeds)).map(run).collect()
 }
 
 /// The first server's window, as closely as figures need it.
 const FIRST_WINDOW: (Time, u32) = (Time::from_micros(100), 0);
 
-/// Progress over all batches.
+/// Progress over everything that is run.
 struct Tally<'a> {
     done: usize,
     total: usize,
@@ -173,8 +176,8 @@ struct Tally<'a> {
 }
 
 impl Tally<'_> {
-    fn tell(&mut self, batch: Progress) {
-        let (done, elapsed) = (self.done + batch.done, self.elapsed + batch.elapsed);
+    fn tell(&mut self, now: Progress) {
+        let (done, elapsed) = (self.done + now.done, self.elapsed + now.elapsed);
         let left = (done > 0).then(|| elapsed.mul_f64((self.total - done) as f64 / done as f64));
         (self.tell)(Progress { done, total: self.total, elapsed, left });
     }
@@ -183,35 +186,37 @@ impl Tally<'_> {
 /// So many seeds are added at a time.
 const STEP: usize = 5;
 
-/// Runs of a batch until each point's mean query time is known as precisely, or all of its seeds were run.
-fn run_until(
+/// Runs jobs of all papers together, so that no core waits for the end of a scheme. Where a paper has a precision, a point's runs
+/// go on until its mean query time is known as precisely, or all of its seeds were run.
+fn run_all(
     lab: &Lab,
-    batch: &Batch,
-    precision: f64,
-    tally: &mut Tally,
-    measured: &mut Measured,
+    jobs: Vec<Job>,
+    precision: &dyn Fn(&Job) -> Option<f64>,
+    measured: &mut [Measured],
     out: &mut Reproduced,
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Unreproduced> {
-    let x_of = |spec: &RunSpec| batch.along.x(&spec.point, spec.fan_in);
-    let mut left = batch.specs.clone();
-    for (spec, x) in left.iter().filter_map(|spec| Some((spec, x_of(spec)?))) {
-        measured.plan(&batch.scenario, &spec.label, x, precision);
+    let mut tally = Tally { done: 0, total: jobs.len(), elapsed: Duration::ZERO, tell: progress };
+    for job in &jobs {
+        if let Some(precision) = precision(job) {
+            measured[job.paper].plan(&job.scenario, &job.spec.label, job.x, precision);
+        }
     }
+    let (mut left, mut reach) = (jobs, 0);
     while !left.is_empty() {
-        let mut points: BTreeMap<u64, usize> = BTreeMap::new();
-        let (now, later): (Vec<_>, Vec<_>) = left.into_iter().partition(|spec| {
-            let count = points.entry(x_of(spec).unwrap_or_default().to_bits()).or_default();
-            *count += 1;
-            *count <= STEP
-        });
-        run(lab, batch, &now, tally, measured, out)?;
-        let is_known = |spec: &RunSpec| {
-            let width = x_of(spec).and_then(|x| measured.width(&batch.scenario, &spec.label, x));
-            width.is_some_and(|width| width <= precision)
+        reach += STEP;
+        let (now, later): (Vec<_>, Vec<_>) =
+            left.into_iter().partition(|job| job.nth < reach || precision(job).is_none());
+        for watched in [false, true] {
+            run(lab, (&now, watched), &mut tally, measured, out)?;
+        }
+        let is_known = |job: &Job| {
+            let width = measured[job.paper].width(&job.scenario, &job.spec.label, job.x);
+            width.zip(precision(job)).is_some_and(|(width, precision)| width <= precision)
         };
         let (spared, needed): (Vec<_>, Vec<_>) = later.into_iter().partition(is_known);
-        for (spec, x) in spared.iter().filter_map(|spec| Some((spec, x_of(spec)?))) {
-            measured.spare(&batch.scenario, &spec.label, x);
+        for job in &spared {
+            measured[job.paper].spare(&job.scenario, &job.spec.label, job.x);
         }
         tally.total -= spared.len();
         left = needed;
@@ -219,30 +224,39 @@ fn run_until(
     Ok(())
 }
 
+/// Runs those of the jobs that are watched, or those that are not. Of each, only what figures want is kept.
 fn run(
     lab: &Lab,
-    batch: &Batch,
-    specs: &[RunSpec],
+    (jobs, watched): (&[Job], bool),
     tally: &mut Tally,
-    measured: &mut Measured,
+    measured: &mut [Measured],
     out: &mut Reproduced,
 ) -> Result<(), Unreproduced> {
+    let jobs: Vec<&Job> = jobs.iter().filter(|job| job.watched == watched).collect();
+    if jobs.is_empty() {
+        return Ok(());
+    }
     let (step, server) = FIRST_WINDOW;
     let watch = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: vec![server] };
     let watching = Watching { runner: lab.runner, watch };
     // The cache knows runs by their specs, and those that were not watched have no samples.
-    let lab = if batch.watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
-    let outcome = execute(&lab, specs, &mut |progress| tally.tell(progress))?;
-    tally.done += specs.len();
-    tally.elapsed += outcome.wall;
-    out.cached_runs += outcome.cached;
-    out.notices.extend(outcome.notices);
-    for (spec, done) in specs.iter().zip(outcome.runs) {
-        let done = done.ok_or(Unreproduced::Stopped)?;
+    let lab = if watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
+    let specs: Vec<RunSpec> = jobs.iter().map(|job| job.spec.clone()).collect();
+    let mut gave: Vec<Option<Measured>> = vec![None; jobs.len()];
+    let mut take = |index: usize, done: Done| {
+        let job = jobs[index];
+        let mut one = Measured::default();
+        one.take((&job.scenario, job.x), &job.measures, &job.spec, &done.tables);
+        gave[index] = Some(one);
         out.cpu += done.cpu;
-        let Some(x) = batch.along.x(&spec.point, spec.fan_in) else { continue };
-        let wanted = batch.measures.get(&x.to_bits()).into_iter().flatten();
-        measured.take((&batch.scenario, x), wanted, spec, &done.tables);
+    };
+    let ended = each(&lab, &specs, &mut take, &mut |progress| tally.tell(progress))?;
+    tally.done += specs.len();
+    tally.elapsed += ended.wall;
+    out.cached_runs += ended.cached;
+    out.notices.extend(ended.notices);
+    for (job, gave) in jobs.into_iter().zip(gave) {
+        measured[job.paper].join(gave.ok_or(Unreproduced::Stopped)?);
     }
     Ok(())
 }

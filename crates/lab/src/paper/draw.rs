@@ -45,6 +45,16 @@ impl Measured {
         }
     }
 
+    /// Takes what other runs gave, behind what there is.
+    pub fn join(&mut self, other: Measured) {
+        for (place, values) in other.values {
+            self.values.entry(place).or_default().extend(values);
+        }
+        for (place, series) in other.series {
+            self.series.entry(place).or_default().extend(series);
+        }
+    }
+
     /// Half of the 95 % interval of a point's mean query time, as a share of it.
     pub fn width(&self, scenario: &str, scheme: &str, x: f64) -> Option<f64> {
         let place = (scenario.to_string(), scheme.to_string(), Measure::QueryMs, x.to_bits());
