@@ -45,6 +45,9 @@ pub fn closeness(log: &RequestLog, history: Option<&[Edge]>, settings: &Params) 
 /// Objects that are in one of so many queries or more are held as rows of numbers, which add up faster than lists.
 const DENSE: usize = 32;
 
+/// So many sums of dense objects are looked at together.
+const ABREAST: usize = 16;
+
 /// The objects that are asked for, or were, by falling frequency: an object's place is its rank.
 struct Index {
     order: Vec<Object>,
@@ -105,11 +108,18 @@ impl<T: Copy + Default> Groups<T> {
     }
 }
 
-/// Lists that grow, each up to its length: those of neighbours lie side by side, and are come by together.
+/// Rising lists that grow, each up to its length: those of neighbours lie side by side, and are come by together.
 struct Lists {
-    /// Where each begins and, so far, ends.
-    bounds: Vec<(u32, u32)>,
+    bounds: Vec<Bounds>,
     items: Vec<u32>,
+}
+
+/// Where a list begins and, so far, ends; what is before `passed` was not asked for last time.
+#[derive(Clone, Copy)]
+struct Bounds {
+    start: u32,
+    passed: u32,
+    end: u32,
 }
 
 impl Lists {
@@ -118,21 +128,28 @@ impl Lists {
         let bound = |length| {
             let start = end;
             end += length as u32;
-            (start, start)
+            Bounds { start, passed: start, end: start }
         };
         let bounds = lengths.map(bound).collect();
         Lists { bounds, items: vec![0; end as usize] }
     }
 
     fn push(&mut self, list: usize, item: u32) {
-        let end = &mut self.bounds[list].1;
+        let end = &mut self.bounds[list].end;
         self.items[*end as usize] = item;
         *end += 1;
     }
 
-    fn get(&self, list: usize) -> &[u32] {
-        let (start, end) = self.bounds[list];
-        &self.items[start as usize..end as usize]
+    /// What a list has from an item on: mostly no smaller one than last time, so that few are passed over.
+    fn since(&mut self, list: usize, from: u32) -> &[u32] {
+        let Bounds { start, passed, end } = &mut self.bounds[list];
+        let items = &self.items[..*end as usize];
+        if *passed > *start && items[*passed as usize - 1] >= from {
+            *passed = *start;
+        }
+        let more = items[*passed as usize..].iter().take_while(|item| **item < from).count();
+        *passed += more as u32;
+        &items[*passed as usize..]
     }
 }
 
@@ -223,8 +240,9 @@ impl<'a> Rows<'a> {
         let index = self.index;
         let queries = index.queries.get(rank);
         self.skip_too_frequent(rank);
-        // Those before it that are dense, and those that are not.
-        let (many, from) = (self.from.min(rank) as usize..self.dense.min(rank as usize), self.from);
+        // The dense ones before it that are not too frequent.
+        let end = self.dense.min(rank as usize);
+        let many = end.min(self.from as usize)..end;
         for query in queries {
             let row = &self.rows[*query as usize * self.dense..];
             if !many.is_empty() {
@@ -232,7 +250,6 @@ impl<'a> Rows<'a> {
                 sums.for_each(|(sum, weight)| *sum += u32::from(*weight));
             }
             self.around(*query as usize, |list, sums, _, weight| {
-                let list = &list[list.partition_point(|other| *other < from)..];
                 list.iter().for_each(|other| sums[*other as usize] += weight);
             });
         }
@@ -241,16 +258,23 @@ impl<'a> Rows<'a> {
         let mut best = std::mem::take(&mut self.best);
         // None before it wants less.
         let mut least = self.enough[rank as usize].max(1);
-        for other in many {
-            let sum = std::mem::take(&mut self.sums[other]);
-            if sum >= least && sum >= self.enough[other] {
-                best.push((sum, other as u32));
-                least = narrow(&mut best, most, least);
+        let first = many.start;
+        for (place, sums) in self.sums[many.clone()].chunks(ABREAST).enumerate() {
+            // Most have none, which is seen of all at once.
+            if sums.iter().fold(true, |none, sum| none & (*sum < least)) {
+                continue;
+            }
+            for (sum, other) in sums.iter().zip(first + place * ABREAST..) {
+                if *sum >= least && *sum >= self.enough[other] {
+                    best.push((*sum, other as u32));
+                    least = narrow(&mut best, most, least);
+                }
             }
         }
+        self.sums[many].fill(0);
         for query in queries {
             self.around(*query as usize, |list, sums, enough, _| {
-                for other in &list[list.partition_point(|other| *other < from)..] {
+                for other in list {
                     let sum = std::mem::take(&mut sums[*other as usize]);
                     if sum >= least && sum >= enough[*other as usize] {
                         best.push((sum, *other));
@@ -288,11 +312,12 @@ impl<'a> Rows<'a> {
         self.from = self.too_frequent.min(before.unwrap_or(u32::MAX));
     }
 
-    /// The lists of a query and of those that it follows or is followed by, with what they count; and sums, and what is enough.
+    /// The lists of a query and of those that it follows or is followed by, as far as they are looked at, with what they count; and
+    /// sums, and what is enough.
     fn around(&mut self, query: usize, mut with: impl FnMut(&[u32], &mut [u32], &[u32], u32)) {
-        with(self.lists.get(query), &mut self.sums, &self.enough, self.alpha);
+        with(self.lists.since(query, self.from), &mut self.sums, &self.enough, self.alpha);
         for other in self.sequels(query).into_iter().flatten() {
-            with(self.lists.get(other), &mut self.sums, &self.enough, self.beta);
+            with(self.lists.since(other, self.from), &mut self.sums, &self.enough, self.beta);
         }
     }
 

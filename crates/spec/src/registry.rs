@@ -1,6 +1,7 @@
 //! The one list of schemes: what stands on which sender, beside which port law, and whom a client asks. It is made of the laws'
 //! rows.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -239,6 +240,10 @@ impl fmt::Display for Scheme {
 
 /// The first scheme that a section is of, where it is one of schemes.
 pub(crate) fn owner(section: &str) -> Option<&'static str> {
-    let names = REGISTRY.iter().map(|entry| entry.name);
-    names.into_iter().find(|name| Scheme::parse(name).is_ok_and(|scheme| scheme.sections().contains(&section)))
+    // Every point of every sweep asks this of every section.
+    static OWNERS: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(|| {
+        let schemes = REGISTRY.iter().rev().filter_map(|entry| Some((entry.name, Scheme::parse(entry.name).ok()?)));
+        schemes.flat_map(|(name, scheme)| scheme.sections().into_iter().map(move |section| (section, name))).collect()
+    });
+    OWNERS.get(section).copied()
 }

@@ -29,7 +29,6 @@ const TRIES: usize = 3;
 pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
     let queries = (u64::from(rate) * (PERIOD.0 / 1_000_000_000_000) / 3_600).max(1) as u32;
     let milliseconds = |mut act: Box<dyn FnMut()>| -> Vec<f64> {
-        act();
         let mut once = || {
             let start = clock();
             act();

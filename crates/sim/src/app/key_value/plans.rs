@@ -63,3 +63,38 @@ fn key(asked: &Asked<'_>) -> u128 {
     };
     hash(0) << 64 | hash(1)
 }
+
+#[cfg(test)]
+mod tests {
+    use fanin_placement::{Object, Resources, Server};
+    use fanin_units::Time;
+
+    use super::*;
+
+    /// Twenty objects on four servers, each in a rack of its own; all are asked for together so often.
+    fn made(queries: u64, kind: Kind, settings: &Params) -> Arc<OnceLock<Made>> {
+        let all = Resources { storage: 1 << 20, computing: 1 << 20, io: 1 << 20, bandwidth: 1 << 30 };
+        let mut log = RequestLog::new(20, usize::MAX);
+        (0..queries).for_each(|query| log.add(Time::from_secs(query), (0..20).map(Object)));
+        planned(&Asked {
+            cluster: Cluster { racks: (0..4).collect(), capacities: vec![all; 4] },
+            sizes: vec![100; 20],
+            placement: Placement::new(1, (0..20).map(|object| Server(object % 4)).collect()),
+            log,
+            kind,
+            settings,
+        })
+    }
+
+    #[test]
+    fn a_plan_of_the_same_is_made_once_and_of_anything_else_anew() {
+        let settings = Params::default();
+        let first = made(9, Kind::Picc, &settings);
+        assert!(!first.get().unwrap().moves.is_empty());
+        assert!(Arc::ptr_eq(&first, &made(9, Kind::Picc, &settings)));
+        let fewer = Params { theta: 1, ..settings };
+        let others =
+            [made(8, Kind::Picc, &settings), made(9, Kind::PiccNoCorrelation, &settings), made(9, Kind::Picc, &fewer)];
+        assert!(others.iter().all(|other| !Arc::ptr_eq(&first, other)));
+    }
+}
