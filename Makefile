@@ -37,7 +37,7 @@ check: ## all that must hold before a change lands: .ci/run, then libraries, the
 deny: ## licences, duplicates and sources of the libraries (deny.toml); skipped with a reason where cargo-deny cannot be had
 	@scripts/deny.sh
 
-reproduce: build ## the figures of every paper at its full settings, and which claims hold (some minutes)
+reproduce: build ## the figures of every paper at its full settings, and which claims hold (an hour or more)
 	@target/release/fanin reproduce all $(if $(OUT),--out $(OUT))
 
 sensitivity: build ## write papers/*/sensitivity.json and .md anew: on what the verdicts hang (many minutes, resumable)
