@@ -1,9 +1,9 @@
 //! Answers: what a server has sent, and whose it is; and what becomes of requests whose server fails.
 
-use std::io::{self, Read};
+use std::io;
 
 use fanin_memcache::{Piece, Quiet, Shape, response};
-use mio::event::Event;
+use fanin_ring::Event;
 
 use crate::client::Kind;
 use crate::clock::span;
@@ -15,20 +15,22 @@ use crate::table::Id;
 const WHOLE: usize = READ / 2;
 
 impl Front {
-    pub fn server_event(&mut self, server: usize, event: &Event) {
-        if let State::Opening { stream, .. } = &self.servers[server].state {
-            if event.is_error() || event.is_write_closed() || !matches!(stream.take_error(), Ok(None)) {
-                return self.server_fails(server, Trouble::Down);
-            }
-            if event.is_writable() && stream.peer_addr().is_ok() {
-                self.servers[server].opened();
-                self.counters.server_connects.add(1);
+    pub fn server_event(&mut self, server: usize, event: Event) {
+        if let State::Opening { socket, .. } = &self.servers[server].state {
+            match self.sockets.is_open(socket) {
+                Ok(open) if !event.failed => {
+                    if event.writable && open {
+                        self.servers[server].opened();
+                        self.counters.server_connects.add(1);
+                    }
+                }
+                _ => return self.server_fails(server, Trouble::Down),
             }
         }
-        if event.is_writable() {
+        if event.writable {
             self.mark_server(server);
         }
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
+        if event.readable {
             self.server_reads(server);
         }
     }
@@ -36,12 +38,17 @@ impl Front {
     fn server_reads(&mut self, server: usize) {
         loop {
             let from = &mut self.servers[server];
-            let State::Open(stream) = &mut from.state else { return };
+            let State::Open(socket) = &mut from.state else { return };
             let mut bytes = std::mem::take(&mut self.scratch);
-            let result = read_some(stream, &mut bytes, from.rest.len(), READ);
+            let there = from.rest.len();
+            if bytes.len() < there + READ / 4 {
+                bytes.resize(there + READ, 0);
+            }
+            let room = bytes.len() - there;
+            let result = self.sockets.read(socket, &mut bytes[there..]);
             let (trouble, more) = match result {
-                Ok((0, _)) => (Some(Trouble::Closed), false),
-                Ok((count, more)) => {
+                Ok(0) => (Some(Trouble::Closed), false),
+                Ok(count) => {
                     let rest = &mut self.servers[server].rest;
                     let whole = rest.len() + count;
                     bytes[..rest.len()].copy_from_slice(rest);
@@ -49,7 +56,7 @@ impl Front {
                     match self.answers(server, &bytes[..whole]) {
                         Ok(took) => {
                             self.servers[server].rest.extend_from_slice(&bytes[took..whole]);
-                            (None, more)
+                            (None, count == room)
                         }
                         Err(trouble) => (Some(trouble), false),
                     }
@@ -266,7 +273,8 @@ impl Front {
     /// A server's connection is of no use any more: whatever it was asked has failed.
     pub fn server_fails(&mut self, server: usize, trouble: Trouble) {
         let half = self.servers[server].passing.is_some();
-        let asked = self.servers[server].close(self.now);
+        let (socket, asked) = self.servers[server].close(self.now);
+        socket.into_iter().for_each(|socket| self.sockets.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
             self.fails(&ask, trouble, half && index == 0);
         }
@@ -343,13 +351,4 @@ impl Front {
         let at = multiget.began + crate::clock::nanos(at);
         self.pools[client.pool].late.push_back((at, get));
     }
-}
-
-/// Reads behind the bytes that are there: how many, and whether there may be more.
-fn read_some(stream: &mut impl Read, bytes: &mut Vec<u8>, there: usize, more: usize) -> io::Result<(usize, bool)> {
-    if bytes.len() < there + more / 4 {
-        bytes.resize(there + more, 0);
-    }
-    let room = bytes.len() - there;
-    stream.read(&mut bytes[there..]).map(|count| (count, count == room))
 }

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use fanin_memcache::Lines;
-use mio::net::TcpStream;
 
 use crate::clock::Nanos;
+use crate::sockets::{Outgoing, Socket};
 use crate::table::Id;
 
 /// Above so many bytes that a client has not read, nothing more is taken from it.
@@ -44,7 +44,7 @@ pub struct Answer {
 /// One client.
 #[derive(Debug)]
 pub struct Client {
-    pub stream: TcpStream,
+    pub socket: Socket,
     pub pool: usize,
     pub lines: Lines,
     /// Bytes that were read and not taken.
@@ -71,14 +71,13 @@ pub struct Client {
     first: u64,
     /// What the answers hold.
     pub held: usize,
-    pub out: Vec<u8>,
-    pub sent: usize,
+    pub out: Outgoing,
 }
 
 impl Client {
-    pub fn new(stream: TcpStream, pool: usize) -> Client {
+    pub fn new(socket: Socket, pool: usize) -> Client {
         Client {
-            stream,
+            socket,
             pool,
             lines: Lines::default(),
             rest: Vec::new(),
@@ -94,14 +93,13 @@ impl Client {
             expected: ENOUGH_HELD / FIRST_ASKED,
             first: 0,
             held: 0,
-            out: Vec::new(),
-            sent: 0,
+            out: Outgoing::default(),
         }
     }
 
     /// What it has not read yet.
     pub fn backlog(&self) -> usize {
-        self.out.len() - self.sent + self.held
+        self.out.left() + self.held
     }
 
     /// Whether its next request has to wait.
@@ -112,7 +110,7 @@ impl Client {
 
     /// Whether nothing waits: neither an answer nor bytes of one.
     pub fn is_through(&self) -> bool {
-        self.answers.is_empty() && self.sent == self.out.len()
+        self.answers.is_empty() && self.out.left() == 0
     }
 
     /// A request whose answer has so many parts: its number.
@@ -133,7 +131,7 @@ impl Client {
         let Some(answer) = self.answers.get_mut(index) else { return };
         answer.bytes += bytes.len();
         if index == 0 && answer.kind == Kind::Relay && answer.held.is_empty() {
-            self.out.extend_from_slice(bytes);
+            self.out.extend(bytes);
         } else {
             answer.held.extend_from_slice(bytes);
             self.held += bytes.len();

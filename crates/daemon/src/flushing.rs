@@ -1,9 +1,6 @@
 //! The end of a turn: what has gathered is written, once to each server and each client; and who can go on, goes on.
 
-use std::io::{self, Write};
-
 use fanin_memcache::text;
-use mio::net::TcpStream;
 
 use crate::client::Kind;
 use crate::front::Front;
@@ -12,9 +9,8 @@ use crate::table::Id;
 
 /// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
 const MOST_HELD: usize = 256 << 20;
-/// A client's buffer that has grown above this is given back when it is empty; any that has grown above that is made smaller.
+/// A client's buffer that has grown above this is given back when it is empty.
 const KEPT: usize = 64 << 10;
-const MOST_KEPT: usize = 1 << 20;
 
 impl Front {
     /// Writes all that has gathered.
@@ -41,8 +37,8 @@ impl Front {
     fn flush_server(&mut self, number: usize) {
         let server = &mut self.servers[number];
         server.dirty = false;
-        let State::Open(stream) = &mut server.state else { return };
-        match write(stream, &mut server.out, &mut server.sent) {
+        let State::Open(socket) = &mut server.state else { return };
+        match self.sockets.write(socket, &mut server.out) {
             Ok(()) => {}
             Err(_) => self.server_fails(number, Trouble::Closed),
         }
@@ -58,9 +54,9 @@ impl Front {
         };
         self.gather_answers(id);
         let Some(client) = self.clients.get_mut(id) else { return };
-        let failed = write(&mut client.stream, &mut client.out, &mut client.sent).is_err();
-        if client.out.capacity() > KEPT && client.out.is_empty() {
-            self.spare.keep(std::mem::take(&mut client.out));
+        let failed = self.sockets.write(&mut client.socket, &mut client.out).is_err();
+        if client.out.bytes.capacity() > KEPT && client.out.bytes.is_empty() {
+            self.spare.keep(std::mem::take(&mut client.out.bytes));
         }
         if client.backlog() > MOST_HELD {
             self.counters.clients_cut_off.add(1);
@@ -97,10 +93,10 @@ impl Front {
             match kind {
                 Kind::Multiget(get) => {
                     let Some(multiget) = self.gets.get_mut(get) else { return };
-                    if client.out.capacity() == 0 {
-                        client.out = self.spare.buffer(true);
+                    if client.out.bytes.capacity() == 0 {
+                        client.out.bytes = self.spare.buffer(true);
                     }
-                    if !multiget.write(&mut client.out) {
+                    if !multiget.write(&mut client.out.bytes) {
                         return;
                     }
                     let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();
@@ -112,7 +108,7 @@ impl Front {
                 }
                 Kind::Relay => {
                     client.held -= held.len();
-                    client.out.append(&mut held);
+                    client.out.bytes.append(&mut held);
                     if left > 0 {
                         return;
                     }
@@ -123,12 +119,12 @@ impl Front {
                 }
                 Kind::Every { silent } => {
                     let answer = if held.is_empty() { &b"OK\r\n"[..] } else { &held };
-                    client.out.extend_from_slice(if silent { b"" } else { answer });
+                    client.out.extend(if silent { b"" } else { answer });
                 }
                 Kind::Listing => {
                     client.held -= held.len();
-                    client.out.append(&mut held);
-                    client.out.extend_from_slice(text::END.as_bytes());
+                    client.out.bytes.append(&mut held);
+                    client.out.extend(text::END.as_bytes());
                 }
             }
             client.pop();
@@ -143,28 +139,7 @@ impl Front {
                 multiget.over(&mut self.spare);
             }
         }
+        self.sockets.close(client.socket);
         self.counters.curr_connections.less(1);
     }
-}
-
-/// Writes what it can.
-fn write(stream: &mut TcpStream, out: &mut Vec<u8>, sent: &mut usize) -> io::Result<()> {
-    while *sent < out.len() {
-        match stream.write(&out[*sent..]) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(count) => *sent += count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    if *sent == out.len() {
-        out.clear();
-        *sent = 0;
-        out.shrink_to(MOST_KEPT);
-    } else if *sent > KEPT && *sent > out.len() / 2 {
-        out.drain(..*sent);
-        *sent = 0;
-    }
-    Ok(())
 }

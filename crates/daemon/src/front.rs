@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fanin_fanout::Window;
 use fanin_memcache::Limits;
+use fanin_ring::Event;
 use fanin_units::Rate;
-use mio::event::Event;
 use mio::net::{TcpListener, TcpStream};
-use mio::{Events, Interest, Poll, Token};
 
 use crate::client::Client;
 use crate::clock::{Clock, Nanos, duration, nanos};
@@ -21,6 +20,7 @@ use crate::pace::Pace;
 use crate::routing::Router;
 use crate::server::{Server, State, Trouble};
 use crate::settings::{self, Settings};
+use crate::sockets::Sockets;
 use crate::stats::Shared;
 use crate::table::{Id, Table};
 
@@ -30,8 +30,6 @@ pub const READ: usize = 256 << 10;
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 /// How long it waits to take a connection for which there were no files.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
-/// Events taken in a turn.
-const EVENTS: usize = 1024;
 
 /// A pool as a thread has it.
 pub struct Pool {
@@ -53,7 +51,7 @@ pub struct Pool {
 
 /// One thread.
 pub struct Front {
-    poll: Poll,
+    pub sockets: Sockets,
     clock: Clock,
     pub now: Nanos,
     pub pools: Vec<Pool>,
@@ -84,7 +82,7 @@ impl Front {
     /// A thread with its listeners, one a pool.
     pub fn new(
         settings: &Settings,
-        poll: Poll,
+        mut sockets: Sockets,
         listeners: Vec<TcpListener>,
         shared: Arc<Shared>,
         counters: Arc<Counters>,
@@ -92,13 +90,13 @@ impl Front {
     ) -> io::Result<Front> {
         let (mut pools, mut servers) = (Vec::new(), Vec::new());
         for (number, (pool, mut listener)) in settings.pools.iter().zip(listeners).enumerate() {
-            poll.registry().register(&mut listener, Token(number), Interest::READABLE)?;
+            sockets.listen(&mut listener, number)?;
             pools.push(Pool::new(pool, servers.len(), listener));
             let server = |one: &settings::Server| Server::new(one.weighted.name.clone(), one.address, number);
             servers.extend(pool.servers.iter().map(server));
         }
         Ok(Front {
-            poll,
+            sockets,
             clock: Clock::start(),
             now: 0,
             pools,
@@ -124,21 +122,18 @@ impl Front {
 
     /// Goes on until it is told to stop and everything taken is answered.
     pub fn run(mut self) -> io::Result<()> {
-        let mut events = Events::with_capacity(EVENTS);
+        let mut events = Vec::new();
         self.connect_due();
         while !self.is_over() {
             let wait =
                 if self.again.is_empty() { self.next_due().map(|at| at.saturating_sub(self.now)) } else { Some(0) };
-            match self.poll.poll(&mut events, wait.map(duration)) {
-                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-                _ => {}
-            }
-            self.turn(&events);
+            self.sockets.wait(wait.map(duration), &mut events)?;
+            self.turn(events.drain(..))?;
         }
         Ok(())
     }
 
-    fn turn(&mut self, events: &Events) {
+    fn turn(&mut self, events: impl Iterator<Item = Event>) -> io::Result<()> {
         self.now = self.clock.now();
         self.counters.turns.add(1);
         let before = self.counters.requests.get() + self.counters.batches.get();
@@ -155,12 +150,14 @@ impl Front {
         let nap = self.pace.nap(self.now, asked);
         if nap > 0 && self.again.is_empty() {
             self.counters.naps.add(1);
+            self.sockets.submit()?;
             std::thread::sleep(duration(nap));
         }
+        Ok(())
     }
 
-    fn event(&mut self, event: &Event) {
-        let Token(token) = event.token();
+    fn event(&mut self, event: Event) {
+        let token = event.token;
         if token < self.pools.len() {
             return self.accept(token);
         }
@@ -171,10 +168,10 @@ impl Front {
         let Some(id) = (server - self.servers.len()).checked_sub(1).and_then(|index| self.clients.at(index)) else {
             return;
         };
-        if event.is_writable() {
+        if event.writable {
             self.mark_client(id);
         }
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
+        if event.readable {
             if let Some(client) = self.clients.get_mut(id) {
                 client.readable = true;
             }
@@ -200,16 +197,9 @@ impl Front {
                 let _ = io::Write::write(&mut stream, TOO_MANY);
                 continue;
             }
-            // Without it answers would wait for one another; a socket that refuses it will do all the same.
-            let _ = stream.set_nodelay(true);
-            let id = self.clients.insert(Client::new(stream, pool));
-            let token = Token(self.pools.len() + self.servers.len() + 1 + id.index as usize);
-            let client = self.clients.get_mut(id).map(|client| &mut client.stream);
-            let interest = Interest::READABLE | Interest::WRITABLE;
-            if client.is_some_and(|stream| self.poll.registry().register(stream, token, interest).is_err()) {
-                self.clients.remove(id);
-                continue;
-            }
+            let token = self.pools.len() + self.servers.len() + 1 + self.clients.next();
+            let Ok(socket) = self.sockets.add(stream, token, false) else { continue };
+            self.clients.insert(Client::new(socket, pool));
             self.counters.curr_connections.add(1);
             self.counters.total_connections.add(1);
         }
@@ -278,16 +268,11 @@ impl Front {
             if until > self.now || self.ends.is_some() {
                 continue;
             }
-            let token = Token(self.pools.len() + number);
-            let interest = Interest::READABLE | Interest::WRITABLE;
-            let opened = TcpStream::connect(server.address).and_then(|mut stream| {
-                self.poll.registry().register(&mut stream, token, interest)?;
-                Ok(stream)
-            });
-            match opened {
-                Ok(stream) => {
-                    let _ = stream.set_nodelay(true);
-                    server.state = State::Opening { stream, since: self.now, waits: server.is_first_try() };
+            let token = self.pools.len() + number;
+            let opening = TcpStream::connect(server.address).and_then(|stream| self.sockets.add(stream, token, true));
+            match opening {
+                Ok(socket) => {
+                    server.state = State::Opening { socket, since: self.now, waits: server.is_first_try() };
                 }
                 Err(_) => drop(server.close(self.now)),
             }
@@ -297,7 +282,9 @@ impl Front {
     /// Nobody new is let in, and nothing more is taken; what was taken is answered.
     fn begin_to_end(&mut self) {
         self.ends = Some(self.now + self.drain);
-        self.pools.iter_mut().for_each(|pool| pool.listener = None);
+        for (number, pool) in self.pools.iter_mut().enumerate() {
+            pool.listener.take().into_iter().for_each(|listener| self.sockets.unlisten(listener, number));
+        }
         for id in self.clients.ids() {
             if let Some(client) = self.clients.get_mut(id) {
                 client.closing = true;

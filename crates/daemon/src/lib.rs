@@ -19,6 +19,7 @@ mod running;
 pub mod schedule;
 mod server;
 pub mod settings;
+mod sockets;
 mod stats;
 mod table;
 mod taking;

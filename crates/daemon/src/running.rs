@@ -4,15 +4,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use mio::net::TcpListener;
-use mio::{Poll, Token, Waker};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::counters::Counters;
 use crate::front::Front;
 use crate::settings::Settings;
+use crate::sockets::{Sockets, Waker};
 use crate::stats::Shared;
 
 /// Connections that may wait to be taken.
@@ -45,11 +46,26 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     for counters in counters {
         let open = |address: &SocketAddr| listen(*address, true).map(|socket| TcpListener::from_std(socket.into()));
         let listeners = listens.iter().map(open).collect::<io::Result<Vec<_>>>()?;
-        let poll = Poll::new()?;
-        // The one number between servers and clients.
-        running.wakers.push(Waker::new(poll.registry(), Token(listeners.len() + servers))?);
-        let front = Front::new(settings, poll, listeners, shared.clone(), counters, stop.clone())?;
-        running.threads.push(thread::Builder::new().name("fanin-front".to_owned()).spawn(move || front.run())?);
+        let (settings, shared, stop) = (settings.clone(), shared.clone(), stop.clone());
+        let (tell, told) = mpsc::channel();
+        // A ring belongs to the thread that makes it.
+        let work = move || {
+            // The one number between servers and clients.
+            let (sockets, waker) = Sockets::new(settings.event_loop, listeners.len() + servers)?;
+            let front = Front::new(&settings, sockets, listeners, shared, counters, stop)?;
+            // Who started it waits for this, unless it is gone.
+            let _ = tell.send(waker);
+            front.run()
+        };
+        let thread = thread::Builder::new().name("fanin-front".to_owned()).spawn(work)?;
+        running.threads.push(thread);
+        match told.recv() {
+            Ok(waker) => running.wakers.push(waker),
+            Err(_) => {
+                running.stop();
+                return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
+            }
+        }
     }
     Ok(running)
 }
@@ -58,7 +74,7 @@ impl Running {
     /// Tells it to answer what it has taken and to end.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
-        self.wakers.iter().for_each(|waker| drop(waker.wake()));
+        self.wakers.iter().for_each(Waker::wake);
     }
 
     /// Waits until it has ended.

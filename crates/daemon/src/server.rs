@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use fanin_memcache::{Cursor, Quiet, Shape};
-use mio::net::TcpStream;
 
 use crate::clock::Nanos;
+use crate::sockets::{Outgoing, Socket};
 use crate::table::Id;
 
 /// Above so many bytes that a server has not taken, or so many requests that it has not answered, it is asked nothing more.
@@ -59,11 +59,11 @@ pub struct Ask {
 pub enum State {
     /// It is being opened; requests wait for it where that is the first try since it stood.
     Opening {
-        stream: TcpStream,
+        socket: Socket,
         since: Nanos,
         waits: bool,
     },
-    Open(TcpStream),
+    Open(Socket),
     /// Nobody is there: tried again at this time.
     Down {
         until: Nanos,
@@ -83,8 +83,7 @@ pub struct Server {
     pub passing: Option<(u32, bool)>,
     /// Bytes that were read and not understood yet.
     pub rest: Vec<u8>,
-    pub out: Vec<u8>,
-    pub sent: usize,
+    pub out: Outgoing,
     /// Whether it is among those to be written to when the turn ends.
     pub dirty: bool,
     pause: Nanos,
@@ -101,8 +100,7 @@ impl Server {
             cursor: Cursor::default(),
             passing: None,
             rest: Vec::new(),
-            out: Vec::new(),
-            sent: 0,
+            out: Outgoing::default(),
             dirty: false,
             pause: 0,
         }
@@ -114,7 +112,7 @@ impl Server {
             State::Open(_) | State::Opening { waits: true, .. } => {}
             _ => return Err(Trouble::Down),
         }
-        let full = self.out.len() - self.sent > ENOUGH_WAITS || self.asked.len() >= ENOUGH_ASKED;
+        let full = self.out.left() > ENOUGH_WAITS || self.asked.len() >= ENOUGH_ASKED;
         if full { Err(Trouble::Busy) } else { Ok(()) }
     }
 
@@ -122,7 +120,7 @@ impl Server {
     pub fn opened(&mut self) {
         let down = State::Down { until: 0 };
         self.state = match std::mem::replace(&mut self.state, down) {
-            State::Opening { stream, .. } => State::Open(stream),
+            State::Opening { socket, .. } => State::Open(socket),
             other => other,
         };
     }
@@ -132,15 +130,19 @@ impl Server {
         self.pause = 0;
     }
 
-    /// The connection is gone, and so is all that it was asked. One that stood is tried again at once, what never stood later.
-    pub fn close(&mut self, now: Nanos) -> VecDeque<Ask> {
-        self.state = State::Down { until: now + self.pause };
+    /// The connection is gone, and so is all that it was asked: both are handed back. One that stood is tried again at once, what
+    /// never stood later.
+    pub fn close(&mut self, now: Nanos) -> (Option<Socket>, VecDeque<Ask>) {
+        let down = State::Down { until: now + self.pause };
+        let socket = match std::mem::replace(&mut self.state, down) {
+            State::Open(socket) | State::Opening { socket, .. } => Some(socket),
+            State::Down { .. } => None,
+        };
         self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
         (self.cursor, self.passing) = (Cursor::default(), None);
         self.rest.clear();
-        self.out.clear();
-        self.sent = 0;
-        std::mem::take(&mut self.asked)
+        self.out = Outgoing::default();
+        (socket, std::mem::take(&mut self.asked))
     }
 
     /// Whether the next try is the first since it answered, so that requests may wait for it.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::routing::{Hash, Placement, Weighted};
+pub use crate::sockets::EventLoop;
 
 /// All of it.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Settings {
     pub drain: Time,
     /// The longest wait of a thread for more requests, under load.
     pub nap: Time,
+    /// What threads wait for events with.
+    pub event_loop: EventLoop,
     /// What listens.
     pub pools: Vec<Pool>,
 }
@@ -88,6 +91,7 @@ struct File {
     clients: Option<Spanned<i64>>,
     drain: Option<Spanned<String>>,
     nap: Option<Spanned<String>>,
+    event_loop: Option<Spanned<String>>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
 }
 
@@ -129,6 +133,7 @@ impl Settings {
             clients: 50_000,
             drain: Time::from_secs(5),
             nap: Time::from_micros(100),
+            event_loop: EventLoop::Auto,
             pools: Vec::new(),
         }
     }
@@ -168,6 +173,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
     let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
     let drain = quantity(file.drain, plain.drain, "drain = \"5 s\"")?;
     let nap = quantity(file.nap, plain.nap, "nap = \"100 us\"")?;
+    let event_loop = word(file.event_loop, plain.event_loop, &EventLoop::WORDS)?;
     if file.pool.get_ref().is_empty() {
         return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
     }
@@ -184,7 +190,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         }
         pools.push(pool);
     }
-    Ok(Settings { threads, clients, drain, nap, pools })
+    Ok(Settings { threads, clients, drain, nap, event_loop, pools })
 }
 
 fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {

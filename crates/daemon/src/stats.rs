@@ -49,6 +49,7 @@ impl Front {
         say("uptime", &(self.now / 1_000_000_000));
         say("version", &concat!(env!("CARGO_PKG_VERSION"), "-fanin"));
         say("threads", &self.shared.threads.len());
+        say("event_loop", &self.sockets.name());
         let all: Vec<&Counters> = self.shared.threads.iter().map(|counters| &**counters).collect();
         let named: Vec<_> = all.iter().map(|counters| counters.named()).collect();
         for (index, (name, _)) in named.first().into_iter().flatten().enumerate() {

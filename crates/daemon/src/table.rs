@@ -31,6 +31,11 @@ impl<T> Table<T> {
         Id { index, life: *life }
     }
 
+    /// The number of what is inserted next.
+    pub fn next(&self) -> usize {
+        self.free.last().map_or(self.places.len(), |index| *index as usize)
+    }
+
     pub fn get(&self, id: Id) -> Option<&T> {
         self.places.get(id.index as usize).filter(|(life, _)| *life == id.life).and_then(|(_, thing)| thing.as_ref())
     }

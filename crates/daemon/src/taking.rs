@@ -1,6 +1,6 @@
 //! Taking requests: what a client has sent, and who is asked for it.
 
-use std::io::{self, Read};
+use std::io;
 
 use fanin_memcache::{Get, Keyed, LONGEST_KEY, Next, Quiet, Request, Shape, Store, decoded, text};
 
@@ -30,7 +30,7 @@ impl Front {
             let gathers = client.rest.len() > READ / 4;
             let before = if gathers { 0 } else { client.rest.len() };
             bytes[..before].copy_from_slice(&client.rest[..before]);
-            let result = client.stream.read(&mut bytes[before..]);
+            let result = self.sockets.read(&mut client.socket, &mut bytes[before..]);
             match result {
                 Ok(0) => (client.readable, client.closing) = (false, true),
                 Ok(count) => {
@@ -199,7 +199,7 @@ impl Front {
             self.counters.batches.add(1);
             match self.servers[server].accepts() {
                 Ok(()) => {
-                    self.servers[server].out.extend_from_slice(multiget.request(batch));
+                    self.servers[server].out.extend(multiget.request(batch));
                     let part = Part::Batch { get, batch };
                     let ask = Ask { client, number, part, shape: Shape::Values, at: self.now, heed: Heed::Nothing };
                     self.servers[server].asked.push_back(ask);
@@ -302,7 +302,7 @@ impl Front {
         match self.servers[server].accepts() {
             Ok(()) => {
                 let to = &mut self.servers[server];
-                bytes.iter().for_each(|bytes| to.out.extend_from_slice(bytes));
+                bytes.iter().for_each(|bytes| to.out.extend(bytes));
                 to.asked.push_back(ask);
                 self.mark_server(server);
             }

@@ -67,8 +67,9 @@ pub struct Toy {
     last: BTreeMap<(Node, Node), Time>,
     /// By front end, its life and request: what became of the objects, when it was asked, and when it was done.
     pub fates: BTreeMap<(Node, u16, u32), Fates>,
-    /// How often it was said that an object is lost: a server had no room, or a hub's patience with one was over.
-    pub lost: u32,
+    /// By front end, its life, request and object: how often the front end was told that it is lost. A server had no room, or a hub's
+    /// patience with one was over.
+    pub lost: BTreeMap<(Node, u16, u32, u32), u32>,
 }
 
 /// Some serve all at once, some one after another. Of every third object the first replica was moved, of some of those once more.
@@ -119,7 +120,7 @@ impl Toy {
             seed,
             last: BTreeMap::new(),
             fates: BTreeMap::new(),
-            lost: 0,
+            lost: BTreeMap::new(),
             faults,
         };
         for (host, at, back) in toy.faults.deaths.clone() {
@@ -280,6 +281,9 @@ impl Toy {
                 if tag.origin == to && !machine.hub.waits_for(tag, index) =>
             {
                 let front_end = machine.front_end.as_mut().expect("it asked");
+                if message.body == Body::Lost {
+                    *self.lost.entry((to, tag.epoch, tag.request, index)).or_default() += 1;
+                }
                 front_end.handle(self.now, from, message, &self.cluster, out);
             }
             _ => machine.hub.handle(self.now, message, out),
@@ -291,10 +295,7 @@ impl Toy {
         let life = self.machines[at.0 as usize].life;
         for said in out {
             match said {
-                Output::Send { to, message, .. } => {
-                    self.lost += u32::from(message.body == Body::Lost);
-                    self.send(at, to, message);
-                }
+                Output::Send { to, message, .. } => self.send(at, to, message),
                 Output::Look(lookup) => {
                     let when = self.now.saturating_add(Time(self.below(1_000_000_000)));
                     self.at(when, Event::Found { at, life, lookup });

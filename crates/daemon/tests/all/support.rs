@@ -1,5 +1,4 @@
 //! Servers that misbehave when they are told to, and clients that check every value: each carries its key.
-#![allow(dead_code, reason = "each test file uses its own part")]
 #![expect(clippy::disallowed_types, reason = "these servers and clients wait for one another, as simple programs do")]
 
 use std::collections::BTreeMap;
@@ -168,20 +167,13 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    pub fn of(servers: usize, more: &str) -> Cluster {
-        Cluster::with(servers, more, "")
-    }
-
     /// With more settings of the front end and of its pool.
     pub fn with(servers: usize, more: &str, of_pool: &str) -> Cluster {
         let servers: Vec<Server> = (0..servers).map(|_| Server::start()).collect();
         let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
         let text = format!(
-            "threads = 2\n{}",
-            format_args!(
-                "{more}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n{of_pool}\n",
-                listed.join(",")
-            )
+            "threads = 2\n{more}\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\n{of_pool}\n",
+            listed.join(",")
         );
         let settings = Settings::of_file("test.toml", &text).unwrap();
         let front = fanin_daemon::start(&settings).unwrap();

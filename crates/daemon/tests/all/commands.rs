@@ -1,10 +1,9 @@
 //! What clients may ask, and in which order they are answered.
 
-mod support;
-
 use std::io::{Read, Write};
 
-use support::{Cluster, Manner, value};
+use super::cluster;
+use crate::support::{Cluster, Manner, value};
 
 /// Sends all of it at once, and reads until everything is there.
 fn talk(cluster: &Cluster, sent: &str) -> String {
@@ -18,7 +17,7 @@ fn talk(cluster: &Cluster, sent: &str) -> String {
 
 #[test]
 fn answers_are_in_the_order_of_requests_whoever_answers_first() {
-    let cluster = Cluster::of(4, "");
+    let cluster = cluster(4, "", "");
     let keys = cluster.filled(40);
     cluster.servers[0].set(Manner::Slow(5));
     let asked: Vec<&String> = keys.iter().chain(keys.iter().rev()).collect();
@@ -29,7 +28,7 @@ fn answers_are_in_the_order_of_requests_whoever_answers_first() {
 
 #[test]
 fn a_multiget_is_answered_in_the_order_of_its_keys_with_what_is_there_twice_if_asked_twice() {
-    let cluster = Cluster::of(4, "");
+    let cluster = cluster(4, "", "");
     let keys = cluster.filled(30);
     let mut asked = vec!["none".to_owned()];
     asked.extend(keys.iter().rev().cloned());
@@ -40,7 +39,7 @@ fn a_multiget_is_answered_in_the_order_of_its_keys_with_what_is_there_twice_if_a
 
 #[test]
 fn a_write_behind_a_multiget_does_not_overtake_it() {
-    let cluster = Cluster::of(2, "");
+    let cluster = cluster(2, "", "");
     let keys = cluster.filled(20);
     let sent = format!("get {}\r\ndelete {}\r\nget {}\r\n", keys.join(" "), keys[7], keys[7]);
     let answer = talk(&cluster, &sent);
@@ -52,7 +51,7 @@ fn a_write_behind_a_multiget_does_not_overtake_it() {
 
 #[test]
 fn silence_is_kept_and_a_barrier_tells_when_it_ends() {
-    let cluster = Cluster::of(3, "");
+    let cluster = cluster(3, "", "");
     let sent = "set a 0 0 1 noreply\r\nx\r\nmg none q\r\nms b 1 q\r\nx\r\nset bad x 0 1 noreply\r\ndelete none noreply\r\n\
         flush_all noreply\r\nmg none\r\nmn\r\nverbosity 1\r\nflush_all\r\n";
     assert_eq!(talk(&cluster, sent), "EN\r\nMN\r\nOK\r\nOK\r\n");
@@ -60,7 +59,7 @@ fn silence_is_kept_and_a_barrier_tells_when_it_ends() {
 
 #[test]
 fn what_is_wrong_is_answered_as_memcached_does_and_the_connection_stays() {
-    let cluster = Cluster::of(2, "");
+    let cluster = cluster(2, "", "");
     let long = "k".repeat(251);
     let sent = format!("nonsense\r\nget {long}\r\nget a {long} b\r\nincr a x\r\n\r\nset a 0 0\r\nmg\r\nmn\r\n");
     let told = "ERROR\r\nCLIENT_ERROR bad command line format\r\nCLIENT_ERROR bad command line format\r\n\
@@ -70,7 +69,7 @@ fn what_is_wrong_is_answered_as_memcached_does_and_the_connection_stays() {
 
 #[test]
 fn a_client_of_the_binary_protocol_is_told_so_in_it() {
-    let cluster = Cluster::of(1, "");
+    let cluster = cluster(1, "", "");
     let mut client = cluster.client();
     let mut header = [0u8; 24];
     (header[0], header[1], header[15]) = (0x80, 0x0a, 7);
@@ -83,7 +82,7 @@ fn a_client_of_the_binary_protocol_is_told_so_in_it() {
 
 #[test]
 fn figures_are_its_own_and_each_servers() {
-    let cluster = Cluster::of(2, "");
+    let cluster = cluster(2, "", "");
     cluster.filled(10);
     let mut client = cluster.client();
     assert_eq!(client.figure("stores"), 10);

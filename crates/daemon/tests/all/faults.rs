@@ -1,13 +1,12 @@
 //! Servers and clients that fail in every way: no wrong value ever, nothing lost but what was on the server that failed, each error in
 //! time, and nobody held up by another.
 
-mod support;
-
 use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use support::{Client, Cluster, Manner, now, value};
+use super::cluster;
+use crate::support::{Client, Cluster, Manner, now, value};
 
 /// The deadline of the tests' pools, and what a busy machine may add to it.
 const DEADLINE: Duration = Duration::from_millis(400);
@@ -51,7 +50,7 @@ fn until_well(client: &mut Client, key: &str) -> Vec<String> {
 
 #[test]
 fn a_server_that_is_killed_fails_its_own_keys_at_once_and_comes_back_empty() {
-    let cluster = Cluster::of(3, "");
+    let cluster = cluster(3, "", "");
     let keys = cluster.filled(120);
     let his = cluster.keys_of(1, &keys);
     cluster.servers[1].kill();
@@ -72,7 +71,7 @@ fn a_server_that_is_killed_fails_its_own_keys_at_once_and_comes_back_empty() {
 
 #[test]
 fn a_server_that_hangs_fails_its_own_keys_by_the_deadline_and_holds_nobody_up() {
-    let cluster = Cluster::of(3, "");
+    let cluster = cluster(3, "", "");
     let keys = cluster.filled(120);
     cluster.servers[2].set(Manner::Hangs);
     let his = cluster.keys_of(2, &keys);
@@ -89,7 +88,7 @@ fn a_server_that_hangs_fails_its_own_keys_by_the_deadline_and_holds_nobody_up() 
 
 #[test]
 fn a_slow_server_is_waited_for_and_holds_nobody_up() {
-    let cluster = Cluster::of(3, "");
+    let cluster = cluster(3, "", "");
     let keys = cluster.filled(60);
     cluster.servers[0].set(Manner::Slow(100));
     let his = cluster.keys_of(0, &keys);
@@ -102,7 +101,7 @@ fn a_slow_server_is_waited_for_and_holds_nobody_up() {
 
 #[test]
 fn garbage_and_other_keys_values_and_half_values_are_errors_and_never_values() {
-    let cluster = Cluster::of(3, "");
+    let cluster = cluster(3, "", "");
     let keys = cluster.filled(60);
     let his = cluster.keys_of(1, &keys);
     let mut client = cluster.client();
@@ -126,7 +125,7 @@ fn all_but_his_are_there_or_come(cluster: &Cluster, keys: &[String], his: &[Stri
 
 #[test]
 fn a_large_value_that_breaks_off_closes_the_client_and_a_whole_one_arrives() {
-    let cluster = Cluster::of(2, "");
+    let cluster = cluster(2, "", "");
     let large = value("large", 1_000_000);
     let mut client = cluster.client();
     assert_eq!(client.set("large", &large), "STORED");
@@ -140,7 +139,7 @@ fn a_large_value_that_breaks_off_closes_the_client_and_a_whole_one_arrives() {
 
 #[test]
 fn a_client_that_reads_nothing_is_taken_nothing_from_and_holds_nobody_up() {
-    let cluster = Cluster::of(2, "");
+    let cluster = cluster(2, "", "");
     let keys = cluster.filled(40);
     let mut client = cluster.client();
     assert_eq!(client.set("large", &value("large", 500_000)), "STORED");
@@ -165,7 +164,7 @@ fn a_client_that_reads_nothing_is_taken_nothing_from_and_holds_nobody_up() {
 
 #[test]
 fn a_line_without_end_closes_the_connection() {
-    let cluster = Cluster::of(1, "");
+    let cluster = cluster(1, "", "");
     let mut client = cluster.client();
     let piece = vec![b'x'; 1 << 20];
     let sent = (0..1024).take_while(|_| client.0.get_mut().write_all(&piece).is_ok()).count();
@@ -179,7 +178,7 @@ fn a_line_without_end_closes_the_connection() {
 
 #[test]
 fn clients_that_leave_in_the_middle_of_a_multiget_leave_nothing_behind() {
-    let cluster = Cluster::of(3, "");
+    let cluster = cluster(3, "", "");
     let keys = cluster.filled(100);
     cluster.servers[0].set(Manner::Slow(20));
     for _ in 0..20 {
@@ -200,7 +199,7 @@ fn clients_that_leave_in_the_middle_of_a_multiget_leave_nothing_behind() {
 
 #[test]
 fn a_flood_of_connections_is_bounded_and_counted() {
-    let cluster = Cluster::of(1, "clients = 8");
+    let cluster = cluster(1, "clients = 8", "");
     let mut all: Vec<Client> = (0..40).map(|_| cluster.client()).collect();
     let answers: Vec<String> = all
         .iter_mut()
@@ -217,7 +216,7 @@ fn a_flood_of_connections_is_bounded_and_counted() {
 
 #[test]
 fn a_front_end_that_is_told_to_stop_answers_what_it_has_taken() {
-    let cluster = Cluster::of(2, "drain = \"5 s\"");
+    let cluster = cluster(2, "drain = \"5 s\"", "");
     let keys = cluster.filled(20);
     cluster.servers.iter().for_each(|server| server.set(Manner::Slow(150)));
     let mut client = cluster.client();
@@ -245,7 +244,7 @@ fn sizes(clients: &mut [Client], key: &str) -> Vec<usize> {
 
 #[test]
 fn equal_gets_that_are_under_way_are_asked_once_and_all_are_answered() {
-    let cluster = Cluster::with(1, "", "join = true");
+    let cluster = cluster(1, "", "join = true");
     let key = &cluster.filled(1)[0];
     let mut clients: Vec<Client> = (0..12).map(|_| cluster.client()).collect();
     cluster.servers[0].set(Manner::Slow(100));
@@ -261,7 +260,7 @@ fn equal_gets_that_are_under_way_are_asked_once_and_all_are_answered() {
 
 #[test]
 fn no_get_joins_one_that_was_sent_before_a_write_of_which_somebody_knows() {
-    let cluster = Cluster::with(1, "", "join = true");
+    let cluster = cluster(1, "", "join = true");
     let key = &cluster.filled(1)[0];
     let mut early = cluster.client();
     let mut late: Vec<Client> = (0..6).map(|_| cluster.client()).collect();

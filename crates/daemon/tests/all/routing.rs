@@ -4,7 +4,7 @@
 use fanin_daemon::routing::{Hash, Placement, Points, Router, Weighted};
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../../vectors/keys_to_servers.json");
+const VECTORS: &str = include_str!("../../../../vectors/keys_to_servers.json");
 
 fn servers(names: &[String], weights: &[u32]) -> Vec<Weighted> {
     names.iter().zip(weights).map(|(name, weight)| Weighted { name: name.clone(), weight: *weight }).collect()

@@ -1,0 +1,24 @@
+//! What has sockets, by what a front end takes unless it is told: io_uring where it can be had.
+
+use crate::support::Cluster;
+
+#[path = "commands.rs"]
+mod commands;
+#[path = "faults.rs"]
+mod faults;
+
+fn cluster(servers: usize, more: &str, of_pool: &str) -> Cluster {
+    Cluster::with(servers, more, of_pool)
+}
+
+#[test]
+fn it_is_io_uring_where_that_can_be_had() {
+    if let Err(error) = fanin_ring::Ring::new() {
+        return println!("skipped: no io_uring here ({error}), so that this is epoll once more");
+    }
+    let cluster = cluster(1, "", "");
+    let mut client = cluster.client();
+    client.send("stats\r\n");
+    let lines: Vec<String> = std::iter::repeat_with(|| client.line()).take_while(|line| line != "END").collect();
+    assert!(lines.contains(&"STAT event_loop io_uring".to_owned()), "{lines:?}");
+}

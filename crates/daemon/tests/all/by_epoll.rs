@@ -1,0 +1,12 @@
+//! What has sockets, by epoll.
+
+use crate::support::Cluster;
+
+#[path = "commands.rs"]
+mod commands;
+#[path = "faults.rs"]
+mod faults;
+
+fn cluster(servers: usize, more: &str, of_pool: &str) -> Cluster {
+    Cluster::with(servers, &format!("event_loop = \"epoll\"\n{more}"), of_pool)
+}

@@ -1,0 +1,298 @@
+//! A ring's sockets against the system's own at the other end.
+#![expect(clippy::disallowed_types, reason = "the other end waits, as simple programs do")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
+
+use fanin_ring::{Event, Ring, Socket};
+
+const SOON: Duration = Duration::from_millis(20);
+
+/// A ring; none where the kernel does not let this machine have one.
+fn ring() -> Option<Ring> {
+    Ring::new().map_err(|error| println!("skipped: no io_uring here ({error})")).ok()
+}
+
+/// A connection's two ends.
+fn pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let there = listener.accept().unwrap().0;
+    there.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    (here, there)
+}
+
+/// What happens, waited for so often.
+fn events(ring: &mut Ring, turns: usize) -> Vec<Event> {
+    let mut events = Vec::new();
+    (0..turns).for_each(|_| ring.wait(Some(SOON), &mut events).unwrap());
+    events
+}
+
+/// Reads until there is nothing more, or no more to come.
+fn read_all(ring: &mut Ring, socket: &Socket) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut some = vec![0; 100_000];
+    while let Ok(count @ 1..) = ring.read(socket, &mut some) {
+        all.extend_from_slice(&some[..count]);
+    }
+    all
+}
+
+fn pattern(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at * at / 7) as u8).collect()
+}
+
+/// Connections of which something comes every turn, so that there is much to do.
+struct Crowd(Vec<(Socket, TcpStream)>);
+
+impl Crowd {
+    fn new(ring: &mut Ring) -> Crowd {
+        let one = |(here, there): (TcpStream, TcpStream)| (ring.add(here.into(), 99, false).unwrap(), there);
+        let mut crowd = Crowd((0..10).map(|_| pair()).map(one).collect());
+        (0..20).for_each(|_| drop(crowd.turn(ring)));
+        crowd
+    }
+
+    /// Everybody says something, and is heard: what else happens.
+    fn turn(&mut self, ring: &mut Ring) -> Vec<Event> {
+        self.0.iter_mut().for_each(|(_, there)| there.write_all(b"x").unwrap());
+        let mut found = events(ring, 1);
+        self.0.iter().for_each(|(socket, _)| drop(read_all(ring, socket)));
+        found.retain(|event| event.token != 99);
+        found
+    }
+}
+
+#[test]
+fn what_is_written_at_one_end_is_read_at_the_other_and_the_buffer_comes_back_empty() {
+    let Some(mut ring) = ring() else { return };
+    let (here, mut there) = pair();
+    let socket = ring.add(here.into(), 7, false).unwrap();
+    let mut out = b"get a\r\n".to_vec();
+    ring.write(&socket, &mut out).unwrap();
+    assert!(out.is_empty());
+    let mut came = [0; 7];
+    there.read_exact(&mut came).unwrap();
+    assert_eq!(&came, b"get a\r\n");
+    there.write_all(b"END\r\n").unwrap();
+    assert_eq!(events(&mut ring, 1), [Event { token: 7, readable: true, writable: false, failed: false }]);
+    let mut some = [0; 2];
+    assert_eq!(ring.read(&socket, &mut some).unwrap(), 2);
+    assert_eq!(read_all(&mut ring, &socket), b"D\r\n");
+    assert_eq!(ring.read(&socket, &mut some).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn where_there_is_much_to_do_what_is_small_is_taken_over_and_nothing_behind_it_before_it_is_sent() {
+    let Some(mut ring) = ring() else { return };
+    let mut crowd = Crowd::new(&mut ring);
+    let (here, mut there) = pair();
+    let socket = ring.add(here.into(), 7, false).unwrap();
+    let (mut out, mut more) = (b"get a\r\n".to_vec(), b"get b\r\n".to_vec());
+    ring.write(&socket, &mut out).unwrap();
+    assert!(out.is_empty());
+    assert_eq!(ring.unsent(&socket), 7);
+    ring.write(&socket, &mut more).unwrap();
+    assert_eq!(more, b"get b\r\n");
+    assert_eq!(crowd.turn(&mut ring), [Event { token: 7, readable: false, writable: true, failed: false }]);
+    assert_eq!(ring.unsent(&socket), 0);
+    ring.write(&socket, &mut more).unwrap();
+    crowd.turn(&mut ring);
+    let mut came = [0; 14];
+    there.read_exact(&mut came).unwrap();
+    assert_eq!(&came, b"get a\r\nget b\r\n");
+}
+
+/// What is said of many connections, each echoed by a thread, in pieces of all sizes, is read in pieces of all sizes: all of it.
+#[test]
+fn whatever_comes_and_goes_in_whichever_pieces_every_byte_is_there_in_its_order() {
+    const EACH: usize = 2 << 20;
+    let Some(mut ring) = ring() else { return };
+    let mut state = 1u64;
+    let mut below = move |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    let expected = pattern(EACH);
+    let mut sockets = Vec::new();
+    for token in 0..12 {
+        let (here, mut there) = pair();
+        sockets.push((ring.add(here.into(), token, false).unwrap(), 0, 0));
+        std::thread::spawn(move || {
+            let mut some = vec![0; 50_000];
+            while let Ok(count @ 1..) = there.read(&mut some) {
+                there.write_all(&some[..count]).unwrap();
+            }
+        });
+    }
+    let mut found = Vec::new();
+    for turn in 0.. {
+        assert!(turn < 100_000, "it takes for ever");
+        for (socket, said, heard) in &mut sockets {
+            if ring.unsent(socket) == 0 && *said < EACH {
+                let most = [40, 3_000, 40_000][turn / 50 % 3];
+                let count = (1 + below(most)).min(EACH - *said);
+                let mut out = expected[*said..*said + count].to_vec();
+                ring.write(socket, &mut out).unwrap();
+                assert!(out.is_empty());
+                *said += count;
+            }
+            // Some are not read for a while.
+            while below(4) > 0 {
+                let mut some = vec![0; 1 + below(20_000)];
+                let Ok(count) = ring.read(socket, &mut some) else { break };
+                assert!(some[..count] == expected[*heard..*heard + count], "other bytes than were sent");
+                *heard += count;
+            }
+        }
+        if sockets.iter().all(|(_, _, heard)| *heard == EACH) {
+            return;
+        }
+        found.clear();
+        ring.wait(Some(Duration::from_micros(200)), &mut found).unwrap();
+    }
+}
+
+#[test]
+fn megabytes_go_both_ways_whatever_the_kernel_takes_at_once() {
+    let Some(mut ring) = ring() else { return };
+    let (here, mut there) = pair();
+    let socket = ring.add(here.into(), 0, false).unwrap();
+    let sent = pattern(20 << 20);
+    let mut out = sent.clone();
+    ring.write(&socket, &mut out).unwrap();
+    let echo = std::thread::spawn(move || {
+        let mut came = vec![0; 20 << 20];
+        there.read_exact(&mut came).unwrap();
+        there.write_all(&came).unwrap();
+    });
+    let mut back = Vec::new();
+    while back.len() < sent.len() {
+        events(&mut ring, 1);
+        back.extend(read_all(&mut ring, &socket));
+    }
+    assert!(back == sent);
+    echo.join().unwrap();
+    events(&mut ring, 2);
+    assert_eq!(ring.read(&socket, &mut [0]).unwrap(), 0, "the other end has closed");
+}
+
+#[test]
+fn one_that_nobody_reads_keeps_little_takes_no_buffers_from_others_and_loses_nothing() {
+    let Some(mut ring) = ring() else { return };
+    let mut crowd = Crowd::new(&mut ring);
+    let ((here, mut there), (other, mut others)) = (pair(), pair());
+    let (silent, lively) = (ring.add(here.into(), 0, false).unwrap(), ring.add(other.into(), 1, false).unwrap());
+    let sent = pattern(64 << 20);
+    let (expected, taken) = (sent.clone(), Arc::new(AtomicUsize::new(0)));
+    let counter = taken.clone();
+    let sender = std::thread::spawn(move || {
+        for part in sent.chunks(10 << 10) {
+            there.write_all(part).unwrap();
+            counter.fetch_add(part.len(), Relaxed);
+        }
+    });
+    for round in 0..50u8 {
+        others.write_all(&[round; 1000]).unwrap();
+        let mut came = Vec::new();
+        while came.len() < 1000 {
+            crowd.turn(&mut ring);
+            came.extend(read_all(&mut ring, &lively));
+        }
+        assert_eq!(came, [round; 1000]);
+    }
+    // What the kernel holds of a connection, the ring's buffers, and what is set aside.
+    assert!(taken.load(Relaxed) < 32 << 20, "{} bytes were taken that nobody has read", taken.load(Relaxed));
+    let mut came = Vec::new();
+    while came.len() < expected.len() {
+        events(&mut ring, 1);
+        came.extend(read_all(&mut ring, &silent));
+    }
+    assert!(came == expected);
+    sender.join().unwrap();
+}
+
+#[test]
+fn one_that_is_closed_ends_at_the_other_end_says_nothing_more_and_makes_room() {
+    let Some(mut ring) = ring() else { return };
+    for round in 0..100 {
+        let (here, mut there) = pair();
+        let socket = ring.add(here.into(), round, false).unwrap();
+        there.write_all(b"unread").unwrap();
+        if round % 2 == 0 {
+            events(&mut ring, 1);
+        }
+        ring.close(socket);
+        assert_eq!(events(&mut ring, 3), []);
+        // Closed with something unread, so that it may be a reset.
+        assert!(matches!(there.read(&mut [0; 10]), Ok(0) | Err(_)));
+    }
+    let (here, there) = pair();
+    let socket = ring.add(here.into(), 0, false).unwrap();
+    assert_eq!(format!("{socket:?}"), "Socket(0)", "numbers are used again");
+    drop(there);
+    assert!(events(&mut ring, 2).iter().any(|event| event.readable));
+    assert_eq!(ring.read(&socket, &mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
+    let Some(mut ring) = ring() else { return };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    ring.watch(listener.try_clone().unwrap().into(), 3);
+    let address = listener.local_addr().unwrap();
+    let opened = ring.add(TcpStream::connect(address).unwrap().into(), 9, true).unwrap();
+    let found = events(&mut ring, 2);
+    assert!(found.contains(&Event { token: 3, readable: true, writable: false, failed: false }), "{found:?}");
+    assert!(found.contains(&Event { token: 9, readable: false, writable: true, failed: false }), "{found:?}");
+    let mut there = listener.accept().unwrap().0;
+    there.write_all(b"hello").unwrap();
+    events(&mut ring, 2);
+    assert_eq!(read_all(&mut ring, &opened), b"hello");
+    // Nobody listens any more.
+    ring.unwatch(3);
+    drop(listener);
+    events(&mut ring, 2);
+    assert!(TcpStream::connect(address).is_err(), "it listens though it is not watched");
+}
+
+#[test]
+fn what_cannot_be_sent_is_said_by_an_event_and_by_the_next_write() {
+    let Some(mut ring) = ring() else { return };
+    let (here, there) = pair();
+    let socket = ring.add(here.into(), 5, false).unwrap();
+    drop(there);
+    for _ in 0..10 {
+        let mut out = vec![0; 1000];
+        if ring.write(&socket, &mut out).is_err() {
+            return;
+        }
+        events(&mut ring, 1);
+    }
+    panic!("ten writes to nobody, and no error");
+}
+
+#[test]
+fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
+    let Some(mut ring) = ring() else { return };
+    assert_eq!(events(&mut ring, 1), []);
+    let pairs: Vec<(TcpStream, TcpStream)> = (0..20).map(|_| pair()).collect();
+    let mut others = Vec::new();
+    for (here, there) in pairs {
+        let socket = ring.add(here.into(), 0, false).unwrap();
+        // More than the kernel takes.
+        ring.write(&socket, &mut vec![1; 32 << 20]).unwrap();
+        others.push(there);
+    }
+    events(&mut ring, 1);
+    drop(ring);
+    for mut there in others {
+        let mut some = Vec::new();
+        let _ = there.read_to_end(&mut some);
+        assert!(some.len() < 32 << 20);
+    }
+}
