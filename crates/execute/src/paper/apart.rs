@@ -1,6 +1,6 @@
 //! What a figure shows that no run gives.
 
-use fanin_lab::paper::{Apart, Measured};
+use fanin_lab::paper::{Apart, Measured, Mode};
 use fanin_placement::SendQueue;
 
 use super::{planning, swarms};
@@ -9,14 +9,14 @@ use super::{planning, swarms};
 const QUEUE: (usize, u32) = (10, 3);
 
 /// Carries it out.
-pub(super) fn carry_out(apart: &Apart, measured: &mut Measured) {
+pub(super) fn carry_out(apart: &Apart, mode: Mode, measured: &mut Measured) {
     let measure = apart.measure();
     let mut give = |curve: usize, x: f64, values| measured.give(measure, apart.curves()[curve], x, values);
     match apart {
         Apart::Swarms(targets) => targets.iter().for_each(|&n| give(0, n.into(), swarms::time(n))),
         Apart::Planning(rates) => {
             for &rate in rates {
-                let [window, plan] = planning::time(rate);
+                let [window, plan] = planning::time(rate, mode);
                 give(0, rate.into(), window);
                 give(1, rate.into(), plan);
             }

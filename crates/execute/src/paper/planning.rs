@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use fanin_fanout::ictcp_window::{IctcpWindow, Params as WindowParams};
+use fanin_lab::paper::Mode;
 use fanin_placement::picc::Params;
 use fanin_placement::{Cluster, Kind, Object, Placement, RequestLog, Resources, Server, plan};
 use fanin_units::{Rate, Time};
@@ -22,11 +23,12 @@ const PAGES: u32 = 5_000;
 const PERIOD: Time = Time::from_secs(300);
 /// Each is timed so often.
 const TIMES: usize = 3;
-/// A time is the least of so many in a row: what else the machine does comes on top of single ones.
+/// A time is the least of so many in a row: what else the machine does comes on top of single ones. A quick run tries once.
 const TRIES: usize = 3;
 
 /// Milliseconds a query, time after time: of ICTCP's window, and of a period's plan, for so many queries an hour.
-pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
+pub(super) fn time(rate: u32, mode: Mode) -> [Vec<f64>; 2] {
+    let tries = if mode == Mode::Quick { 1 } else { TRIES };
     let queries = (u64::from(rate) * (PERIOD.0 / 1_000_000_000_000) / 3_600).max(1) as u32;
     let milliseconds = |mut act: Box<dyn FnMut()>| -> Vec<f64> {
         let mut once = || {
@@ -34,7 +36,7 @@ pub(super) fn time(rate: u32) -> [Vec<f64>; 2] {
             act();
             start.elapsed().as_secs_f64() * 1e3 / f64::from(queries)
         };
-        (0..TIMES).map(|_| (0..TRIES).map(|_| once()).fold(f64::INFINITY, f64::min)).collect()
+        (0..TIMES).map(|_| (0..tries).map(|_| once()).fold(f64::INFINITY, f64::min)).collect()
     };
     let log = log(queries);
     let window = milliseconds(Box::new(move || {

@@ -62,7 +62,7 @@ pub fn reproduce(
     for ((paper, mut measured), sensitivity) in papers.iter().zip(measured).zip(sensitivities) {
         for figure in paper.figures.iter().filter(|f| wanted(f)) {
             if let Source::Apart(apart) = &figure.source {
-                carry_out(apart, &mut measured);
+                carry_out(apart, conditions.mode, &mut measured);
             }
         }
         let figures = paper.figures.iter().filter(|f| wanted(f)).map(|f| measured.draw(f, &sensitivity)).collect();
