@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What an event loop costs: the least that a proxy of single gets can do (bench/relay), by epoll, io_uring and an async runtime,
-beside `fanin front` and nutcracker, before the same memcached servers, turn by turn.
+beside `fanin front`, by io_uring and by epoll, and nutcracker, before the same memcached servers, turn by turn.
 
 Prints CPU seconds a million gets, the least of the passes, and the ratio to nutcracker's.
 
@@ -13,9 +13,10 @@ import json
 import os
 import pathlib
 import subprocess
+import tempfile
 
 from front import FIRST, KEYS, LOAD, cpu, load, numbers, proxies
-from stands import ROOT, ended, start
+from stands import FANIN, ROOT, ended, start
 
 RELAY = os.environ.get("RELAY", str(ROOT / "bench/relay/target/release/relay"))
 LOOPS = ["epoll", "uring", "tokio"]
@@ -24,12 +25,18 @@ LOOPS = ["epoll", "uring", "tokio"]
 @contextlib.contextmanager
 def relays(servers):
     """All of them, before the same servers: the port of each and its process."""
-    with proxies(servers) as found, ended([]) as processes:
+    with tempfile.TemporaryDirectory() as folder, proxies(servers) as found, ended([]) as processes:
         for port in range(FIRST, FIRST + servers):
             # A relay places keys as it likes: every server has them all.
             subprocess.run([LOAD, "fill", f"127.0.0.1:{port}", str(KEYS)], check=True)
+        addresses = [f"127.0.0.1:{server}" for server in range(FIRST, FIRST + servers)]
+        config = pathlib.Path(folder) / "front.toml"
+        listed = ", ".join(f'"{address}"' for address in addresses)
+        pool = f'[[pool]]\nlisten = "127.0.0.1:{FIRST + 109}"\nservers = [{listed}]\n'
+        config.write_text(f'threads = 1\nevent_loop = "epoll"\n{pool}')
+        processes.append(start(FIRST + 109, FANIN, "front", "--config", config))
+        found["fanin by epoll"] = (FIRST + 109, processes[-1].pid)
         for port, how in enumerate(LOOPS, FIRST + 110):
-            addresses = [f"127.0.0.1:{server}" for server in range(FIRST, FIRST + servers)]
             processes.append(start(port, RELAY, how, port, *addresses))
             found[how] = (port, processes[-1].pid)
         yield found
