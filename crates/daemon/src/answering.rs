@@ -31,11 +31,12 @@ impl Front {
             self.mark_server(server);
         }
         if event.readable {
-            self.server_reads(server);
+            self.server_reads(server, event.ended);
         }
     }
 
-    fn server_reads(&mut self, server: usize) {
+    /// Reads what a server has sent; all of it where it has `ended`, since nothing will tell of that again.
+    fn server_reads(&mut self, server: usize, ended: bool) {
         loop {
             let from = &mut self.servers[server];
             let State::Open(socket) = &mut from.state else { return };
@@ -56,7 +57,7 @@ impl Front {
                     match self.answers(server, &bytes[..whole]) {
                         Ok(took) => {
                             self.servers[server].rest.extend_from_slice(&bytes[took..whole]);
-                            (None, count == room)
+                            (None, count == room || ended)
                         }
                         Err(trouble) => (Some(trouble), false),
                     }

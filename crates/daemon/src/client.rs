@@ -53,8 +53,9 @@ pub struct Client {
     pub need: usize,
     /// Bytes of a value that nobody wants.
     pub swallow: u64,
-    /// There may be more to read.
+    /// There may be more to read; and nothing comes behind it.
     pub readable: bool,
+    pub ended: bool,
     /// Nothing more is taken from it; it is closed when all is written.
     pub closing: bool,
     /// An answer broke off in its middle: it is closed at once.
@@ -84,6 +85,7 @@ impl Client {
             need: 0,
             swallow: 0,
             readable: true,
+            ended: false,
             closing: false,
             broken: false,
             asking: false,

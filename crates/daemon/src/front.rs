@@ -174,6 +174,7 @@ impl Front {
         if event.readable {
             if let Some(client) = self.clients.get_mut(id) {
                 client.readable = true;
+                client.ended |= event.ended;
             }
             self.client_reads(id);
         }

@@ -217,6 +217,7 @@ impl Sockets {
                 happened.extend(events.iter().map(|event| Event {
                     token: event.token().0,
                     readable: event.is_readable() || event.is_read_closed() || event.is_error(),
+                    ended: event.is_read_closed() || event.is_error(),
                     writable: event.is_writable(),
                     failed: event.is_error() || event.is_write_closed(),
                 }));

@@ -34,7 +34,7 @@ impl Front {
             match result {
                 Ok(0) => (client.readable, client.closing) = (false, true),
                 Ok(count) => {
-                    client.readable = count == READ - before;
+                    client.readable = count == READ - before || client.ended;
                     let whole = before + count;
                     if gathers {
                         client.rest.extend_from_slice(&bytes[..whole]);

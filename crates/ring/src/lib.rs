@@ -46,6 +46,10 @@ const FEW: u32 = 2;
 /// The mean of what comes in a turn is kept in so many parts, and each turn counts as one in so many.
 const PARTS: u32 = 64;
 const TURNS: u32 = 8;
+/// What is told of a connection whose other end has closed it for good or for its part, and of one that has failed.
+const READ_ENDED: PollFlags = PollFlags::from_bits_retain(nix::libc::POLLRDHUP);
+const FAILED: PollFlags = PollFlags::POLLERR.union(PollFlags::POLLHUP);
+const ENDED: PollFlags = READ_ENDED.union(FAILED);
 /// Up to so many bytes are sent together with what else is.
 const SMALL: usize = 16 << 10;
 
@@ -54,12 +58,14 @@ const SMALL: usize = 16 << 10;
 pub struct Socket(u32);
 
 /// What may be done that could not be before; or may be found out by trying.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Whose.
     pub token: usize,
     /// Something has come, or never will again.
     pub readable: bool,
+    /// Nothing more will come behind what has: to be read to its end, since no other event will tell.
+    pub ended: bool,
     /// It is open, or all that was handed over is sent.
     pub writable: bool,
     /// Nothing more can be sent.
@@ -298,10 +304,11 @@ impl Ring {
             return self.forget_if_over(number);
         }
         if order == Some(Order::Open) {
-            let failed = over || result & has(PollFlags::POLLERR | PollFlags::POLLHUP) != 0;
-            events.push(Event { token, readable: false, writable: !failed, failed });
+            let failed = over || result & has(FAILED) != 0;
+            events.push(Event { token, writable: !failed, failed, ..Event::default() });
         } else if over || result > 0 {
-            events.push(Event { token, readable: true, writable: false, failed: false });
+            let told = order == Some(Order::Look) && result & has(ENDED) != 0;
+            events.push(Event { token, readable: true, ended: told || wire.end.is_some(), ..Event::default() });
         }
         self.change(number);
     }
@@ -311,9 +318,9 @@ impl Ring {
         if entry.result() < 0 || !self.watched.get(token).is_some_and(Option::is_some) {
             return;
         }
-        events.push(Event { token, readable: true, writable: false, failed: false });
+        events.push(Event { token, readable: true, ..Event::default() });
         // Of a file that has ended nothing more is to be told.
-        if !cqueue::more(entry.flags()) && entry.result() & has(PollFlags::POLLERR | PollFlags::POLLHUP) == 0 {
+        if !cqueue::more(entry.flags()) && entry.result() & has(ENDED) == 0 {
             self.look(token);
         }
     }
@@ -328,7 +335,8 @@ impl Ring {
         if wire.closed {
             self.forget_if_over(number);
         } else if over {
-            events.push(Event { token: wire.token, readable: false, writable: true, failed: wire.broken.is_some() });
+            let (token, failed) = (wire.token, wire.broken.is_some());
+            events.push(Event { token, writable: true, failed, ..Event::default() });
         } else {
             self.send(number);
         }
@@ -359,7 +367,7 @@ impl Ring {
         wire.order = Some(how);
         let order = match how {
             Order::Receive => opcode::RecvMulti::new(file, buffers::GROUP).build(),
-            _ => opcode::PollAdd::new(file, bits(PollFlags::POLLIN)).multi(true).build(),
+            _ => opcode::PollAdd::new(file, bits(PollFlags::POLLIN.union(READ_ENDED))).multi(true).build(),
         };
         self.order(order, data(number, CAME));
     }

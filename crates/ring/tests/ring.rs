@@ -79,7 +79,7 @@ fn what_is_written_at_one_end_is_read_at_the_other_and_the_buffer_comes_back_emp
     there.read_exact(&mut came).unwrap();
     assert_eq!(&came, b"get a\r\n");
     there.write_all(b"END\r\n").unwrap();
-    assert_eq!(events(&mut ring, 1), [Event { token: 7, readable: true, writable: false, failed: false }]);
+    assert_eq!(events(&mut ring, 1), [Event { token: 7, readable: true, ..Event::default() }]);
     let mut some = [0; 2];
     assert_eq!(ring.read(&socket, &mut some).unwrap(), 2);
     assert_eq!(read_all(&mut ring, &socket), b"D\r\n");
@@ -98,13 +98,30 @@ fn where_there_is_much_to_do_what_is_small_is_taken_over_and_nothing_behind_it_b
     assert_eq!(ring.unsent(&socket), 7);
     ring.write(&socket, &mut more).unwrap();
     assert_eq!(more, b"get b\r\n");
-    assert_eq!(crowd.turn(&mut ring), [Event { token: 7, readable: false, writable: true, failed: false }]);
+    assert_eq!(crowd.turn(&mut ring), [Event { token: 7, writable: true, ..Event::default() }]);
     assert_eq!(ring.unsent(&socket), 0);
     ring.write(&socket, &mut more).unwrap();
     crowd.turn(&mut ring);
     let mut came = [0; 14];
     there.read_exact(&mut came).unwrap();
     assert_eq!(&came, b"get a\r\nget b\r\n");
+}
+
+#[test]
+fn an_end_that_comes_with_the_last_word_is_told_with_it_however_it_is_received() {
+    let Some(mut ring) = ring() else { return };
+    let mut crowd = Crowd(Vec::new());
+    for round in 0..2 {
+        let (here, mut there) = pair();
+        let socket = ring.add(here.into(), 7, false).unwrap();
+        there.write_all(b"bye").unwrap();
+        drop(there);
+        let found = [crowd.turn(&mut ring), crowd.turn(&mut ring)].concat();
+        assert!(found.iter().any(|event| event.readable && event.ended), "{round}: {found:?}");
+        assert_eq!(read_all(&mut ring, &socket), b"bye");
+        assert_eq!(ring.read(&socket, &mut [0]).unwrap(), 0);
+        crowd = Crowd::new(&mut ring);
+    }
 }
 
 /// What is said of many connections, each echoed by a thread, in pieces of all sizes, is read in pieces of all sizes: all of it.
@@ -247,8 +264,8 @@ fn one_that_is_being_opened_is_writable_once_it_is_open_or_fails() {
     let address = listener.local_addr().unwrap();
     let opened = ring.add(TcpStream::connect(address).unwrap().into(), 9, true).unwrap();
     let found = events(&mut ring, 2);
-    assert!(found.contains(&Event { token: 3, readable: true, writable: false, failed: false }), "{found:?}");
-    assert!(found.contains(&Event { token: 9, readable: false, writable: true, failed: false }), "{found:?}");
+    assert!(found.contains(&Event { token: 3, readable: true, ..Event::default() }), "{found:?}");
+    assert!(found.contains(&Event { token: 9, writable: true, ..Event::default() }), "{found:?}");
     let mut there = listener.accept().unwrap().0;
     there.write_all(b"hello").unwrap();
     events(&mut ring, 2);

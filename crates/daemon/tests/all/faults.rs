@@ -108,8 +108,10 @@ fn garbage_and_other_keys_values_and_half_values_are_errors_and_never_values() {
     for manner in [Manner::Garbage, Manner::Mistakes, Manner::ClosesInTheMiddle] {
         cluster.servers[1].set(manner);
         all_but_his_are_there_or_come(&cluster, &keys, &his);
+        let begun = now();
         let (found, end) = client.get(&his[..1]);
         assert_eq!((found.len(), end.starts_with("SERVER_ERROR ")), (0, true), "{manner:?}: {end}");
+        assert!(begun.elapsed() < SOON, "{manner:?} is noticed after {:?}", begun.elapsed());
         others_answer(&cluster, 1, &keys);
         cluster.servers[1].set(Manner::Answers);
         assert_eq!(until_well(&mut client, &his[0]), his[..1], "{manner:?}");
@@ -174,6 +176,19 @@ fn a_line_without_end_closes_the_connection() {
     let sent = (0..1024).take_while(|_| client.0.get_mut().write_all(&piece).is_ok()).count();
     assert!(sent < 100, "{sent} MiB were taken");
     assert_eq!(cluster.client().ask("mn\r\n"), "MN");
+}
+
+#[test]
+fn clients_that_leave_with_their_last_word_are_forgotten() {
+    let cluster = cluster(1, "", "");
+    for _ in 0..200 {
+        cluster.client().send("set a 0 0 1 noreply\r\nx\r\n");
+    }
+    let mut client = cluster.client();
+    let begun = now();
+    while client.figure("curr_connections") > 1 {
+        assert!(begun.elapsed() < SLACK, "{} are still there", client.figure("curr_connections") - 1);
+    }
 }
 
 #[test]
