@@ -4,7 +4,7 @@ use fanin_fabric::HostId;
 use fanin_fanout::{sicc, tree};
 use fanin_roles::front_end::{Asking, Params};
 use fanin_roles::{Node, data_server, hub};
-use fanin_spec::{FanOut, Replica, RunSpec, ServerOrder};
+use fanin_spec::{FanOut, Replica, RunSpec, ServerOrder, Windows};
 use fanin_units::{Bytes, Rate, Time};
 
 /// A front end at a host, in one of its lives.
@@ -29,8 +29,9 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
             ),
         },
     };
-    let together = k.replica == Replica::Together;
-    Params { me: Node(host), epoch: life, capacity, asking, together, patience: k.patience.0, tries: k.tries as u8 }
+    let (anew, together) = (k.windows == Windows::Anew, k.replica == Replica::Together);
+    let (patience, tries) = (k.patience.0, k.tries as u8);
+    Params { me: Node(host), epoch: life, capacity, asking, anew, together, patience, tries }
 }
 
 /// The hub that a host may become.

@@ -58,7 +58,7 @@ pub(crate) struct Condition {
 /// What keys need; `#[needs(…)]` names one of these.
 pub(crate) mod needs {
     use super::Condition;
-    use crate::{FabricKind, Popularity, ServerOrder};
+    use crate::{FabricKind, FanOut, Popularity, ServerOrder};
 
     pub(crate) const RACKS: Condition = Condition {
         met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
@@ -123,6 +123,10 @@ pub(crate) mod needs {
     pub(crate) const HUBS: Condition = Condition {
         met: |scheme, s| scheme.fan_out.is_some_and(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some()),
         without: "no scheme here asks through hubs; sicc does",
+    };
+    pub(crate) const WINDOWED: Condition = Condition {
+        met: |scheme, _| matches!(scheme.fan_out, Some(FanOut::SlidingWindow | FanOut::IctcpWindow)),
+        without: "no scheme here has a window over servers; sw and ictcp-window do",
     };
     pub(crate) const ZIPFIAN: Condition = Condition {
         met: |_, s| matches!(s.key_value.popularity, Popularity::Zipfian | Popularity::Pages),

@@ -82,5 +82,5 @@ pub use tables::{
 pub use volume::{Memory, Need, Volume, what_would_fit};
 pub use workload::{
     Connections, Facts, FlowKind, KeyValue, Kind, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Servers,
-    Workload,
+    Windows, Workload,
 };

@@ -648,6 +648,16 @@ words! {
 }
 
 words! {
+    /// How long a front end's window over servers lasts.
+    Windows, "\"kept\" or \"anew\"" {
+        /// As long as the front end: what one request taught it, the next one knows.
+        Kept = "kept",
+        /// As long as a request, each of which begins with a new one, as with new connections.
+        Anew = "anew",
+    }
+}
+
+words! {
     /// In which racks the replicas of an object are.
     ReplicaRacks, "\"any\" or \"distinct\"" {
         /// Wherever their servers are.
@@ -677,6 +687,9 @@ section! {
         /// Which replica of an object that was moved is asked for: "random", or "together", one at a server that answers the request anyway, if there is one; of other objects one is drawn.
         #[needs(PLAN)]
         replica: Replica = Replica::Random,
+        /// How long a window over servers lasts: "kept", as long as the front end, over all its requests, or "anew" with each request.
+        #[needs(WINDOWED)]
+        windows: Windows = Windows::Kept,
         /// The least object; sizes are uniform.
         #[range(Bytes(1)..=Bytes(1 << 20))]
         least: Bytes = Bytes(20),

@@ -21,24 +21,28 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.ask_more_servers(now, out);
     }
 
-    /// Asks as many more as the window allows, of the oldest request first.
+    /// Asks as many more as the window allows, of the oldest request first; or each request's own.
     pub(super) fn ask_more_servers<V>(&mut self, now: Time, out: &mut Outputs<K, V>) {
-        let Asking::Servers(window) = &self.params.asking else { return };
-        let mut busy: u32 = self.requests.values().map(|request| request.line.busy).sum();
+        let Asking::Servers(kept) = &self.params.asking else { return };
+        let (late, patience) = (kept.late(), self.params.patience);
+        let soonest = now.saturating_add(late.into_iter().chain(patience).min().unwrap_or(Time::NEVER));
+        let mut of_all: u32 = self.requests.values().map(|request| request.line.busy).sum();
         for request in self.requests.values_mut() {
-            while busy < window.window() && request.ask_next(now, out) {
-                busy += 1;
-                let (late, patience) = (window.late(), self.params.patience);
-                let soonest = late.into_iter().chain(patience).min().unwrap_or(Time::NEVER);
-                self.look_at = self.look_at.min(now.saturating_add(soonest));
+            let (window, mut busy) = match &request.window {
+                Some(own) => (own.window(), request.line.busy),
+                None => (kept.window(), of_all),
+            };
+            while busy < window && request.ask_next(now, out) {
+                (busy, of_all) = (busy + 1, of_all + 1);
+                self.look_at = self.look_at.min(soonest);
             }
         }
     }
 
     /// Tells the window of answers that are late, each once.
     pub(super) fn look_for_late(&mut self, now: Time) {
-        let Asking::Servers(window) = &mut self.params.asking else { return };
-        let Some(late) = window.late() else { return };
+        let Asking::Servers(kept) = &mut self.params.asking else { return };
+        let Some(late) = kept.late() else { return };
         for request in self.requests.values_mut() {
             while request.line.oldest < request.line.next {
                 let way = &request.ways[request.line.oldest as usize];
@@ -48,7 +52,7 @@ impl<K: Part + Clone> FrontEnd<K> {
                     break;
                 }
                 if waits {
-                    window.lost(now);
+                    request.window.as_mut().unwrap_or(kept).lost(now);
                 }
                 request.line.oldest += 1;
             }

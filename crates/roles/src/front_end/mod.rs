@@ -71,6 +71,8 @@ pub struct Params {
     pub capacity: Rate,
     /// How it asks.
     pub asking: Asking,
+    /// Whether each request begins with a window of its own, as new as its connections; else one outlives them.
+    pub anew: bool,
     /// Of an object that was moved, a replica at a server that answers the request anyway is asked for, if there is one.
     pub together: bool,
     /// Who has not been heard of for so long is gone; `None`: nobody ever is.
@@ -141,7 +143,11 @@ impl<K: Part + Clone> FrontEnd<K> {
         let wish = |key| Wish { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1 };
         let wishes: Vec<Wish<K>> = keys.into_iter().map(wish).collect();
         let left = wishes.len() as u32;
-        let mut request = Request { tag, deadline, wishes, left, ways: Vec::new(), line: Line::default() };
+        let window = match &self.params.asking {
+            Asking::Servers(window) if self.params.anew => Some(*window),
+            _ => None,
+        };
+        let mut request = Request { tag, deadline, wishes, left, ways: Vec::new(), line: Line::default(), window };
         self.choose_replicas(&mut request, directory, draw, out);
         self.look_at = self.look_at.min(deadline);
         self.look_for_silence(now);
@@ -297,11 +303,9 @@ impl<K: Part + Clone> FrontEnd<K> {
         way.bytes += if is_its { bytes } else { 0 };
         let (bytes, took) = (way.bytes, now.since(way.asked));
         if request.comes_off(via) {
-            if let Asking::Servers(window) = &mut self.params.asking {
-                // What came of another says nothing of how long this one takes.
-                if is_its {
-                    window.answered(now, bytes, took);
-                }
+            // What came of another says nothing of how long this one takes.
+            if let (Asking::Servers(kept), true) = (&mut self.params.asking, is_its) {
+                request.window.as_mut().unwrap_or(kept).answered(now, bytes, took);
             }
             self.ask_more_servers(now, out);
         }

@@ -1,5 +1,6 @@
 //! One request under way: its objects, and through whom each is asked for.
 
+use fanin_fanout::Window;
 use fanin_units::{Rate, Time};
 
 use crate::wire::{Node, Tag};
@@ -83,6 +84,8 @@ pub(super) struct Request<K> {
     pub ways: Vec<Way>,
     /// Of servers that are asked one after another.
     pub line: Line,
+    /// How many of them at once, where that is not the front end's for all its requests.
+    pub window: Option<Window>,
 }
 
 /// Servers in the order in which they are asked.

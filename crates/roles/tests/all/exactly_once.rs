@@ -5,12 +5,12 @@ use crate::support::{Cluster, asks_hubs, asks_servers, ms};
 use fanin_fanout::sicc;
 use fanin_fanout::{Kind, Window};
 use fanin_roles::Node;
-use fanin_roles::front_end::Asking;
+use fanin_roles::front_end::{Asking, Params};
 use fanin_units::Time;
 use proptest::prelude::*;
 
 /// What a front end may do: all fan-outs, and trees of one root and of many.
-fn fan_outs() -> impl Strategy<Value = fanin_roles::front_end::Params> {
+fn fan_outs() -> impl Strategy<Value = Params> {
     let hubs = (0..Kind::ALL.len(), 1..5u32);
     hubs.prop_map(|(kind, bound)| match Kind::ALL[kind].parts(&sicc::Params::default()) {
         Some(parts) => asks_hubs(parts, bound),
@@ -41,6 +41,7 @@ proptest! {
         (front_ends, objects, replicas) in (1..3u32, 1..40u64, 1..4u32),
         seed in any::<u64>(),
     ) {
+        let params = Params { anew: seed >> 63 == 1, ..params };
         let windowed = matches!(params.asking, Asking::Servers(Window::Sliding(_) | Window::Ictcp(_)));
         let tries = params.tries;
         let in_turn = windowed && !faults.deaths.is_empty();

@@ -171,6 +171,32 @@ fn as_a_request_fails_the_next_one_has_its_place_in_the_window() {
     assert_eq!(at.said(), [Output::Miss { request: 1, index: 0 }, Output::Done { request: 1 }]);
 }
 
+#[test]
+fn a_window_that_begins_anew_is_each_requests_own_and_as_it_was_at_first() {
+    let asks = |anew| {
+        let mut at = one_at_a_time(&[&[2], &[3], &[4]]);
+        let asking =
+            Asking::Servers(Kind::SlidingWindow.window(&growing(), Rate(1_000_000_000)).expect("it asks servers"));
+        at.front_end = FrontEnd::new(Params { asking, anew, patience: None, ..asks_servers(Kind::OneAll) });
+        at.asks(Time::ZERO, Time::NEVER);
+        [(1, 2), (2, 3), (3, 4)].into_iter().for_each(|(at_ms, from)| at.comes(ms(at_ms), from, from - 2));
+        assert!(at.said().contains(&DONE));
+        [4, 5].map(|when| {
+            at.asks(ms(when), Time::NEVER);
+            at.asked().len()
+        })
+    };
+    // One of three servers by now, which the next request fills; or one of one server for each.
+    assert_eq!([false, true].map(asks), [[3, 0], [1, 1]]);
+}
+
+/// One server at first, and one more a window of answers.
+fn growing() -> fanin_fanout::Settings {
+    let mut settings = fanin_fanout::Settings::default();
+    (settings.sliding_window.initial, settings.sliding_window.step) = (1, 1);
+    settings
+}
+
 fn one_server() -> Asking {
     let mut settings = fanin_fanout::Settings::default();
     (settings.sliding_window.initial, settings.sliding_window.step) = (1, 0);

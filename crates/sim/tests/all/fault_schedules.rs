@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use crate::common::{but, planned, run, spec};
-use fanin_spec::{Engine, FanOut, Replica, RequestRow, Route, RunSpec, RunTables};
+use fanin_spec::{Engine, FanOut, Replica, RequestRow, Route, RunSpec, RunTables, Windows};
 
 /// A sequence of draws.
 struct Draws(u64);
@@ -189,6 +189,8 @@ impl Case {
     /// Its run. In every third case an object in two was moved to the next server that has none of it, by links or not.
     fn spec(&self) -> RunSpec {
         let spec = spec(&self.scenario, self.fan_in, self.number);
+        let windows = if self.number.is_multiple_of(2) { Windows::Kept } else { Windows::Anew };
+        let spec = but(&spec, |s| s.key_value.windows = windows);
         if !self.number.is_multiple_of(3) {
             return spec;
         }
