@@ -100,7 +100,7 @@ impl Sockets {
     pub fn new(which: EventLoop, token: usize) -> io::Result<(Sockets, Waker)> {
         let ring = match which {
             EventLoop::Epoll => None,
-            EventLoop::IoUring => Some(Ring::new()?),
+            EventLoop::IoUring => Some(Ring::new().map_err(denied)?),
             EventLoop::Auto => Ring::new().ok(),
         };
         if let Some(mut ring) = ring {
@@ -233,4 +233,12 @@ impl Sockets {
             Sockets::Epoll(..) => Ok(()),
         }
     }
+}
+
+/// Why there is no ring, and what would be right.
+fn denied(error: io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!("event_loop = \"io_uring\" cannot be had here: {error}; \"auto\" takes epoll then"),
+    )
 }
