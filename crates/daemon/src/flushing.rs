@@ -2,13 +2,15 @@
 
 use fanin_memcache::text;
 
-use crate::client::Kind;
+use crate::client::{ENOUGH_HELD, Kind};
 use crate::front::Front;
 use crate::server::{State, Trouble};
 use crate::table::Id;
 
 /// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
 const MOST_HELD: usize = 256 << 20;
+/// Answers are put together and written in pieces of this size: a piece is still in the processor's cache when it is sent.
+pub const ENOUGH: usize = 256 << 10;
 /// A client's buffer that has grown above this is given back when it is empty.
 const KEPT: usize = 64 << 10;
 
@@ -52,9 +54,8 @@ impl Front {
                 client.is_held_up()
             }
         };
-        self.gather_answers(id);
+        let failed = self.write_answers(id);
         let Some(client) = self.clients.get_mut(id) else { return };
-        let failed = self.sockets.write(&mut client.socket, &mut client.out).is_err();
         if client.out.bytes.capacity() > KEPT && client.out.bytes.is_empty() {
             self.spare.keep(std::mem::take(&mut client.out.bytes));
         }
@@ -84,19 +85,41 @@ impl Front {
         }
     }
 
-    /// Puts into a client's buffer what of its answers is there, in their order.
+    /// Writes what of a client's answers is there, as far as it takes it: whether that has failed.
+    fn write_answers(&mut self, id: Id) -> bool {
+        loop {
+            let Some(client) = self.clients.get_mut(id) else { return false };
+            if self.sockets.write(&mut client.socket, &mut client.out).is_err() {
+                return true;
+            }
+            let left = client.out.left();
+            self.gather_answers(id);
+            if self.clients.get(id).is_none_or(|client| client.out.left() == left) {
+                return false;
+            }
+        }
+    }
+
+    /// Puts into a client's buffer what of its answers is there, in their order, until that is enough.
     fn gather_answers(&mut self, id: Id) {
         while let Some(client) = self.clients.get_mut(id) {
+            if client.out.left() >= ENOUGH {
+                return;
+            }
             let Some(answer) = client.front() else { return };
             let (kind, left, at) = (answer.kind, answer.left, answer.at);
             let mut held = std::mem::take(&mut answer.held);
             match kind {
                 Kind::Multiget(get) => {
                     let Some(multiget) = self.gets.get_mut(get) else { return };
+                    // Most of it waits for its last batch anyway: then it is one piece, and not many small ones.
+                    if multiget.left > 0 && client.held < ENOUGH_HELD {
+                        return;
+                    }
                     if client.out.bytes.capacity() == 0 {
                         client.out.bytes = self.spare.buffer(true);
                     }
-                    if !multiget.write(&mut client.out.bytes) {
+                    if !multiget.write(&mut client.out.bytes, ENOUGH) {
                         return;
                     }
                     let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();

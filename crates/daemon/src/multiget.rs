@@ -198,9 +198,12 @@ impl Multiget {
         self.batches[batch as usize].held.len() as u64
     }
 
-    /// Writes what can be written in the keys' order, and the end behind the last: whether that was it.
-    pub fn write(&mut self, out: &mut Vec<u8>) -> bool {
+    /// Writes what can be written in the keys' order until `out` has `enough`, and the end behind the last: whether that was it.
+    pub fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
         while let Some(number) = self.of_key.get(self.written) {
+            if out.len() >= enough {
+                return false;
+            }
             let batch = &mut self.batches[*number as usize];
             if batch.written == batch.come {
                 return false;

@@ -6,6 +6,7 @@ use fanin_memcache::{Get, Keyed, LONGEST_KEY, Next, Quiet, Request, Shape, Store
 
 use crate::client::{Client, Kind};
 use crate::clock::span;
+use crate::flushing::ENOUGH;
 use crate::front::{Front, READ};
 use crate::joining::Writes;
 use crate::multiget::Multiget;
@@ -184,13 +185,13 @@ impl Front {
         self.wait_for_late(multiget);
     }
 
-    /// Asks for as many batches as the window allows, and as the client has room for.
+    /// Asks for as many batches as the window allows, while the client takes what there is: what waits for other batches needs these.
     pub fn ask_batches(&mut self, get: Id) {
         while let Some(multiget) = self.gets.get_mut(get) {
             let (client, number) = (multiget.client, multiget.number);
             let Some(of_client) = self.clients.get_mut(client) else { return };
             of_client.asking = !multiget.schedule.has_asked_all();
-            if of_client.backlog() > crate::client::ENOUGH_HELD {
+            if of_client.out.left() >= ENOUGH {
                 return;
             }
             let Some(batch) = multiget.schedule.ask(span(multiget.began, self.now)) else { return };

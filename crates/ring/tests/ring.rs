@@ -313,3 +313,19 @@ fn a_ring_ends_with_everything_under_way_and_waits_no_longer_than_it_is_told() {
         assert!(some.len() < 32 << 20);
     }
 }
+
+#[test]
+fn more_orders_than_completions_have_room_for_are_all_carried_out() {
+    let Some(mut ring) = ring() else { return };
+    let (here, mut there) = pair();
+    // Nobody waits in between; of each, two completions tell.
+    for _ in 0..10_000 {
+        ring.watch(here.try_clone().unwrap().into(), 3);
+        ring.unwatch(3);
+    }
+    let socket = ring.add(here.into(), 7, false).unwrap();
+    there.write_all(b"get a\r\n").unwrap();
+    let found = events(&mut ring, 5);
+    assert!(found.iter().all(|event| event.token == 7 && event.readable) && !found.is_empty(), "{found:?}");
+    assert_eq!(read_all(&mut ring, &socket), b"get a\r\n");
+}

@@ -38,6 +38,17 @@ fn a_multiget_is_answered_in_the_order_of_its_keys_with_what_is_there_twice_if_a
 }
 
 #[test]
+fn a_multiget_is_asked_to_its_end_though_much_waits_for_its_first_keys() {
+    let cluster = cluster(24, "", "multiget = \"sliding-window\"");
+    let mut client = cluster.client();
+    let keys: Vec<String> = (0..200).map(|number| format!("{number}-key")).collect();
+    keys.iter().for_each(|key| assert_eq!(client.set(key, &value(key, 50_000)), "STORED"));
+    // The window begins with ten servers, which have four megabytes of it.
+    assert!((0..24).filter(|server| !cluster.keys_of(*server, &keys).is_empty()).count() > 20);
+    assert_eq!(client.get(&keys), (keys, "END".to_owned()));
+}
+
+#[test]
 fn a_write_behind_a_multiget_does_not_overtake_it() {
     let cluster = cluster(2, "", "");
     let keys = cluster.filled(20);
