@@ -75,7 +75,7 @@ pub struct Spare {
 
 /// Multigets whose tables are kept, and the bytes of buffers that are.
 const KEPT: usize = 256;
-const MOST_ROOM: usize = 24 << 20;
+const MOST_ROOM: usize = 48 << 20;
 /// From so many bytes on a buffer is a large one; above so many it is not kept.
 const LARGE: usize = 64 << 10;
 const LARGEST_KEPT: usize = 1 << 20;
