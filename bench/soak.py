@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """`fanin front` under mixed load with faults, for long: no wrong value, no answer missing, memory flat.
 
-Clients set, get, ask for many keys and delete; every value carries its key. Meanwhile a server is killed and comes back, or is
-stopped for a while. Prints the memory every tenth of the time; the later ones may not exceed the earlier by a quarter.
+Clients set, get, ask for many keys and delete, one half by a pool that asks all servers at once, one half by one with a sliding window;
+every value carries its key. Meanwhile a server is killed and comes back, or is stopped for a while. Prints the memory every tenth of the
+time; the later ones may not exceed the earlier by a quarter.
 
     soak.py [--seconds S]
 """
@@ -14,12 +15,15 @@ import random
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 
-from stands import front, memcached
+from stands import FANIN, memcached, start
 
-SERVERS, FRONT = [23401, 23402, 23403, 23404], 23410
+# More servers than a sliding window begins with.
+SERVERS = list(range(23401, 23417))
+POOLS = {23420: "one-all", 23421: "sliding-window"}
 KEYS = 5000
 
 
@@ -34,14 +38,15 @@ class Left(Exception):
 class Client(threading.Thread):
     """One connection after another, until it is told to stop; what it has found wrong."""
 
-    def __init__(self, seed, stop):
+    def __init__(self, seed, port, stop):
         super().__init__(daemon=True)
+        self.port = port
         self.random, self.stop, self.asked, self.errors, self.wrong = random.Random(seed), stop, 0, 0, None
 
     def run(self):
         while not self.stop.is_set() and self.wrong is None:
             try:
-                with socket.create_connection(("127.0.0.1", FRONT), 10) as s:
+                with socket.create_connection(("127.0.0.1", self.port), 10) as s:
                     s.settimeout(10)
                     file = s.makefile("rwb")
                     for _ in range(self.random.randrange(1, 500)):
@@ -63,7 +68,7 @@ class Client(threading.Thread):
         elif what == "delete":
             file.write(b"delete %s\r\n" % key)
         else:
-            count = 1 if what == "get" else r.randrange(2, 300)
+            count = 1 if what == "get" else r.randrange(2, 1000)
             file.write(b"get %s\r\n" % b" ".join([key] + [b"%d:key" % r.randrange(KEYS) for _ in range(count - 1)]))
         file.flush()
         if what == "leave" and r.random() < 0.05:
@@ -85,6 +90,16 @@ class Client(threading.Thread):
             raise Left
 
 
+def front():
+    """One before the servers, with a port for each pool."""
+    servers = ", ".join(f'"127.0.0.1:{port}"' for port in SERVERS)
+    pool = '[[pool]]\nlisten = "127.0.0.1:{}"\nmultiget = "{}"\nservers = [{}]\n'
+    with tempfile.TemporaryDirectory() as folder:
+        config = pathlib.Path(folder) / "front.toml"
+        config.write_text("".join(pool.format(port, how, servers) for port, how in POOLS.items()))
+        return start(max(POOLS), FANIN, "front", "--config", config)
+
+
 def resident(pid):
     return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
 
@@ -94,9 +109,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=3600)
     options = parser.parse_args()
     servers = {port: memcached(port) for port in SERVERS}
-    proxy = front(FRONT, SERVERS)
+    proxy = front()
     stop, r, faults, memory = threading.Event(), random.Random(0), 0, []
-    clients = [Client(seed, stop) for seed in range(8)]
+    clients = [Client(seed, port, stop) for seed, port in enumerate(list(POOLS) * 4)]
     try:
         for client in clients:
             client.start()
