@@ -34,7 +34,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     let running = fanin_daemon::start(&settings)
         .map_err(|error| Failure::Environment(format!("the front end cannot be started: {error}")))?;
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
-        say(&format!("{} listens on {listens}, in front of {} servers", pool.name, pool.servers.len()))?;
+        say(&format!("{} listens on {listens}: servers {}", pool.name, pool.servers.len()))?;
     }
     while !stop::STOP.load(Relaxed) && !running.has_failed() {
         thread::sleep(LOOK);
