@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak validate validate-check linux-validate linux-check docs fuzz clean
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak validate validate-check linux-validate linux-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -30,9 +30,9 @@ lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors;
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@python3 scripts/rooms.py
 
-check: ## all that must hold before a change lands: .ci/run, then libraries, the cost of a packet, the validation table and the web bundle as committed
+check: ## all that must hold before a change lands: .ci/run, then libraries, the cost of a packet, the validation table and the web bundle as committed, fuzzers
 	@.ci/run
-	@$(MAKE) --no-print-directory deny cost validate-check web-check
+	@$(MAKE) --no-print-directory deny cost validate-check web-check fuzz-check
 
 deny: ## licences, duplicates and sources of the libraries (deny.toml); skipped with a reason where cargo-deny cannot be had
 	@scripts/deny.sh
@@ -105,6 +105,10 @@ docs: ## write the generated pages of docs/, the picture in README.md, the fuzze
 fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles and memcached's protocols, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
+
+fuzz-check: ## check that the fuzzers compile, which nothing else does
+	@scripts/setup.sh rust
+	@cargo check --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 
 conformance: build ## clients' own tests before memcached and before `fanin front`: memccapable, pymemcache, gomemcache
 	@scripts/setup.sh memcached

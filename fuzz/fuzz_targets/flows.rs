@@ -4,6 +4,7 @@
 #![no_main]
 
 use fanin_spec::{Flows, Origin, Problem};
+use fanin_units::Time;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {
@@ -21,13 +22,18 @@ fuzz_target!(|input: &str| {
 /// What accepted lists promise; and each is the same list when it is written as a table.
 fn check(flows: &Flows) {
     assert!(!flows.list().is_empty());
-    let mut table = String::from("src,dst,bytes,start_us\n");
+    let mut table = String::from("src,dst,bytes,start_us,stop_us\n");
+    let microseconds = |Time(ps)| format!("{}.{:06}", ps / 1_000_000, ps % 1_000_000);
     for flow in flows.list() {
-        assert!(flow.from != flow.to && flow.from.max(flow.to) < flows.hosts() && flow.bytes > 0, "{flow:?}");
-        let (us, ps) = (flow.start.0 / 1_000_000, flow.start.0 % 1_000_000);
-        table += &format!("{},{},{},{us}.{ps:06}\n", flow.from, flow.to, flow.bytes);
+        assert!(flow.from != flow.to && flow.from.max(flow.to) < flows.hosts(), "{flow:?}");
+        assert!(flow.bytes != Some(0) && flow.stop > flow.start, "{flow:?}");
+        let bytes = flow.bytes.map_or(String::new(), |bytes| bytes.to_string());
+        let stop = if flow.stop == Time::NEVER { String::new() } else { microseconds(flow.stop) };
+        table += &format!("{},{},{bytes},{},{stop}\n", flow.from, flow.to, microseconds(flow.start));
     }
     let again = Flows::parse("again.csv", &table).expect("what was read can be written");
-    let plain = |flows: &Flows| -> Vec<_> { flows.list().iter().map(|f| (f.from, f.to, f.bytes, f.start)).collect() };
+    let plain = |flows: &Flows| -> Vec<_> {
+        flows.list().iter().map(|f| (f.from, f.to, f.bytes, f.start, f.stop)).collect()
+    };
     assert_eq!(plain(flows), plain(&again));
 }
