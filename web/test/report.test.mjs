@@ -21,14 +21,8 @@ describePage("the report", "FANIN_REPORT", (opened, report) => {
 
   it("opens in under a second", async (t) => {
     const { page } = await opened(t);
-    const loaded = () => page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
-    const took = [await loaded()];
-    for (let again = 0; again < 2; again++) {
-      await page.reload();
-      took.push(await loaded());
-    }
-    // The least of three: what else the machine does can only add to it.
-    assert.ok(Math.min(...took) > 0 && Math.min(...took) < 1000, `${took} ms`);
+    const took = await page.evaluate(() => performance.getEntriesByType("navigation")[0].loadEventEnd);
+    assert.ok(took > 0 && took < 1000, `${took} ms`);
   });
 
   it("says values where the mouse is", async (t) => {
