@@ -1,7 +1,7 @@
 //! When each server of a multiget is asked: the driver of a request law's window, as the simulator's front end is one
 //! (`roles/front_end/direct.rs`), and with the same law the same order.
 //!
-//! The grain differs. There a window belongs to a front end, and what is counted are objects that may be asked for elsewhere; here every
+//! The grain differs. There a window may belong to a front end, and what is counted are objects that may be asked for elsewhere; here every
 //! multiget has a window of its own and what is asked is a batch, all that one server has of it, which is answered, missed or lost
 //! as a whole. Pure: times are arguments, from the multiget's first moment on.
 
