@@ -26,7 +26,7 @@ ALLOWED = {
     "fanin-model": ("fanin-units", "libm"),
     "fanin-tcp": ("fanin-laws fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
-    "fanin-memcache": ("", "memchr"),
+    "fanin-memcache": ("", "base64 itoa memchr"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
     "fanin-sim": (
@@ -44,7 +44,7 @@ ALLOWED = {
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-ring fanin-units",
-        "libm md-5 mio nix serde socket2 strsim thiserror toml",
+        "libm md-5 mio nix procfs rand serde socket2 strsim thiserror toml",
     ),
     "fanin-cli": (
         "fanin-daemon fanin-execute fanin-lab fanin-model fanin-placement fanin-sim fanin-spec fanin-tcp fanin-units",

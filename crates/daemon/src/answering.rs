@@ -1,30 +1,40 @@
-//! Answers: what a server has sent, and whose it is; and what becomes of requests whose server fails.
+//! Answers: what a server has sent, whether it is what was asked for, and whose it is; and what becomes of requests whose server fails.
+//!
+//! What is given to a client was looked at first: values by their whole key, meta commands' answers by their mark, the rest by its
+//! words. What is none of them, too much or too little ends the connection, and all that was asked by it has failed.
 
 use std::io;
 
-use fanin_memcache::{Piece, Quiet, Shape, response};
+use fanin_memcache::{Meta, Piece, Shape, response, retold};
 use fanin_ring::Event;
 
-use crate::client::Kind;
-use crate::clock::span;
+use crate::clock::{nanos, span};
 use crate::front::{Front, READ};
-use crate::server::{Ask, Heed, Part, State, Trouble, print_of};
+use crate::net::Net;
+use crate::server::{Ask, Halt, Part, State, Trouble};
 use crate::table::Id;
 
 /// A value with its line is given on whole, up to so many bytes; a larger one as it comes.
 const WHOLE: usize = READ / 2;
+/// So often a server is read in a turn.
+const READS: usize = 4;
+/// The end of a value, and of a line.
+const END: &[u8] = b"\r\n";
 
-impl Front {
+/// What a server's bytes were no answer for, and what that means for its client.
+type Broken = (Trouble, Halt);
+
+impl<N: Net> Front<N> {
     pub fn server_event(&mut self, server: usize, event: Event) {
         if let State::Opening { socket, .. } = &self.servers[server].state {
-            match self.sockets.is_open(socket) {
+            match self.net.is_open(socket) {
                 Ok(open) if !event.failed => {
                     if event.writable && open {
                         self.servers[server].opened();
                         self.counters.server_connects.add(1);
                     }
                 }
-                _ => return self.server_fails(server, Trouble::Down),
+                _ => return self.server_fails(server, Trouble::Down, Halt::No),
             }
         }
         if event.writable {
@@ -36,8 +46,8 @@ impl Front {
     }
 
     /// Reads what a server has sent; all of it where it has `ended`, since nothing will tell of that again.
-    fn server_reads(&mut self, server: usize, ended: bool) {
-        loop {
+    pub fn server_reads(&mut self, server: usize, ended: bool) {
+        for reads in 1.. {
             let from = &mut self.servers[server];
             let State::Open(socket) = &mut from.state else { return };
             let mut bytes = std::mem::take(&mut self.scratch);
@@ -46,43 +56,56 @@ impl Front {
                 bytes.resize(there + READ, 0);
             }
             let room = bytes.len() - there;
-            let result = self.sockets.read(socket, &mut bytes[there..]);
+            let result = self.net.read(socket, &mut bytes[there..]);
             let (trouble, more) = match result {
-                Ok(0) => (Some(Trouble::Closed), false),
-                Ok(count) => {
-                    let rest = &mut self.servers[server].rest;
-                    let whole = rest.len() + count;
-                    bytes[..rest.len()].copy_from_slice(rest);
-                    rest.clear();
-                    match self.answers(server, &bytes[..whole]) {
-                        Ok(took) => {
-                            self.servers[server].rest.extend_from_slice(&bytes[took..whole]);
-                            (None, count == room || ended)
-                        }
-                        Err(trouble) => (Some(trouble), false),
-                    }
-                }
+                Ok(0) => (Some((Trouble::Closed, Halt::No)), false),
+                Ok(count) => match self.has_come(server, &mut bytes[..there + count]) {
+                    Ok(()) => (None, count == room || ended),
+                    Err(broken) => (Some(broken), false),
+                },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (None, false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (None, true),
-                Err(_) => (Some(Trouble::Closed), false),
+                Err(_) => (Some((Trouble::Closed, Halt::No)), false),
             };
             self.scratch = bytes;
-            if let Some(trouble) = trouble {
-                self.server_fails(server, trouble);
+            if let Some((trouble, halt)) = trouble {
+                self.server_fails(server, trouble, halt);
             }
             if !more {
                 return;
             }
+            if reads == READS && !ended {
+                return self.read_again(server);
+            }
         }
     }
 
+    /// These bytes have come of a server, behind room for those that came before and were not understood.
+    fn has_come(&mut self, server: usize, bytes: &mut [u8]) -> Result<(), Broken> {
+        let rest = &mut self.servers[server].rest;
+        bytes[..rest.len()].copy_from_slice(rest);
+        rest.clear();
+        let took = self.answers(server, bytes)?;
+        let from = &mut self.servers[server];
+        if from.alone.is_some() && from.asked.is_empty() {
+            // What it had a connection for is answered.
+            let (socket, _) = from.close(self.now);
+            socket.into_iter().for_each(|socket| self.net.close(socket));
+        } else {
+            from.rest.extend_from_slice(&bytes[took..]);
+        }
+        Ok(())
+    }
+
     /// Gives answers to whom they belong: how many bytes were understood.
-    fn answers(&mut self, server: usize, bytes: &[u8]) -> Result<usize, Trouble> {
+    fn answers(&mut self, server: usize, bytes: &[u8]) -> Result<usize, Broken> {
         let mut at = 0;
         while at < bytes.len() {
             let from = &mut self.servers[server];
-            // Nobody asked.
-            let Some(&ask) = from.asked.front() else { return Err(Trouble::Nonsense) };
+            let Some(&ask) = from.asked.front() else {
+                // Nobody asked; and what was asked alone has had its answer.
+                return if from.alone.is_some() { Ok(at) } else { Err((Trouble::Nonsense, Halt::No)) };
+            };
             if let Some((left, last)) = from.passing {
                 let some = (bytes.len() - at).min(left as usize);
                 let left = left - some as u32;
@@ -90,18 +113,19 @@ impl Front {
                 self.give(&ask, &bytes[at..at + some]);
                 at += some;
                 if left == 0 {
-                    self.ends_value(&bytes[..at])?;
-                    if last {
-                        self.ends(server, ask);
+                    // Of an end that came in two pieces, the last byte is looked at.
+                    if !(bytes[..at].ends_with(END) || bytes[..at] == END[1..]) {
+                        return Err((Trouble::Nonsense, Halt::AtOnce));
                     }
+                    self.value_ends(server, &ask, last);
                 }
                 continue;
             }
             match from.cursor.next(&bytes[at..], ask.shape) {
                 Piece::More => break,
-                Piece::Broken => return Err(Trouble::Nonsense),
+                Piece::Broken => return Err((Trouble::Nonsense, Halt::No)),
                 Piece::Line { line, last } => {
-                    self.line(&ask, line, last);
+                    self.line(server, &ask, line, last)?;
                     at += line.len();
                     if last {
                         self.ends(server, ask);
@@ -112,18 +136,18 @@ impl Front {
                     if size <= WHOLE && size > there {
                         break;
                     }
-                    self.value(&ask, key, size)?;
                     let some = size.min(there);
-                    self.give(&ask, &bytes[at..at + some]);
+                    let value = &bytes[at + line.len()..at + some];
+                    if some == size && !value.ends_with(END) {
+                        return Err((Trouble::Nonsense, Halt::Told));
+                    }
+                    let ask = self.value(server, ask, (line, key, size))?;
+                    self.give(&ask, value);
                     at += some;
                     if some < size {
-                        // The end of what is passed on is looked at when it comes.
                         self.servers[server].passing = Some(((size - some) as u32, last));
                     } else {
-                        self.ends_value(&bytes[..at])?;
-                        if last {
-                            self.ends(server, ask);
-                        }
+                        self.value_ends(server, &ask, last);
                     }
                 }
             }
@@ -131,78 +155,107 @@ impl Front {
         Ok(at)
     }
 
-    /// Whether a value ends as it should; of one whose end came in two pieces, the last byte is looked at.
-    fn ends_value(&self, bytes: &[u8]) -> Result<(), Trouble> {
-        let right = bytes.ends_with(b"\r\n") || bytes == b"\n";
-        if right { Ok(()) } else { Err(Trouble::Nonsense) }
+    /// A value has come whole.
+    fn value_ends(&mut self, server: usize, ask: &Ask, last: bool) {
+        if last {
+            self.ends(server, *ask);
+        }
     }
 
-    /// Whether this is the value that was asked for.
-    fn value(&mut self, ask: &Ask, key: &[u8], size: usize) -> Result<(), Trouble> {
+    /// The line of a value, of a key and a size with the line's own; if it is the value that was asked for, it is given. For whom the
+    /// value is.
+    fn value(&mut self, server: usize, ask: Ask, (line, key, size): (&[u8], &[u8], usize)) -> Result<Ask, Broken> {
+        if let Shape::Meta { .. } = ask.shape {
+            self.meta_line(server, &ask, line)?;
+            return Ok(self.servers[server].asked.front().copied().unwrap_or(ask));
+        }
         let right = match ask.part {
             Part::Batch { get, batch } => match self.gets.get_mut(get) {
                 Some(multiget) => u32::try_from(size).is_ok_and(|size| multiget.value(batch, key, size)),
+                // Whose it was is gone.
                 None => true,
             },
-            _ => !matches!(ask.heed, Heed::Print(print) if print != print_of(key)),
+            _ => {
+                let from = &mut self.servers[server];
+                let is_it = from.note() == key;
+                is_it && from.asked.front_mut().is_some_and(|ask| !std::mem::replace(&mut ask.has_value, true))
+            }
         };
-        if right { Ok(()) } else { Err(Trouble::Nonsense) }
+        if !right {
+            return Err((Trouble::Nonsense, Halt::No));
+        }
+        self.give(&ask, line);
+        Ok(ask)
     }
 
     /// A line of an answer.
-    fn line(&mut self, ask: &Ask, line: &[u8], last: bool) {
+    fn line(&mut self, server: usize, ask: &Ask, line: &[u8], last: bool) -> Result<(), Broken> {
+        if matches!(ask.shape, Shape::Meta { .. }) && !response::is_error(line) {
+            return self.meta_line(server, ask, line);
+        }
         match ask.part {
             Part::Batch { get, batch } => {
-                if response::is_error(line) {
-                    self.multiget_lacks(get, batch);
+                if response::is_error(line)
+                    && let Some(multiget) = self.gets.get_mut(get)
+                {
+                    // The values that it has sent stand.
+                    multiget.end(batch, Some("SERVER_ERROR a server answered with an error\r\n"));
                 }
             }
-            Part::Relay(Quiet::All) => {}
-            Part::Relay(Quiet::Answer(answer))
-                if line.starts_with(&answer) && matches!(line.get(2), Some(b' ' | b'\r')) => {}
-            Part::Relay(_) if ask.shape == Shape::UntilBarrier && last => {}
-            Part::Relay(_) | Part::Joined(_) => self.give(ask, line),
+            Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
+            Part::Relay { .. } | Part::Joined(_) => self.give(ask, line),
             Part::Every => {
                 let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
-                if let Some(answer) = answer.filter(|answer| answer.held.is_empty() && line != b"OK\r\n") {
+                if let Some(answer) = answer.filter(|answer| answer.held.is_empty() && !answer.is_well(line)) {
                     answer.held.extend_from_slice(line);
                 }
             }
-            // Another server has said that it is no list.
-            Part::Listing(_) if !self.is_list(ask) => {}
             Part::Listing(server) => {
-                if let Some(rest) = line.strip_prefix(b"STAT ") {
-                    let name = std::mem::take(&mut self.servers[server].name);
-                    [b"STAT ", name.as_bytes(), b":", rest].iter().for_each(|bytes| self.give(ask, bytes));
-                    self.servers[server].name = name;
-                } else if !last {
-                    self.give(ask, line);
-                } else if line != b"END\r\n" {
-                    // It is no list, such as that of `stats reset`: one answer stands for all.
-                    self.settle_listing(ask, line);
+                let name = std::mem::take(&mut self.servers[server].name);
+                let named: Option<[&[u8]; 4]> = match line.strip_prefix(b"STAT ") {
+                    Some(rest) => Some([b"STAT ", name.as_bytes(), b":", rest]),
+                    // It is no list.
+                    None if last && line != b"END\r\n" => Some([b"STAT ", name.as_bytes(), b":error ", line]),
+                    None => None,
+                };
+                match named {
+                    Some(parts) => parts.iter().for_each(|bytes| self.give(ask, bytes)),
+                    None if !last => self.give(ask, line),
+                    None => {}
                 }
+                self.servers[server].name = name;
             }
             Part::Instead(text) => self.give(ask, text.as_bytes()),
+            Part::Nothing => {}
         }
+        Ok(())
     }
 
-    fn is_list(&mut self, ask: &Ask) -> bool {
-        let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
-        answer.is_some_and(|answer| answer.kind == Kind::Listing)
-    }
-
-    /// A list's answer turns out to be a single line.
-    fn settle_listing(&mut self, ask: &Ask, line: &[u8]) {
-        let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
-        if let Some(answer) = answer.filter(|answer| answer.held.is_empty()) {
-            answer.held.extend_from_slice(line);
-            answer.kind = Kind::Every { silent: false };
+    /// The first line of a meta command's answer, as its client is told it, if it is that command's.
+    fn meta_line(&mut self, server: usize, ask: &Ask, line: &[u8]) -> Result<(), Broken> {
+        let mut told = std::mem::take(&mut self.line);
+        told.clear();
+        let words = line.strip_suffix(END).unwrap_or(line);
+        let is_it = retold(words, self.servers[server].note(), |bytes| told.extend_from_slice(bytes)).is_some();
+        told.extend_from_slice(END);
+        if is_it {
+            let hushed = is_hushed(ask, words);
+            if let Some(ask) = self.servers[server].asked.front_mut().filter(|_| hushed) {
+                ask.part = Part::Nothing;
+            } else if let Part::Instead(text) = ask.part {
+                self.give(ask, text.as_bytes());
+            } else {
+                self.give(ask, &told);
+            }
         }
+        self.line = told;
+        if is_it { Ok(()) } else { Err((Trouble::Nonsense, Halt::No)) }
     }
 
     /// Bytes of an answer, for whom they are.
     fn give(&mut self, ask: &Ask, bytes: &[u8]) {
         match ask.part {
+            Part::Nothing => {}
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.hold(batch, bytes, &mut self.spare);
@@ -228,7 +281,7 @@ impl Front {
 
     /// An answer has ended.
     fn ends(&mut self, server: usize, ask: Ask) {
-        self.servers[server].asked.pop_front();
+        self.servers[server].pop();
         self.servers[server].is_well();
         self.has_written(&ask);
         match ask.part {
@@ -243,7 +296,7 @@ impl Front {
                     let bytes = multiget.bytes_of(batch);
                     multiget.schedule.answered(span(multiget.began, self.now), batch, bytes);
                     multiget.end(batch, None);
-                    self.ask_batches(get);
+                    self.batch_ends(&ask, get, batch);
                 }
             }
             _ => {
@@ -255,34 +308,35 @@ impl Front {
         self.mark_client(ask.client);
     }
 
+    /// A batch has ended, well or not: others may be asked for.
+    fn batch_ends(&mut self, ask: &Ask, get: Id, batch: u32) {
+        let keys = self.gets.get(get).map_or(0, |multiget| multiget.keys_of(batch));
+        self.clients.get_mut(ask.client).into_iter().for_each(|client| client.keys_end(ask.number, keys));
+        self.ask_batches(get);
+    }
+
     /// What was asked may have been written, and someone is about to be told: no later get joins one that was sent before.
     fn has_written(&self, ask: &Ask) {
-        match (ask.heed, ask.part) {
-            (Heed::Write(group), _) => self.shared.writes.wrote(group),
+        match (ask.writes, ask.part) {
+            (Some(group), _) => self.shared.writes.wrote(group),
             (_, Part::Every) => self.shared.writes.flushed(),
             _ => {}
         }
     }
 
-    /// A server answers a batch with an error: the values that it has sent stand, and the multiget ends with an error.
-    fn multiget_lacks(&mut self, get: Id, batch: u32) {
-        if let Some(multiget) = self.gets.get_mut(get) {
-            multiget.end(batch, Some("SERVER_ERROR a server answered with an error\r\n"));
-        }
-    }
-
-    /// A server's connection is of no use any more: whatever it was asked has failed.
-    pub fn server_fails(&mut self, server: usize, trouble: Trouble) {
-        let half = self.servers[server].passing.is_some();
+    /// A server's connection is of no use any more: whatever it was asked has failed, and with what it was answering, its client may be
+    /// to be closed.
+    pub fn server_fails(&mut self, server: usize, trouble: Trouble, halt: Halt) {
+        let halt = if self.servers[server].passing.is_some() { Halt::AtOnce } else { halt };
         let (socket, asked) = self.servers[server].close(self.now);
-        socket.into_iter().for_each(|socket| self.sockets.close(socket));
+        socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
-            self.fails(&ask, trouble, half && index == 0);
+            self.fails(&ask, trouble, if index == 0 { halt } else { Halt::No });
         }
     }
 
-    /// A request has failed; `half`: in the middle of a value that is passed on as it comes.
-    pub fn fails(&mut self, ask: &Ask, trouble: Trouble, half: bool) {
+    /// A request has failed.
+    pub fn fails(&mut self, ask: &Ask, trouble: Trouble, halt: Halt) {
         self.counters.failed(trouble);
         self.has_written(ask);
         let text = trouble.text();
@@ -290,26 +344,24 @@ impl Front {
             Part::Joined(get) => {
                 for (client, number) in self.joining.over(get) {
                     if let Some(client) = self.clients.get_mut(client) {
-                        client.broken |= half;
                         client.put(number, text.as_bytes());
                         client.part_ends(number);
                     }
-                    self.mark_client(client);
+                    self.halt(client, halt);
                 }
             }
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.schedule.lost(batch);
                     multiget.end(batch, Some(text));
-                    self.ask_batches(get);
+                    self.batch_ends(ask, get, batch);
                 }
             }
             _ => {
                 let Some(client) = self.clients.get_mut(ask.client) else { return };
-                // What is written cannot be taken back: the client is to notice.
-                client.broken |= half;
                 match ask.part {
-                    Part::Relay(Quiet::All) | Part::Instead("") => {}
+                    Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
+                    Part::Instead("") => {}
                     Part::Every => {
                         if let Some(answer) = client.answer(ask.number) {
                             answer.held.clear();
@@ -325,7 +377,16 @@ impl Front {
                 client.part_ends(ask.number);
             }
         }
-        self.mark_client(ask.client);
+        self.halt(ask.client, halt);
+    }
+
+    /// A client has been told of a failure.
+    fn halt(&mut self, id: Id, halt: Halt) {
+        if let Some(client) = self.clients.get_mut(id) {
+            client.broken |= halt == Halt::AtOnce;
+            client.closing |= halt == Halt::Told;
+        }
+        self.mark_client(id);
     }
 
     /// Has the windows told of batches that are late.
@@ -349,7 +410,14 @@ impl Front {
     pub fn wait_for_late(&mut self, get: Id) {
         let Some(multiget) = self.gets.get(get) else { return };
         let (Some(at), Some(client)) = (multiget.schedule.look_at(), self.clients.get(multiget.client)) else { return };
-        let at = multiget.began + crate::clock::nanos(at);
+        let at = multiget.began + nanos(at);
         self.pools[client.pool].late.push_back((at, get));
     }
+}
+
+/// Whether a client does not want to hear of an answer to its meta command: that nothing is there, or that it went well.
+fn is_hushed(ask: &Ask, words: &[u8]) -> bool {
+    let (Shape::Meta { command, .. }, Part::Relay { quiet: true }) = (ask.shape, ask.part) else { return false };
+    let codes: &[&[u8]] = if command == Meta::Get { &[b"EN"] } else { &[b"HD", b"VA"] };
+    codes.iter().any(|code| words.starts_with(code))
 }

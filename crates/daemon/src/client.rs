@@ -4,15 +4,21 @@ use std::collections::VecDeque;
 
 use fanin_memcache::Lines;
 
+use crate::bytes::Bytes;
 use crate::clock::Nanos;
-use crate::sockets::{Outgoing, Socket};
+use crate::net::Outgoing;
 use crate::table::Id;
 
 /// Above so many bytes that a client has not read, nothing more is taken from it.
 pub const ENOUGH_HELD: usize = 1 << 20;
+/// So many keys of a client may be asked for before it is another's turn: what is more of a longer list is asked for as these come.
+pub const ENOUGH_KEYS: usize = 1024;
 /// So many of its requests may wait for answers at once, of a client whose answers are small; and of one that has had none yet.
 const MOST_ASKED: usize = 1024;
 const FIRST_ASKED: usize = 64;
+/// So many requests of a client are taken in a turn, and so often it is read.
+const REQUESTS_A_TURN: u32 = 1024;
+const READS_A_TURN: u32 = 4;
 
 /// What an answer is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +27,8 @@ pub enum Kind {
     Relay,
     /// A multiget's.
     Multiget(Id),
-    /// Every server's: what differs from `OK` first, and nothing where silence was asked for.
-    Every { silent: bool },
+    /// Every server's: what differs from this word first, and nothing where silence was asked for.
+    Every { well: &'static str, silent: bool },
     /// Every server's list.
     Listing,
 }
@@ -37,32 +43,83 @@ pub struct Answer {
     pub left: u32,
     /// When its request was taken.
     pub at: Nanos,
+    /// Keys that are asked for and not answered, and the bytes of what is asked.
+    pub keys: usize,
+    pub asks: usize,
     /// Bytes that have come of it.
     bytes: usize,
 }
 
+impl Answer {
+    /// Whether a server's line says no more than that all went well.
+    pub fn is_well(&self, line: &[u8]) -> bool {
+        matches!(self.kind, Kind::Every { well, .. } if well.as_bytes() == line)
+    }
+}
+
+/// What may still be done for a client in this turn.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Budget {
+    turn: u64,
+    requests: u32,
+    reads: u32,
+}
+
+impl Budget {
+    /// That of a turn, which is new where the turn is.
+    pub fn of(&mut self, turn: u64) -> &mut Budget {
+        if self.turn != turn {
+            *self = Budget { turn, requests: REQUESTS_A_TURN, reads: READS_A_TURN };
+        }
+        self
+    }
+
+    /// Whether one more request may be taken, which is so counted.
+    pub fn takes(&mut self) -> bool {
+        let takes = self.requests > 0;
+        self.requests = self.requests.saturating_sub(1);
+        takes
+    }
+
+    /// Whether it may be read once more, which is so counted.
+    pub fn reads(&mut self) -> bool {
+        let reads = self.reads > 0 && self.requests > 0;
+        self.reads = self.reads.saturating_sub(1);
+        reads
+    }
+
+    /// Whether a request may be taken.
+    pub fn is_left(&self) -> bool {
+        self.requests > 0
+    }
+}
+
 /// One client.
 #[derive(Debug)]
-pub struct Client {
-    pub socket: Socket,
+pub struct Client<S> {
+    pub socket: S,
     pub pool: usize,
     pub lines: Lines,
     /// Bytes that were read and not taken.
-    pub rest: Vec<u8>,
+    pub rest: Bytes,
     /// It is of no use to look at them before there are so many.
     pub need: usize,
     /// Bytes of a value that nobody wants.
     pub swallow: u64,
-    /// There may be more to read; and nothing comes behind it.
+    pub budget: Budget,
+    /// There may be more to read; nothing comes behind it; and all of it was read.
     pub readable: bool,
+    pub ending: bool,
     pub ended: bool,
     /// Nothing more is taken from it; it is closed when all is written.
     pub closing: bool,
     /// An answer broke off in its middle: it is closed at once.
     pub broken: bool,
     /// A multiget of which not all has been asked: what follows must not overtake it.
-    pub asking: bool,
-    /// Whether it is among those to be looked at when the turn ends, and among those to be read in the next.
+    pub asking: Option<Id>,
+    /// What went wrong first with a list of keys that is answered piece by piece.
+    pub lacks: Option<&'static str>,
+    /// Whether it is among those to be looked at when the turn ends, and among those to be looked at in the next.
     pub dirty: bool,
     pub again: bool,
     answers: VecDeque<Answer>,
@@ -70,31 +127,44 @@ pub struct Client {
     expected: usize,
     /// The number of the first of them.
     first: u64,
-    /// What the answers hold.
+    /// Keys that are asked for and not answered.
+    keys: usize,
+    /// What the answers hold, what of multigets is kept beside, and what servers were asked.
     pub held: usize,
+    pub tables: usize,
+    asks: usize,
+    /// What it held when that was last added up.
+    pub counted: usize,
     pub out: Outgoing,
 }
 
-impl Client {
-    pub fn new(socket: Socket, pool: usize) -> Client {
+impl<S> Client<S> {
+    pub fn new(socket: S, pool: usize) -> Client<S> {
         Client {
             socket,
             pool,
             lines: Lines::default(),
-            rest: Vec::new(),
+            rest: Bytes::default(),
             need: 0,
             swallow: 0,
+            budget: Budget::default(),
             readable: true,
+            ending: false,
             ended: false,
             closing: false,
             broken: false,
-            asking: false,
+            asking: None,
+            lacks: None,
             dirty: false,
             again: false,
             answers: VecDeque::new(),
             expected: ENOUGH_HELD / FIRST_ASKED,
             first: 0,
+            keys: 0,
             held: 0,
+            tables: 0,
+            asks: 0,
+            counted: 0,
             out: Outgoing::default(),
         }
     }
@@ -104,26 +174,43 @@ impl Client {
         self.out.left() + self.held
     }
 
-    /// Whether its next request has to wait.
+    /// Whether its next request has to wait for answers to what it has asked.
     pub fn is_held_up(&self) -> bool {
         let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
-        self.asking || self.answers.len() >= may_ask || self.backlog() > ENOUGH_HELD
+        let asks_enough = self.keys >= ENOUGH_KEYS || self.answers.len() >= may_ask;
+        self.asking.is_some() || asks_enough || self.backlog() > ENOUGH_HELD
     }
 
-    /// Whether nothing waits: neither an answer nor bytes of one.
+    /// Whether requests can be taken of what was read.
+    pub fn has_more(&self) -> bool {
+        !self.rest.is_empty() && self.rest.len() >= self.need && (!self.closing || self.lines.is_in_a_list())
+    }
+
+    /// Whether nothing waits: no list of keys that is half asked for, no answer, and no bytes of one.
     pub fn is_through(&self) -> bool {
-        self.answers.is_empty() && self.out.left() == 0
+        self.answers.is_empty() && self.out.left() == 0 && !self.lines.is_in_a_list()
     }
 
-    /// A request whose answer has so many parts: its number.
-    pub fn expect(&mut self, kind: Kind, left: u32, at: Nanos) -> u64 {
-        self.answers.push_back(Answer { kind, held: Vec::new(), left, at, bytes: 0 });
-        self.first + self.answers.len() as u64 - 1
+    /// What memory it takes.
+    pub fn holds(&self) -> usize {
+        self.rest.room() + self.out.bytes.capacity() + self.out.handed + self.held + self.tables + self.asks
+    }
+
+    /// A request for so many keys, whose answer has so many parts: its number.
+    pub fn expect(&mut self, kind: Kind, left: u32, keys: usize, at: Nanos) -> u64 {
+        self.answers.push_back(Answer { kind, held: Vec::new(), left, at, keys, asks: 0, bytes: 0 });
+        self.keys += keys;
+        self.next_number() - 1
+    }
+
+    /// The number of what is expected next.
+    pub fn next_number(&self) -> u64 {
+        self.first + self.answers.len() as u64
     }
 
     /// An answer that is known.
     pub fn say(&mut self, text: &[u8], at: Nanos) {
-        let number = self.expect(Kind::Relay, 0, at);
+        let number = self.expect(Kind::Relay, 0, 0, at);
         self.put(number, text);
     }
 
@@ -145,10 +232,29 @@ impl Client {
         self.answers.get_mut(number.wrapping_sub(self.first) as usize)
     }
 
+    /// A server is asked so many bytes for an answer.
+    pub fn asks(&mut self, number: u64, bytes: usize) {
+        if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
+            answer.asks += bytes;
+            self.asks += bytes;
+        }
+    }
+
     /// A part of an answer has ended.
     pub fn part_ends(&mut self, number: u64) {
-        if let Some(answer) = self.answer(number) {
+        if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
             answer.left = answer.left.saturating_sub(1);
+            if answer.left == 0 {
+                self.keys -= std::mem::take(&mut answer.keys);
+            }
+        }
+    }
+
+    /// So many keys of a multiget are answered, or never will be.
+    pub fn keys_end(&mut self, number: u64, keys: usize) {
+        if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
+            let keys = keys.min(answer.keys);
+            (answer.keys, self.keys) = (answer.keys - keys, self.keys - keys);
         }
     }
 
@@ -161,6 +267,7 @@ impl Client {
     pub fn pop(&mut self) {
         if let Some(answer) = self.answers.pop_front() {
             self.first += 1;
+            (self.keys, self.asks) = (self.keys - answer.keys, self.asks - answer.asks);
             self.expected = answer.bytes.max(self.expected - self.expected / 8);
         }
     }

@@ -68,6 +68,8 @@ counters! {
     /// Clients that were closed since they read nothing.
     clients_cut_off
     server_connects
+    /// Threads that panicked and began anew.
+    threads_restarted
 }
 
 impl Counters {

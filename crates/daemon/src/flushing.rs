@@ -4,7 +4,8 @@ use fanin_memcache::text;
 
 use crate::client::{ENOUGH_HELD, Kind};
 use crate::front::Front;
-use crate::server::{State, Trouble};
+use crate::net::Net;
+use crate::server::{Halt, State, Trouble};
 use crate::table::Id;
 
 /// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
@@ -14,7 +15,7 @@ pub const ENOUGH: usize = 256 << 10;
 /// A client's buffer that has grown above this is given back when it is empty.
 const KEPT: usize = 64 << 10;
 
-impl Front {
+impl<N: Net> Front<N> {
     /// Writes all that has gathered.
     pub fn flush(&mut self) {
         // What a client goes on with may be for servers, and what fails there for clients.
@@ -40,20 +41,15 @@ impl Front {
         let server = &mut self.servers[number];
         server.dirty = false;
         let State::Open(socket) = &mut server.state else { return };
-        match self.sockets.write(socket, &mut server.out) {
+        match self.net.write(socket, &mut server.out) {
             Ok(()) => {}
-            Err(_) => self.server_fails(number, Trouble::Closed),
+            Err(_) => self.server_fails(number, Trouble::Closed, Halt::No),
         }
     }
 
     fn flush_client(&mut self, id: Id) {
-        let was_held_up = match self.clients.get_mut(id) {
-            None => return,
-            Some(client) => {
-                client.dirty = false;
-                client.is_held_up()
-            }
-        };
+        let Some(client) = self.clients.get_mut(id) else { return };
+        client.dirty = false;
         let failed = self.write_answers(id);
         let Some(client) = self.clients.get_mut(id) else { return };
         if client.out.bytes.capacity() > KEPT && client.out.bytes.is_empty() {
@@ -66,22 +62,17 @@ impl Front {
         if failed || client.broken || client.closing && client.is_through() {
             return self.close_client(id);
         }
-        let goes_on =
-            !client.is_held_up() && (was_held_up || !client.rest.is_empty() && client.need <= client.rest.len());
-        if client.asking {
-            let waiting = client.multigets().last();
-            waiting.into_iter().for_each(|get| self.ask_batches(get));
-        } else if goes_on && !client.closing {
-            let (rest, readable) = (client.rest.len(), client.readable);
-            self.take_rest(id);
-            if let Some(client) = self.clients.get_mut(id) {
-                if readable && !client.is_held_up() {
-                    self.read_again(id);
-                }
-                if self.clients.get(id).is_some_and(|client| client.rest.len() != rest || client.closing) {
-                    self.mark_client(id);
-                }
-            }
+        self.count_client(id);
+        let Some(client) = self.clients.get(id) else { return };
+        let before = (client.next_number(), client.closing, client.out.left());
+        self.client_goes_on(id);
+        // What it was answered at once is written, and who has said its last word is closed.
+        if self
+            .clients
+            .get(id)
+            .is_some_and(|client| before != (client.next_number(), client.closing, client.out.left()))
+        {
+            self.mark_client(id);
         }
     }
 
@@ -89,7 +80,7 @@ impl Front {
     fn write_answers(&mut self, id: Id) -> bool {
         loop {
             let Some(client) = self.clients.get_mut(id) else { return false };
-            if self.sockets.write(&mut client.socket, &mut client.out).is_err() {
+            if self.net.write(&mut client.socket, &mut client.out).is_err() {
                 return true;
             }
             let left = client.out.left();
@@ -124,7 +115,12 @@ impl Front {
                     }
                     let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();
                     client.held -= (bytes as usize).min(client.held);
+                    client.tables -= multiget.tables().min(client.tables);
                     client.expects_as_much(bytes as usize);
+                    client.lacks = client.lacks.or(multiget.failed);
+                    if multiget.last {
+                        client.out.extend(client.lacks.take().unwrap_or(text::END).as_bytes());
+                    }
                     if let Some(multiget) = self.gets.remove(get) {
                         multiget.over(&mut self.spare);
                     }
@@ -140,8 +136,8 @@ impl Front {
                     answer.held = held;
                     return;
                 }
-                Kind::Every { silent } => {
-                    let answer = if held.is_empty() { &b"OK\r\n"[..] } else { &held };
+                Kind::Every { well, silent } => {
+                    let answer = if held.is_empty() { well.as_bytes() } else { &held };
                     client.out.extend(if silent { b"" } else { answer });
                 }
                 Kind::Listing => {
@@ -155,14 +151,16 @@ impl Front {
         }
     }
 
-    fn close_client(&mut self, id: Id) {
+    pub fn close_client(&mut self, id: Id) {
         let Some(client) = self.clients.remove(id) else { return };
+        self.held.clients -= client.counted;
+        self.shared.lets_out();
         for get in client.multigets() {
             if let Some(multiget) = self.gets.remove(get) {
                 multiget.over(&mut self.spare);
             }
         }
-        self.sockets.close(client.socket);
+        self.net.close(client.socket);
         self.counters.curr_connections.less(1);
     }
 }

@@ -1,4 +1,5 @@
-//! One thread's event loop: what it has, and what happens in a turn.
+//! One thread's front end: what it has, and what happens in a turn. It has neither sockets nor a clock of its own: a turn is given what
+//! has happened and when, and connections are [`Net`]'s.
 
 use std::collections::VecDeque;
 use std::io;
@@ -6,22 +7,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fanin_fanout::Window;
-use fanin_memcache::Limits;
+use fanin_memcache::{Limits, Mark};
 use fanin_ring::Event;
 use fanin_units::Rate;
-use mio::net::{TcpListener, TcpStream};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 use crate::client::Client;
-use crate::clock::{Clock, Nanos, duration, nanos};
+use crate::clock::{Nanos, nanos};
 use crate::counters::Counters;
 use crate::joining::Joining;
+use crate::memory::Held;
 use crate::multiget::{Multiget, Spare};
+use crate::net::Net;
 use crate::pace::Pace;
 use crate::routing::Router;
-use crate::server::{Server, State, Trouble};
+use crate::server::{Halt, Server, State, Trouble};
 use crate::settings::{self, Settings};
-use crate::sockets::Sockets;
-use crate::stats::Shared;
+use crate::shared::Shared;
 use crate::table::{Id, Table};
 
 /// Bytes that are read at once.
@@ -30,6 +33,8 @@ pub const READ: usize = 256 << 10;
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 /// How long it waits to take a connection for which there were no files.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
+/// How long, where memory is short, until it looks whether that is over.
+const SHORT_PAUSE: Nanos = 5_000_000;
 
 /// A pool as a thread has it.
 pub struct Pool {
@@ -44,31 +49,39 @@ pub struct Pool {
     pub timeout: Nanos,
     /// Whether equal gets are asked once.
     pub joins: bool,
-    listener: Option<TcpListener>,
     /// Multigets whose window wants to know whether batches are late, each with when: all wait equally long.
     pub late: VecDeque<(Nanos, Id)>,
 }
 
 /// One thread.
-pub struct Front {
-    pub sockets: Sockets,
-    clock: Clock,
+pub struct Front<N: Net> {
+    pub net: N,
     pub now: Nanos,
+    /// How many turns there were.
+    pub number: u64,
     pub pools: Vec<Pool>,
-    pub clients: Table<Client>,
-    pub servers: Vec<Server>,
+    pub clients: Table<Client<N::Socket>>,
+    /// The connections that are shared, one a server; then, in the same order, those for one request each.
+    pub servers: Vec<Server<N::Socket>>,
+    pub shared_servers: usize,
     pub gets: Table<Multiget>,
     pub joining: Joining,
     pub spare: Spare,
     pub scratch: Vec<u8>,
+    /// What is composed, and noted of it.
+    pub line: Vec<u8>,
+    pub note: Vec<u8>,
+    pub held: Held,
     /// Who is looked at when the turn ends.
     pub dirty_clients: Vec<Id>,
     pub dirty_servers: Vec<usize>,
-    /// Clients of whom there is more to read than was taken at once.
-    again: Vec<Id>,
+    /// Of whom there is more to be had than was taken at once; and who waits for memory.
+    again_clients: Vec<Id>,
+    again_servers: Vec<usize>,
+    pub short: Vec<Id>,
     pub shared: Arc<Shared>,
     pub counters: Arc<Counters>,
-    most_clients: usize,
+    marks: StdRng,
     pace: Pace,
     stop: Arc<AtomicBool>,
     drain: Nanos,
@@ -78,82 +91,105 @@ pub struct Front {
     ends: Option<Nanos>,
 }
 
-impl Front {
-    /// A thread with its listeners, one a pool.
+/// How many events' tokens there are before those of clients: pools, each server's two connections, and one for who wakes the thread,
+/// the last.
+pub fn tokens(settings: &Settings) -> usize {
+    let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
+    settings.pools.len() + 2 * servers + 1
+}
+
+impl<N: Net> Front<N> {
+    /// A thread, which is the `number`th of those that share this. Nobody may know the seed.
     pub fn new(
         settings: &Settings,
-        mut sockets: Sockets,
-        listeners: Vec<TcpListener>,
+        net: N,
         shared: Arc<Shared>,
-        counters: Arc<Counters>,
+        number: usize,
         stop: Arc<AtomicBool>,
-    ) -> io::Result<Front> {
-        let (mut pools, mut servers) = (Vec::new(), Vec::new());
-        for (number, (pool, mut listener)) in settings.pools.iter().zip(listeners).enumerate() {
-            sockets.listen(&mut listener, number)?;
-            pools.push(Pool::new(pool, servers.len(), listener));
-            let server = |one: &settings::Server| Server::new(one.weighted.name.clone(), one.address, number);
-            servers.extend(pool.servers.iter().map(server));
+        seed: [u8; 32],
+    ) -> Front<N> {
+        let mut pools = Vec::new();
+        let (mut together, mut alone) = (Vec::new(), Vec::new());
+        for (number, pool) in settings.pools.iter().enumerate() {
+            pools.push(Pool::new(pool, together.len()));
+            for one in &pool.servers {
+                together.push(Server::shared(one.weighted.name.clone(), one.address, number));
+                alone.push(Server::alone(one.weighted.name.clone(), one.address, number));
+            }
         }
-        Ok(Front {
-            sockets,
-            clock: Clock::start(),
+        let shared_servers = together.len();
+        together.append(&mut alone);
+        let counters = shared.threads[number].clone();
+        Front {
+            net,
             now: 0,
+            number: 0,
             pools,
             clients: Table::default(),
-            servers,
+            servers: together,
+            shared_servers,
             gets: Table::default(),
             joining: Joining::default(),
-            spare: Spare::default(),
+            spare: Spare::new(shared.memory.spare()),
             scratch: vec![0; READ],
+            line: Vec::new(),
+            note: Vec::new(),
+            held: Held::default(),
             dirty_clients: Vec::new(),
             dirty_servers: Vec::new(),
-            again: Vec::new(),
+            again_clients: Vec::new(),
+            again_servers: Vec::new(),
+            short: Vec::new(),
             shared,
             counters,
-            most_clients: settings.clients.div_ceil(settings.threads),
+            marks: StdRng::from_seed(seed),
             pace: Pace::new(nanos(settings.nap)),
             stop,
             drain: nanos(settings.drain),
             accept_at: None,
             ends: None,
-        })
-    }
-
-    /// Goes on until it is told to stop and everything taken is answered.
-    pub fn run(mut self) -> io::Result<()> {
-        let mut events = Vec::new();
-        self.connect_due();
-        while !self.is_over() {
-            let wait =
-                if self.again.is_empty() { self.next_due().map(|at| at.saturating_sub(self.now)) } else { Some(0) };
-            self.sockets.wait(wait.map(duration), &mut events)?;
-            self.turn(events.drain(..))?;
         }
-        Ok(())
     }
 
-    fn turn(&mut self, events: impl Iterator<Item = Event>) -> io::Result<()> {
-        self.now = self.clock.now();
+    /// One turn: what has happened is heeded, and what follows is done. How long to sleep before the next one, so that more comes together.
+    pub fn turn(&mut self, now: Nanos, events: impl Iterator<Item = Event>) -> Nanos {
+        self.now = now;
+        self.number += 1;
         self.counters.turns.add(1);
         let before = self.counters.requests.get() + self.counters.batches.get();
-        for id in std::mem::take(&mut self.again) {
+        self.heed_memory();
+        for id in std::mem::take(&mut self.again_clients) {
             self.clients.get_mut(id).into_iter().for_each(|client| client.again = false);
-            self.client_reads(id);
+            self.client_goes_on(id);
+            self.mark_client(id);
+        }
+        for server in std::mem::take(&mut self.again_servers) {
+            self.servers[server].again = false;
+            self.server_reads(server, false);
         }
         for event in events {
             self.event(event);
         }
         self.timers();
         self.flush();
+        self.add_up_memory();
         let asked = self.counters.requests.get() + self.counters.batches.get() - before;
         let nap = self.pace.nap(self.now, asked);
-        if nap > 0 && self.again.is_empty() {
-            self.counters.naps.add(1);
-            self.sockets.submit()?;
-            std::thread::sleep(duration(nap));
-        }
-        Ok(())
+        if self.has_more() { 0 } else { nap }
+    }
+
+    /// How long it may wait for something to happen.
+    pub fn waits(&self) -> Option<Nanos> {
+        if self.has_more() { Some(0) } else { self.next_due().map(|at| at.saturating_sub(self.now)) }
+    }
+
+    /// Whether it is told to stop, and has answered what it has taken, or need not any more.
+    pub fn is_over(&self) -> bool {
+        self.ends.is_some_and(|ends| ends <= self.now || self.clients.len() == 0)
+    }
+
+    fn has_more(&self) -> bool {
+        !self.again_clients.is_empty() || !self.again_servers.is_empty()
     }
 
     fn event(&mut self, event: Event) {
@@ -174,18 +210,17 @@ impl Front {
         if event.readable {
             if let Some(client) = self.clients.get_mut(id) {
                 client.readable = true;
-                client.ended |= event.ended;
+                client.ending |= event.ended;
             }
-            self.client_reads(id);
+            self.client_goes_on(id);
+            self.mark_client(id);
         }
     }
 
     fn accept(&mut self, pool: usize) {
         loop {
-            let Some(listener) = &self.pools[pool].listener else { return };
-            let mut stream = match listener.accept() {
-                Ok((stream, _)) => stream,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            let stream = match self.net.accept(pool) {
+                Ok(stream) => stream,
                 Err(error) => {
                     // No event tells when there are files to be had again.
                     let lacks = error.kind() != io::ErrorKind::WouldBlock;
@@ -193,24 +228,34 @@ impl Front {
                     return;
                 }
             };
-            if self.clients.len() >= self.most_clients {
+            if !self.shared.lets_in() {
                 self.counters.rejected_connections.add(1);
-                let _ = io::Write::write(&mut stream, TOO_MANY);
+                self.net.refuse(stream, TOO_MANY);
                 continue;
             }
             let token = self.pools.len() + self.servers.len() + 1 + self.clients.next();
-            let Ok(socket) = self.sockets.add(stream, token, false) else { continue };
+            let Ok(socket) = self.net.add(stream, token, false) else {
+                self.shared.lets_out();
+                continue;
+            };
             self.clients.insert(Client::new(socket, pool));
             self.counters.curr_connections.add(1);
             self.counters.total_connections.add(1);
         }
     }
 
-    /// Something more is to be read of a client later in this turn or in the next.
-    pub fn read_again(&mut self, id: Id) {
+    /// Something more is to be had of a client in the next turn, when others have had theirs.
+    pub fn look_again(&mut self, id: Id) {
         if let Some(client) = self.clients.get_mut(id).filter(|client| !client.again) {
             client.again = true;
-            self.again.push(id);
+            self.again_clients.push(id);
+        }
+    }
+
+    /// Something more is to be read of a server in the next turn.
+    pub fn read_again(&mut self, server: usize) {
+        if !std::mem::replace(&mut self.servers[server].again, true) {
+            self.again_servers.push(server);
         }
     }
 
@@ -227,15 +272,28 @@ impl Front {
         }
     }
 
+    /// A mark that nobody can guess.
+    pub fn mark(&mut self) -> Mark {
+        Mark::of(self.marks.next_u64())
+    }
+
     /// When something is due though nothing happens.
     fn next_due(&self) -> Option<Nanos> {
-        let servers = self.servers.iter().filter_map(|server| match server.state {
-            State::Down { until } => (self.ends.is_none()).then_some(until),
-            State::Opening { since, .. } => Some(since + self.pools[server.pool].timeout),
-            State::Open(_) => server.asked.front().map(|ask| ask.at + self.pools[server.pool].timeout),
+        let servers = self.servers.iter().filter_map(|server| {
+            let timeout = self.pools[server.pool].timeout;
+            let waiting = server.alone.as_ref().and_then(|alone| alone.front()).map(|(ask, _)| ask.at + timeout);
+            let state = match server.state {
+                State::Down { until } => {
+                    (until < Nanos::MAX && (self.ends.is_none() || server.alone.is_some())).then_some(until)
+                }
+                State::Opening { since, .. } => Some(since + timeout),
+                State::Open(_) => server.asked.front().map(|ask| ask.at + timeout),
+            };
+            state.into_iter().chain(waiting).min()
         });
         let late = self.pools.iter().filter_map(|pool| pool.late.front().map(|(at, _)| *at));
-        servers.chain(late).chain(self.accept_at).chain(self.ends).min()
+        let short = (!self.short.is_empty()).then_some(self.now + SHORT_PAUSE);
+        servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).min()
     }
 
     fn timers(&mut self) {
@@ -247,8 +305,9 @@ impl Front {
                 State::Down { .. } => None,
             };
             if since.is_some_and(|since| since + timeout <= self.now) {
-                self.server_fails(server, Trouble::Timeout);
+                self.server_fails(server, Trouble::Timeout, Halt::No);
             }
+            self.fail_what_waited_too_long(server, timeout);
         }
         self.look_for_late();
         self.connect_due();
@@ -264,18 +323,30 @@ impl Front {
     /// Opens connections to servers whose time has come.
     fn connect_due(&mut self) {
         for number in 0..self.servers.len() {
-            let server = &mut self.servers[number];
-            let State::Down { until } = server.state else { continue };
-            if until > self.now || self.ends.is_some() {
-                continue;
-            }
-            let token = self.pools.len() + number;
-            let opening = TcpStream::connect(server.address).and_then(|stream| self.sockets.add(stream, token, true));
-            match opening {
-                Ok(socket) => {
-                    server.state = State::Opening { socket, since: self.now, waits: server.is_first_try() };
+            let is_due = matches!(self.servers[number].state, State::Down { until } if until <= self.now);
+            match self.servers[number].alone {
+                Some(_) if is_due => self.next_alone(number),
+                None if is_due && self.ends.is_none() => {
+                    self.connect(number);
                 }
-                Err(_) => drop(server.close(self.now)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Begins to open a connection to a server: whether that could be begun.
+    pub fn connect(&mut self, number: usize) -> bool {
+        let token = self.pools.len() + number;
+        let server = &mut self.servers[number];
+        let opening = self.net.connect(server.address).and_then(|stream| self.net.add(stream, token, true));
+        match opening {
+            Ok(socket) => {
+                server.state = State::Opening { socket, since: self.now, waits: server.is_first_try() };
+                true
+            }
+            Err(_) => {
+                drop(server.close(self.now));
+                false
             }
         }
     }
@@ -283,24 +354,19 @@ impl Front {
     /// Nobody new is let in, and nothing more is taken; what was taken is answered.
     fn begin_to_end(&mut self) {
         self.ends = Some(self.now + self.drain);
-        for (number, pool) in self.pools.iter_mut().enumerate() {
-            pool.listener.take().into_iter().for_each(|listener| self.sockets.unlisten(listener, number));
-        }
+        (0..self.pools.len()).for_each(|pool| self.net.unlisten(pool));
         for id in self.clients.ids() {
             if let Some(client) = self.clients.get_mut(id) {
                 client.closing = true;
             }
             self.mark_client(id);
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.ends.is_some_and(|ends| ends <= self.now || self.clients.len() == 0)
+        self.flush();
     }
 }
 
 impl Pool {
-    fn new(pool: &settings::Pool, first: usize, listener: TcpListener) -> Pool {
+    fn new(pool: &settings::Pool, first: usize) -> Pool {
         let weighted: Vec<_> = pool.servers.iter().map(|server| server.weighted.clone()).collect();
         // The rate of the client's link counts for none of the laws that settings allow, and each of them has a window.
         let window = pool.multiget.window(&pool.laws, Rate(0)).expect("a law that asks servers");
@@ -316,7 +382,6 @@ impl Pool {
             window,
             timeout: nanos(pool.timeout),
             joins: pool.join,
-            listener: Some(listener),
             late: VecDeque::new(),
         }
     }

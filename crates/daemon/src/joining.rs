@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use crate::server::print_of;
+use crate::routing::Hash;
 use crate::table::{Id, Table};
 
 /// Keys are told apart by so many groups: a write of one keeps gets of its whole group apart.
@@ -29,7 +29,7 @@ impl Default for Writes {
 impl Writes {
     /// The group that a key is in.
     pub fn group(key: &[u8]) -> u16 {
-        (print_of(key) % GROUPS) as u16
+        (Hash::Fnv1a32.of(key) % GROUPS) as u16
     }
 
     /// A key of the group is written.

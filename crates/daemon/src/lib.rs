@@ -1,28 +1,35 @@
 //! The data plane: `fanin front`, a memcached proxy that asks for multigets by the very request laws that the simulator runs.
 //!
-//! Every thread has an event loop (`front`), clients and connections to all servers of its own, so that nothing on the way of a
-//! request is shared. In a turn of the loop clients' requests are taken (`taking`), servers' answers given to whom they belong
-//! (`answering`), and what has gathered is written once to each server and client (`flushing`). Parsing is `fanin_memcache`'s, the
-//! order in which a multiget's servers are asked `fanin_fanout`'s; `routing`, `schedule` and `pace` are pure.
+//! Every thread has an event loop (`thread`), clients and connections to all servers of its own, so that nothing on the way of a
+//! request is shared. In a turn of the loop (`front`) clients' requests are taken (`taking`), servers asked (`asking`) and their
+//! answers given to whom they belong (`answering`), and what has gathered is written once to each server and client (`flushing`).
+//! Parsing is `fanin_memcache`'s, the order in which a multiget's servers are asked `fanin_fanout`'s. A front end itself has neither
+//! sockets nor a clock (`net`); `routing`, `schedule` and `pace` are pure.
 
 mod answering;
+mod asking;
+mod bytes;
 mod client;
 mod clock;
 mod counters;
 mod flushing;
 mod front;
 mod joining;
+mod memory;
 mod multiget;
+mod net;
 mod pace;
 pub mod routing;
 mod running;
 pub mod schedule;
 mod server;
 pub mod settings;
+mod shared;
 mod sockets;
 mod stats;
 mod table;
 mod taking;
+mod thread;
 
 pub use running::{Running, start};
 pub use settings::{Problem, Settings};

@@ -6,8 +6,9 @@
 use std::ops::Range;
 
 use fanin_fanout::Window;
-use fanin_memcache::{Get, LONGEST_KEY, text};
+use fanin_memcache::{Get, LONGEST_KEY};
 
+use crate::client::ENOUGH_KEYS;
 use crate::routing::Router;
 use crate::schedule::Schedule;
 use crate::table::Id;
@@ -57,7 +58,9 @@ pub struct Multiget {
     /// Batches that are not over.
     pub left: u32,
     /// What went wrong first.
-    failed: Option<&'static str>,
+    pub failed: Option<&'static str>,
+    /// Whether the client's list of keys ends with it.
+    pub last: bool,
 }
 
 /// Buffers that nobody uses.
@@ -67,34 +70,38 @@ pub struct Spare {
     batches: Vec<Vec<Batch>>,
     /// Small ones, for what a batch brings, and large ones, for whole answers.
     buffers: [Vec<Vec<u8>>; 2],
-    /// What they could hold.
+    /// What they could hold, and may.
     room: usize,
+    most: usize,
     /// For each server, its batch in the multiget that is being made.
     of_server: Vec<u16>,
+    /// What stands in front of its keys.
+    head: Vec<u8>,
 }
 
 /// Multigets whose tables are kept, and the bytes of buffers that are.
 const KEPT: usize = 256;
-const MOST_ROOM: usize = 48 << 20;
 /// From so many bytes on a buffer is a large one; above so many it is not kept.
 const LARGE: usize = 64 << 10;
 const LARGEST_KEPT: usize = 1 << 20;
 
 impl Multiget {
-    /// The batches of a request's keys, in the order of their first keys; none where a key is too long.
-    pub fn new(
-        get: &Get<'_>,
+    /// The batches of a request's first keys, so many at most, in the order of their first keys; and the keys that are left, where there
+    /// are more. None where one of those is too long.
+    pub fn new<'a>(
+        get: &Get<'a>,
         whose: (Id, u64, u64),
         router: &Router,
         window: Window,
         servers: usize,
         spare: &mut Spare,
-    ) -> Option<Multiget> {
+    ) -> Option<(Multiget, Option<Get<'a>>)> {
         let (mut text, mut of_key, mut sizes) = spare.texts.pop().unwrap_or_default();
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
         spare.of_server.resize(servers, u16::MAX);
-        for key in get.keys() {
+        let mut keys = get.keys();
+        for key in keys.by_ref().take(ENOUGH_KEYS) {
             if key.len() > LONGEST_KEY {
                 spare.take_back(text, of_key, sizes, batches);
                 return None;
@@ -110,10 +117,13 @@ impl Multiget {
             batch.asked.end += 1 + key.len();
             of_key.push(*number);
         }
+        let head = &mut spare.head;
+        head.clear();
+        get.head(|bytes| head.extend_from_slice(bytes));
         let (mut at, mut first) = (0, 0);
         for batch in &mut batches {
-            let end = at + get.head.len() + batch.asked.end + END.len();
-            (batch.asked, batch.next_key, batch.first) = (at..end, at + get.head.len(), first);
+            let end = at + head.len() + batch.asked.end + END.len();
+            (batch.asked, batch.next_key, batch.first) = (at..end, at + head.len(), first);
             (at, first) = (end, first + batch.count);
         }
         text.resize(at, b' ');
@@ -124,14 +134,39 @@ impl Multiget {
             batch.next_key += 1 + key.len();
         }
         for batch in &mut batches {
-            text[batch.asked.start..][..get.head.len()].copy_from_slice(get.head);
+            text[batch.asked.start..][..head.len()].copy_from_slice(head);
             text[batch.next_key..][..END.len()].copy_from_slice(END);
-            batch.next_key = batch.asked.start + get.head.len() + 1;
+            batch.next_key = batch.asked.start + head.len() + 1;
         }
         let (client, number, began) = whose;
         let left = batches.len() as u32;
         let schedule = Schedule::new(window, left);
-        Some(Multiget { client, number, began, schedule, batches, text, of_key, sizes, written: 0, left, failed: None })
+        let last = keys.clone().next().is_none();
+        let multiget = Multiget {
+            client,
+            number,
+            began,
+            schedule,
+            batches,
+            text,
+            of_key,
+            sizes,
+            written: 0,
+            left,
+            failed: None,
+            last,
+        };
+        Some((multiget, (!last).then(|| get.of(&keys))))
+    }
+
+    /// What memory it takes, values apart.
+    pub fn tables(&self) -> usize {
+        self.text.capacity() + 2 * self.of_key.capacity() + 4 * self.sizes.capacity()
+    }
+
+    /// How many keys a batch has.
+    pub fn keys_of(&self, batch: u32) -> usize {
+        self.batches[batch as usize].count
     }
 
     /// How many keys it has.
@@ -198,7 +233,7 @@ impl Multiget {
         self.batches[batch as usize].held.len() as u64
     }
 
-    /// Writes what can be written in the keys' order until `out` has `enough`, and the end behind the last: whether that was it.
+    /// Writes what can be written in the keys' order until `out` has `enough`: whether that was all.
     pub fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
         while let Some(number) = self.of_key.get(self.written) {
             if out.len() >= enough {
@@ -216,11 +251,7 @@ impl Multiget {
             batch.written_bytes += size;
             self.written += 1;
         }
-        if self.left > 0 {
-            return false;
-        }
-        out.extend_from_slice(self.failed.unwrap_or(text::END).as_bytes());
-        true
+        self.left == 0
     }
 
     /// Gives its buffers back.
@@ -230,6 +261,21 @@ impl Multiget {
 }
 
 impl Spare {
+    /// Buffers of so many bytes are kept at most.
+    pub fn new(most: usize) -> Spare {
+        Spare { most, ..Spare::default() }
+    }
+
+    /// What they could hold.
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// Lets go of all buffers.
+    pub fn clear(&mut self) {
+        *self = Spare::new(self.most);
+    }
+
     /// An empty buffer.
     pub fn buffer(&mut self, large: bool) -> Vec<u8> {
         let buffer = self.buffers[usize::from(large)].pop().unwrap_or_default();
@@ -240,7 +286,7 @@ impl Spare {
     /// Takes a buffer that nobody uses any more.
     pub fn keep(&mut self, mut buffer: Vec<u8>) {
         let room = buffer.capacity();
-        if room > 0 && room <= LARGEST_KEPT && self.room + room <= MOST_ROOM {
+        if room > 0 && room <= LARGEST_KEPT && self.room + room <= self.most {
             buffer.clear();
             self.room += room;
             self.buffers[usize::from(room >= LARGE)].push(buffer);

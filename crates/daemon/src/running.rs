@@ -2,27 +2,35 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use mio::net::TcpListener;
+use procfs::process::FDTarget;
+use rand::TryRng;
+use rand::rngs::SysRng;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::counters::Counters;
-use crate::front::Front;
+use crate::front::{Front, tokens};
 use crate::settings::Settings;
+use crate::shared::Shared;
 use crate::sockets::{Sockets, Waker};
-use crate::stats::Shared;
+use crate::thread;
 
 /// Connections that may wait to be taken.
 const BACKLOG: i32 = 4096;
+/// How often an address that is in use is tried again, and how long after.
+const TRIES: u32 = 60;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A front end that runs.
 pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
-    wakers: Vec<Waker>,
+    /// Each thread's, which is another one when it has begun anew.
+    wakers: Vec<Arc<Mutex<Option<Waker>>>>,
     stop: Arc<AtomicBool>,
     /// Where its pools listen: with the port that was found where the settings leave it open.
     pub listens: Vec<SocketAddr>,
@@ -32,39 +40,40 @@ pub struct Running {
 pub fn start(settings: &Settings) -> io::Result<Running> {
     allow_many_files();
     let stop = Arc::new(AtomicBool::new(false));
-    let counters: Vec<Arc<Counters>> =
-        (0..settings.threads).map(|_| Arc::new(Counters::of_pools(settings.pools.len()))).collect();
-    let shared = Arc::new(Shared { threads: counters.clone(), writes: Default::default() });
+    let shared = Arc::new(Shared::new(settings));
     let mut listens: Vec<SocketAddr> = settings.pools.iter().map(|pool| pool.listen).collect();
     for address in &mut listens {
         // Threads share the address; another program must not.
-        let alone = listen(*address, false)?;
+        let alone = listen_alone(*address)?;
         *address = alone.local_addr()?.as_socket().unwrap_or(*address);
     }
     let mut running = Running { threads: Vec::new(), wakers: Vec::new(), stop: stop.clone(), listens: listens.clone() };
-    let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-    for counters in counters {
-        let open = |address: &SocketAddr| listen(*address, true).map(|socket| TcpListener::from_std(socket.into()));
-        let listeners = listens.iter().map(open).collect::<io::Result<Vec<_>>>()?;
-        let (settings, shared, stop) = (settings.clone(), shared.clone(), stop.clone());
+    for number in 0..settings.threads {
+        let (settings, shared, stop, listens) = (settings.clone(), shared.clone(), stop.clone(), listens.clone());
+        let counters = shared.threads[number].clone();
+        let wakes = Arc::new(Mutex::new(None));
+        running.wakers.push(wakes.clone());
         let (tell, told) = mpsc::channel();
         // A ring belongs to the thread that makes it.
         let work = move || {
-            // The one number between servers and clients.
-            let (sockets, waker) = Sockets::new(settings.event_loop, listeners.len() + servers)?;
-            let front = Front::new(&settings, sockets, listeners, shared, counters, stop)?;
+            let open = |address: &SocketAddr| listen(*address, true).map(|socket| TcpListener::from_std(socket.into()));
+            let listeners = listens.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+            let (sockets, waker) = Sockets::new(settings.event_loop, tokens(&settings) - 1, listeners)?;
+            *wakes.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
+            let mut seed = [0; 32];
+            SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
+            let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), seed);
             // Who started it waits for this, unless it is gone.
-            let _ = tell.send(waker);
-            front.run()
+            let _ = tell.send(());
+            thread::run(front)
         };
-        let thread = thread::Builder::new().name("fanin-front".to_owned()).spawn(work)?;
+        let thread = std::thread::Builder::new()
+            .name("fanin-front".to_owned())
+            .spawn(move || thread::again_and_again(&counters, work))?;
         running.threads.push(thread);
-        match told.recv() {
-            Ok(waker) => running.wakers.push(waker),
-            Err(_) => {
-                running.stop();
-                return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
-            }
+        if told.recv().is_err() {
+            running.stop();
+            return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
         }
     }
     Ok(running)
@@ -74,7 +83,9 @@ impl Running {
     /// Tells it to answer what it has taken and to end.
     pub fn stop(&self) {
         self.stop.store(true, Relaxed);
-        self.wakers.iter().for_each(Waker::wake);
+        for waker in &self.wakers {
+            waker.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(Waker::wake);
+        }
     }
 
     /// Waits until it has ended.
@@ -103,6 +114,42 @@ fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {
         socket.set_nonblocking(true)?;
     }
     Ok(socket)
+}
+
+/// Takes an address for this program alone. One that was killed may have its sockets for a moment longer, by io_uring: so this tries
+/// for some seconds.
+fn listen_alone(address: SocketAddr) -> io::Result<Socket> {
+    let mut tries = TRIES;
+    loop {
+        match listen(address, false) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(PAUSE);
+            }
+            Err(error) => {
+                let whose = holder(address).map_or_else(String::new, |whose| format!(", by {whose}"));
+                return Err(io::Error::new(error.kind(), format!("{address}: {error}{whose}")));
+            }
+            Ok(socket) => return Ok(socket),
+        }
+    }
+}
+
+/// Who listens at an address, as far as this user may know.
+fn holder(address: SocketAddr) -> Option<String> {
+    let listening = procfs::net::tcp().into_iter().chain(procfs::net::tcp6()).flatten();
+    let sockets: Vec<u64> = listening
+        .filter(|entry| entry.state == procfs::net::TcpState::Listen && entry.local_address.port() == address.port())
+        .map(|entry| entry.inode)
+        .collect();
+    let process = procfs::process::all_processes().ok()?.flatten().find(|process| {
+        process.fd().is_ok_and(|mut files| {
+            files.any(|file| {
+                matches!(file, Ok(file) if matches!(file.target, FDTarget::Socket(inode) if sockets.contains(&inode)))
+            })
+        })
+    })?;
+    Some(format!("{} (process {})", process.stat().ok()?.comm, process.pid))
 }
 
 /// As many connections as the system lets this user have; fewer will do.

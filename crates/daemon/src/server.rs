@@ -1,17 +1,23 @@
 //! A server's connection: what it was asked, in order, and what waits to be written to it.
+//!
+//! Each server has two. Clients share the first. What a server answers with bytes of what it stores (`stats cachedump`, `me`) comes by
+//! the other, which is opened for one request and closed behind its answer: whatever else comes by it is nobody's.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use fanin_memcache::{Cursor, Quiet, Shape};
+use fanin_memcache::{Cursor, Shape};
 
+use crate::bytes::Bytes;
 use crate::clock::Nanos;
-use crate::sockets::{Outgoing, Socket};
+use crate::net::Outgoing;
 use crate::table::Id;
 
 /// Above so many bytes that a server has not taken, or so many requests that it has not answered, it is asked nothing more.
 const ENOUGH_WAITS: usize = 16 << 20;
 const ENOUGH_ASKED: usize = 1 << 17;
+/// So many may wait for a connection of their own.
+const ENOUGH_ALONE: usize = 1 << 10;
 /// The first pause before a server that could not be reached is tried again, and the longest.
 const FIRST_PAUSE: Nanos = 50_000_000;
 const LONGEST_PAUSE: Nanos = 2_000_000_000;
@@ -19,8 +25,8 @@ const LONGEST_PAUSE: Nanos = 2_000_000_000;
 /// What a server's answer is for.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
-    /// The client's answer, but for what it does not want to hear.
-    Relay(Quiet),
+    /// The client's answer; or, where it is quiet, no more of it than it wants to hear.
+    Relay { quiet: bool },
     /// The answer of all who joined this get.
     Joined(Id),
     /// A batch of a multiget.
@@ -29,18 +35,10 @@ pub enum Part {
     Every,
     /// One of every server's lists: this server's.
     Listing(usize),
-    /// Nothing: the client is told this when it is there.
+    /// Nothing of it: the client is told this when it is there.
     Instead(&'static str),
-}
-
-/// What is heeded of a key until its answer has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heed {
+    /// What is left of an answer that its client does not want to hear.
     Nothing,
-    /// What the key of a value must look like.
-    Print(u32),
-    /// It is written: its group.
-    Write(u16),
 }
 
 /// What a server was asked.
@@ -51,63 +49,92 @@ pub struct Ask {
     pub part: Part,
     pub shape: Shape,
     pub at: Nanos,
-    pub heed: Heed,
+    /// How much is noted of it: the key that the answer must have, or what its mark is.
+    pub note: usize,
+    /// A value has come that is its own, of which there is one.
+    pub has_value: bool,
+    /// It writes a key of this group.
+    pub writes: Option<u16>,
+}
+
+impl Ask {
+    /// What is noted of it, and what it writes, stands beside it.
+    pub fn new((client, number): (Id, u64), part: Part, shape: Shape, at: Nanos) -> Ask {
+        Ask { client, number, part, shape, at, note: 0, has_value: false, writes: None }
+    }
 }
 
 /// How a connection stands.
 #[derive(Debug)]
-pub enum State {
+pub enum State<S> {
     /// It is being opened; requests wait for it where that is the first try since it stood.
     Opening {
-        socket: Socket,
+        socket: S,
         since: Nanos,
         waits: bool,
     },
-    Open(Socket),
+    Open(S),
     /// Nobody is there: tried again at this time.
     Down {
         until: Nanos,
     },
 }
 
-/// One server.
+/// One of a server's connections.
 #[derive(Debug)]
-pub struct Server {
+pub struct Server<S> {
     pub name: String,
     pub address: SocketAddr,
     pub pool: usize,
-    pub state: State,
+    pub state: State<S>,
     pub asked: VecDeque<Ask>,
+    /// What is noted of what it was asked, one behind the other.
+    pub notes: Bytes,
+    /// What waits for a connection of its own, each with its line; none where the connection is shared.
+    pub alone: Option<VecDeque<(Ask, Vec<u8>)>>,
     pub cursor: Cursor,
     /// The bytes left of a value that is passed on as it comes, and whether the answer ends with it.
     pub passing: Option<(u32, bool)>,
     /// Bytes that were read and not understood yet.
     pub rest: Vec<u8>,
     pub out: Outgoing,
-    /// Whether it is among those to be written to when the turn ends.
+    /// Whether it is among those to be written to when the turn ends, and among those to be read in the next.
     pub dirty: bool,
+    pub again: bool,
     pause: Nanos,
 }
 
-impl Server {
-    pub fn new(name: String, address: SocketAddr, pool: usize) -> Server {
+impl<S> Server<S> {
+    pub fn shared(name: String, address: SocketAddr, pool: usize) -> Server<S> {
         Server {
             name,
             address,
             pool,
             state: State::Down { until: 0 },
             asked: VecDeque::new(),
+            notes: Bytes::default(),
+            alone: None,
             cursor: Cursor::default(),
             passing: None,
             rest: Vec::new(),
             out: Outgoing::default(),
             dirty: false,
+            again: false,
             pause: 0,
         }
     }
 
+    /// For requests that have a connection of their own.
+    pub fn alone(name: String, address: SocketAddr, pool: usize) -> Server<S> {
+        let state = State::Down { until: Nanos::MAX };
+        Server { alone: Some(VecDeque::new()), state, ..Server::shared(name, address, pool) }
+    }
+
     /// Whether it may be asked; or why not.
     pub fn accepts(&self) -> Result<(), Trouble> {
+        if let Some(alone) = &self.alone {
+            return if alone.len() < ENOUGH_ALONE { Ok(()) } else { Err(Trouble::Busy) };
+        }
         match self.state {
             State::Open(_) | State::Opening { waits: true, .. } => {}
             _ => return Err(Trouble::Down),
@@ -130,17 +157,34 @@ impl Server {
         self.pause = 0;
     }
 
+    /// What it was asked first is over.
+    pub fn pop(&mut self) {
+        if let Some(ask) = self.asked.pop_front() {
+            self.notes.take(ask.note);
+        }
+    }
+
+    /// Whether this key, or an answer with this mark, is what it was asked for first.
+    pub fn note(&self) -> &[u8] {
+        let noted = self.asked.front().map_or(0, |ask| ask.note);
+        &self.notes[..noted]
+    }
+
     /// The connection is gone, and so is all that it was asked: both are handed back. One that stood is tried again at once, what
-    /// never stood later.
-    pub fn close(&mut self, now: Nanos) -> (Option<Socket>, VecDeque<Ask>) {
-        let down = State::Down { until: now + self.pause };
-        let socket = match std::mem::replace(&mut self.state, down) {
+    /// never stood later, and one of its own where something waits for it.
+    pub fn close(&mut self, now: Nanos) -> (Option<S>, VecDeque<Ask>) {
+        let until = match &self.alone {
+            None => now + self.pause,
+            Some(alone) if alone.is_empty() => Nanos::MAX,
+            Some(_) => now,
+        };
+        let socket = match std::mem::replace(&mut self.state, State::Down { until }) {
             State::Open(socket) | State::Opening { socket, .. } => Some(socket),
             State::Down { .. } => None,
         };
         self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-        (self.cursor, self.passing) = (Cursor::default(), None);
-        self.rest.clear();
+        (self.cursor, self.passing, self.notes) = (Cursor::default(), None, Bytes::default());
+        self.rest = Vec::new();
         self.out = Outgoing::default();
         (socket, std::mem::take(&mut self.asked))
     }
@@ -148,6 +192,11 @@ impl Server {
     /// Whether the next try is the first since it answered, so that requests may wait for it.
     pub fn is_first_try(&self) -> bool {
         self.pause <= FIRST_PAUSE
+    }
+
+    /// What it holds.
+    pub fn holds(&self) -> usize {
+        self.out.bytes.capacity() + self.out.handed + self.rest.capacity() + self.notes.room()
     }
 }
 
@@ -179,10 +228,13 @@ impl Trouble {
     }
 }
 
-/// What is kept of a key so that a value of another is noticed: its length, its first bytes and its last.
-pub fn print_of(key: &[u8]) -> u32 {
-    let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte));
-    let ends = word(&key[..key.len().min(8)]) ^ word(&key[key.len().saturating_sub(8)..]).rotate_left(29);
-    let mixed = (ends ^ (key.len() as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as u32
+/// What becomes of a client whose answer its server has failed at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// It is told.
+    No,
+    /// It is told and closed: its server breaks its word.
+    Told,
+    /// It is closed at once, in the middle of a value that cannot be taken back.
+    AtOnce,
 }

@@ -26,6 +26,8 @@ pub struct Settings {
     pub nap: Time,
     /// What threads wait for events with.
     pub event_loop: EventLoop,
+    /// The most memory that is taken for clients, servers and what is under way between them.
+    pub memory: Bytes,
     /// What listens.
     pub pools: Vec<Pool>,
 }
@@ -92,6 +94,7 @@ struct File {
     drain: Option<Spanned<String>>,
     nap: Option<Spanned<String>>,
     event_loop: Option<Spanned<String>>,
+    memory: Option<Spanned<String>>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
 }
 
@@ -111,6 +114,13 @@ struct PoolInFile {
     join: Option<bool>,
 }
 
+/// A thread that naps longer hears of nothing meanwhile.
+const LONGEST_NAP: Time = Time::from_millis(100);
+/// No server answers sooner than this without fail.
+const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
+/// Two threads' buffers and one large value each way.
+const LEAST_MEMORY: Bytes = Bytes(16 << 20);
+
 /// What is wrong in a file, by the bytes where it stands.
 struct Wrong(Option<Range<usize>>, String);
 
@@ -123,6 +133,7 @@ impl Settings {
         let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
         let pool = Pool::plain("front".to_owned(), listen, servers);
         no_server_twice(&pool.servers, None).map_err(plain)?;
+        no_pool_is_a_server(std::slice::from_ref(&pool), None).map_err(plain)?;
         Ok(Settings { pools: vec![pool], ..Settings::plain() })
     }
 
@@ -134,6 +145,7 @@ impl Settings {
             drain: Time::from_secs(5),
             nap: Time::from_micros(100),
             event_loop: EventLoop::Auto,
+            memory: Bytes(256 << 20),
             pools: Vec::new(),
         }
     }
@@ -172,8 +184,9 @@ fn settings(file: File) -> Result<Settings, Wrong> {
     let threads = at_least_one(file.threads, plain.threads, 1024)?;
     let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
     let drain = quantity(file.drain, plain.drain, "drain = \"5 s\"")?;
-    let nap = quantity(file.nap, plain.nap, "nap = \"100 us\"")?;
+    let nap = bounded(file.nap, plain.nap, "nap = \"100 us\"", (Time::ZERO, LONGEST_NAP))?;
     let event_loop = word(file.event_loop, plain.event_loop, &EventLoop::WORDS)?;
+    let memory = bounded(file.memory, plain.memory, "memory = \"256 MiB\"", (LEAST_MEMORY, Bytes(u64::MAX)))?;
     if file.pool.get_ref().is_empty() {
         return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
     }
@@ -189,8 +202,9 @@ fn settings(file: File) -> Result<Settings, Wrong> {
             ));
         }
         pools.push(pool);
+        no_pool_is_a_server(&pools, Some(place))?;
     }
-    Ok(Settings { threads, clients, drain, nap, event_loop, pools })
+    Ok(Settings { threads, clients, drain, nap, event_loop, memory, pools })
 }
 
 fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
@@ -207,7 +221,7 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
     pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
     pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
     pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, "late = \"5 ms\"")?;
-    pool.timeout = quantity(file.timeout, pool.timeout, "timeout = \"1 s\"")?;
+    pool.timeout = bounded(file.timeout, pool.timeout, "timeout = \"1 s\"", (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
     pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
     pool.keys = quantity(file.keys, pool.keys, "keys = \"16 MiB\"")?;
     pool.join = file.join.unwrap_or(pool.join);
@@ -254,6 +268,22 @@ fn quantity<T: std::str::FromStr<Err: fmt::Display>>(
     found.get_ref().parse().map_err(wrong)
 }
 
+/// A quantity that is neither too small nor too large.
+fn bounded<T: std::str::FromStr<Err: fmt::Display> + PartialOrd + fmt::Display + Copy>(
+    found: Option<Spanned<String>>,
+    default: T,
+    right: &str,
+    (least, most): (T, T),
+) -> Result<T, Wrong> {
+    let place = found.as_ref().map(Spanned::span);
+    let value = quantity(found, default, right)?;
+    match value {
+        value if value < least => Err(Wrong(place, format!("`{value}` is less than {least}; right is {right}"))),
+        value if value > most => Err(Wrong(place, format!("`{value}` is more than {most}; right is {right}"))),
+        value => Ok(value),
+    }
+}
+
 fn address(text: &str) -> Result<SocketAddr, String> {
     let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
     found.ok_or_else(|| format!("`{text}` is no address: right is host:port, such as 127.0.0.1:11211"))
@@ -287,4 +317,20 @@ fn no_server_twice(servers: &[Server], place: Option<Range<usize>>) -> Result<()
         Some(index) => Err(Wrong(place, format!("the server {} is there twice", name(index)))),
         None => Ok(()),
     }
+}
+
+/// A front end that is its own server would ask itself without end, by whatever of this machine's addresses.
+fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Result<(), Wrong> {
+    for server in pools.iter().flat_map(|pool| &pool.servers) {
+        let itself = pools.iter().find(|pool| {
+            let (listen, at) = (pool.listen, server.address);
+            let everywhere = listen.ip().is_unspecified() && (at.ip().is_loopback() || at.ip().is_unspecified());
+            listen.port() != 0 && listen.port() == at.port() && (listen.ip() == at.ip() || everywhere)
+        });
+        if let Some(pool) = itself {
+            let why = format!("the server {} is the address where `{}` listens itself", server.address, pool.name);
+            return Err(Wrong(place, why));
+        }
+    }
+    Ok(())
 }

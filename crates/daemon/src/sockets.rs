@@ -2,6 +2,7 @@
 //! what can go on.
 
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -10,11 +11,10 @@ use fanin_ring::{Event, Ring};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 
+use crate::net::{Net, Outgoing};
+
 /// Events taken in a turn.
 const EVENTS: usize = 1024;
-/// What has been sent of a buffer is let go of above this; and one that has grown above that is made smaller.
-const KEPT: usize = 64 << 10;
-const MOST_KEPT: usize = 1 << 20;
 
 /// What a front end's threads wait for events with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,13 @@ impl EventLoop {
 }
 
 /// All of a thread's.
-pub enum Sockets {
+pub struct Sockets {
+    system: System,
+    /// One a pool, while it listens.
+    listeners: Vec<Option<TcpListener>>,
+}
+
+enum System {
     Ring(Box<Ring>),
     Epoll(Poll, Events),
 }
@@ -44,39 +50,6 @@ pub enum Sockets {
 pub enum Socket {
     Ring(fanin_ring::Socket),
     Epoll(TcpStream),
-}
-
-/// What waits to be written to a socket.
-#[derive(Debug, Default)]
-pub struct Outgoing {
-    pub bytes: Vec<u8>,
-    /// How many of them are written.
-    sent: usize,
-    /// How many more are the kernel's, and not yet written.
-    handed: usize,
-}
-
-impl Outgoing {
-    /// How many bytes are not written.
-    pub fn left(&self) -> usize {
-        self.bytes.len() - self.sent + self.handed
-    }
-
-    pub fn extend(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-    }
-
-    /// Lets go of what is written, or much of it.
-    fn settle(&mut self) {
-        if self.sent == self.bytes.len() {
-            self.bytes.clear();
-            self.sent = 0;
-            self.bytes.shrink_to(MOST_KEPT);
-        } else if self.sent > KEPT && self.sent > self.bytes.len() / 2 {
-            self.bytes.drain(..self.sent);
-            self.sent = 0;
-        }
-    }
 }
 
 /// Wakes a thread that waits for events.
@@ -96,55 +69,109 @@ impl Waker {
 }
 
 impl Sockets {
-    /// This thread's, and what wakes it, which has an event of this token.
-    pub fn new(which: EventLoop, token: usize) -> io::Result<(Sockets, Waker)> {
+    /// This thread's, listening for each pool by its number, and what wakes it, which has an event of this token.
+    pub fn new(which: EventLoop, token: usize, listeners: Vec<TcpListener>) -> io::Result<(Sockets, Waker)> {
         let ring = match which {
             EventLoop::Epoll => None,
             EventLoop::IoUring => Some(Ring::new().map_err(denied)?),
             EventLoop::Auto => Ring::new().ok(),
         };
-        if let Some(mut ring) = ring {
-            let (waker, woken) = UnixStream::pair()?;
-            ring.watch(woken.into(), token);
-            return Ok((Sockets::Ring(Box::new(ring)), Waker::Ring(waker)));
+        let (mut system, waker) = match ring {
+            Some(mut ring) => {
+                let (waker, woken) = UnixStream::pair()?;
+                ring.watch(woken.into(), token);
+                (System::Ring(Box::new(ring)), Waker::Ring(waker))
+            }
+            None => {
+                let poll = Poll::new()?;
+                let waker = mio::Waker::new(poll.registry(), Token(token))?;
+                (System::Epoll(poll, Events::with_capacity(EVENTS)), Waker::Epoll(waker))
+            }
+        };
+        let mut listeners: Vec<_> = listeners.into_iter().map(Some).collect();
+        for (pool, listener) in listeners.iter_mut().flatten().enumerate() {
+            match &mut system {
+                System::Ring(ring) => ring.watch(listener.as_fd().try_clone_to_owned()?, pool),
+                System::Epoll(poll, _) => poll.registry().register(listener, Token(pool), Interest::READABLE)?,
+            }
         }
-        let poll = Poll::new()?;
-        let waker = mio::Waker::new(poll.registry(), Token(token))?;
-        Ok((Sockets::Epoll(poll, Events::with_capacity(EVENTS)), Waker::Epoll(waker)))
+        Ok((Sockets { system, listeners }, waker))
     }
 
-    /// What `stats` calls it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Sockets::Ring(_) => "io_uring",
-            Sockets::Epoll(..) => "epoll",
+    /// Waits for something to happen, no longer than this.
+    pub fn wait(&mut self, longest: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
+        match &mut self.system {
+            System::Ring(ring) => ring.wait(longest, happened),
+            System::Epoll(poll, events) => {
+                match poll.poll(events, longest) {
+                    Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                    _ => {}
+                }
+                happened.extend(events.iter().map(|event| Event {
+                    token: event.token().0,
+                    readable: event.is_readable() || event.is_read_closed() || event.is_error(),
+                    ended: event.is_read_closed() || event.is_error(),
+                    writable: event.is_writable(),
+                    failed: event.is_error() || event.is_write_closed(),
+                }));
+                Ok(())
+            }
         }
     }
 
-    /// Tells when a connection can be taken.
-    pub fn listen(&mut self, listener: &mut TcpListener, token: usize) -> io::Result<()> {
-        match self {
-            Sockets::Ring(ring) => ring.watch(listener.as_fd().try_clone_to_owned()?, token),
-            Sockets::Epoll(poll, _) => poll.registry().register(listener, Token(token), Interest::READABLE)?,
+    /// Has all that was written go off now, though nobody waits for events yet.
+    pub fn submit(&mut self) -> io::Result<()> {
+        match &mut self.system {
+            System::Ring(ring) => ring.submit(),
+            System::Epoll(..) => Ok(()),
         }
-        Ok(())
+    }
+}
+
+impl Net for Sockets {
+    type Stream = TcpStream;
+    type Socket = Socket;
+
+    fn name(&self) -> &'static str {
+        match self.system {
+            System::Ring(_) => "io_uring",
+            System::Epoll(..) => "epoll",
+        }
     }
 
-    /// Listens no longer.
-    pub fn unlisten(&mut self, listener: TcpListener, token: usize) {
-        if let Sockets::Ring(ring) = self {
-            ring.unwatch(token);
+    fn accept(&mut self, pool: usize) -> io::Result<TcpStream> {
+        let Some(listener) = &self.listeners[pool] else { return Err(io::ErrorKind::WouldBlock.into()) };
+        loop {
+            match listener.accept() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                taken => return taken.map(|(stream, _)| stream),
+            }
+        }
+    }
+
+    fn unlisten(&mut self, pool: usize) {
+        let listener = self.listeners[pool].take();
+        if let System::Ring(ring) = &mut self.system {
+            ring.unwatch(pool);
         }
         drop(listener);
     }
 
-    /// Takes a connection, which may still be opening.
-    pub fn add(&mut self, mut stream: TcpStream, token: usize, opening: bool) -> io::Result<Socket> {
+    fn connect(&mut self, to: SocketAddr) -> io::Result<TcpStream> {
+        TcpStream::connect(to)
+    }
+
+    fn refuse(&mut self, mut stream: TcpStream, text: &[u8]) {
+        // Whether it is heard does not matter.
+        let _ = stream.write(text);
+    }
+
+    fn add(&mut self, mut stream: TcpStream, token: usize, opening: bool) -> io::Result<Socket> {
         // Without it answers would wait for one another; a socket that refuses it will do all the same.
         let _ = stream.set_nodelay(true);
-        match self {
-            Sockets::Ring(ring) => ring.add(OwnedFd::from(stream).into(), token, opening).map(Socket::Ring),
-            Sockets::Epoll(poll, _) => {
+        match &mut self.system {
+            System::Ring(ring) => ring.add(OwnedFd::from(stream).into(), token, opening).map(Socket::Ring),
+            System::Epoll(poll, _) => {
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 poll.registry().register(&mut stream, Token(token), interest)?;
                 Ok(Socket::Epoll(stream))
@@ -152,10 +179,9 @@ impl Sockets {
         }
     }
 
-    /// Whether a connection that was being opened is open.
-    pub fn is_open(&self, socket: &Socket) -> io::Result<bool> {
-        let (error, open) = match (self, socket) {
-            (Sockets::Ring(ring), Socket::Ring(socket)) => {
+    fn is_open(&self, socket: &Socket) -> io::Result<bool> {
+        let (error, open) = match (&self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => {
                 let Some(stream) = ring.system(socket) else { return Ok(false) };
                 (stream.take_error()?, stream.peer_addr().is_ok())
             }
@@ -165,19 +191,17 @@ impl Sockets {
         error.map_or(Ok(open), Err)
     }
 
-    /// Reads what has come, if anything has.
-    pub fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<usize> {
-        match (self, socket) {
-            (Sockets::Ring(ring), Socket::Ring(socket)) => ring.read(socket, into),
+    fn read(&mut self, socket: &mut Socket, into: &mut [u8]) -> io::Result<usize> {
+        match (&mut self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => ring.read(socket, into),
             (_, Socket::Epoll(stream)) => stream.read(into),
             _ => Ok(0),
         }
     }
 
-    /// Writes what it can; an event tells when it can more.
-    pub fn write(&mut self, socket: &mut Socket, out: &mut Outgoing) -> io::Result<()> {
-        match (self, socket) {
-            (Sockets::Ring(ring), Socket::Ring(socket)) => {
+    fn write(&mut self, socket: &mut Socket, out: &mut Outgoing) -> io::Result<()> {
+        match (&mut self.system, socket) {
+            (System::Ring(ring), Socket::Ring(socket)) => {
                 ring.write(socket, &mut out.bytes)?;
                 out.handed = ring.unsent(socket);
             }
@@ -198,39 +222,9 @@ impl Sockets {
         Ok(())
     }
 
-    /// Closes a connection.
-    pub fn close(&mut self, socket: Socket) {
-        if let (Sockets::Ring(ring), Socket::Ring(socket)) = (self, socket) {
+    fn close(&mut self, socket: Socket) {
+        if let (System::Ring(ring), Socket::Ring(socket)) = (&mut self.system, socket) {
             ring.close(socket);
-        }
-    }
-
-    /// Waits for something to happen, no longer than this.
-    pub fn wait(&mut self, longest: Option<Duration>, happened: &mut Vec<Event>) -> io::Result<()> {
-        match self {
-            Sockets::Ring(ring) => ring.wait(longest, happened),
-            Sockets::Epoll(poll, events) => {
-                match poll.poll(events, longest) {
-                    Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
-                    _ => {}
-                }
-                happened.extend(events.iter().map(|event| Event {
-                    token: event.token().0,
-                    readable: event.is_readable() || event.is_read_closed() || event.is_error(),
-                    ended: event.is_read_closed() || event.is_error(),
-                    writable: event.is_writable(),
-                    failed: event.is_error() || event.is_write_closed(),
-                }));
-                Ok(())
-            }
-        }
-    }
-
-    /// Has all that was written go off now, though nobody waits for events yet.
-    pub fn submit(&mut self) -> io::Result<()> {
-        match self {
-            Sockets::Ring(ring) => ring.submit(),
-            Sockets::Epoll(..) => Ok(()),
         }
     }
 }

@@ -1,40 +1,34 @@
-//! `stats`: the front end's own figures; `stats servers`: theirs, each name behind its server's.
+//! `stats`: the front end's own figures, and the servers' own, each name behind its server's.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
-use fanin_memcache::{Shape, text};
+use fanin_memcache::{Figures, Shape, text};
 
 use crate::client::Kind;
 use crate::counters::{Counters, percentiles};
 use crate::front::Front;
-use crate::joining::Writes;
+use crate::net::Net;
 use crate::server::{Part, State};
 use crate::table::Id;
 
-/// What threads share: each one's counters, and what was written.
-#[derive(Debug, Default)]
-pub struct Shared {
-    pub threads: Vec<Arc<Counters>>,
-    pub writes: Writes,
-}
-
-impl Front {
-    /// A client asks for figures.
-    pub fn take_stats(&mut self, id: Id, what: &[u8]) {
+impl<N: Net> Front<N> {
+    /// A client asks for figures. What lists bytes that servers store comes by connections of its own, and so does what is rare.
+    pub fn take_stats(&mut self, id: Id, figures: &Figures) {
         let now = self.now;
-        let words: Vec<&[u8]> = what.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
-        match words[..] {
-            [] => {
+        let mut line = Vec::new();
+        figures.line(|bytes| line.extend_from_slice(bytes));
+        match figures {
+            Figures::Own => {
                 let text = self.figures();
                 self.clients.get_mut(id).into_iter().for_each(|client| client.say(text.as_bytes(), now));
             }
-            // Everything else is the servers' own: settings, items, slabs, reset.
-            [b"servers"] => self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, b"stats"),
-            _ => {
-                let words = words.strip_prefix(&[&b"servers"[..]]).unwrap_or(&words);
-                let line = [&b"stats "[..], &words.join(&b' ')].concat();
-                self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line);
+            Figures::General => self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line, false),
+            Figures::List(_) | Figures::Dump(..) => {
+                self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line, true);
+            }
+            Figures::Told(_, well) => {
+                let kind = Kind::Every { well, silent: false };
+                self.ask_every(id, kind, |_| Part::Every, Shape::Alone, &line, true);
             }
         }
     }
@@ -49,7 +43,7 @@ impl Front {
         say("uptime", &(self.now / 1_000_000_000));
         say("version", &concat!(env!("CARGO_PKG_VERSION"), "-fanin"));
         say("threads", &self.shared.threads.len());
-        say("event_loop", &self.sockets.name());
+        say("event_loop", &self.net.name());
         let all: Vec<&Counters> = self.shared.threads.iter().map(|counters| &**counters).collect();
         let named: Vec<_> = all.iter().map(|counters| counters.named()).collect();
         for (index, (name, _)) in named.first().into_iter().flatten().enumerate() {
@@ -68,7 +62,7 @@ impl Front {
                 say(&format!("{}:answer_us_{part}", pool.name), &(nanos / 1000));
             }
         }
-        for server in &self.servers {
+        for server in &self.servers[..self.shared_servers] {
             let state = match server.state {
                 State::Open(_) => "up",
                 State::Opening { .. } => "opening",

@@ -1,35 +1,32 @@
 //! Keys in base64, as the meta commands' flag `b` has them: what a server stores is the key behind it.
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 use crate::LONGEST_KEY;
+
+/// As memcached writes it, and reads it but for what is no base64, which it passes over.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::RequireCanonical),
+);
+/// The longest key, as it is written.
+const LONGEST_WRITTEN: usize = LONGEST_KEY.div_ceil(3) * 4;
 
 /// The key that a word stands for; none where it is no base64.
 pub fn decoded<'b>(word: &[u8], room: &'b mut [u8; LONGEST_KEY]) -> Option<&'b [u8]> {
-    let digits = word.strip_suffix(b"==").or(word.strip_suffix(b"=")).unwrap_or(word);
-    if !word.len().is_multiple_of(4) || digits.is_empty() {
-        return None;
-    }
-    let (mut bits, mut held, mut len) = (0u32, 0, 0);
-    for &byte in digits {
-        bits = bits << 6 | u32::from(digit(byte)?);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            *room.get_mut(len)? = (bits >> held) as u8;
-            len += 1;
-        }
-    }
+    let len = BASE64.decode_slice(word, room).ok().filter(|len| *len > 0)?;
     Some(&room[..len])
 }
 
-fn digit(byte: u8) -> Option<u8> {
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    })
+/// What memcached calls the key that a word stands for: the one way to write it.
+pub fn canonical(word: &[u8], mut put: impl FnMut(&[u8])) {
+    let (mut key, mut written) = ([0; LONGEST_KEY], [0; LONGEST_WRITTEN]);
+    let len = decoded(word, &mut key).and_then(|key| BASE64.encode_slice(key, &mut written).ok());
+    put(&written[..len.unwrap_or(0)]);
 }
 
 #[cfg(test)]
@@ -39,16 +36,20 @@ mod tests {
     #[test]
     fn a_key_in_base64_is_the_key_behind_it() {
         let mut room = [0; LONGEST_KEY];
-        for (word, key) in [("Zm9v", "foo"), ("Zm9vYg==", "foob"), ("Zm9vYmE=", "fooba"), ("+/+/", "\u{0}")] {
-            let decoded = decoded(word.as_bytes(), &mut room);
-            if key == "\0" {
-                assert_eq!(decoded, Some(&[0xfb, 0xff, 0xbf][..]));
-            } else {
-                assert_eq!(decoded, Some(key.as_bytes()));
-            }
+        for (word, key) in
+            [("Zm9v", &b"foo"[..]), ("Zm9vYg==", b"foob"), ("Zm9vYmE=", b"fooba"), ("+/+/", b"\xfb\xff\xbf")]
+        {
+            assert_eq!(decoded(word.as_bytes(), &mut room), Some(key));
         }
-        for word in ["", "=", "====", "Zm9", "Zm!v", "Z=9v"] {
+        for word in ["", "=", "====", "Zm9", "Zm!v", "Z=9v", "Zm9v!", "Zm9vYg=", "Zm9v Zm9v"] {
             assert_eq!(decoded(word.as_bytes(), &mut room), None, "{word}");
         }
+    }
+
+    #[test]
+    fn a_key_that_can_be_written_in_two_ways_is_written_in_one() {
+        let mut written = std::vec::Vec::new();
+        canonical(b"Zm9vYh==", |bytes| written.extend_from_slice(bytes));
+        assert_eq!(written, b"Zm9vYg==");
     }
 }

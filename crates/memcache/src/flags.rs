@@ -1,27 +1,133 @@
-//! The flags of meta commands: only `q`, which asks for silence, and `b`, which says that the key is in base64, change what stands
-//! between a client and a server. Whether flags are right is the server's to say.
+//! The flags of meta commands: what is between a client and a server must know every one of them, since what it does not know it
+//! cannot pass on. Of each only its letter and what memcached reads of it count; what else stands in the word is left out.
 
-/// What was found.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flags<'a> {
-    /// The one word that asks for silence. Two are a fault that the server will name.
-    pub quiet: Option<&'a [u8]>,
-    /// The key is in base64.
-    pub base64: bool,
+use crate::base64::decoded;
+use crate::number::{signed_32, unsigned_32, unsigned_64};
+use crate::request::Meta;
+use crate::token::Each;
+use crate::{LONGEST_KEY, text};
+
+/// The longest opaque, its letter apart.
+pub const LONGEST_OPAQUE: usize = 31;
+/// The most words of a line that every server takes: 1.6.18 does not swallow the value of an `ms` that has more.
+pub const MOST_WORDS: usize = 19;
+
+/// What a flag's letter is followed by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument<'a> {
+    /// Nothing that counts.
+    None,
+    /// A time.
+    Time(i32),
+    /// A number.
+    Number(u64),
+    /// A mode's letter.
+    Mode(u8),
+    /// The client's own mark, which its answer bears.
+    Opaque(&'a [u8]),
+    /// Words for other proxies, of which servers make nothing.
+    Ignored,
 }
 
-pub fn of<'a>(words: &[&'a [u8]]) -> Flags<'a> {
-    let mut found = Flags::default();
-    let mut quiet = 0;
-    for word in words {
-        match word.first() {
-            Some(b'q') => (found.quiet, quiet) = (Some(*word), quiet + 1),
-            Some(b'b') => found.base64 = true,
-            _ => {}
+/// What is wrong with flags, in memcached's words.
+type Wrong = &'static str;
+
+/// A flag's letter and what of it counts.
+pub fn flag(word: &[u8]) -> Result<(u8, Argument<'_>), Wrong> {
+    let (&letter, rest) = word.split_first().ok_or(text::NO_FLAG)?;
+    let number = |wrong| unsigned_64(rest).map(Argument::Number).ok_or(wrong);
+    let argument = match letter {
+        b'b' | b'k' | b's' | b't' | b'c' | b'f' | b'v' | b'l' | b'h' | b'u' | b'q' | b'x' | b'I' => Argument::None,
+        b'T' | b'N' | b'R' => Argument::Time(signed_32(rest).ok_or(text::BAD_TOKEN)?),
+        b'C' | b'E' => number(text::BAD_TOKEN)?,
+        b'J' => number(text::BAD_INITIAL)?,
+        b'D' => number(text::BAD_FLAG_DELTA)?,
+        b'F' => Argument::Number(unsigned_32(rest).ok_or(text::BAD_FORMAT)?.into()),
+        // Without one, memcached takes the space behind it for it.
+        b'M' => Argument::Mode(rest.first().copied().unwrap_or(b' ')),
+        b'O' => Argument::Opaque(rest),
+        b'P' | b'L' => Argument::Ignored,
+        _ => return Err(text::NO_FLAG),
+    };
+    Ok((letter, argument))
+}
+
+/// Flags that are right.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags<'a> {
+    /// The words.
+    words: &'a [u8],
+    /// A bit for each letter that is there, from `A` on.
+    there: u64,
+}
+
+impl<'a> Flags<'a> {
+    /// Those of a command, behind its key and its value's length; or what memcached says of them.
+    pub fn read(command: Meta, key: &[u8], words: &'a [u8]) -> Result<Flags<'a>, Wrong> {
+        let flags = Flags::known(key, words)
+            .map_err(|wrong| if command == Meta::Arithmetic { text::NO_FLAG_OR_TWICE } else { wrong })?;
+        // The words themselves, without what is not passed on, and the opaque that always is.
+        let mut count = if command == Meta::Set { 3 } else { 2 };
+        count += flags.passed_on().count() + usize::from(!flags.has(b'O'));
+        if count > MOST_WORDS {
+            return Err(text::FLAGS_TOO_LONG);
         }
+        for (letter, argument) in flags.each() {
+            match (letter, argument, command) {
+                (_, Argument::Opaque(word), _) if word.len() > LONGEST_OPAQUE => return Err(text::OPAQUE_TOO_LONG),
+                (_, Argument::Opaque(word), _) if word.iter().any(u8::is_ascii_control) => {
+                    return Err(text::BAD_FORMAT);
+                }
+                (_, Argument::Mode(mode), Meta::Set) if !b"EAPRS".contains(&mode) => return Err(text::BAD_STORE_MODE),
+                (_, Argument::Mode(mode), Meta::Arithmetic) if !b"I+D-".contains(&mode) => {
+                    return Err(text::BAD_COUNT_MODE);
+                }
+                _ => {}
+            }
+        }
+        Ok(flags)
     }
-    if quiet > 1 {
-        found.quiet = None;
+
+    /// Each flag is known, none there twice, and has what it needs.
+    fn known(key: &[u8], words: &'a [u8]) -> Result<Flags<'a>, Wrong> {
+        let (mut there, mut wrong) = (0u64, None);
+        for word in Each(words) {
+            let letter = word[0];
+            if !letter.is_ascii_alphabetic() {
+                return Err(text::NO_FLAG);
+            }
+            if there >> (letter - b'A') & 1 == 1 {
+                return Err(text::FLAG_TWICE);
+            }
+            there |= 1 << (letter - b'A');
+            let base64 = letter == b'b' && decoded(key, &mut [0; LONGEST_KEY]).is_none();
+            match flag(word) {
+                Err(text::NO_FLAG) => return Err(text::NO_FLAG),
+                // The last one is what memcached tells of.
+                Err(other) => wrong = Some(other),
+                Ok(_) if base64 => wrong = Some(text::BAD_BASE64),
+                Ok(_) => {}
+            }
+        }
+        wrong.map_or(Ok(Flags { words, there }), Err)
     }
-    found
+
+    /// Whether a letter is there.
+    pub fn has(&self, letter: u8) -> bool {
+        self.there >> (letter - b'A') & 1 == 1
+    }
+
+    /// All of them, in their order.
+    pub fn each(&self) -> impl Iterator<Item = (u8, Argument<'a>)> + use<'a> {
+        Each(self.words).filter_map(|word| flag(word).ok())
+    }
+
+    /// Those that a server is told: not what asks for silence, since there must be an answer to wait for; nor `k` of a key in base64,
+    /// which some servers print as the bytes behind it.
+    pub fn passed_on(&self) -> impl Iterator<Item = (u8, Argument<'a>)> + use<'a> {
+        let base64 = self.has(b'b');
+        self.each().filter(move |(letter, argument)| {
+            *letter != b'q' && !(base64 && *letter == b'k') && *argument != Argument::Ignored
+        })
+    }
 }

@@ -1,15 +1,17 @@
 //! memcached's text protocols, classic and meta, as something between clients and servers needs them: where a request ends, whose
-//! key it has, how much value follows, and what its answer looks like.
+//! key it has, how much value follows, what its server is asked in its place, and what the answer must look like.
 //!
-//! Nothing is copied and nothing allocated: what is read are ranges of the caller's bytes, and a value is a number of bytes that
-//! follow. Any bytes end in a request, a refusal in memcached's own words ([`text`]) or a wish for more, and however they are cut
-//! into pieces, they end in the same. What a server must judge by what it stores is left to it.
+//! Nothing is allocated: what is read are ranges of the caller's bytes, and a value is a number of bytes that follow. Any bytes end in
+//! a request, a refusal in memcached's own words ([`text`]) or a wish for more, and however they are cut into pieces, they end in the
+//! same. No line of a client is passed on: what its words mean is written anew. What a server must judge by what it stores is left to
+//! it.
 #![no_std]
 
 #[cfg(test)]
 extern crate std;
 
 mod base64;
+mod compose;
 mod flags;
 mod number;
 pub mod request;
@@ -17,8 +19,10 @@ pub mod response;
 pub mod text;
 mod token;
 
-pub use base64::decoded;
-pub use request::{Get, Keyed, Limits, Lines, Next, Quiet, Request, Store};
+pub use crate::base64::decoded;
+pub use compose::{Mark, retold};
+pub use flags::{Argument, Flags};
+pub use request::{Command, Every, Figures, Get, Keyed, Keys, Limits, Lines, Meta, Next, Request, Store, Verb};
 pub use response::{Cursor, Piece, Shape};
 
 /// The longest key, as it is stored.

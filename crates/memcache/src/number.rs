@@ -1,44 +1,35 @@
-//! Numbers as memcached takes them, by C's `strtol` and its like: white space and a sign in front, white space behind.
+//! Numbers as memcached's newest takes them: digits and nothing else, a minus in front of a time alone.
 
-/// C's `isspace`; the space itself cannot be in a word.
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+/// The most characters of 32 bits, and of 64.
+const LONGEST_32: usize = 11;
+const LONGEST_64: usize = 22;
+
+/// 32 bits without a sign.
+pub fn unsigned_32(word: &[u8]) -> Option<u32> {
+    (word.len() <= LONGEST_32).then(|| digits(word)).flatten().and_then(|value| u32::try_from(value).ok())
 }
 
-/// The sign and the digits' value; none where there are no digits, or more behind them than white space, or too many.
-fn parts(word: &[u8]) -> Option<(bool, u64)> {
-    let start = word.iter().position(|byte| !is_space(*byte))?;
-    let (negative, digits) = match &word[start..] {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
-    let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
-    if end == 0 || digits.get(end).is_some_and(|byte| !is_space(*byte)) {
+/// 64 bits without a sign.
+pub fn unsigned_64(word: &[u8]) -> Option<u64> {
+    (word.len() <= LONGEST_64).then(|| digits(word)).flatten()
+}
+
+/// 32 bits with a sign.
+pub fn signed_32(word: &[u8]) -> Option<i32> {
+    let (minus, rest) = word.strip_prefix(b"-").map_or((false, word), |rest| (true, rest));
+    let value = (word.len() <= LONGEST_32).then(|| digits(rest)).flatten()?;
+    let value = i64::try_from(value).ok()?;
+    i32::try_from(if minus { -value } else { value }).ok()
+}
+
+fn digits(word: &[u8]) -> Option<u64> {
+    if word.is_empty() {
         return None;
     }
-    let mut value = 0u64;
-    for digit in &digits[..end] {
-        value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?;
-    }
-    Some((negative, value))
-}
-
-/// Whether it is a number of 64 bits without a sign, as `cas` and `incr` want one. One with a sign is taken if it wraps to what
-/// could have none.
-pub fn unsigned(word: &[u8]) -> Option<u64> {
-    let (negative, value) = parts(word)?;
-    let value = if negative { value.wrapping_neg() } else { value };
-    // A minus anywhere in the word counts.
-    let refused = (value as i64) < 0 && word.contains(&b'-');
-    (!refused).then_some(value)
-}
-
-/// A number with a sign, of which the lower 32 bits are heeded.
-pub fn signed(word: &[u8]) -> Option<i32> {
-    let (negative, value) = parts(word)?;
-    let value = if negative { 0i64.checked_sub_unsigned(value)? } else { i64::try_from(value).ok()? };
-    Some(value as i32)
+    word.iter().try_fold(0u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
 }
 
 #[cfg(test)]
@@ -46,17 +37,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_what_c_takes_for_numbers() {
-        for (word, value) in [("0", 0), ("-1", -1), ("+7", 7), ("7\t", 7), ("\t7", 7), ("4294967296", 0)] {
-            assert_eq!(signed(word.as_bytes()), Some(value), "{word}");
+    fn a_number_is_digits_that_fit_and_nothing_else() {
+        for (word, value) in [("0", 0), ("-1", -1), ("2147483647", i32::MAX), ("-2147483648", i32::MIN), ("007", 7)] {
+            assert_eq!(signed_32(word.as_bytes()), Some(value), "{word}");
         }
-        for word in ["", "-", "x", "7x", "9223372036854775808", "-9223372036854775809", "0x10", "--1"] {
-            assert_eq!(signed(word.as_bytes()), None, "{word}");
+        for word in ["", "-", "x", "7x", "+7", "7\t", " 7", "2147483648", "-2147483649", "0x10", "--1", "000000000007"]
+        {
+            assert_eq!(signed_32(word.as_bytes()), None, "{word}");
         }
-        assert_eq!(signed(b"-9223372036854775808"), Some(0));
-        assert_eq!(unsigned(b"18446744073709551615"), Some(u64::MAX));
-        assert_eq!(unsigned(b"18446744073709551616"), None);
-        assert_eq!(unsigned(b"-1"), None);
-        assert_eq!(unsigned(b"-18446744073709551615"), Some(1));
+        assert_eq!((unsigned_32(b"4294967295"), unsigned_32(b"4294967296")), (Some(u32::MAX), None));
+        assert_eq!(unsigned_64(b"18446744073709551615"), Some(u64::MAX));
+        for word in ["18446744073709551616", "-1", "+1", "-18446744073709551615", "00000000000000000000001"] {
+            assert_eq!(unsigned_64(word.as_bytes()), None, "{word}");
+        }
     }
 }

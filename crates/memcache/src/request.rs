@@ -1,15 +1,21 @@
 //! Requests: lines of clients, and how many bytes of value follow each.
+//!
+//! A line is read as memcached 1.6.45 reads it, word by word, and nothing of it is kept but what its words mean: what a server is
+//! asked is written anew (`compose`), in words that every version from 1.6.18 on takes for the same.
 
-use crate::flags;
-use crate::number::{signed, unsigned};
+use crate::flags::Flags;
+use crate::number::{signed_32, unsigned_32, unsigned_64};
+use crate::response::Shape;
 use crate::text;
-use crate::token::{Each, Words, place};
+use crate::token::{Each, Words};
 use crate::{LONGEST_KEY, LONGEST_LINE};
 
 /// The first byte of a client that speaks the binary protocol.
 const BINARY: u8 = 0x80;
+/// The bytes of the shortest line, its end included.
+const SHORTEST_LINE: usize = 4;
 /// A meta command with more words, itself among them, is refused.
-const MOST_META_WORDS: usize = 19;
+const MOST_META_WORDS: usize = 20;
 
 /// What is accepted of a client.
 #[derive(Clone, Copy, Debug)]
@@ -40,71 +46,170 @@ pub enum Next<'a> {
 pub enum Request<'a> {
     /// `get`, `gets`, `gat`, `gats`.
     Get(Get<'a>),
-    /// What is of one key, value apart: for that key's server, whose answer is one line or one value.
+    /// What is of one key, value apart: for that key's server.
     Keyed(Keyed<'a>),
     /// A value for one key.
     Store(Store<'a>),
-    /// For every server: `flush_all`, `verbosity`, `cache_memlimit`. The line, and whether the client wants no answer.
-    Every(&'a [u8], bool),
-    /// `stats`, with what follows it.
-    Stats(&'a [u8]),
+    /// For every server, and whether the client wants no answer.
+    Every(Every, bool),
+    /// `stats`.
+    Stats(Figures),
     /// `version`.
     Version,
     /// `mn`: answered when everything before it has been.
     Barrier,
     /// `quit`, or what a browser sends: the connection is closed.
     Quit,
-    /// A command that can be answered as it stands, in memcached's own words; no words where the client wants no answer.
-    Refused(&'static str),
+    /// A command that can be answered as it stands, in memcached's own words; no words where the client wants no answer. So many
+    /// bytes that follow are its value, which nobody wants.
+    Refused(&'static str, u32),
 }
 
 /// A retrieval: any number of keys. Their lengths have not been looked at ([`Get::is_refused`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Get<'a> {
-    /// The command, and the time to live where it has one: what each server is asked in front of its keys.
-    pub head: &'a [u8],
+    /// Whether unique numbers are asked for.
+    pub unique: bool,
+    /// The time to live from now on, of `gat` and `gats`.
+    pub time: Option<i32>,
     rest: &'a [u8],
 }
 
 impl<'a> Get<'a> {
     /// The keys, in their order.
-    pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
-        Each(self.rest)
+    pub fn keys(&self) -> Keys<'a> {
+        Keys(Each(self.rest))
     }
 
-    /// Whether a key is too long, so that memcached answers none: [`text::BAD_FORMAT`].
+    /// The same, of the keys that are left.
+    pub fn of(&self, keys: &Keys<'a>) -> Get<'a> {
+        Get { rest: keys.0.0, ..*self }
+    }
+
+    /// Whether a key is too long, so that memcached answers none at all: [`text::BAD_FORMAT`].
     pub fn is_refused(&self) -> bool {
         self.keys().any(|key| key.len() > LONGEST_KEY)
     }
 }
 
-/// What is left unsaid of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quiet {
-    /// Nothing.
-    No,
-    /// All of it: `noreply`, which is cut from the line so that there is an answer to wait for.
-    All,
-    /// One answer, flag `q`, which is cut from the line too: a miss (`EN`) or a plain success (`HD`).
-    Answer([u8; 2]),
-    /// What the server will leave unsaid, which differs between versions; the line stands as it is, and `mn` behind it tells when
-    /// the server is through.
-    Servers,
+/// Keys of a list.
+#[derive(Clone, Debug)]
+pub struct Keys<'a>(Each<'a>);
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        self.0.next()
+    }
 }
 
 /// A command for one key's server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Keyed<'a> {
+    /// What is to be done.
+    pub command: Command<'a>,
     /// The key as it is written.
     pub key: &'a [u8],
-    /// Whether that is base64.
-    pub base64: bool,
-    /// The line in two parts, whatever asks for silence cut out between them.
-    pub line: [&'a [u8]; 2],
-    /// What the client does not want to hear.
-    pub quiet: Quiet,
-    /// Whether the answer may have a value behind it.
-    pub meta: bool,
+    /// Whether the client wants no answer that says no more than that it went well, or, of `mg`, that nothing is there.
+    pub quiet: bool,
+}
+
+/// What is to be done with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// `delete`.
+    Delete,
+    /// `touch`, with the time to live.
+    Touch(i32),
+    /// `incr`, `decr`: by how much.
+    Increase(u64),
+    /// The other of them.
+    Decrease(u64),
+    /// `set` and its like.
+    Store {
+        /// Which of them.
+        verb: Verb,
+        /// The client's own flags.
+        flags: u32,
+        /// The time to live.
+        time: i32,
+        /// The unique number of `cas`.
+        unique: u64,
+    },
+    /// A meta command.
+    Meta(Meta, Flags<'a>),
+    /// `me`; whether the key is in base64.
+    Inspect(bool),
+}
+
+/// How a value is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Whatever is there.
+    Set,
+    /// Where nothing is.
+    Add,
+    /// Where something is.
+    Replace,
+    /// Behind what is there.
+    Append,
+    /// In front of it.
+    Prepend,
+    /// Where nobody has since.
+    Cas,
+}
+
+impl Verb {
+    pub(crate) const WORDS: [(&'static [u8], Verb); 6] = [
+        (b"set", Verb::Set),
+        (b"add", Verb::Add),
+        (b"replace", Verb::Replace),
+        (b"append", Verb::Append),
+        (b"prepend", Verb::Prepend),
+        (b"cas", Verb::Cas),
+    ];
+}
+
+/// The meta commands of one key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meta {
+    /// `mg`.
+    Get,
+    /// `ms`.
+    Set,
+    /// `md`.
+    Delete,
+    /// `ma`.
+    Arithmetic,
+}
+
+impl Keyed<'_> {
+    /// Whether the key is in base64.
+    pub fn base64(&self) -> bool {
+        match self.command {
+            Command::Meta(_, flags) => flags.has(b'b'),
+            Command::Inspect(base64) => base64,
+            _ => false,
+        }
+    }
+
+    /// What may be answered.
+    pub fn shape(&self) -> Shape {
+        match self.command {
+            Command::Delete => Shape::Deleted,
+            Command::Touch(_) => Shape::Touched,
+            Command::Increase(_) | Command::Decrease(_) => Shape::Number,
+            Command::Store { .. } => Shape::Stored,
+            Command::Meta(meta, flags) => Shape::Meta { command: meta, value: flags.has(b'v') },
+            Command::Inspect(_) => Shape::Alone,
+        }
+    }
+
+    /// Whether the key's old value is forgotten where the new one is too large.
+    pub fn forgets(&self) -> bool {
+        matches!(self.command, Command::Store { verb: Verb::Set, .. } | Command::Meta(..))
+    }
 }
 
 /// A command with a value.
@@ -116,8 +221,32 @@ pub struct Store<'a> {
     pub follow: u32,
     /// Whether the value is over the limit: it is to be swallowed, and the answer is [`text::TOO_LARGE`].
     pub too_large: bool,
-    /// Whether memcached would forget the key's old value then.
-    pub forgets: bool,
+}
+
+/// What every server is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Every {
+    /// `flush_all`, at once or in so many seconds.
+    Flush(Option<i32>),
+    /// `verbosity`.
+    Verbosity(u32),
+    /// `cache_memlimit`, in megabytes.
+    Memory(u32),
+}
+
+/// What `stats` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figures {
+    /// The front end's own.
+    Own,
+    /// Each server's general ones.
+    General,
+    /// A list of each server's, by its name.
+    List(&'static str),
+    /// `cachedump` of each server: a slab class and a limit.
+    Dump(u32, u32),
+    /// What each server answers with a single line, and which one where it goes well.
+    Told(&'static str, &'static str),
 }
 
 /// A client's lines, one after another.
@@ -127,12 +256,43 @@ pub struct Lines {
     looked_at: usize,
     /// Whether a line has been taken: the protocol is settled.
     begun: bool,
+    /// A list of which not all keys have been taken.
+    list: Option<List>,
+}
+
+/// What is left of a list of keys.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    unique: bool,
+    time: Option<i32>,
+    /// Bytes up to its end, which is among them.
+    left: usize,
 }
 
 impl Lines {
+    /// Of a line, its end included, these keys are left for later: how many of its bytes are taken now. What comes next are these.
+    pub fn leave(&mut self, rest: &Get<'_>, line: &[u8]) -> usize {
+        let end = if line.ends_with(b"\r\n") { 2 } else { 1 };
+        let left = rest.rest.len() + end;
+        self.list = Some(List { unique: rest.unique, time: rest.time, left });
+        line.len() - left
+    }
+
+    /// Whether there are such keys.
+    pub fn is_in_a_list(&self) -> bool {
+        self.list.is_some()
+    }
+
     /// What `bytes` begin with: what follows the last request that was taken and its value. Whoever comes again with
     /// more bytes, because there was no whole line, has these looked at once.
     pub fn next<'a>(&mut self, bytes: &'a [u8], limits: &Limits) -> Next<'a> {
+        if let Some(List { unique, time, left }) = self.list {
+            let Some(line) = bytes.get(..left) else { return Next::More };
+            self.list = None;
+            let line = &line[..left - 1];
+            let rest = line.strip_suffix(b"\r").unwrap_or(line);
+            return Next::Request(Request::Get(Get { unique, time, rest }), left);
+        }
         match bytes.first() {
             None => return Next::More,
             Some(&BINARY) if !self.begun => return Next::Binary,
@@ -146,12 +306,11 @@ impl Lines {
         if let Some(refused) = too_long(bytes, end, limits) {
             return refused;
         }
-        *self = Lines { looked_at: 0, begun: true };
-        // A line that is nothing but \r\n keeps its \r, as it does there.
-        let line = if end > 1 && bytes[end - 1] == b'\r' { &bytes[..end - 1] } else { &bytes[..end] };
-        // Words end at a NUL, being C's strings.
-        let line = memchr::memchr(0, line).map_or(line, |nul| &line[..nul]);
-        Next::Request(request(line, limits), end + 1)
+        *self = Lines { looked_at: 0, begun: true, list: None };
+        let line = bytes[..end].strip_suffix(b"\r").unwrap_or(&bytes[..end]);
+        let request =
+            if end + 1 < SHORTEST_LINE { Request::Refused(text::BAD_FORMAT, 0) } else { request(line, limits) };
+        Next::Request(request, end + 1)
     }
 }
 
@@ -160,126 +319,123 @@ fn too_long<'a>(bytes: &[u8], len: usize, limits: &Limits) -> Option<Next<'a>> {
     if len <= LONGEST_LINE {
         return None;
     }
-    let spaces = bytes.iter().take_while(|byte| **byte == b' ').count();
-    let names_keys = [&b"get "[..], b"gets ", b"gat ", b"gats "].iter().any(|word| bytes[spaces..].starts_with(word));
-    match names_keys && spaces <= 100 {
+    match bytes.starts_with(b"get ") || bytes.starts_with(b"gets ") {
         false => Some(Next::Endless),
         true => (len > limits.keys).then_some(Next::TooManyKeys),
     }
 }
 
+/// Whether a word can be a key.
+fn is_key(word: &[u8]) -> bool {
+    word.len() <= LONGEST_KEY && has_no_nul(word)
+}
+
+/// To 1.6.18 a line ends at a NUL.
+fn has_no_nul(words: &[u8]) -> bool {
+    memchr::memchr(0, words).is_none()
+}
+
+const fn refused<'a>(text: &'static str) -> Request<'a> {
+    Request::Refused(text, 0)
+}
+
 /// What a line asks for.
 fn request<'a>(line: &'a [u8], limits: &Limits) -> Request<'a> {
-    let mut words = Each(line);
-    let command = words.next().unwrap_or_default();
+    let end = memchr::memchr(b' ', line).unwrap_or(line.len());
+    let (command, rest) = line.split_at(end);
     match command {
-        b"get" | b"gets" | b"bget" => get(command, words.0),
-        b"gat" | b"gats" => get_and_touch(line, words),
-        b"mg" | b"ms" | b"md" | b"ma" | b"me" => meta(command, line, limits),
+        b"get" => get(false, None, rest),
+        b"gets" => get(true, None, rest),
+        b"gat" | b"gats" => get_and_touch(command == b"gats", rest),
+        b"mg" => meta(Meta::Get, line, rest, limits),
+        b"ms" => meta(Meta::Set, line, rest, limits),
+        b"md" => meta(Meta::Delete, line, rest, limits),
+        b"ma" => meta(Meta::Arithmetic, line, rest, limits),
+        b"me" => inspect(&Words::of(line)),
         b"mn" => Request::Barrier,
         b"version" => Request::Version,
         b"quit" => Request::Quit,
-        b"stats" => Request::Stats(words.0),
+        b"stats" => stats(rest),
+        b"watch" => refused(text::ERROR),
         _ => classic(command, line, limits),
     }
 }
 
-fn get<'a>(head: &'a [u8], rest: &'a [u8]) -> Request<'a> {
+fn get<'a>(unique: bool, time: Option<i32>, rest: &'a [u8]) -> Request<'a> {
     match Each(rest).next() {
-        Some(_) => Request::Get(Get { head, rest }),
-        None => Request::Refused(text::ERROR),
+        Some(_) if has_no_nul(rest) => Request::Get(Get { unique, time, rest }),
+        _ => refused(text::BAD_FORMAT),
     }
 }
 
-fn get_and_touch<'a>(line: &'a [u8], mut words: Each<'a>) -> Request<'a> {
-    match words.next() {
-        None => Request::Refused(text::ERROR),
-        Some(time) if signed(time).is_none() => Request::Refused(text::BAD_EXPTIME),
-        Some(_) if words.clone().next().is_none() => Request::Refused(text::END),
-        Some(time) => Request::Get(Get { head: &line[..place(line, time) + time.len()], rest: words.0 }),
+fn get_and_touch(unique: bool, rest: &[u8]) -> Request<'_> {
+    let mut words = Each(rest);
+    let time = words.next();
+    match (words.clone().next(), time.and_then(signed_32)) {
+        (None, _) => refused(text::BAD_FORMAT),
+        (Some(_), None) => refused(text::BAD_EXPTIME),
+        (Some(_), time) => get(unique, time, words.0),
     }
 }
 
-fn classic<'a>(command: &'a [u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
+/// The other classic commands, and what is none.
+fn classic<'a>(command: &[u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
     let words = Words::of(line);
-    let noreply = words.count() > 1 && words.last() == b"noreply";
-    let refused = |text| if noreply { Request::Refused("") } else { Request::Refused(text) };
-    let count = words.count();
-    let keyed = || keyed(line, &words, noreply);
-    let key_fits = words.get(1).len() <= LONGEST_KEY;
-    match command {
-        b"set" | b"add" | b"replace" | b"append" | b"prepend" if count == 5 || count == 6 => {
-            store(&words, line, noreply, limits)
-        }
-        b"cas" if count == 6 || count == 7 => store(&words, line, noreply, limits),
-        b"incr" | b"decr" if count == 3 || count == 4 => match (key_fits, unsigned(words.get(2))) {
-            (false, _) => refused(text::BAD_FORMAT),
-            (true, None) => refused(text::BAD_DELTA),
-            (true, Some(_)) => Request::Keyed(keyed()),
-        },
-        b"touch" if count == 3 || count == 4 => match (key_fits, signed(words.get(2))) {
-            (false, _) => refused(text::BAD_FORMAT),
-            (true, None) => refused(text::BAD_EXPTIME),
-            (true, Some(_)) => Request::Keyed(keyed()),
-        },
-        b"delete" if (2..=4).contains(&count) => {
-            let zero = words.get(2) == b"0";
-            // A single word is the key, whatever it says.
-            let noreply = noreply && count > 2;
-            let right = match count {
-                2 => true,
-                3 => zero || noreply,
-                _ => zero && noreply,
-            };
-            match (right, key_fits) {
-                (false, _) => refused(text::BAD_DELETE),
-                (true, false) => refused(text::BAD_FORMAT),
-                (true, true) => Request::Keyed(self::keyed(line, &words, noreply)),
-            }
-        }
-        b"flush_all" if count <= 3 => match count == if noreply { 2 } else { 1 } || signed(words.get(1)).is_some() {
-            true => Request::Every(without(line, noreply), noreply),
-            false => refused(text::BAD_EXPTIME),
-        },
-        b"verbosity" if count == 2 || count == 3 => match unsigned(words.get(1)) {
-            Some(_) => Request::Every(without(line, noreply), noreply),
-            None => refused(text::BAD_FORMAT),
-        },
-        b"cache_memlimit" if count == 2 || count == 3 => match unsigned(words.get(1)) {
-            Some(_) => Request::Every(without(line, noreply), noreply),
-            None => refused(text::ERROR),
-        },
-        b"shutdown" => Request::Refused(text::NO_SHUTDOWN),
-        _ => unknown(&words),
+    let quiet = words.last() == b"noreply";
+    if let Some((_, verb)) = Verb::WORDS.iter().find(|(word, _)| *word == command) {
+        return store(*verb, &words, quiet, limits);
     }
-}
-
-/// A word that is no command; a browser's are not answered.
-fn unknown<'a>(words: &Words<'a>) -> Request<'a> {
-    let command = words.get(0);
-    let one_of_these =
-        [&b"replace"[..], b"prepend", b"flush_all", b"verbosity", b"lru", b"lru_crawler", b"watch", b"extstore"];
-    let begins_like_one =
-        matches!(command, [] | [_] | [b'm', _] | [b'g' | b's' | b'a' | b'c' | b'i' | b'd' | b't', ..]);
-    let settled = begins_like_one || one_of_these.contains(&command);
-    match !settled && words.last().starts_with(b"HTTP/") {
-        true => Request::Quit,
-        false => Request::Refused(text::ERROR),
-    }
-}
-
-fn store<'a>(words: &Words<'a>, line: &'a [u8], noreply: bool, limits: &Limits) -> Request<'a> {
-    let is_cas = words.get(0) == b"cas";
-    let numbers = unsigned(words.get(2)).is_some() && signed(words.get(3)).is_some();
-    let unique = !is_cas || unsigned(words.get(5)).is_some();
-    let follow = signed(words.get(4)).and_then(follow);
-    let right = words.get(1).len() <= LONGEST_KEY && numbers && unique;
-    let Some(follow) = follow.filter(|_| right) else {
-        return Request::Refused(if noreply { "" } else { text::BAD_FORMAT });
+    let (least, wrong) = match command {
+        b"delete" => (2, ""),
+        b"incr" | b"decr" => (3, text::BAD_DELTA),
+        b"touch" => (3, text::BAD_EXPTIME),
+        _ => return unkeyed(&words, quiet),
     };
-    let too_large = follow - 2 > limits.value;
-    let forgets = words.get(0) == b"set";
-    Request::Store(Store { keyed: keyed(line, words, noreply), follow, too_large, forgets })
+    if words.count() < least {
+        return refused(text::BAD_FORMAT);
+    }
+    let (key, argument) = (words.get(1), words.get(2));
+    let command = match command {
+        b"delete" => Some(Command::Delete),
+        b"touch" => signed_32(argument).map(Command::Touch),
+        b"incr" => unsigned_64(argument).map(Command::Increase),
+        _ => unsigned_64(argument).map(Command::Decrease),
+    };
+    match command {
+        _ if !is_key(key) => refused(if quiet { "" } else { text::BAD_FORMAT }),
+        None => refused(if quiet { "" } else { wrong }),
+        Some(command) => Request::Keyed(Keyed { command, key, quiet }),
+    }
+}
+
+/// What has no key, spaces in front of it or not; and what is no command: a browser's is not answered.
+fn unkeyed<'a>(words: &Words<'a>, quiet: bool) -> Request<'a> {
+    let argument = words.get(1);
+    let every = |every: Option<Every>, wrong| match every {
+        Some(every) => Request::Every(every, quiet),
+        None => refused(if quiet { "" } else { wrong }),
+    };
+    match words.get(0) {
+        b"flush_all" if words.count() == if quiet { 2 } else { 1 } => Request::Every(Every::Flush(None), quiet),
+        b"flush_all" => every(signed_32(argument).map(|time| Every::Flush(Some(time))), text::BAD_EXPTIME),
+        b"verbosity" => every(unsigned_32(argument).map(Every::Verbosity), text::BAD_FORMAT),
+        b"cache_memlimit" => every(unsigned_32(argument).map(Every::Memory), text::ERROR),
+        b"shutdown" => refused(if quiet { "" } else { text::NO_SHUTDOWN }),
+        _ if words.count() > 1 && words.last().starts_with(b"HTTP/") => Request::Quit,
+        _ => refused(if quiet { "" } else { text::ERROR }),
+    }
+}
+
+fn store<'a>(verb: Verb, words: &Words<'a>, quiet: bool, limits: &Limits) -> Request<'a> {
+    let Some(follow) = signed_32(words.get(4)).and_then(follow) else { return refused(text::BAD_FORMAT) };
+    let key = words.get(1);
+    let unique = if verb == Verb::Cas { unsigned_64(words.get(5)) } else { Some(0) };
+    let (flags, time) = (unsigned_32(words.get(2)), signed_32(words.get(3)));
+    let (true, Some(flags), Some(time), Some(unique)) = (is_key(key), flags, time, unique) else {
+        return Request::Refused(if quiet { "" } else { text::BAD_FORMAT }, follow);
+    };
+    let command = Command::Store { verb, flags, time, unique };
+    Request::Store(Store { keyed: Keyed { command, key, quiet }, follow, too_large: follow - 2 > limits.value })
 }
 
 /// Bytes that follow a line which announces a value of so many.
@@ -287,63 +443,85 @@ fn follow(value: i32) -> Option<u32> {
     (0..=i32::MAX - 2).contains(&value).then(|| value as u32 + 2)
 }
 
-/// A classic command of the line's second word.
-fn keyed<'a>(line: &'a [u8], words: &Words<'a>, noreply: bool) -> Keyed<'a> {
-    let quiet = if noreply { Quiet::All } else { Quiet::No };
-    Keyed { key: words.get(1), base64: false, line: [without(line, noreply), &[]], quiet, meta: false }
-}
-
-/// A line without the `noreply` at its end.
-fn without(line: &[u8], noreply: bool) -> &[u8] {
-    let line = line.trimmed();
-    if noreply { line[..line.len() - b"noreply".len()].trimmed() } else { line }
-}
-
-/// A slice of bytes that is a line.
-trait Line {
-    fn trimmed(&self) -> &Self;
-}
-
-impl Line for [u8] {
-    /// Without the spaces at its end, and no other white space, which is a word's own.
-    fn trimmed(&self) -> &[u8] {
-        let end = self.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
-        &self[..end]
-    }
-}
-
-fn meta<'a>(command: &'a [u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
+fn meta<'a>(command: Meta, line: &'a [u8], rest: &'a [u8], limits: &Limits) -> Request<'a> {
     let words = Words::of(line);
-    let (count, key) = (words.count(), words.get(1));
-    if count < 2 {
-        return Request::Refused(if command == b"me" { text::BAD_FORMAT } else { text::ERROR });
+    let first_flag = if command == Meta::Set { 3 } else { 2 };
+    if words.count() < first_flag || !words.from(first_flag).iter().all(|word| begins_like_a_flag(word)) {
+        return refused(text::BAD_FORMAT);
     }
-    if key.len() > LONGEST_KEY || command == b"ms" && count == 2 {
-        return Request::Refused(text::BAD_FORMAT);
-    }
-    if count > MOST_META_WORDS && command != b"me" {
-        return Request::Refused(if command == b"mg" { text::GET_FLAGS_TOO_LONG } else { text::FLAGS_TOO_LONG });
-    }
-    let flags = flags::of(words.from(if command == b"ms" { 3 } else { 2 }));
-    let whole = Keyed { key, base64: flags.base64, line: [line, &[]], quiet: Quiet::No, meta: true };
-    let cut = |answer: &[u8; 2]| match flags.quiet {
-        Some(word) => {
-            let at = place(line, word);
-            Keyed { line: [&line[..at], &line[at + word.len()..]], quiet: Quiet::Answer(*answer), ..whole }
-        }
-        None => whole,
+    let follow = match command {
+        Meta::Set => signed_32(words.get(2)).and_then(follow),
+        _ => Some(0),
     };
-    match command {
-        b"mg" => Request::Keyed(cut(b"EN")),
-        b"ms" => match signed(words.get(2)).and_then(follow) {
-            None => Request::Refused(text::BAD_FORMAT),
-            Some(follow) => {
-                let too_large = follow - 2 > limits.value;
-                Request::Store(Store { keyed: cut(b"HD"), follow, too_large, forgets: true })
-            }
-        },
-        b"md" | b"ma" if flags.quiet.is_some() => Request::Keyed(Keyed { quiet: Quiet::Servers, ..whole }),
-        b"me" => Request::Keyed(Keyed { base64: words.get(2) == b"b", ..whole }),
-        _ => Request::Keyed(whole),
+    let Some(follow) = follow else { return refused(text::BAD_FORMAT) };
+    let key = words.get(1);
+    let wrong = |text| match command {
+        Meta::Arithmetic => text::NO_FLAG_OR_TWICE,
+        _ => text,
+    };
+    if !is_key(key) {
+        return Request::Refused(wrong(text::BAD_FORMAT), follow);
     }
+    if words.count() > MOST_META_WORDS {
+        return Request::Refused(wrong(text::FLAGS_TOO_LONG), follow);
+    }
+    let mut flags = Each(rest);
+    for _ in 1..first_flag {
+        flags.next();
+    }
+    match Flags::read(command, key, flags.0) {
+        Err(text) => Request::Refused(text, follow),
+        Ok(flags) => {
+            let keyed = Keyed { command: Command::Meta(command, flags), key, quiet: flags.has(b'q') };
+            match command {
+                Meta::Set => Request::Store(Store { keyed, follow, too_large: follow - 2 > limits.value }),
+                _ => Request::Keyed(keyed),
+            }
+        }
+    }
+}
+
+/// Whether memcached takes a word of a meta command for a flag at all, known or not.
+fn begins_like_a_flag(word: &[u8]) -> bool {
+    word.first().is_some_and(|byte| matches!(byte, b'A'..=b'z' | b'0'..=b'9'))
+}
+
+fn inspect<'a>(words: &Words<'a>) -> Request<'a> {
+    let key = words.get(1);
+    if key.is_empty() || !is_key(key) {
+        return refused(text::BAD_FORMAT);
+    }
+    Request::Keyed(Keyed { command: Command::Inspect(words.get(2) == b"b"), key, quiet: false })
+}
+
+/// Lists of servers by their names.
+const LISTS: [&str; 6] = ["settings", "items", "slabs", "sizes", "conns", "extstore"];
+
+fn stats(rest: &[u8]) -> Request<'_> {
+    let words = Words::of(rest);
+    let words = words.from(0);
+    let words = match words {
+        [] => return Request::Stats(Figures::Own),
+        [b"servers"] => return Request::Stats(Figures::General),
+        [b"servers", more @ ..] => more,
+        words => words,
+    };
+    let figures = match words {
+        [b"reset"] => Figures::Told("reset", "RESET\r\n"),
+        [b"detail", b"on"] => Figures::Told("detail on", "OK\r\n"),
+        [b"detail", b"off"] => Figures::Told("detail off", "OK\r\n"),
+        [b"detail", b"dump"] => Figures::List("detail dump"),
+        [b"detail", ..] => return refused(text::DETAIL_USAGE),
+        [b"cachedump", class, limit] => match (unsigned_32(class), unsigned_32(limit)) {
+            (Some(class), Some(limit)) => Figures::Dump(class, limit),
+            _ => return refused(text::BAD_FORMAT),
+        },
+        [b"cachedump", ..] => return refused(text::BAD_LINE),
+        [name] => match LISTS.iter().find(|list| list.as_bytes() == *name) {
+            Some(list) => Figures::List(list),
+            None => return refused(text::ERROR),
+        },
+        _ => return refused(text::ERROR),
+    };
+    Request::Stats(figures)
 }

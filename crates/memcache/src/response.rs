@@ -1,18 +1,38 @@
-//! Responses: what a server sends, piece by piece.
+//! Responses: what a server sends, piece by piece, and whether it can be an answer to what was asked.
+//!
+//! Answers with a key have it looked at by whoever knows which was asked, and those of meta commands their mark. The rest is known by
+//! its words alone: what another command of the same kind is answered cannot be told from it.
 
-/// What kind of answer a request has.
+use crate::request::Meta;
+
+/// What kind of answer a request has. Each may be a single line that tells of an error instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// One line.
-    Line,
-    /// `VALUE` lines with their values, then `END`; or one line that is an error.
+    /// `VALUE` lines with their values, then `END`.
     Values,
-    /// One line, with a value behind it where it begins with `VA`.
-    Meta,
-    /// Any number of such, then `MN`.
-    UntilBarrier,
-    /// Lines of `STAT`, `ITEM` or `PREFIX`, then `END`; or a single line that is none of these.
+    /// Whether a value was stored.
+    Stored,
+    /// Whether a key was deleted.
+    Deleted,
+    /// Whether a key was touched.
+    Touched,
+    /// A number, or that there was none.
+    Number,
+    /// A meta command's line, with a value behind it where it begins with `VA`, which it may if one was asked for.
+    Meta {
+        /// Which.
+        command: Meta,
+        /// Whether a value was asked for.
+        value: bool,
+    },
+    /// `VERSION`.
+    Version,
+    /// `OK`, or why not.
+    Done,
+    /// Lines of `STAT`, `ITEM` or `PREFIX`, then `END`.
     Listing,
+    /// Any line, of a connection that nobody else's answers come by.
+    Alone,
 }
 
 /// The longest line of a server, its end apart.
@@ -65,28 +85,42 @@ impl Cursor {
         else {
             return Piece::Broken;
         };
-        match shape {
-            Shape::Line => Piece::Line { line, last: true },
-            Shape::Values => match words {
-                [b'V', b'A', b'L', b'U', b'E', b' ', rest @ ..] => value(line, rest),
-                b"END" => Piece::Line { line, last: true },
-                _ if is_error(words) => Piece::Line { line, last: true },
-                _ => Piece::Broken,
-            },
-            Shape::Meta => meta(line, words, true),
-            Shape::UntilBarrier if words == b"MN" => Piece::Line { line, last: true },
-            Shape::UntilBarrier => meta(line, words, false),
-            Shape::Listing => {
-                let goes_on = [&b"STAT "[..], b"ITEM ", b"PREFIX "].iter().any(|word| words.starts_with(word));
-                Piece::Line { line, last: !goes_on }
+        match (shape, words) {
+            (Shape::Values, [b'V', b'A', b'L', b'U', b'E', b' ', rest @ ..]) => value(line, rest),
+            (Shape::Meta { command: Meta::Get | Meta::Arithmetic, value: true }, [b'V', b'A', b' ', rest @ ..]) => {
+                let size = rest.split(|byte| *byte == b' ').next().and_then(number);
+                size.map_or(Piece::Broken, |bytes| Piece::Value { line, key: &[], follow: bytes + 2, last: true })
             }
+            (Shape::Listing, _) if [&b"STAT "[..], b"ITEM ", b"PREFIX "].iter().any(|word| words.starts_with(word)) => {
+                Piece::Line { line, last: false }
+            }
+            _ if can_end(shape, words) || is_error(words) => Piece::Line { line, last: true },
+            _ => Piece::Broken,
         }
+    }
+}
+
+/// Whether an answer of this kind can end with this line, errors apart.
+fn can_end(shape: Shape, words: &[u8]) -> bool {
+    let code = &words[..words.len().min(2)];
+    match shape {
+        Shape::Values | Shape::Listing => words == b"END",
+        Shape::Stored => matches!(words, b"STORED" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND"),
+        Shape::Deleted => matches!(words, b"DELETED" | b"NOT_FOUND"),
+        Shape::Touched => matches!(words, b"TOUCHED" | b"NOT_FOUND"),
+        Shape::Number => words == b"NOT_FOUND" || words.len() <= 20 && words.iter().all(u8::is_ascii_digit),
+        Shape::Meta { .. } if words.get(2).is_some_and(|byte| *byte != b' ') => false,
+        Shape::Meta { command: Meta::Get, .. } => matches!(code, b"HD" | b"EN"),
+        Shape::Meta { .. } => matches!(code, b"HD" | b"NF" | b"EX" | b"NS"),
+        Shape::Version => words.starts_with(b"VERSION "),
+        Shape::Done => words == b"OK" || words.starts_with(b"MEMLIMIT_"),
+        Shape::Alone => true,
     }
 }
 
 /// Whether a line tells of an error.
 pub fn is_error(line: &[u8]) -> bool {
-    [&b"ERROR"[..], b"CLIENT_ERROR", b"SERVER_ERROR"].iter().any(|word| line.starts_with(word))
+    [&b"ERROR"[..], b"CLIENT_ERROR ", b"SERVER_ERROR "].iter().any(|word| line.starts_with(word))
 }
 
 /// `<key> <flags> <bytes>[ <cas>]`.
@@ -101,15 +135,6 @@ fn value<'a>(line: &'a [u8], rest: &'a [u8]) -> Piece<'a> {
             Piece::Value { line, key, follow: bytes + 2, last: false }
         }
         _ => Piece::Broken,
-    }
-}
-
-fn meta<'a>(line: &'a [u8], words: &'a [u8], last: bool) -> Piece<'a> {
-    let Some(rest) = words.strip_prefix(b"VA ") else { return Piece::Line { line, last } };
-    let end = rest.iter().position(|byte| *byte == b' ').unwrap_or(rest.len());
-    match number(&rest[..end]) {
-        Some(bytes) => Piece::Value { line, key: &[], follow: bytes + 2, last },
-        None => Piece::Broken,
     }
 }
 

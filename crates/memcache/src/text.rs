@@ -1,27 +1,47 @@
-//! memcached's own words, as of 1.6.18.
+//! memcached's own words, as of 1.6.45: where versions differ, the newer one's.
 
-/// An unknown command, or one with too few or too many words.
+/// An unknown command.
 pub const ERROR: &str = "ERROR\r\n";
-/// A key over 250 bytes, or a number that is none.
+/// Too few words, a key over 250 bytes, or a number that is none.
 pub const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format\r\n";
-/// `delete` with words that it does not take.
-pub const BAD_DELETE: &str = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
 /// `touch`, `gat`, `flush_all`.
 pub const BAD_EXPTIME: &str = "CLIENT_ERROR invalid exptime argument\r\n";
 /// `incr`, `decr`.
 pub const BAD_DELTA: &str = "CLIENT_ERROR invalid numeric delta argument\r\n";
-/// `mg` with more than 17 flags.
-pub const GET_FLAGS_TOO_LONG: &str = "CLIENT_ERROR options flags are too long\r\n";
-/// The other meta commands with more than 17 words behind the key.
-pub const FLAGS_TOO_LONG: &str = "CLIENT_ERROR options flags too long\r\n";
+/// A meta command with more flags than every server takes.
+pub const FLAGS_TOO_LONG: &str = "CLIENT_ERROR options flags are too long\r\n";
+/// A flag that is there twice.
+pub const FLAG_TWICE: &str = "CLIENT_ERROR duplicate flag\r\n";
+/// A flag that there is not.
+pub const NO_FLAG: &str = "CLIENT_ERROR invalid flag\r\n";
+/// Either of them, of `ma`.
+pub const NO_FLAG_OR_TWICE: &str = "CLIENT_ERROR invalid or duplicate flag\r\n";
+/// A flag's number that is none.
+pub const BAD_TOKEN: &str = "CLIENT_ERROR bad token in command line format\r\n";
+/// The flags `J` and `D`.
+pub const BAD_INITIAL: &str = "CLIENT_ERROR invalid numeric initial value\r\n";
+/// The flag `D`.
+pub const BAD_FLAG_DELTA: &str = "CLIENT_ERROR invalid numeric delta value\r\n";
+/// A key that is said to be base64 and is not.
+pub const BAD_BASE64: &str = "CLIENT_ERROR error decoding key\r\n";
+/// The flag `M` of `ms`.
+pub const BAD_STORE_MODE: &str = "CLIENT_ERROR invalid mode for ms M token\r\n";
+/// The flag `M` of `ma`.
+pub const BAD_COUNT_MODE: &str = "CLIENT_ERROR invalid mode for ma M token\r\n";
+/// The flag `O`.
+pub const OPAQUE_TOO_LONG: &str = "CLIENT_ERROR opaque token too long\r\n";
 /// A value over the limit.
 pub const TOO_LARGE: &str = "SERVER_ERROR object too large for cache\r\n";
 /// A list of keys over the limit.
 pub const LINE_TOO_LONG: &str = "SERVER_ERROR out of memory reading request\r\n";
 /// A value that does not end where it should.
 pub const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk\r\n";
+/// `stats cachedump` without its numbers, and with others.
+pub const BAD_LINE: &str = "CLIENT_ERROR bad command line\r\n";
+/// `stats detail`.
+pub const DETAIL_USAGE: &str = "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
 /// `shutdown`, which stops no server from here.
-pub const NO_SHUTDOWN: &str = "ERROR: shutdown not enabled\r\n";
+pub const NO_SHUTDOWN: &str = "SERVER_ERROR: shutdown not enabled\r\n";
 /// The end of values and of lists.
 pub const END: &str = "END\r\n";
 /// `mn`.

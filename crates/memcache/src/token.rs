@@ -53,8 +53,3 @@ impl<'a> Iterator for Each<'a> {
         Some(word)
     }
 }
-
-/// Where a word that was cut out of a line stands in it.
-pub fn place(line: &[u8], word: &[u8]) -> usize {
-    (word.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize).min(line.len())
-}

@@ -1,9 +1,11 @@
-//! What clients' lines are taken for, and that it does not matter how they are cut.
+//! What clients' lines are taken for, what servers are asked in their place, and that it does not matter how they are cut.
 
-use fanin_memcache::{Keyed, Limits, Lines, Next, Quiet, Request, text};
+use fanin_memcache::{Command, Keyed, Limits, Lines, Mark, Next, Request, text};
 use proptest::prelude::*;
 
 const LIMITS: Limits = Limits { value: 1 << 20, keys: 1 << 16 };
+/// What stands in the place of opaques here.
+const MARK: u64 = 0x0123_4567_89ab_cdef;
 
 fn only(line: &str) -> Request<'_> {
     match Lines::default().next(line.as_bytes(), &LIMITS) {
@@ -12,98 +14,197 @@ fn only(line: &str) -> Request<'_> {
     }
 }
 
-fn refused(line: &str) -> &'static str {
+/// What is said of a line, and how much of what follows it nobody wants.
+fn refused(line: &str) -> (&'static str, u32) {
     match only(line) {
-        Request::Refused(text) => text,
+        Request::Refused(text, swallowed) => (text, swallowed),
         other => panic!("{line:?} is {other:?}"),
     }
 }
 
-fn forwarded<'a>(keyed: &Keyed<'a>) -> String {
-    String::from_utf8([keyed.line[0], keyed.line[1]].concat()).unwrap()
+/// What a server is asked in the place of a line, its end apart.
+fn asked(request: &Request<'_>) -> String {
+    let mut out = Vec::new();
+    let put = |bytes: &[u8]| out.extend_from_slice(bytes);
+    match request {
+        Request::Keyed(keyed) => keyed.line(None, Mark::of(MARK), put),
+        Request::Store(store) => store.keyed.line(Some(store.follow), Mark::of(MARK), put),
+        Request::Every(every, _) => every.line(put),
+        Request::Stats(figures) => figures.line(put),
+        other => panic!("{other:?} asks nobody"),
+    }
+    let text = String::from_utf8(out).unwrap();
+    text.strip_suffix("\r\n").unwrap_or_else(|| panic!("{text:?} does not end")).to_owned()
+}
+
+fn keyed<'a>(request: &Request<'a>) -> Keyed<'a> {
+    match request {
+        Request::Keyed(keyed) => *keyed,
+        Request::Store(store) => store.keyed,
+        other => panic!("{other:?} has no key"),
+    }
 }
 
 #[test]
-fn a_command_of_one_key_goes_to_its_server_as_it_stands_but_for_what_asks_for_silence() {
-    for (line, key, sent, quiet) in [
-        ("delete k\r\n", "k", "delete k", Quiet::No),
-        ("delete k 0 noreply\r\n", "k", "delete k 0", Quiet::All),
-        ("delete noreply\r\n", "noreply", "delete noreply", Quiet::No),
-        ("incr  k 5\n", "k", "incr  k 5", Quiet::No),
-        ("touch k 10 noreply  \r\n", "k", "touch k 10", Quiet::All),
-        ("mg k v q t\r\n", "k", "mg k v  t", Quiet::Answer(*b"EN")),
-        ("mg k v q q\r\n", "k", "mg k v q q", Quiet::No),
-        ("md k q\r\n", "k", "md k q", Quiet::Servers),
-        ("ma k\r\n", "k", "ma k", Quiet::No),
-        ("me k b\r\n", "k", "me k b", Quiet::No),
-        ("incr k 5\0 6 7 8 9\r\n", "k", "incr k 5", Quiet::No),
+fn what_a_server_is_asked_is_written_anew_and_waits_for_an_answer() {
+    for (line, sent, quiet) in [
+        ("delete k\r\n", "delete k", false),
+        ("delete k 0 noreply\r\n", "delete k", true),
+        ("delete noreply\r\n", "delete noreply", true),
+        ("incr  k 005\n", "incr k 5", false),
+        ("decr k 18446744073709551615 x y\r\n", "decr k 18446744073709551615", false),
+        ("touch k -10 noreply  \r\n", "touch k -10", true),
+        ("me k b\r\n", "me k b b", false),
+        ("me k\r\n", "me k", false),
+        ("set  k 1 2 3 more \r\n", "set k 1 2 3", false),
+        ("cas k 1 2 3 4 noreply\r\n", "cas k 1 2 3 4", true),
+        ("prepend k 0 -1 0\r\n", "prepend k 0 -1 0", false),
     ] {
-        let Request::Keyed(keyed) = only(line) else { panic!("{line:?}") };
-        assert_eq!((keyed.key, forwarded(&keyed).as_str(), keyed.quiet), (key.as_bytes(), sent, quiet), "{line:?}");
+        let request = only(line);
+        assert_eq!((asked(&request).as_str(), keyed(&request).quiet), (sent, quiet), "{line:?}");
     }
+}
+
+#[test]
+fn a_meta_command_bears_a_mark_in_its_opaques_place_and_of_its_flags_what_counts() {
+    for (line, sent, quiet) in [
+        ("mg k v q t\r\n", "mg k v t O0123456789abcdef", true),
+        ("mg k O12 vv t\r\n", "mg k O0123456789abcdef v t", false),
+        ("mg Zm9v b k v\r\n", "mg Zm9v b v O0123456789abcdef", false),
+        ("mg k k\r\n", "mg k k O0123456789abcdef", false),
+        ("md k q I T-1 Pproxy L9\r\n", "md k I T-1 O0123456789abcdef", true),
+        ("ma k N0 J007 D2 M+x\r\n", "ma k N0 J7 D2 M+ O0123456789abcdef", false),
+        ("ms k 3 q T0 F5 C1 E2 MS\r\n", "ms k 3 T0 F5 C1 E2 MS O0123456789abcdef", true),
+        ("ms k 003\r\n", "ms k 3 O0123456789abcdef", false),
+    ] {
+        let request = only(line);
+        assert_eq!((asked(&request).as_str(), keyed(&request).quiet), (sent, quiet), "{line:?}");
+    }
+}
+
+#[test]
+fn what_every_server_is_told_is_written_anew() {
+    for (line, sent) in [
+        ("flush_all\r\n", "flush_all"),
+        (" flush_all  010 noreply\r\n", "flush_all 10"),
+        ("verbosity 1 2 3\r\n", "verbosity 1"),
+        ("cache_memlimit 64\r\n", "cache_memlimit 64"),
+        ("stats  servers\r\n", "stats"),
+        ("stats servers items\r\n", "stats items"),
+        ("stats cachedump 4 0\r\n", "stats cachedump 4 0"),
+        ("stats detail  on\r\n", "stats detail on"),
+    ] {
+        assert_eq!(asked(&only(line)), sent, "{line:?}");
+    }
+}
+
+/// The lines by which one memcached was told commands that another took for a value, or the other way round.
+#[test]
+fn no_line_is_passed_on_of_which_two_servers_make_two_things() {
+    for size in ["+6", "6\t", "\t6", "4294967302", "-4294967290", "0x6", "6\u{b}", "99999999999999999999999"] {
+        assert_eq!(refused(&format!("set k 0 0 {size}\r\n")), (text::BAD_FORMAT, 0), "{size}");
+        assert_eq!(refused(&format!("ms k {size}\r\n")), (text::BAD_FORMAT, 0), "{size}");
+    }
+    for number in ["+6", "6\t", "4294967296", "-1", ""] {
+        assert_eq!(refused(&format!("set k {number}x 0 6\r\n")), (text::BAD_FORMAT, 8), "{number}");
+        assert_eq!(refused(&format!("ms k 6 F{number}x\r\n")), (text::BAD_FORMAT, 8), "{number}");
+    }
+    // 1.6.18 takes a NUL for the end of the line, and does not swallow the value of so many flags.
+    assert_eq!(refused("set k\0 0 0 6\r\n"), (text::BAD_FORMAT, 8));
+    let letters = "b k s t c f v l h u x I T0 N0 R0 C1";
+    assert_eq!(refused(&format!("ms Zm9v 6 {letters} E1\r\n")), (text::FLAGS_TOO_LONG, 8));
+    assert!(matches!(only(&format!("ms Zm9v 6 {letters}\r\n")), Request::Store(_)));
 }
 
 #[test]
 fn a_command_with_a_value_says_how_much_follows() {
-    for (line, sent, follow, quiet) in [
-        ("set k 1 2 3\r\n", "set k 1 2 3", 5, Quiet::No),
-        ("cas k 1 2 3 4 noreply\r\n", "cas k 1 2 3 4", 5, Quiet::All),
-        ("append k -1 0 0\r\n", "", 0, Quiet::No),
-        ("ms k 3 q T0\r\n", "ms k 3  T0", 5, Quiet::Answer(*b"HD")),
-        ("ms k 4294967299\r\n", "ms k 4294967299", 5, Quiet::No),
-    ] {
-        match only(line) {
-            Request::Store(store) => {
-                let found = (forwarded(&store.keyed), store.follow, store.keyed.quiet);
-                assert_eq!(found, (sent.to_owned(), follow, quiet), "{line:?}");
-            }
-            other => assert_eq!((other, follow), (Request::Refused(text::BAD_FORMAT), 0), "{line:?}"),
-        }
-    }
-    let Request::Store(store) = only("set k 0 0 1048577\r\n") else { panic!() };
-    assert!(store.too_large && store.forgets);
+    let follow = |line: &str| match only(line) {
+        Request::Store(store) => (store.follow, store.too_large, store.keyed.forgets()),
+        other => panic!("{line:?} is {other:?}"),
+    };
+    assert_eq!(follow("set k 1 2 3\r\n"), (5, false, true));
+    assert_eq!(follow("set k 0 0 1048577\r\n"), (1_048_579, true, true));
+    assert_eq!(follow("add k 0 0 1048577\r\n"), (1_048_579, true, false));
+    assert_eq!(follow("ms k 1048577 ME\r\n"), (1_048_579, true, true));
 }
 
 #[test]
 fn what_memcached_refuses_is_refused_in_its_words() {
     let long = "k".repeat(251);
-    let flags = "mg k ".to_owned() + &"v ".repeat(18) + "\r\n";
+    let flags = "mg k ".to_owned() + &"v ".repeat(19) + "\r\n";
     for (line, text) in [
-        ("\r\n", text::ERROR),
+        ("\r\n", text::BAD_FORMAT),
+        ("mn\n", text::BAD_FORMAT),
         ("nonsense\r\n", text::ERROR),
-        ("get\r\n", text::ERROR),
-        ("get \r\n", text::ERROR),
+        ("nonsense noreply\r\n", ""),
+        ("bget k\r\n", text::ERROR),
+        (" get k\r\n", text::ERROR),
+        ("get\r\n", text::BAD_FORMAT),
+        ("get \r\n", text::BAD_FORMAT),
         ("GET k\r\n", text::ERROR),
-        ("set k 0 0\r\n", text::ERROR),
-        ("set k 0 0 x\r\n", text::BAD_FORMAT),
+        ("set k 0 0\r\n", text::BAD_FORMAT),
+        ("set k 0 0 x noreply\r\n", text::BAD_FORMAT),
         ("set k 0 0 -1\r\n", text::BAD_FORMAT),
-        ("set k x 0 1 noreply\r\n", ""),
+        ("incr k\r\n", text::BAD_FORMAT),
         ("incr k x\r\n", text::BAD_DELTA),
+        ("incr k -1 noreply\r\n", ""),
         ("touch k x\r\n", text::BAD_EXPTIME),
+        ("touch k 99999999999\r\n", text::BAD_EXPTIME),
         ("touch k noreply\r\n", ""),
         ("gat x k\r\n", text::BAD_EXPTIME),
-        ("gat 10\r\n", text::END),
-        ("delete k 1\r\n", text::BAD_DELETE),
-        ("delete k 1 noreply\r\n", ""),
+        ("gat 10\r\n", text::BAD_FORMAT),
+        ("delete\r\n", text::BAD_FORMAT),
         ("flush_all x\r\n", text::BAD_EXPTIME),
-        ("verbosity\r\n", text::ERROR),
-        ("verbosity x\r\n", text::BAD_FORMAT),
-        ("mg\r\n", text::ERROR),
+        ("verbosity\r\n", text::BAD_FORMAT),
+        ("verbosity noreply\r\n", ""),
+        ("cache_memlimit x\r\n", text::ERROR),
+        ("mg\r\n", text::BAD_FORMAT),
+        ("mg k ~\r\n", text::BAD_FORMAT),
+        ("mg k ^\r\n", text::NO_FLAG),
+        ("mg k Z\r\n", text::NO_FLAG),
+        ("mg k v t v\r\n", text::FLAG_TWICE),
+        ("ma k v t v\r\n", text::NO_FLAG_OR_TWICE),
+        ("mg k T N1\r\n", text::BAD_TOKEN),
+        ("mg Z b\r\n", text::BAD_BASE64),
+        ("ma k J Dx\r\n", text::NO_FLAG_OR_TWICE),
+        ("ma k Mx\r\n", text::BAD_COUNT_MODE),
         ("me\r\n", text::BAD_FORMAT),
         ("ms k\r\n", text::BAD_FORMAT),
         ("ms k x\r\n", text::BAD_FORMAT),
+        ("ms k 1 ~\r\n", text::BAD_FORMAT),
         ("shutdown\r\n", text::NO_SHUTDOWN),
         ("mx k\r\n", text::ERROR),
-        (&flags, text::GET_FLAGS_TOO_LONG),
+        ("watch fetchers\r\n", text::ERROR),
+        ("lru_crawler metadump all\r\n", text::ERROR),
+        ("stats nonsense\r\n", text::ERROR),
+        ("stats detail\r\n", text::DETAIL_USAGE),
+        ("stats cachedump 4\r\n", text::BAD_LINE),
+        ("stats cachedump 4 x\r\n", text::BAD_FORMAT),
+        (&flags, text::FLAGS_TOO_LONG),
+        (&format!("mg k O{}\r\n", "o".repeat(32)), text::OPAQUE_TOO_LONG),
+        ("mg k O\u{1}\r\n", text::BAD_FORMAT),
         (&format!("delete {long}\r\n"), text::BAD_FORMAT),
         (&format!("mg {long} v\r\n"), text::BAD_FORMAT),
     ] {
-        assert_eq!(refused(line), text, "{line:?}");
+        assert_eq!(refused(line), (text, 0), "{line:?}");
+    }
+    for (line, text) in [
+        ("set k x 0 1 noreply\r\n", ""),
+        ("set k 0 x 1\r\n", text::BAD_FORMAT),
+        ("cas k 0 0 1\r\n", text::BAD_FORMAT),
+        ("ms k 1 Mx\r\n", text::BAD_STORE_MODE),
+        ("ms k 1 M\r\n", text::BAD_STORE_MODE),
+        ("ms k 1 Z\r\n", text::NO_FLAG),
+        (&format!("ms {long} 1\r\n"), text::BAD_FORMAT),
+        (&format!("add {long} 0 0 1\r\n"), text::BAD_FORMAT),
+    ] {
+        assert_eq!(refused(line), (text, 3), "{line:?}");
     }
     assert_eq!(only("GET / HTTP/1.1\r\n"), Request::Quit);
     let line = format!("get a {long}\r\n");
-    let Request::Get(get) = only(&line) else { panic!() };
+    let Request::Get(get) = only(&line) else { panic!("{line:?}") };
     assert!(get.is_refused());
+    assert_eq!(refused("get a b\0c\r\n"), (text::BAD_FORMAT, 0));
 }
 
 #[test]
@@ -111,12 +212,39 @@ fn a_retrieval_names_its_keys_in_their_order() {
     for (line, head, keys) in [
         ("get a\r\n", "get", &["a"][..]),
         ("gets  a b  a \r\n", "gets", &["a", "b", "a"]),
-        ("gat  10 a b\n", "gat  10", &["a", "b"]),
+        ("gat  010 a b\n", "gat 10", &["a", "b"]),
+        ("gats -1 a\n", "gats -1", &["a"]),
     ] {
         let Request::Get(get) = only(line) else { panic!("{line:?}") };
-        let found: Vec<&str> = get.keys().map(|key| std::str::from_utf8(key).unwrap()).collect();
-        assert_eq!((get.head, &found[..]), (head.as_bytes(), keys));
+        let named = |get: &fanin_memcache::Get<'_>| -> Vec<String> {
+            get.keys().map(|key| String::from_utf8(key.to_vec()).unwrap()).collect()
+        };
+        let mut written = Vec::new();
+        get.head(|bytes| written.extend_from_slice(bytes));
+        assert_eq!((&written[..], named(&get)), (head.as_bytes(), keys.iter().map(ToString::to_string).collect()));
+        let mut left = get.keys();
+        left.next();
+        assert_eq!(named(&get.of(&left)), &keys[1..]);
     }
+}
+
+#[test]
+fn a_long_list_of_keys_can_be_taken_in_pieces() {
+    let stream = b"gats 5 a bb  ccc d \r\nmn\r\n";
+    let (mut lines, mut at, mut found) = (Lines::default(), 0, Vec::new());
+    while let Next::Request(request, took) = lines.next(&stream[at..], &LIMITS) {
+        let Request::Get(get) = request else {
+            assert_eq!((request, &stream[at..]), (Request::Barrier, &b"mn\r\n"[..]));
+            break;
+        };
+        let mut keys = get.keys();
+        found.extend(keys.next().map(|key| (key.to_vec(), get.unique, get.time)));
+        let goes_on = keys.clone().next().is_some();
+        at += if goes_on { lines.leave(&get.of(&keys), &stream[at..at + took]) } else { took };
+        assert_eq!(lines.is_in_a_list(), goes_on);
+    }
+    let keys = ["a", "bb", "ccc", "d"].map(|key| (key.as_bytes().to_vec(), true, Some(5)));
+    assert_eq!(found, keys);
 }
 
 #[test]
@@ -143,9 +271,11 @@ fn read(stream: &[u8], cuts: &[usize]) -> Vec<String> {
             match lines.next(&stream[at..end], &LIMITS) {
                 Next::More => break,
                 Next::Request(request, took) => {
-                    if let Request::Store(store) = request {
-                        skip = store.follow as usize;
-                    }
+                    skip = match request {
+                        Request::Store(store) => store.follow as usize,
+                        Request::Refused(_, swallowed) => swallowed as usize,
+                        _ => 0,
+                    };
                     found.push(format!("{request:?}"));
                     at += took;
                 }
@@ -160,8 +290,7 @@ fn read(stream: &[u8], cuts: &[usize]) -> Vec<String> {
 }
 
 fn word() -> impl Strategy<Value = Vec<u8>> {
-    let known =
-        "get|gets|gat|set|add|cas|ms|mg|md|ma|mn|me|incr|delete|touch|noreply|q|b|v|k|0|1|5|-1|stats|flush_all|x\t|";
+    let known = "get|gets|gat|set|add|cas|ms|mg|md|ma|mn|me|incr|delete|touch|noreply|q|b|v|k|0|1|5|-1|stats|flush_all|x\t|Zm9v|T0|O12|MS|C5|F1|s|t|I|\0|";
     prop_oneof![
         9 => prop::sample::select(known.split('|').map(|word| word.as_bytes().to_vec()).collect::<Vec<_>>()),
         1 => prop::collection::vec(any::<u8>(), 0..300),
@@ -183,13 +312,35 @@ proptest! {
         prop_assert_eq!(read(&stream, &cuts), read(&stream, &[]));
     }
 
+    /// So that it is no matter which server reads it.
     #[test]
-    fn what_was_composed_is_read_again(key in "[!-~]{1,250}", flags: u32, time: i32, bytes in 0u32..(1 << 20), noreply: bool) {
-        let end = if noreply { " noreply" } else { "" };
-        let line = format!("set {key} {flags} {time} {bytes}{end}\r\n");
-        let Request::Store(store) = only(&line) else { panic!("{line}") };
-        prop_assert_eq!((store.keyed.key, store.follow), (key.as_bytes(), bytes + 2));
-        prop_assert_eq!(forwarded(&store.keyed), format!("set {key} {flags} {time} {bytes}"));
-        prop_assert_eq!(store.keyed.quiet, if noreply { Quiet::All } else { Quiet::No });
+    fn what_a_server_is_asked_is_short_plain_and_means_itself(stream in stream()) {
+        let Next::Request(request, _) = Lines::default().next(&stream, &LIMITS) else { return Ok(()) };
+        let (follow, Ok(keyed)) = (match request { Request::Store(store) => Some(store.follow), _ => None }, match request {
+            Request::Keyed(keyed) => Ok(keyed),
+            Request::Store(store) => Ok(store.keyed),
+            other => Err(other),
+        }) else { return Ok(()) };
+        let mut line = Vec::new();
+        keyed.line(follow, Mark::of(MARK), |bytes| line.extend_from_slice(bytes));
+        let words: Vec<&[u8]> = line.strip_suffix(b"\r\n").unwrap().split(|byte| *byte == b' ').collect();
+        prop_assert!(words.len() <= 19 && line.len() < 800);
+        for (place, word) in words.iter().enumerate() {
+            prop_assert!(!word.is_empty() && !word.contains(&b'\n') && !word.contains(&0));
+            prop_assert!(place == 1 || word.iter().all(u8::is_ascii_graphic), "{:?}", word);
+        }
+        let Next::Request(again, took) = Lines::default().next(&line, &LIMITS) else { panic!("{line:?} is none") };
+        prop_assert_eq!(took, line.len());
+        let (Request::Keyed(again) | Request::Store(fanin_memcache::Store { keyed: again, .. })) = again else {
+            panic!("{line:?} is {again:?}")
+        };
+        let mut twice = Vec::new();
+        again.line(follow, Mark::of(MARK), |bytes| twice.extend_from_slice(bytes));
+        prop_assert_eq!(&line, &twice);
+        if let (Command::Meta(..), Command::Meta(..)) = (keyed.command, again.command) {
+            prop_assert_eq!((keyed.key, keyed.base64()), (again.key, again.base64()));
+        } else {
+            prop_assert_eq!((keyed.key, keyed.command), (again.key, again.command));
+        }
     }
 }

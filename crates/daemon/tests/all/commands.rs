@@ -73,8 +73,10 @@ fn what_is_wrong_is_answered_as_memcached_does_and_the_connection_stays() {
     let cluster = cluster(2, "", "");
     let long = "k".repeat(251);
     let sent = format!("nonsense\r\nget {long}\r\nget a {long} b\r\nincr a x\r\n\r\nset a 0 0\r\nmg\r\nmn\r\n");
-    let told = "ERROR\r\nCLIENT_ERROR bad command line format\r\nCLIENT_ERROR bad command line format\r\n\
-        CLIENT_ERROR invalid numeric delta argument\r\nERROR\r\nERROR\r\nERROR\r\nMN\r\n";
+    let format = "CLIENT_ERROR bad command line format\r\n";
+    let told = format!(
+        "ERROR\r\n{format}{format}CLIENT_ERROR invalid numeric delta argument\r\n{format}{format}{format}MN\r\n"
+    );
     assert_eq!(talk(&cluster, &sent), told);
 }
 

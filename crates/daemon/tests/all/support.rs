@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_daemon::{Running, Settings};
-use fanin_memcache::{Limits, Lines, Next, Request};
+use fanin_memcache::{Argument, Command, Flags, Limits, Lines, Meta, Next, Request};
 
 /// What a server does with a `get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,19 +107,18 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items) -> Option
                     }
                     let value = bytes[at + line..at + line + follow - 2].to_vec();
                     items.lock().unwrap().insert(store.keyed.key.to_vec(), value);
-                    stream.write_all(if store.keyed.meta { b"HD\r\n" } else { b"STORED\r\n" }).ok()?;
+                    stream.write_all(&told(&store.keyed.command, "STORED")).ok()?;
                     took += follow;
                 }
-                Request::Keyed(keyed) if keyed.meta => stream.write_all(b"EN\r\n").ok()?,
                 Request::Keyed(keyed) => {
                     let there = items.lock().unwrap().remove(keyed.key).is_some();
-                    stream.write_all(if there { b"DELETED\r\n" } else { b"NOT_FOUND\r\n" }).ok()?;
+                    stream.write_all(&told(&keyed.command, if there { "DELETED" } else { "NOT_FOUND" })).ok()?;
                 }
                 Request::Every(..) => stream.write_all(b"OK\r\n").ok()?,
                 Request::Stats(_) => stream.write_all(b"STAT pid 1\r\nEND\r\n").ok()?,
                 Request::Barrier => stream.write_all(b"MN\r\n").ok()?,
                 Request::Version => stream.write_all(b"VERSION 1.6.18\r\n").ok()?,
-                Request::Refused(text) => stream.write_all(text.as_bytes()).ok()?,
+                Request::Refused(text, _) => stream.write_all(text.as_bytes()).ok()?,
                 Request::Quit => return None,
             }
             at += took;
@@ -130,6 +129,25 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items) -> Option
             _ => return None,
         }
     }
+}
+
+/// The line that a command is answered; a meta command's bears its mark, and says that nothing is there, or that it is stored.
+fn told(command: &Command<'_>, classic: &str) -> Vec<u8> {
+    let Command::Meta(meta, flags) = command else { return format!("{classic}\r\n").into_bytes() };
+    let code = match meta {
+        Meta::Get => "EN",
+        Meta::Set => "HD",
+        Meta::Delete | Meta::Arithmetic => "NF",
+    };
+    [code.as_bytes(), b" O", opaque(flags), b"\r\n"].concat()
+}
+
+fn opaque<'a>(flags: &Flags<'a>) -> &'a [u8] {
+    let mut opaque = flags.each().filter_map(|(_, argument)| match argument {
+        Argument::Opaque(opaque) => Some(opaque),
+        _ => None,
+    });
+    opaque.next().unwrap_or_default()
 }
 
 fn answer<'a>(

@@ -1,0 +1,205 @@
+//! Asking servers: which one, in which words, and what is noted of it to know the answer by.
+
+use fanin_memcache::{Command, Flags, Get, Keyed, LONGEST_KEY, Meta, Shape, Store, decoded, text};
+
+use crate::client::Kind;
+use crate::clock::{Nanos, span};
+use crate::flushing::ENOUGH;
+use crate::front::Front;
+use crate::joining::Writes;
+use crate::net::Net;
+use crate::server::{Ask, Halt, Part, State, Trouble};
+use crate::table::Id;
+
+impl<N: Net> Front<N> {
+    /// One more answer of a client, which one server gives.
+    pub fn expect_one(&mut self, id: Id, part: Part, shape: Shape) -> Ask {
+        let number = self.clients.get_mut(id).map_or(0, |client| client.expect(Kind::Relay, 1, 1, self.now));
+        Ask::new((id, number), part, shape, self.now)
+    }
+
+    /// Asks for a key's value.
+    pub fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
+        let Some(client) = self.clients.get(id) else { return };
+        let (number, pool) = (client.pool, &self.pools[client.pool]);
+        let server = pool.first + pool.router.server(key);
+        let joins = pool.joins;
+        let mut ask = self.expect_one(id, Part::Relay { quiet: false }, Shape::Values);
+        let mut line = std::mem::take(&mut self.line);
+        line.clear();
+        get.head(|bytes| line.extend_from_slice(bytes));
+        [b" ", key, b"\r\n"].iter().for_each(|bytes| line.extend_from_slice(bytes));
+        let whose = (id, ask.number);
+        let joined = joins.then(|| self.joining.join(number, line.clone(), key, &self.shared.writes, whose));
+        match joined {
+            // An equal one is under way.
+            Some(None) => self.counters.get_joined.add(1),
+            Some(Some(get)) => {
+                ask.part = Part::Joined(get);
+                self.ask(server, ask, key, &[&line]);
+            }
+            None => self.ask(server, ask, key, &[&line]),
+        }
+        self.line = line;
+    }
+
+    /// Asks what is of one key, with a value or without.
+    pub fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, part: Part, value: Option<&[u8]>) {
+        let Some(client) = self.clients.get(id) else { return };
+        let pool = &self.pools[client.pool];
+        let mut room = [0; LONGEST_KEY];
+        let key = if keyed.base64() { decoded(keyed.key, &mut room).unwrap_or(keyed.key) } else { keyed.key };
+        let server = pool.first + pool.router.server(key);
+        // From now on no get joins one that was asked before.
+        let writes = pool.joins.then(|| Writes::group(key));
+        writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
+        let ask = Ask { writes, ..self.expect_one(id, part, keyed.shape()) };
+        let mark = self.mark();
+        let (mut line, mut note) = (std::mem::take(&mut self.line), std::mem::take(&mut self.note));
+        line.clear();
+        note.clear();
+        keyed.line(value.map(|value| value.len() as u32), mark, |bytes| line.extend_from_slice(bytes));
+        keyed.note(mark, |bytes| note.extend_from_slice(bytes));
+        if ask.shape == Shape::Alone {
+            self.ask_alone(server + self.shared_servers, ask, &line);
+        } else {
+            self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
+        }
+        (self.line, self.note) = (line, note);
+    }
+
+    /// A value that has come whole: it is its server's, if it ends as it should.
+    pub fn store(&mut self, id: Id, store: &Store<'_>, value: &[u8]) {
+        let is_meta = matches!(store.keyed.command, Command::Meta(..));
+        self.counters.requests.add(1);
+        if value.ends_with(b"\r\n") {
+            self.counters.stores.add(1);
+            return self.ask_keyed(id, &store.keyed, Part::Relay { quiet: store.keyed.quiet }, Some(value));
+        }
+        self.counters.errors_refused.add(1);
+        let text = if store.keyed.quiet && !is_meta { "" } else { text::BAD_CHUNK };
+        self.clients.get_mut(id).into_iter().for_each(|client| client.say(text.as_bytes(), self.now));
+    }
+
+    /// A value that is too large: memcached says so, and forgets the one that it had.
+    pub fn refuse_value(&mut self, id: Id, keyed: &Keyed<'_>) {
+        self.counters.requests.add(1);
+        self.counters.errors_refused.add(1);
+        let meta = matches!(keyed.command, Command::Meta(..));
+        let text = if keyed.quiet && !meta { "" } else { text::TOO_LARGE };
+        if !keyed.forgets() {
+            self.clients.get_mut(id).into_iter().for_each(|client| client.say(text.as_bytes(), self.now));
+            return;
+        }
+        let base64: &[u8] = if keyed.base64() { b"b" } else { b"" };
+        let command = match Flags::read(Meta::Delete, keyed.key, base64) {
+            Ok(flags) if meta => Command::Meta(Meta::Delete, flags),
+            _ => Command::Delete,
+        };
+        self.ask_keyed(id, &Keyed { command, key: keyed.key, quiet: false }, Part::Instead(text), None);
+    }
+
+    /// Asks a server; one that cannot be asked has failed.
+    pub fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
+        match self.servers[server].accepts() {
+            Ok(()) => {
+                let to = &mut self.servers[server];
+                bytes.iter().for_each(|bytes| to.out.extend(bytes));
+                to.notes.put(note);
+                to.asked.push_back(Ask { note: note.len(), ..ask });
+                if let Some(client) = self.clients.get_mut(ask.client) {
+                    client.asks(ask.number, bytes.iter().map(|bytes| bytes.len()).sum());
+                }
+                self.mark_server(server);
+            }
+            Err(trouble) => self.fails(&ask, trouble, Halt::No),
+        }
+    }
+
+    /// Asks a server by a connection that nobody else's answers come by.
+    fn ask_alone(&mut self, server: usize, ask: Ask, line: &[u8]) {
+        match (self.servers[server].accepts(), &mut self.servers[server].alone) {
+            (Ok(()), Some(alone)) => {
+                alone.push_back((ask, line.to_vec()));
+                if let State::Down { until } = &mut self.servers[server].state {
+                    *until = self.now;
+                }
+            }
+            (Ok(()), None) => {}
+            (Err(trouble), _) => self.fails(&ask, trouble, Halt::No),
+        }
+    }
+
+    /// Opens a connection for what waits for one of its own.
+    pub fn next_alone(&mut self, server: usize) {
+        while let State::Down { until } = &mut self.servers[server].state {
+            *until = Nanos::MAX;
+            let Some((ask, line)) = self.servers[server].alone.as_mut().and_then(|alone| alone.pop_front()) else {
+                return;
+            };
+            if self.connect(server) {
+                self.servers[server].out.extend(&line);
+                self.servers[server].asked.push_back(ask);
+            } else {
+                self.fails(&ask, Trouble::Down, Halt::No);
+            }
+        }
+    }
+
+    /// What waits for a connection of its own waits no longer than for an answer.
+    pub fn fail_what_waited_too_long(&mut self, server: usize, timeout: Nanos) {
+        let now = self.now;
+        while let Some(alone) = &mut self.servers[server].alone
+            && let Some((ask, _)) = alone.pop_front_if(|(ask, _)| ask.at + timeout <= now)
+        {
+            self.fails(&ask, Trouble::Timeout, Halt::No);
+        }
+    }
+
+    /// Asks every server of the client's pool the same, by shared connections or by others.
+    pub fn ask_every(&mut self, id: Id, kind: Kind, part: fn(usize) -> Part, shape: Shape, line: &[u8], alone: bool) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        let pool = &self.pools[client.pool];
+        let (first, count) = (pool.first, pool.servers);
+        let number = client.expect(kind, count as u32, 1, self.now);
+        for server in first..first + count {
+            let ask = Ask::new((id, number), part(server), shape, self.now);
+            if alone {
+                self.ask_alone(server + self.shared_servers, ask, line);
+            } else {
+                self.ask(server, ask, &[], &[line]);
+            }
+        }
+    }
+
+    /// Asks for as many batches as the window allows, while the client takes what there is: what waits for other batches needs these.
+    pub fn ask_batches(&mut self, get: Id) {
+        while let Some(multiget) = self.gets.get_mut(get) {
+            let (client, number) = (multiget.client, multiget.number);
+            let Some(of_client) = self.clients.get_mut(client) else { return };
+            of_client.asking = (!multiget.schedule.has_asked_all()).then_some(get);
+            if of_client.out.left() >= ENOUGH {
+                return;
+            }
+            let Some(batch) = multiget.schedule.ask(span(multiget.began, self.now)) else { return };
+            of_client.asking = (!multiget.schedule.has_asked_all()).then_some(get);
+            let server = self.pools[of_client.pool].first + multiget.batches[batch as usize].server as usize;
+            self.counters.batches.add(1);
+            match self.servers[server].accepts() {
+                Ok(()) => {
+                    self.servers[server].out.extend(multiget.request(batch));
+                    let ask = Ask::new((client, number), Part::Batch { get, batch }, Shape::Values, self.now);
+                    self.servers[server].asked.push_back(ask);
+                    self.mark_server(server);
+                }
+                Err(trouble) => {
+                    self.counters.failed(trouble);
+                    multiget.schedule.lost(batch);
+                    multiget.end(batch, Some(trouble.text()));
+                    of_client.keys_end(number, multiget.keys_of(batch));
+                    self.mark_client(client);
+                }
+            }
+        }
+    }
+}

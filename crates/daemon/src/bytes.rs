@@ -1,0 +1,73 @@
+//! A line of bytes: put in behind, taken off in front.
+
+use std::ops::Deref;
+
+/// What has been taken off is let go of above this.
+const KEPT: usize = 64 << 10;
+
+/// The bytes that are in it.
+#[derive(Debug, Default)]
+pub struct Bytes {
+    bytes: Vec<u8>,
+    /// How many have been taken off.
+    from: usize,
+}
+
+impl Bytes {
+    pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Takes so many off.
+    pub fn take(&mut self, count: usize) {
+        self.from += count;
+        if self.from >= self.bytes.len() {
+            self.bytes.clear();
+            self.from = 0;
+        } else if self.from > KEPT && self.from > self.bytes.len() / 2 {
+            self.bytes.drain(..self.from);
+            self.from = 0;
+        }
+    }
+
+    /// What it could hold.
+    pub fn room(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// The buffer, and what is in it is forgotten.
+    pub fn into_buffer(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.from..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_off_in_its_order() {
+        let mut line = Bytes::default();
+        let all: Vec<u8> = (0..300_000u32).map(|number| number as u8).collect();
+        let mut at = 0;
+        for piece in all.chunks(7001) {
+            line.put(piece);
+            while line.len() > 5000 {
+                assert_eq!(line[..100], all[at..at + 100]);
+                line.take(100);
+                at += 100;
+            }
+        }
+        assert_eq!(line[..], all[at..]);
+        line.take(line.len());
+        assert!(line.is_empty());
+    }
+}

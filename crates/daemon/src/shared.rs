@@ -1,0 +1,49 @@
+//! What threads share: each one's counters, what was written, how many clients there are, and what they hold.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::counters::Counters;
+use crate::joining::Writes;
+use crate::memory::Memory;
+use crate::settings::Settings;
+
+/// All of it.
+#[derive(Debug)]
+pub struct Shared {
+    pub threads: Vec<Arc<Counters>>,
+    pub writes: Writes,
+    pub memory: Memory,
+    clients: AtomicUsize,
+    most_clients: usize,
+}
+
+impl Shared {
+    pub fn new(settings: &Settings) -> Shared {
+        let counters = || Arc::new(Counters::of_pools(settings.pools.len()));
+        Shared {
+            threads: (0..settings.threads).map(|_| counters()).collect(),
+            writes: Writes::default(),
+            memory: Memory::new(settings.memory.0, settings.threads),
+            clients: AtomicUsize::new(0),
+            most_clients: settings.clients,
+        }
+    }
+
+    /// Whether one more client may come; then it is counted.
+    pub fn lets_in(&self) -> bool {
+        self.clients
+            .fetch_update(Relaxed, Relaxed, |clients| (clients < self.most_clients).then_some(clients + 1))
+            .is_ok()
+    }
+
+    /// A client has gone.
+    pub fn lets_out(&self) {
+        self.clients.fetch_sub(1, Relaxed);
+    }
+
+    /// How many clients there are.
+    pub fn clients(&self) -> usize {
+        self.clients.load(Relaxed)
+    }
+}

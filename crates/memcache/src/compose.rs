@@ -1,0 +1,221 @@
+//! What a server is asked, written anew: the words that every version from 1.6.18 on takes for what the client's meant, one space
+//! between them, and nothing of the client's own but the key.
+//!
+//! A meta command bears a mark of its own in the place of the client's opaque, which its answer repeats ([`Mark`]); what the client is
+//! told in its place, and what the server was not asked for, stands beside it ([`note`], [`retold`]).
+
+use core::mem;
+
+use crate::base64::canonical;
+use crate::flags::Argument;
+use crate::request::{Command, Every, Figures, Get, Keyed, Meta, Verb};
+use crate::token::Each;
+
+/// The end of a line.
+const LINE: &[u8] = b"\r\n";
+/// Hexadecimal digits.
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// What an answer is known by: 64 bits that nobody can guess, as they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark([u8; 16]);
+
+impl Mark {
+    /// How many bytes it has.
+    pub const LEN: usize = 16;
+
+    /// Of these bits.
+    pub fn of(bits: u64) -> Mark {
+        Mark(core::array::from_fn(|digit| DIGITS[(bits >> (60 - 4 * digit)) as usize & 15]))
+    }
+}
+
+/// A number as it is written.
+fn number(value: impl itoa::Integer, put: &mut impl FnMut(&[u8])) {
+    put(itoa::Buffer::new().format(value).as_bytes());
+}
+
+impl Get<'_> {
+    /// The command, and the time to live where it has one: what stands in front of keys.
+    pub fn head(&self, mut put: impl FnMut(&[u8])) {
+        put(match (self.time, self.unique) {
+            (None, false) => b"get",
+            (None, true) => b"gets",
+            (Some(_), false) => b"gat ",
+            (Some(_), true) => b"gats ",
+        });
+        self.time.into_iter().for_each(|time| number(time, &mut put));
+    }
+}
+
+impl Keyed<'_> {
+    /// The line. A value of so many bytes, its end included, follows where there is one.
+    pub fn line(&self, follow: Option<u32>, mark: Mark, mut put: impl FnMut(&[u8])) {
+        let put = &mut put;
+        let verb: &[u8] = match self.command {
+            Command::Delete => b"delete",
+            Command::Touch(_) => b"touch",
+            Command::Increase(_) => b"incr",
+            Command::Decrease(_) => b"decr",
+            Command::Store { verb, .. } => verb.word(),
+            Command::Meta(Meta::Get, _) => b"mg",
+            Command::Meta(Meta::Set, _) => b"ms",
+            Command::Meta(Meta::Delete, _) => b"md",
+            Command::Meta(Meta::Arithmetic, _) => b"ma",
+            Command::Inspect(_) => b"me",
+        };
+        [verb, b" ", self.key].iter().for_each(|bytes| put(bytes));
+        let size = follow.map(|follow| follow - 2);
+        match self.command {
+            Command::Delete => {}
+            Command::Touch(time) => behind(time, put),
+            Command::Increase(by) | Command::Decrease(by) => behind(by, put),
+            Command::Store { verb, flags, time, unique } => {
+                behind(flags, put);
+                behind(time, put);
+                behind(size.unwrap_or(0), put);
+                if verb == Verb::Cas {
+                    behind(unique, put);
+                }
+            }
+            Command::Meta(_, flags) => {
+                size.into_iter().for_each(|size| behind(size, put));
+                flags.passed_on().for_each(|flag| flag_with(flag, mark, put));
+                if !flags.has(b'O') {
+                    flag_with((b'O', Argument::Opaque(&[])), mark, put);
+                }
+            }
+            // Without the second, 1.6.45 does not look at the first.
+            Command::Inspect(base64) => put(if base64 { b" b b" } else { b"" }),
+        }
+        put(LINE);
+    }
+
+    /// What must be known of a meta command to read its answer, as bytes: its mark, and each flag that its answer repeats, with what
+    /// the client is told there where that is not the server's to say.
+    pub fn note(&self, mark: Mark, mut put: impl FnMut(&[u8])) {
+        let Command::Meta(_, flags) = self.command else { return };
+        put(&mark.0);
+        for (letter, argument) in flags.each() {
+            match (letter, argument) {
+                (b'O', Argument::Opaque(word)) => [b"O", word, b"\n"].iter().for_each(|bytes| put(bytes)),
+                (b'k', _) if flags.has(b'b') => {
+                    put(b"k");
+                    canonical(self.key, &mut put);
+                    put(b" b\n");
+                }
+                (b's' | b't' | b'c' | b'f' | b'l' | b'h' | b'k', _) => put(&[letter, b'\n']),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Verb {
+    fn word(self) -> &'static [u8] {
+        Verb::WORDS.iter().find(|(_, verb)| *verb == self).map_or(b"", |(word, _)| word)
+    }
+}
+
+/// A number behind a space.
+fn behind(value: impl itoa::Integer, put: &mut impl FnMut(&[u8])) {
+    put(b" ");
+    number(value, put);
+}
+
+fn flag_with((letter, argument): (u8, Argument<'_>), Mark(mark): Mark, put: &mut impl FnMut(&[u8])) {
+    put(&[b' ', letter]);
+    match argument {
+        Argument::Time(time) => number(time, put),
+        Argument::Number(value) => number(value, put),
+        Argument::Mode(mode) => put(&[mode]),
+        Argument::Opaque(_) => put(&mark),
+        Argument::None | Argument::Ignored => {}
+    }
+}
+
+/// An answer to a meta command, its end apart, as its client is told it: by what was noted of the command. None where it is no answer to
+/// that one, since it does not bear its mark.
+pub fn retold(answer: &[u8], note: &[u8], mut put: impl FnMut(&[u8])) -> Option<()> {
+    let (mark, noted) = note.split_at_checked(Mark::LEN)?;
+    let mut noted = noted.split(|byte| *byte == b'\n').filter(|entry| !entry.is_empty()).peekable();
+    let mut is_marked = false;
+    let mut words = Each(answer);
+    let first = words.next()?;
+    put(first);
+    if first == b"VA" {
+        [b" ", words.next()?].iter().for_each(|bytes| put(bytes));
+    }
+    // What the server was not asked for, of the flags before this one.
+    let mut told_before = |letter: Option<u8>, put: &mut dyn FnMut(&[u8])| {
+        if letter.is_some() && !noted.clone().any(|entry| entry.first() == letter.as_ref()) {
+            return;
+        }
+        for entry in noted.by_ref() {
+            if entry.len() > 1 {
+                [b" ", entry].iter().for_each(|bytes| put(bytes));
+            }
+            if entry.first() == letter.as_ref() {
+                return;
+            }
+        }
+    };
+    for word in words {
+        match word.split_first()? {
+            (b'O', opaque) => {
+                if opaque != mark || mem::replace(&mut is_marked, true) {
+                    return None;
+                }
+                told_before(Some(b'O'), &mut put);
+            }
+            (letter, rest) => {
+                // What says that someone else is at it, and the like, stands behind all flags.
+                let last = matches!(letter, b'W' | b'X' | b'Z') && rest.is_empty();
+                told_before(if last { None } else { Some(*letter) }, &mut put);
+                [b" ", word].iter().for_each(|bytes| put(bytes));
+            }
+        }
+    }
+    told_before(None, &mut put);
+    is_marked.then_some(())
+}
+
+impl Every {
+    /// The line.
+    pub fn line(&self, mut put: impl FnMut(&[u8])) {
+        let put = &mut put;
+        match self {
+            Every::Flush(time) => {
+                put(b"flush_all");
+                time.into_iter().for_each(|time| behind(*time, put));
+            }
+            Every::Verbosity(level) => {
+                put(b"verbosity");
+                behind(*level, put);
+            }
+            Every::Memory(limit) => {
+                put(b"cache_memlimit");
+                behind(*limit, put);
+            }
+        }
+        put(LINE);
+    }
+}
+
+impl Figures {
+    /// The line.
+    pub fn line(&self, mut put: impl FnMut(&[u8])) {
+        let put = &mut put;
+        put(b"stats");
+        match self {
+            Figures::Own | Figures::General => {}
+            Figures::List(name) | Figures::Told(name, _) => [b" ", name.as_bytes()].iter().for_each(|bytes| put(bytes)),
+            Figures::Dump(class, limit) => {
+                put(b" cachedump");
+                behind(*class, put);
+                behind(*limit, put);
+            }
+        }
+        put(LINE);
+    }
+}
