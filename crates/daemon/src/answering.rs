@@ -11,21 +11,27 @@ use fanin_ring::Event;
 use crate::clock::{nanos, span};
 use crate::front::{Front, READ};
 use crate::net::Net;
-use crate::server::{Ask, Halt, Part, State, Trouble};
+use crate::server::{Ask, Part, Passing, State, Trouble};
 use crate::table::Id;
 
-/// A value with its line is given on whole, up to so many bytes; a larger one as it comes.
+/// What a client is told of a value that is larger than its pool's `item`.
+const TOO_LARGE: &str = "SERVER_ERROR a value is larger than this front end passes on\r\n";
+/// A value with its line is understood at once, up to so many bytes; a larger one as it comes.
 const WHOLE: usize = READ / 2;
 /// So often a server is read in a turn.
 const READS: usize = 4;
 /// The end of a value, and of a line.
 const END: &[u8] = b"\r\n";
 
-/// What a server's bytes were no answer for, and what that means for its client.
-type Broken = (Trouble, Halt);
+/// A server's bytes are no answer; and whether its client, who had begun to be answered, is closed.
+type Broken = (Trouble, bool);
+/// They make no sense.
+const NONSENSE: Broken = (Trouble::Nonsense, false);
+/// They break off what was promised: a value is not as long as was said.
+const BROKEN_WORD: Broken = (Trouble::Nonsense, true);
 
 impl<N: Net> Front<N> {
-    pub fn server_event(&mut self, server: usize, event: Event) {
+    pub(crate) fn server_event(&mut self, server: usize, event: Event) {
         if let State::Opening { socket, .. } = &self.servers[server].state {
             match self.net.is_open(socket) {
                 Ok(open) if !event.failed => {
@@ -34,7 +40,7 @@ impl<N: Net> Front<N> {
                         self.counters.server_connects.add(1);
                     }
                 }
-                _ => return self.server_fails(server, Trouble::Down, Halt::No),
+                _ => return self.server_fails(server, Trouble::Down, false),
             }
         }
         if event.writable {
@@ -46,7 +52,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Reads what a server has sent; all of it where it has `ended`, since nothing will tell of that again.
-    pub fn server_reads(&mut self, server: usize, ended: bool) {
+    pub(crate) fn server_reads(&mut self, server: usize, ended: bool) {
         for reads in 1.. {
             let from = &mut self.servers[server];
             let State::Open(socket) = &mut from.state else { return };
@@ -58,18 +64,18 @@ impl<N: Net> Front<N> {
             let room = bytes.len() - there;
             let result = self.net.read(socket, &mut bytes[there..]);
             let (trouble, more) = match result {
-                Ok(0) => (Some((Trouble::Closed, Halt::No)), false),
+                Ok(0) => (Some((Trouble::Closed, false)), false),
                 Ok(count) => match self.has_come(server, &mut bytes[..there + count]) {
                     Ok(()) => (None, count == room || ended),
                     Err(broken) => (Some(broken), false),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (None, false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => (None, true),
-                Err(_) => (Some((Trouble::Closed, Halt::No)), false),
+                Err(_) => (Some((Trouble::Closed, false)), false),
             };
             self.scratch = bytes;
-            if let Some((trouble, halt)) = trouble {
-                self.server_fails(server, trouble, halt);
+            if let Some((trouble, closes)) = trouble {
+                self.server_fails(server, trouble, closes);
             }
             if !more {
                 return;
@@ -104,26 +110,19 @@ impl<N: Net> Front<N> {
             let from = &mut self.servers[server];
             let Some(&ask) = from.asked.front() else {
                 // Nobody asked; and what was asked alone has had its answer.
-                return if from.alone.is_some() { Ok(at) } else { Err((Trouble::Nonsense, Halt::No)) };
+                return if from.alone.is_some() { Ok(at) } else { Err(NONSENSE) };
             };
-            if let Some((left, last)) = from.passing {
-                let some = (bytes.len() - at).min(left as usize);
-                let left = left - some as u32;
-                from.passing = (left > 0).then_some((left, last));
-                self.give(&ask, &bytes[at..at + some]);
-                at += some;
-                if left == 0 {
-                    // Of an end that came in two pieces, the last byte is looked at.
-                    if !(bytes[..at].ends_with(END) || bytes[..at] == END[1..]) {
-                        return Err((Trouble::Nonsense, Halt::AtOnce));
-                    }
-                    self.value_ends(server, &ask, last);
+            if let Some(passing) = &mut from.passing {
+                let some = (bytes.len() - at).min(passing.left as usize);
+                at += passing.take(&bytes[at..at + some]);
+                if passing.left == 0 {
+                    self.large_value_ends(server, ask)?;
                 }
                 continue;
             }
             match from.cursor.next(&bytes[at..], ask.shape) {
                 Piece::More => break,
-                Piece::Broken => return Err((Trouble::Nonsense, Halt::No)),
+                Piece::Broken => return Err(NONSENSE),
                 Piece::Line { line, last } => {
                     self.line(server, &ask, line, last)?;
                     at += line.len();
@@ -136,62 +135,105 @@ impl<N: Net> Front<N> {
                     if size <= WHOLE && size > there {
                         break;
                     }
-                    let some = size.min(there);
-                    let value = &bytes[at + line.len()..at + some];
-                    if some == size && !value.ends_with(END) {
-                        return Err((Trouble::Nonsense, Halt::Told));
+                    let value = &bytes[at + line.len()..at + size.min(there)];
+                    if size <= there && !value.ends_with(END) {
+                        return Err(BROKEN_WORD);
                     }
-                    let ask = self.value(server, ask, (line, key, size))?;
-                    self.give(&ask, value);
-                    at += some;
-                    if some < size {
-                        self.servers[server].passing = Some(((size - some) as u32, last));
+                    let ask = self.wants(server, ask, (line, key, follow))?;
+                    if size > there {
+                        self.large_value_begins(server, &ask, (line, follow), value, last);
                     } else {
-                        self.value_ends(server, &ask, last);
+                        self.give_value(&ask, line, &bytes[at..at + size]);
+                        if last {
+                            self.ends(server, ask);
+                        }
                     }
+                    at += size.min(there);
                 }
             }
         }
         Ok(at)
     }
 
-    /// A value has come whole.
-    fn value_ends(&mut self, server: usize, ask: &Ask, last: bool) {
-        if last {
-            self.ends(server, *ask);
-        }
-    }
-
-    /// The line of a value, of a key and a size with the line's own; if it is the value that was asked for, it is given. For whom the
-    /// value is.
-    fn value(&mut self, server: usize, ask: Ask, (line, key, size): (&[u8], &[u8], usize)) -> Result<Ask, Broken> {
-        if let Shape::Meta { .. } = ask.shape {
-            self.meta_line(server, &ask, line)?;
-            return Ok(self.servers[server].asked.front().copied().unwrap_or(ask));
-        }
-        let right = match ask.part {
-            Part::Batch { get, batch } => match self.gets.get_mut(get) {
-                Some(multiget) => u32::try_from(size).is_ok_and(|size| multiget.value(batch, key, size)),
+    /// Whether a value with this line and key is what was asked for, and may come now; what its client is to hear of it.
+    fn wants(&mut self, server: usize, ask: Ask, (line, key, follow): (&[u8], &[u8], u32)) -> Result<Ask, Broken> {
+        let from = &mut self.servers[server];
+        let too_large = follow > self.pools[from.pool].longest_answer;
+        let right = match (ask.shape, ask.part) {
+            (Shape::Meta { .. }, _) => return self.tell_meta(server, ask, line),
+            (_, Part::Batch { get, batch }) => match self.gets.get_mut(get) {
+                Some(multiget) => {
+                    let size = if too_large { 0 } else { line.len() + follow as usize };
+                    u32::try_from(size).is_ok_and(|size| multiget.value(batch, key, size))
+                }
                 // Whose it was is gone.
                 None => true,
             },
             _ => {
-                let from = &mut self.servers[server];
-                let is_it = from.note() == key;
-                is_it && from.asked.front_mut().is_some_and(|ask| !std::mem::replace(&mut ask.has_value, true))
+                from.note() == key
+                    && from.asked.front_mut().is_some_and(|ask| !std::mem::replace(&mut ask.has_value, true))
             }
         };
-        if !right {
-            return Err((Trouble::Nonsense, Halt::No));
+        if right { Ok(ask) } else { Err(NONSENSE) }
+    }
+
+    /// A whole value, behind its line.
+    fn give_value(&mut self, ask: &Ask, line: &[u8], all: &[u8]) {
+        if let Shape::Meta { .. } = ask.shape {
+            let told = std::mem::take(&mut self.line);
+            self.give(ask, &told);
+            self.line = told;
+            self.give(ask, &all[line.len()..]);
+        } else {
+            self.give(ask, all);
         }
-        self.give(&ask, line);
-        Ok(ask)
+    }
+
+    /// A value begins that is kept until it is seen to end as it should; one that is too large is not kept, and its client is told so.
+    fn large_value_begins(&mut self, server: usize, ask: &Ask, (line, follow): (&[u8], u32), come: &[u8], last: bool) {
+        let keeps = follow <= self.pools[self.servers[server].pool].longest_answer;
+        if !keeps {
+            self.lacks(server, ask);
+        }
+        let head = if matches!(ask.shape, Shape::Meta { .. }) { &self.line } else { line };
+        let mut passing = Passing { bytes: Vec::new(), left: follow, last, keeps };
+        if keeps {
+            passing.bytes.extend_from_slice(head);
+        }
+        passing.take(come);
+        self.servers[server].passing = Some(passing);
+    }
+
+    /// Its last byte has come.
+    fn large_value_ends(&mut self, server: usize, ask: Ask) -> Result<(), Broken> {
+        let Some(passing) = self.servers[server].passing.take() else { return Ok(()) };
+        if passing.keeps && !passing.bytes.ends_with(END) {
+            return Err(BROKEN_WORD);
+        }
+        self.give(&ask, &passing.bytes);
+        if passing.last {
+            self.ends(server, ask);
+        }
+        Ok(())
+    }
+
+    /// A value is larger than what is passed on: its client hears of that in its place, and of the rest of the answer nothing.
+    fn lacks(&mut self, server: usize, ask: &Ask) {
+        self.counters.errors_refused.add(1);
+        if let Part::Batch { get, .. } = ask.part {
+            self.gets.get_mut(get).into_iter().for_each(|multiget| multiget.failed = Some(TOO_LARGE));
+            return;
+        }
+        self.give(ask, TOO_LARGE.as_bytes());
+        self.servers[server].asked.front_mut().into_iter().for_each(|ask| ask.hushed = true);
     }
 
     /// A line of an answer.
     fn line(&mut self, server: usize, ask: &Ask, line: &[u8], last: bool) -> Result<(), Broken> {
         if matches!(ask.shape, Shape::Meta { .. }) && !response::is_error(line) {
-            return self.meta_line(server, ask, line);
+            let ask = self.tell_meta(server, *ask, line)?;
+            self.give_value(&ask, b"", b"");
+            return Ok(());
         }
         match ask.part {
             Part::Batch { get, batch } => {
@@ -226,36 +268,30 @@ impl<N: Net> Front<N> {
                 self.servers[server].name = name;
             }
             Part::Instead(text) => self.give(ask, text.as_bytes()),
-            Part::Nothing => {}
         }
         Ok(())
     }
 
-    /// The first line of a meta command's answer, as its client is told it, if it is that command's.
-    fn meta_line(&mut self, server: usize, ask: &Ask, line: &[u8]) -> Result<(), Broken> {
-        let mut told = std::mem::take(&mut self.line);
+    /// The first line of a meta command's answer, if it is that command's, stands in `self.line` as its client is told it: if it is.
+    fn tell_meta(&mut self, server: usize, ask: Ask, line: &[u8]) -> Result<Ask, Broken> {
+        let told = &mut self.line;
         told.clear();
         let words = line.strip_suffix(END).unwrap_or(line);
         let is_it = retold(words, self.servers[server].note(), |bytes| told.extend_from_slice(bytes)).is_some();
         told.extend_from_slice(END);
-        if is_it {
-            let hushed = is_hushed(ask, words);
-            if let Some(ask) = self.servers[server].asked.front_mut().filter(|_| hushed) {
-                ask.part = Part::Nothing;
-            } else if let Part::Instead(text) = ask.part {
-                self.give(ask, text.as_bytes());
-            } else {
-                self.give(ask, &told);
-            }
+        if let Part::Instead(text) = ask.part {
+            told.clear();
+            told.extend_from_slice(text.as_bytes());
         }
-        self.line = told;
-        if is_it { Ok(()) } else { Err((Trouble::Nonsense, Halt::No)) }
+        let now = self.servers[server].asked.front_mut().filter(|_| is_it).ok_or(NONSENSE)?;
+        now.hushed = is_hushed(&ask, words);
+        Ok(*now)
     }
 
     /// Bytes of an answer, for whom they are.
     fn give(&mut self, ask: &Ask, bytes: &[u8]) {
         match ask.part {
-            Part::Nothing => {}
+            _ if ask.hushed => {}
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.hold(batch, bytes, &mut self.spare);
@@ -324,19 +360,17 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// A server's connection is of no use any more: whatever it was asked has failed, and with what it was answering, its client may be
-    /// to be closed.
-    pub fn server_fails(&mut self, server: usize, trouble: Trouble, halt: Halt) {
-        let halt = if self.servers[server].passing.is_some() { Halt::AtOnce } else { halt };
+    /// A server's connection is of no use any more: whatever it was asked has failed, and whose answer it was giving may be to be closed.
+    pub(crate) fn server_fails(&mut self, server: usize, trouble: Trouble, closes: bool) {
         let (socket, asked) = self.servers[server].close(self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
-            self.fails(&ask, trouble, if index == 0 { halt } else { Halt::No });
+            self.fails(&ask, trouble, closes && index == 0);
         }
     }
 
     /// A request has failed.
-    pub fn fails(&mut self, ask: &Ask, trouble: Trouble, halt: Halt) {
+    pub(crate) fn fails(&mut self, ask: &Ask, trouble: Trouble, closes: bool) {
         self.counters.failed(trouble);
         self.has_written(ask);
         let text = trouble.text();
@@ -347,7 +381,7 @@ impl<N: Net> Front<N> {
                         client.put(number, text.as_bytes());
                         client.part_ends(number);
                     }
-                    self.halt(client, halt);
+                    self.has_failed(client, closes);
                 }
             }
             Part::Batch { get, batch } => {
@@ -377,20 +411,17 @@ impl<N: Net> Front<N> {
                 client.part_ends(ask.number);
             }
         }
-        self.halt(ask.client, halt);
+        self.has_failed(ask.client, closes);
     }
 
-    /// A client has been told of a failure.
-    fn halt(&mut self, id: Id, halt: Halt) {
-        if let Some(client) = self.clients.get_mut(id) {
-            client.broken |= halt == Halt::AtOnce;
-            client.closing |= halt == Halt::Told;
-        }
+    /// A client has been told of a failure; it is closed behind that where its server has broken its word.
+    fn has_failed(&mut self, id: Id, closes: bool) {
+        self.clients.get_mut(id).into_iter().for_each(|client| client.closing |= closes);
         self.mark_client(id);
     }
 
     /// Has the windows told of batches that are late.
-    pub fn look_for_late(&mut self) {
+    pub(crate) fn look_for_late(&mut self) {
         for pool in 0..self.pools.len() {
             while let Some(&(at, get)) = self.pools[pool].late.front() {
                 if at > self.now {
@@ -407,7 +438,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Puts a multiget in the line of those to be looked at, where its window heeds that.
-    pub fn wait_for_late(&mut self, get: Id) {
+    pub(crate) fn wait_for_late(&mut self, get: Id) {
         let Some(multiget) = self.gets.get(get) else { return };
         let (Some(at), Some(client)) = (multiget.schedule.look_at(), self.clients.get(multiget.client)) else { return };
         let at = multiget.began + nanos(at);

@@ -8,18 +8,18 @@ use crate::flushing::ENOUGH;
 use crate::front::Front;
 use crate::joining::Writes;
 use crate::net::Net;
-use crate::server::{Ask, Halt, Part, State, Trouble};
+use crate::server::{Ask, Part, State, Trouble};
 use crate::table::Id;
 
 impl<N: Net> Front<N> {
     /// One more answer of a client, which one server gives.
-    pub fn expect_one(&mut self, id: Id, part: Part, shape: Shape) -> Ask {
+    pub(crate) fn expect_one(&mut self, id: Id, part: Part, shape: Shape) -> Ask {
         let number = self.clients.get_mut(id).map_or(0, |client| client.expect(Kind::Relay, 1, 1, self.now));
         Ask::new((id, number), part, shape, self.now)
     }
 
     /// Asks for a key's value.
-    pub fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
+    pub(crate) fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
         let Some(client) = self.clients.get(id) else { return };
         let (number, pool) = (client.pool, &self.pools[client.pool]);
         let server = pool.first + pool.router.server(key);
@@ -44,7 +44,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Asks what is of one key, with a value or without.
-    pub fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, part: Part, value: Option<&[u8]>) {
+    pub(crate) fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, part: Part, value: Option<&[u8]>) {
         let Some(client) = self.clients.get(id) else { return };
         let pool = &self.pools[client.pool];
         let mut room = [0; LONGEST_KEY];
@@ -69,7 +69,7 @@ impl<N: Net> Front<N> {
     }
 
     /// A value that has come whole: it is its server's, if it ends as it should.
-    pub fn store(&mut self, id: Id, store: &Store<'_>, value: &[u8]) {
+    pub(crate) fn store(&mut self, id: Id, store: &Store<'_>, value: &[u8]) {
         let is_meta = matches!(store.keyed.command, Command::Meta(..));
         self.counters.requests.add(1);
         if value.ends_with(b"\r\n") {
@@ -82,7 +82,7 @@ impl<N: Net> Front<N> {
     }
 
     /// A value that is too large: memcached says so, and forgets the one that it had.
-    pub fn refuse_value(&mut self, id: Id, keyed: &Keyed<'_>) {
+    pub(crate) fn refuse_value(&mut self, id: Id, keyed: &Keyed<'_>) {
         self.counters.requests.add(1);
         self.counters.errors_refused.add(1);
         let meta = matches!(keyed.command, Command::Meta(..));
@@ -100,7 +100,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Asks a server; one that cannot be asked has failed.
-    pub fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
+    pub(crate) fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
         match self.servers[server].accepts() {
             Ok(()) => {
                 let to = &mut self.servers[server];
@@ -112,7 +112,7 @@ impl<N: Net> Front<N> {
                 }
                 self.mark_server(server);
             }
-            Err(trouble) => self.fails(&ask, trouble, Halt::No),
+            Err(trouble) => self.fails(&ask, trouble, false),
         }
     }
 
@@ -126,12 +126,12 @@ impl<N: Net> Front<N> {
                 }
             }
             (Ok(()), None) => {}
-            (Err(trouble), _) => self.fails(&ask, trouble, Halt::No),
+            (Err(trouble), _) => self.fails(&ask, trouble, false),
         }
     }
 
     /// Opens a connection for what waits for one of its own.
-    pub fn next_alone(&mut self, server: usize) {
+    pub(crate) fn next_alone(&mut self, server: usize) {
         while let State::Down { until } = &mut self.servers[server].state {
             *until = Nanos::MAX;
             let Some((ask, line)) = self.servers[server].alone.as_mut().and_then(|alone| alone.pop_front()) else {
@@ -141,23 +141,23 @@ impl<N: Net> Front<N> {
                 self.servers[server].out.extend(&line);
                 self.servers[server].asked.push_back(ask);
             } else {
-                self.fails(&ask, Trouble::Down, Halt::No);
+                self.fails(&ask, Trouble::Down, false);
             }
         }
     }
 
     /// What waits for a connection of its own waits no longer than for an answer.
-    pub fn fail_what_waited_too_long(&mut self, server: usize, timeout: Nanos) {
+    pub(crate) fn fail_what_waited_too_long(&mut self, server: usize, timeout: Nanos) {
         let now = self.now;
         while let Some(alone) = &mut self.servers[server].alone
             && let Some((ask, _)) = alone.pop_front_if(|(ask, _)| ask.at + timeout <= now)
         {
-            self.fails(&ask, Trouble::Timeout, Halt::No);
+            self.fails(&ask, Trouble::Timeout, false);
         }
     }
 
     /// Asks every server of the client's pool the same, by shared connections or by others.
-    pub fn ask_every(&mut self, id: Id, kind: Kind, part: fn(usize) -> Part, shape: Shape, line: &[u8], alone: bool) {
+    pub(crate) fn ask_every(&mut self, id: Id, kind: Kind, part: fn(usize) -> Part, shape: Shape, line: &[u8], alone: bool) {
         let Some(client) = self.clients.get_mut(id) else { return };
         let pool = &self.pools[client.pool];
         let (first, count) = (pool.first, pool.servers);
@@ -173,16 +173,17 @@ impl<N: Net> Front<N> {
     }
 
     /// Asks for as many batches as the window allows, while the client takes what there is: what waits for other batches needs these.
-    pub fn ask_batches(&mut self, get: Id) {
+    pub(crate) fn ask_batches(&mut self, get: Id) {
         while let Some(multiget) = self.gets.get_mut(get) {
             let (client, number) = (multiget.client, multiget.number);
             let Some(of_client) = self.clients.get_mut(client) else { return };
-            of_client.asking = (!multiget.schedule.has_asked_all()).then_some(get);
             if of_client.out.left() >= ENOUGH {
                 return;
             }
             let Some(batch) = multiget.schedule.ask(span(multiget.began, self.now)) else { return };
-            of_client.asking = (!multiget.schedule.has_asked_all()).then_some(get);
+            if multiget.schedule.has_asked_all() {
+                of_client.asking = None;
+            }
             let server = self.pools[of_client.pool].first + multiget.batches[batch as usize].server as usize;
             self.counters.batches.add(1);
             match self.servers[server].accepts() {

@@ -5,7 +5,7 @@ use fanin_memcache::text;
 use crate::client::{ENOUGH_HELD, Kind};
 use crate::front::Front;
 use crate::net::Net;
-use crate::server::{Halt, State, Trouble};
+use crate::server::{State, Trouble};
 use crate::table::Id;
 
 /// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
@@ -17,7 +17,7 @@ const KEPT: usize = 64 << 10;
 
 impl<N: Net> Front<N> {
     /// Writes all that has gathered.
-    pub fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         // What a client goes on with may be for servers, and what fails there for clients.
         while !(self.dirty_clients.is_empty() && self.dirty_servers.is_empty()) {
             let mut clients = std::mem::take(&mut self.dirty_clients);
@@ -43,7 +43,7 @@ impl<N: Net> Front<N> {
         let State::Open(socket) = &mut server.state else { return };
         match self.net.write(socket, &mut server.out) {
             Ok(()) => {}
-            Err(_) => self.server_fails(number, Trouble::Closed, Halt::No),
+            Err(_) => self.server_fails(number, Trouble::Closed, false),
         }
     }
 
@@ -151,7 +151,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    pub fn close_client(&mut self, id: Id) {
+    pub(crate) fn close_client(&mut self, id: Id) {
         let Some(client) = self.clients.remove(id) else { return };
         self.held.clients -= client.counted;
         self.shared.lets_out();

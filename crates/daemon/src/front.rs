@@ -22,7 +22,7 @@ use crate::multiget::{Multiget, Spare};
 use crate::net::Net;
 use crate::pace::Pace;
 use crate::routing::Router;
-use crate::server::{Halt, Server, State, Trouble};
+use crate::server::{Server, State, Trouble};
 use crate::settings::{self, Settings};
 use crate::shared::Shared;
 use crate::table::{Id, Table};
@@ -37,10 +37,12 @@ const ACCEPT_PAUSE: Nanos = 100_000_000;
 const SHORT_PAUSE: Nanos = 5_000_000;
 
 /// A pool as a thread has it.
-pub struct Pool {
+pub(crate) struct Pool {
     pub name: String,
     pub router: Router,
     pub limits: Limits,
+    /// The longest value that is passed on, its end included.
+    pub longest_answer: u32,
     /// Its servers, in the order of all.
     pub first: usize,
     pub servers: usize,
@@ -55,32 +57,32 @@ pub struct Pool {
 
 /// One thread.
 pub struct Front<N: Net> {
-    pub net: N,
-    pub now: Nanos,
+    pub(crate) net: N,
+    pub(crate) now: Nanos,
     /// How many turns there were.
-    pub number: u64,
-    pub pools: Vec<Pool>,
-    pub clients: Table<Client<N::Socket>>,
+    pub(crate) number: u64,
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) clients: Table<Client<N::Socket>>,
     /// The connections that are shared, one a server; then, in the same order, those for one request each.
-    pub servers: Vec<Server<N::Socket>>,
-    pub shared_servers: usize,
-    pub gets: Table<Multiget>,
-    pub joining: Joining,
-    pub spare: Spare,
-    pub scratch: Vec<u8>,
+    pub(crate) servers: Vec<Server<N::Socket>>,
+    pub(crate) shared_servers: usize,
+    pub(crate) gets: Table<Multiget>,
+    pub(crate) joining: Joining,
+    pub(crate) spare: Spare,
+    pub(crate) scratch: Vec<u8>,
     /// What is composed, and noted of it.
-    pub line: Vec<u8>,
-    pub note: Vec<u8>,
-    pub held: Held,
+    pub(crate) line: Vec<u8>,
+    pub(crate) note: Vec<u8>,
+    pub(crate) held: Held,
     /// Who is looked at when the turn ends.
-    pub dirty_clients: Vec<Id>,
-    pub dirty_servers: Vec<usize>,
+    pub(crate) dirty_clients: Vec<Id>,
+    pub(crate) dirty_servers: Vec<usize>,
     /// Of whom there is more to be had than was taken at once; and who waits for memory.
     again_clients: Vec<Id>,
     again_servers: Vec<usize>,
-    pub short: Vec<Id>,
-    pub shared: Arc<Shared>,
-    pub counters: Arc<Counters>,
+    pub(crate) short: Vec<Id>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) counters: Arc<Counters>,
     marks: StdRng,
     pace: Pace,
     stop: Arc<AtomicBool>,
@@ -245,7 +247,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Something more is to be had of a client in the next turn, when others have had theirs.
-    pub fn look_again(&mut self, id: Id) {
+    pub(crate) fn look_again(&mut self, id: Id) {
         if let Some(client) = self.clients.get_mut(id).filter(|client| !client.again) {
             client.again = true;
             self.again_clients.push(id);
@@ -253,27 +255,27 @@ impl<N: Net> Front<N> {
     }
 
     /// Something more is to be read of a server in the next turn.
-    pub fn read_again(&mut self, server: usize) {
+    pub(crate) fn read_again(&mut self, server: usize) {
         if !std::mem::replace(&mut self.servers[server].again, true) {
             self.again_servers.push(server);
         }
     }
 
-    pub fn mark_client(&mut self, id: Id) {
+    pub(crate) fn mark_client(&mut self, id: Id) {
         if let Some(client) = self.clients.get_mut(id).filter(|client| !client.dirty) {
             client.dirty = true;
             self.dirty_clients.push(id);
         }
     }
 
-    pub fn mark_server(&mut self, server: usize) {
+    pub(crate) fn mark_server(&mut self, server: usize) {
         if !std::mem::replace(&mut self.servers[server].dirty, true) {
             self.dirty_servers.push(server);
         }
     }
 
     /// A mark that nobody can guess.
-    pub fn mark(&mut self) -> Mark {
+    pub(crate) fn mark(&mut self) -> Mark {
         Mark::of(self.marks.next_u64())
     }
 
@@ -305,7 +307,7 @@ impl<N: Net> Front<N> {
                 State::Down { .. } => None,
             };
             if since.is_some_and(|since| since + timeout <= self.now) {
-                self.server_fails(server, Trouble::Timeout, Halt::No);
+                self.server_fails(server, Trouble::Timeout, false);
             }
             self.fail_what_waited_too_long(server, timeout);
         }
@@ -335,7 +337,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Begins to open a connection to a server: whether that could be begun.
-    pub fn connect(&mut self, number: usize) -> bool {
+    pub(crate) fn connect(&mut self, number: usize) -> bool {
         let token = self.pools.len() + number;
         let server = &mut self.servers[number];
         let opening = self.net.connect(server.address).and_then(|stream| self.net.add(stream, token, true));
@@ -370,11 +372,13 @@ impl Pool {
         let weighted: Vec<_> = pool.servers.iter().map(|server| server.weighted.clone()).collect();
         // The rate of the client's link counts for none of the laws that settings allow, and each of them has a window.
         let window = pool.multiget.window(&pool.laws, Rate(0)).expect("a law that asks servers");
+        let value = u32::try_from(pool.item.0).unwrap_or(u32::MAX);
         Pool {
             name: pool.name.clone(),
             router: Router::new(pool.placement, pool.hash, &weighted),
+            longest_answer: value.max(1 << 20).saturating_add(2),
             limits: Limits {
-                value: u32::try_from(pool.item.0).unwrap_or(u32::MAX),
+                value,
                 keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX),
             },
             first,

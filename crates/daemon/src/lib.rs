@@ -31,5 +31,14 @@ mod table;
 mod taking;
 mod thread;
 
+/// A front end without sockets and clock, for tests that drive it through every order of events.
+#[doc(hidden)]
+pub mod machine {
+    pub use crate::front::{Front, tokens};
+    pub use crate::net::{Net, Outgoing};
+    pub use crate::shared::Shared;
+    pub use fanin_ring::Event;
+}
+
 pub use running::{Running, start};
 pub use settings::{Problem, Settings};

@@ -56,7 +56,7 @@ impl Default for Held {
 
 impl<N: Net> Front<N> {
     /// Begins a turn: what a client may have, and who may go on.
-    pub fn heed_memory(&mut self) {
+    pub(crate) fn heed_memory(&mut self) {
         let (memory, held) = (&self.shared.memory, self.shared.memory.held());
         self.held.share = if held < memory.most / 4 * 3 {
             usize::MAX
@@ -70,7 +70,7 @@ impl<N: Net> Front<N> {
     }
 
     /// Ends a turn: all hear what this thread holds; and where that is too much, who holds most of its clients is closed.
-    pub fn add_up_memory(&mut self) {
+    pub(crate) fn add_up_memory(&mut self) {
         loop {
             let servers: usize = self.servers.iter().map(|server| server.holds()).sum();
             let all = self.held.clients + servers + self.spare.room();
@@ -90,7 +90,7 @@ impl<N: Net> Front<N> {
     }
 
     /// What is held for a client is looked at anew.
-    pub fn count_client(&mut self, id: crate::table::Id) {
+    pub(crate) fn count_client(&mut self, id: crate::table::Id) {
         if let Some(client) = self.clients.get_mut(id) {
             let holds = client.holds();
             self.held.clients = self.held.clients + holds - client.counted;

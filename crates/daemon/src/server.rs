@@ -37,8 +37,6 @@ pub enum Part {
     Listing(usize),
     /// Nothing of it: the client is told this when it is there.
     Instead(&'static str),
-    /// What is left of an answer that its client does not want to hear.
-    Nothing,
 }
 
 /// What a server was asked.
@@ -53,14 +51,39 @@ pub struct Ask {
     pub note: usize,
     /// A value has come that is its own, of which there is one.
     pub has_value: bool,
+    /// Its client is to hear no more of it.
+    pub hushed: bool,
     /// It writes a key of this group.
     pub writes: Option<u16>,
+}
+
+/// A large value on its way.
+#[derive(Debug)]
+pub struct Passing {
+    /// Its line and what has come.
+    pub bytes: Vec<u8>,
+    /// How much has not, its end included; and whether the answer ends with it.
+    pub left: u32,
+    pub last: bool,
+    /// Whether it is for anybody.
+    pub keeps: bool,
+}
+
+impl Passing {
+    /// Takes more of it: how much.
+    pub fn take(&mut self, come: &[u8]) -> usize {
+        if self.keeps {
+            self.bytes.extend_from_slice(come);
+        }
+        self.left -= come.len() as u32;
+        come.len()
+    }
 }
 
 impl Ask {
     /// What is noted of it, and what it writes, stands beside it.
     pub fn new((client, number): (Id, u64), part: Part, shape: Shape, at: Nanos) -> Ask {
-        Ask { client, number, part, shape, at, note: 0, has_value: false, writes: None }
+        Ask { client, number, part, shape, at, note: 0, has_value: false, hushed: false, writes: None }
     }
 }
 
@@ -93,8 +116,8 @@ pub struct Server<S> {
     /// What waits for a connection of its own, each with its line; none where the connection is shared.
     pub alone: Option<VecDeque<(Ask, Vec<u8>)>>,
     pub cursor: Cursor,
-    /// The bytes left of a value that is passed on as it comes, and whether the answer ends with it.
-    pub passing: Option<(u32, bool)>,
+    /// A large value of which not all has come.
+    pub passing: Option<Passing>,
     /// Bytes that were read and not understood yet.
     pub rest: Vec<u8>,
     pub out: Outgoing,
@@ -196,7 +219,8 @@ impl<S> Server<S> {
 
     /// What it holds.
     pub fn holds(&self) -> usize {
-        self.out.bytes.capacity() + self.out.handed + self.rest.capacity() + self.notes.room()
+        let passing = self.passing.as_ref().map_or(0, |passing| passing.bytes.capacity());
+        self.out.bytes.capacity() + self.out.handed + self.rest.capacity() + self.notes.room() + passing
     }
 }
 
@@ -226,15 +250,4 @@ impl Trouble {
             Trouble::Busy => "SERVER_ERROR too much waits for the server\r\n",
         }
     }
-}
-
-/// What becomes of a client whose answer its server has failed at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halt {
-    /// It is told.
-    No,
-    /// It is told and closed: its server breaks its word.
-    Told,
-    /// It is closed at once, in the middle of a value that cannot be taken back.
-    AtOnce,
 }

@@ -11,14 +11,15 @@ use crate::settings::Settings;
 /// All of it.
 #[derive(Debug)]
 pub struct Shared {
-    pub threads: Vec<Arc<Counters>>,
-    pub writes: Writes,
-    pub memory: Memory,
+    pub(crate) threads: Vec<Arc<Counters>>,
+    pub(crate) writes: Writes,
+    pub(crate) memory: Memory,
     clients: AtomicUsize,
     most_clients: usize,
 }
 
 impl Shared {
+    /// Of a front end that has just begun.
     pub fn new(settings: &Settings) -> Shared {
         let counters = || Arc::new(Counters::of_pools(settings.pools.len()));
         Shared {
@@ -31,19 +32,19 @@ impl Shared {
     }
 
     /// Whether one more client may come; then it is counted.
-    pub fn lets_in(&self) -> bool {
+    pub(crate) fn lets_in(&self) -> bool {
         self.clients
             .fetch_update(Relaxed, Relaxed, |clients| (clients < self.most_clients).then_some(clients + 1))
             .is_ok()
     }
 
     /// A client has gone.
-    pub fn lets_out(&self) {
+    pub(crate) fn lets_out(&self) {
         self.clients.fetch_sub(1, Relaxed);
     }
 
     /// How many clients there are.
-    pub fn clients(&self) -> usize {
+    pub(crate) fn clients(&self) -> usize {
         self.clients.load(Relaxed)
     }
 }

@@ -13,7 +13,7 @@ use crate::table::Id;
 
 impl<N: Net> Front<N> {
     /// A client asks for figures. What lists bytes that servers store comes by connections of its own, and so does what is rare.
-    pub fn take_stats(&mut self, id: Id, figures: &Figures) {
+    pub(crate) fn take_stats(&mut self, id: Id, figures: &Figures) {
         let now = self.now;
         let mut line = Vec::new();
         figures.line(|bytes| line.extend_from_slice(bytes));

@@ -29,7 +29,7 @@ enum Waits {
 
 impl<N: Net> Front<N> {
     /// Whatever can go on of a client goes on: what it has sent is taken, and more is read, until it waits for something.
-    pub fn client_goes_on(&mut self, id: Id) {
+    pub(crate) fn client_goes_on(&mut self, id: Id) {
         match self.takes_all(id) {
             Waits::Rightly => {}
             Waits::ForOthers => self.look_again(id),
@@ -250,6 +250,7 @@ impl<N: Net> Front<N> {
         let multiget = self.gets.insert(multiget);
         client.expect(Kind::Multiget(multiget), 1, keys, self.now);
         client.tables += tables;
+        client.asking = Some(multiget);
         let took = rest.map_or(line.len(), |rest| client.lines.leave(&rest, line));
         self.ask_batches(multiget);
         self.wait_for_late(multiget);

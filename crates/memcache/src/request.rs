@@ -200,7 +200,7 @@ impl Keyed<'_> {
             Command::Delete => Shape::Deleted,
             Command::Touch(_) => Shape::Touched,
             Command::Increase(_) | Command::Decrease(_) => Shape::Number,
-            Command::Store { .. } => Shape::Stored,
+            Command::Store { verb, .. } => Shape::Stored { verb },
             Command::Meta(meta, flags) => Shape::Meta { command: meta, value: flags.has(b'v') },
             Command::Inspect(_) => Shape::Alone,
         }

@@ -3,7 +3,7 @@
 //! Answers with a key have it looked at by whoever knows which was asked, and those of meta commands their mark. The rest is known by
 //! its words alone: what another command of the same kind is answered cannot be told from it.
 
-use crate::request::Meta;
+use crate::request::{Meta, Verb};
 
 /// What kind of answer a request has. Each may be a single line that tells of an error instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,10 @@ pub enum Shape {
     /// `VALUE` lines with their values, then `END`.
     Values,
     /// Whether a value was stored.
-    Stored,
+    Stored {
+        /// Which command stores it.
+        verb: Verb,
+    },
     /// Whether a key was deleted.
     Deleted,
     /// Whether a key was touched.
@@ -105,7 +108,9 @@ fn can_end(shape: Shape, words: &[u8]) -> bool {
     let code = &words[..words.len().min(2)];
     match shape {
         Shape::Values | Shape::Listing => words == b"END",
-        Shape::Stored => matches!(words, b"STORED" | b"NOT_STORED" | b"EXISTS" | b"NOT_FOUND"),
+        Shape::Stored { verb: Verb::Cas } => matches!(words, b"STORED" | b"EXISTS" | b"NOT_FOUND" | b"NOT_STORED"),
+        Shape::Stored { verb: Verb::Set } => words == b"STORED",
+        Shape::Stored { .. } => matches!(words, b"STORED" | b"NOT_STORED"),
         Shape::Deleted => matches!(words, b"DELETED" | b"NOT_FOUND"),
         Shape::Touched => matches!(words, b"TOUCHED" | b"NOT_FOUND"),
         Shape::Number => words == b"NOT_FOUND" || words.len() <= 20 && words.iter().all(u8::is_ascii_digit),

@@ -1,6 +1,6 @@
 //! What servers' bytes are taken for, and that it does not matter how they are cut.
 
-use fanin_memcache::{Cursor, Limits, Lines, Mark, Meta, Next, Piece, Request, Shape, retold};
+use fanin_memcache::{Cursor, Limits, Lines, Mark, Meta, Next, Piece, Request, Shape, Verb, retold};
 use proptest::prelude::*;
 
 /// The pieces of one answer, and how many bytes it took; none where it has not ended.
@@ -29,13 +29,14 @@ fn read(stream: &[u8], shape: Shape, cuts: &[usize]) -> (Vec<String>, Option<usi
 /// What `mg` may be answered where it asks for a value, and where not.
 const META: Shape = Shape::Meta { command: Meta::Get, value: true };
 const BARE: Shape = Shape::Meta { command: Meta::Get, value: false };
+const STORED: Shape = Shape::Stored { verb: Verb::Set };
 const SET: Shape = Shape::Meta { command: Meta::Set, value: false };
 
 #[test]
 fn an_answer_ends_where_it_ends() {
     for (stream, shape, took) in [
-        ("STORED\r\nx", Shape::Stored, Some(8)),
-        ("CLIENT_ERROR no\r\nx", Shape::Stored, Some(17)),
+        ("STORED\r\nx", STORED, Some(8)),
+        ("CLIENT_ERROR no\r\nx", STORED, Some(17)),
         ("TOUCHED\r\n", Shape::Touched, Some(9)),
         ("18446744073709551615\r\n", Shape::Number, Some(22)),
         ("VERSION 1.6.18\r\n", Shape::Version, Some(16)),
@@ -60,9 +61,11 @@ fn an_answer_ends_where_it_ends() {
 #[test]
 fn what_is_no_answer_is_broken() {
     for (stream, shape) in [
-        ("STORED\n", Shape::Stored),
-        ("\r\n", Shape::Stored),
-        ("DELETED\r\n", Shape::Stored),
+        ("STORED\n", STORED),
+        ("\r\n", STORED),
+        ("DELETED\r\n", STORED),
+        ("NOT_FOUND\r\n", STORED),
+        ("EXISTS\r\n", Shape::Stored { verb: Verb::Add }),
         ("END\r\n", Shape::Deleted),
         ("STORED\r\n", Shape::Touched),
         ("1x\r\n", Shape::Number),
@@ -132,7 +135,7 @@ fn an_answer_without_the_mark_is_none() {
 
 fn shape() -> impl Strategy<Value = Shape> {
     prop::sample::select(vec![
-        Shape::Stored,
+        STORED,
         Shape::Number,
         Shape::Values,
         META,

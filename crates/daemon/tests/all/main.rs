@@ -6,6 +6,7 @@ mod support;
 
 mod by_default;
 mod by_epoll;
+mod machine;
 mod routing;
 mod schedule;
 mod settings;

@@ -1,0 +1,314 @@
+//! A front end without sockets and clock, driven through orders of events that no network would show in years: reads in pieces, no room
+//! to write, clients that leave, servers that hang, die and lie, time that passes or does not.
+//!
+//! A case that fails prints its number; `CASES=1 FIRST=<number>` runs it alone.
+
+mod actors;
+mod world;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use fanin_daemon::Settings;
+use fanin_daemon::machine::{Front, Shared};
+use rand::rngs::StdRng;
+use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
+use rand::{RngExt, SeedableRng};
+
+use actors::{Client, Manner, Memcached, Talk};
+use world::{Scripted, World};
+
+const MS: u64 = 1_000_000;
+/// The pool's.
+const TIMEOUT: u64 = 400 * MS;
+
+/// What may go wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Faults {
+    None,
+    /// Servers hang, die, and come back; clients leave.
+    Crashes,
+    /// Servers answer anything.
+    Lies,
+}
+
+struct Stage {
+    world: world::Shared,
+    front: Front<Scripted>,
+    clients: Vec<Client>,
+    servers: Vec<Memcached>,
+    talks: BTreeMap<usize, Talk>,
+    random: StdRng,
+    now: u64,
+    faults: Faults,
+}
+
+impl Stage {
+    fn new(case: u64, faults: Faults) -> Stage {
+        let mut random = StdRng::seed_from_u64(case);
+        let servers = *[1, 3, 14, 40].choose(&mut random).unwrap();
+        let listed: Vec<String> = (0..servers).map(|server| format!("\"10.0.0.{}:11211\"", server + 1)).collect();
+        let how = ["one-all", "sliding-window"].choose(&mut random).unwrap();
+        let text = format!(
+            "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\njoin = {}\nmultiget = \"{how}\"\nservers = [{}]\n",
+            random.random_bool(0.3),
+            listed.join(",")
+        );
+        let settings = Settings::of_file("case.toml", &text).unwrap();
+        let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
+        let world = Rc::new(RefCell::new(World::new(&addresses)));
+        let shared = Arc::new(Shared::new(&settings));
+        let seed = [case as u8; 32];
+        let mut stage = Stage {
+            front: Front::new(&settings, Scripted(world.clone()), shared, 0, Arc::new(AtomicBool::new(false)), seed),
+            world,
+            clients: Vec::new(),
+            servers: (0..servers).map(|_| Memcached::new()).collect(),
+            talks: BTreeMap::new(),
+            random,
+            now: 0,
+            faults,
+        };
+        let keys = *[3, 50, 4000].choose(&mut stage.random).unwrap();
+        for _ in 0..stage.random.random_range(1..=8) {
+            let room = *[0, 1000, 1 << 30].choose(&mut stage.random).unwrap();
+            let connection = stage.world.borrow_mut().client(room);
+            let requests = stage.random.random_range(1..12);
+            stage.clients.push(Client::new(connection, requests, keys, &mut stage.random));
+        }
+        stage
+    }
+
+    /// One thing happens, whichever.
+    fn step(&mut self) {
+        let r = &mut self.random;
+        let few = *[1, 7, 100, 5000, 1 << 20].choose(r).unwrap();
+        match r.random_range(0..100) {
+            0..25 => self.client_sends(few),
+            25..45 => self.client_reads(few),
+            45..60 => self.server_reads(few),
+            60..80 => self.server_says(few),
+            80..95 => self.turn(true),
+            95..98 => self.now += r.random_range(0..2 * MS),
+            _ => self.fault(),
+        }
+    }
+
+    fn client_sends(&mut self, few: usize) {
+        let Some(client) = self.clients.choose_mut(&mut self.random) else { return };
+        let connection = &mut self.world.borrow_mut().connections[client.connection];
+        let count = few.min(client.to_send.len());
+        if count > 0 {
+            let bytes: Vec<u8> = client.to_send.drain(..count).collect();
+            connection.send(&bytes);
+        }
+        if client.to_send.is_empty() && client.half_closes && !connection.ended {
+            connection.end();
+        }
+    }
+
+    fn client_reads(&mut self, few: usize) {
+        let Some(client) = self.clients.choose_mut(&mut self.random) else { return };
+        let connection = &mut self.world.borrow_mut().connections[client.connection];
+        let count = few.min(connection.outbox.len());
+        client.reads(connection.outbox.drain(..count));
+        connection.make_room(few);
+    }
+
+    fn server_reads(&mut self, few: usize) {
+        let world = &mut *self.world.borrow_mut();
+        for (number, connection) in world.connections.iter_mut().enumerate() {
+            let Some(server) = connection.server.filter(|_| !connection.closed && !connection.broken) else { continue };
+            let server = &mut self.servers[server];
+            if server.manner == Manner::Hangs || self.random.random_bool(0.3) {
+                continue;
+            }
+            if !connection.open {
+                connection.opens(true);
+            }
+            let count = few.min(connection.outbox.len());
+            let talk = self.talks.entry(number).or_default();
+            server.reads(talk, connection.outbox.drain(..count), &mut self.random);
+        }
+    }
+
+    fn server_says(&mut self, few: usize) {
+        let world = &mut *self.world.borrow_mut();
+        for (number, talk) in &mut self.talks {
+            let connection = &mut world.connections[*number];
+            if connection.closed || connection.broken || talk.says.is_empty() || self.random.random_bool(0.3) {
+                continue;
+            }
+            let count = few.min(talk.says.len());
+            let bytes: Vec<u8> = talk.says.drain(..count).collect();
+            connection.send(&bytes);
+        }
+    }
+
+    fn turn(&mut self, some: bool) {
+        let random = &mut self.random;
+        let mut events = self.world.borrow_mut().events(|| !some || random.random_bool(0.7));
+        events.shuffle(random);
+        self.front.turn(self.now, events.into_iter());
+    }
+
+    fn fault(&mut self) {
+        match self.faults {
+            Faults::None => {}
+            Faults::Lies => {
+                let server = self.servers.choose_mut(&mut self.random).unwrap();
+                server.manner = *[Manner::Lies, Manner::Answers].choose(&mut self.random).unwrap();
+            }
+            Faults::Crashes => {
+                let which = self.random.random_range(0..self.servers.len());
+                let r = self.random.random_range(0..10);
+                let world = &mut *self.world.borrow_mut();
+                match r {
+                    0..3 => self.servers[which].manner = Manner::Hangs,
+                    3..6 => self.servers[which].manner = Manner::Answers,
+                    6..9 => {
+                        let its = world.connections.iter_mut().filter(|connection| connection.server == Some(which));
+                        for connection in its.filter(|connection| !connection.closed) {
+                            if r < 8 { connection.break_off() } else { connection.end() }
+                        }
+                    }
+                    _ => {
+                        let client = self.clients.pop();
+                        client.into_iter().for_each(|client| world.connections[client.connection].break_off());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Everything comes that can, and time passes only where nothing else can happen: how many times it had to.
+    fn end(&mut self) -> u64 {
+        self.servers.iter_mut().filter(|server| server.manner == Manner::Lies).for_each(|server| server.manner = Manner::Answers);
+        let mut waited = 0;
+        for round in 0.. {
+            assert!(round < 100_000, "it goes on and on");
+            let before = self.now;
+            for index in 0..self.clients.len() {
+                let client = &mut self.clients[index];
+                let connection = &mut self.world.borrow_mut().connections[client.connection];
+                if !client.to_send.is_empty() {
+                    let bytes: Vec<u8> = client.to_send.drain(..).collect();
+                    connection.send(&bytes);
+                }
+                if client.half_closes && !connection.ended {
+                    connection.end();
+                }
+                let there = connection.outbox.len();
+                client.reads(connection.outbox.drain(..there));
+                connection.make_room(1 << 24);
+            }
+            self.server_reads(usize::MAX);
+            self.server_says(usize::MAX);
+            self.turn(false);
+            let quiet = |stage: &Stage| {
+                let world = stage.world.borrow();
+                let says = stage.talks.iter().any(|(number, talk)| {
+                    let connection = &world.connections[*number];
+                    !talk.says.is_empty() && !connection.closed && !connection.broken
+                });
+                let asked = world.connections.iter().any(|connection| {
+                    let hangs = connection.server.is_some_and(|server| stage.servers[server].manner == Manner::Hangs);
+                    !connection.closed && !connection.broken && !hangs && (!connection.open || !connection.outbox.is_empty())
+                });
+                let unread = |client: &Client| !world.connections[client.connection].outbox.is_empty();
+                !says && !asked && !stage.clients.iter().any(unread) && !world.has_events() && stage.front.waits() != Some(0)
+            };
+            if !quiet(self) || before != self.now {
+                continue;
+            }
+            if self.is_over() {
+                return waited;
+            }
+            // Nothing can happen any more but that time passes.
+            match self.front.waits() {
+                Some(wait) => self.now += wait.max(1),
+                None => panic!("it waits for ever: {}", self.lacks()),
+            }
+            waited += 1;
+            assert!(waited < 10_000, "nothing comes of waiting: {}", self.lacks());
+        }
+        waited
+    }
+
+    /// Whether every client has its answers, and has its connection closed where it has said that it is through.
+    fn is_over(&self) -> bool {
+        let world = self.world.borrow();
+        self.clients.iter().all(|client| {
+            let connection = &world.connections[client.connection];
+            connection.closed || client.is_through() && !client.half_closes
+        })
+    }
+
+    fn lacks(&self) -> String {
+        let world = self.world.borrow();
+        let each = |client: &Client| {
+            let connection = &world.connections[client.connection];
+            format!("{} answers lacking, {} to send, closed: {}", client.lacks(), client.to_send.len(), connection.closed)
+        };
+        self.clients.iter().map(each).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// One case: how many answers came, and how many of them tell of an error.
+fn run(case: u64, faults: Faults) -> (usize, usize) {
+    let mut stage = Stage::new(case, faults);
+    for _ in 0..stage.random.random_range(0..400) {
+        stage.step();
+    }
+    let begun = stage.now;
+    stage.end();
+    let requests: usize = stage.clients.iter().map(|client| client.answered + client.lacks()).sum();
+    let errors = stage.clients.iter().map(|client| client.errors).sum();
+    for client in &stage.clients {
+        let connection = &stage.world.borrow().connections[client.connection];
+        // Who breaks its word may cost a client its connection, but nothing else does.
+        let is_cut = faults == Faults::Lies && connection.closed;
+        assert!(client.is_through() || is_cut || faults == Faults::Crashes && connection.closed, "{}", stage.lacks());
+    }
+    match faults {
+        Faults::None => {
+            assert_eq!(errors, 0, "nothing was wrong");
+            assert!(stage.now - begun < TIMEOUT, "it took {} ms though nobody hung", (stage.now - begun) / MS);
+        }
+        // Requests of one client may wait for one another, each to its deadline.
+        _ => assert!(stage.now - begun < (requests as u64 + 4) * 3 * TIMEOUT, "{} ms", (stage.now - begun) / MS),
+    }
+    (stage.clients.iter().map(|client| client.answered).sum(), errors)
+}
+
+fn cases(count: u64, faults: Faults) {
+    let (mut answers, mut errors) = (0, 0);
+    let (first, count) = crate::support::cases(count);
+    for case in first..first + count {
+        let found = std::panic::catch_unwind(|| run(case, faults));
+        let found = found.unwrap_or_else(|why| {
+            println!("case {case} fails: CASES=1 FIRST={case} runs it alone");
+            std::panic::resume_unwind(why)
+        });
+        (answers, errors) = (answers + found.0, errors + found.1);
+    }
+    println!("{count} cases from {first} on: {answers} answers, {errors} of them errors");
+}
+
+#[test]
+fn whatever_the_order_of_events_every_request_is_answered_without_waiting_for_time() {
+    cases(2000, Faults::None);
+}
+
+#[test]
+fn whoever_hangs_or_dies_every_request_is_answered_or_failed_by_its_deadline() {
+    cases(2000, Faults::Crashes);
+}
+
+#[test]
+fn whatever_servers_answer_no_client_sees_a_byte_of_another_keys_value() {
+    cases(2000, Faults::Lies);
+}

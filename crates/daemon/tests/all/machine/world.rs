@@ -1,0 +1,184 @@
+//! A world of connections in memory: what is sent stands in buffers until whoever drives it has it come.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use fanin_daemon::machine::{Event, Net, Outgoing};
+
+/// One connection, seen from the front end.
+#[derive(Debug, Default)]
+pub struct Connection {
+    token: usize,
+    /// Which server it is to; clients' are to none.
+    pub server: Option<usize>,
+    pub open: bool,
+    /// Bytes for the front end to read; whether more will come; and whether the other end has broken it off.
+    pub inbox: VecDeque<u8>,
+    pub ended: bool,
+    pub broken: bool,
+    /// Bytes that the front end has written, and how many more it may.
+    pub outbox: VecDeque<u8>,
+    pub room: usize,
+    wants_room: bool,
+    /// The front end has closed it.
+    pub closed: bool,
+    event: Event,
+}
+
+impl Connection {
+    /// The other end sends something.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.inbox.extend(bytes);
+        self.event.readable = true;
+    }
+
+    /// It says that it will send no more.
+    pub fn end(&mut self) {
+        self.ended = true;
+        (self.event.readable, self.event.ended) = (true, true);
+    }
+
+    /// It is gone: what was not read is lost.
+    pub fn break_off(&mut self) {
+        self.broken = true;
+        self.inbox.clear();
+        self.event = Event { readable: true, ended: true, writable: true, ..self.event };
+    }
+
+    /// It takes so many bytes more.
+    pub fn make_room(&mut self, more: usize) {
+        self.room += more;
+        self.event.writable |= std::mem::take(&mut self.wants_room);
+    }
+
+    /// A connection that was being opened is open, or never will be.
+    pub fn opens(&mut self, well: bool) {
+        (self.open, self.broken) = (well, !well);
+        self.event = Event { writable: well, failed: !well, ..self.event };
+    }
+
+    fn has_event(&self) -> bool {
+        !self.closed && (self.event.readable || self.event.writable || self.event.failed)
+    }
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub struct World {
+    pub connections: Vec<Connection>,
+    /// Clients that have not been taken.
+    waiting: VecDeque<usize>,
+    servers: BTreeMap<SocketAddr, usize>,
+    listens: bool,
+}
+
+pub type Shared = Rc<RefCell<World>>;
+
+impl World {
+    pub fn new(servers: &[SocketAddr]) -> World {
+        let servers = servers.iter().enumerate().map(|(number, address)| (*address, number)).collect();
+        World { servers, listens: true, ..World::default() }
+    }
+
+    /// A client comes: its connection's number.
+    pub fn client(&mut self, room: usize) -> usize {
+        self.connections.push(Connection { open: true, room, ..Connection::default() });
+        self.waiting.push_back(self.connections.len() - 1);
+        self.connections.len() - 1
+    }
+
+    /// What has happened and was not told yet, of those connections that are picked.
+    pub fn events(&mut self, mut picks: impl FnMut() -> bool) -> Vec<Event> {
+        let mut events = Vec::new();
+        if !self.waiting.is_empty() {
+            events.push(Event { token: 0, readable: true, ..Event::default() });
+        }
+        for connection in self.connections.iter_mut().filter(|connection| connection.has_event() && connection.token > 0) {
+            if picks() {
+                events.push(Event { token: connection.token, ..std::mem::take(&mut connection.event) });
+            }
+        }
+        events
+    }
+
+    pub fn has_events(&self) -> bool {
+        !self.waiting.is_empty() || self.connections.iter().any(Connection::has_event)
+    }
+}
+
+/// The front end's side.
+pub struct Scripted(pub Shared);
+
+impl Net for Scripted {
+    type Stream = usize;
+    type Socket = usize;
+
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn accept(&mut self, _: usize) -> io::Result<usize> {
+        self.0.borrow_mut().waiting.pop_front().ok_or(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn unlisten(&mut self, _: usize) {
+        self.0.borrow_mut().listens = false;
+    }
+
+    fn connect(&mut self, to: SocketAddr) -> io::Result<usize> {
+        let world = &mut *self.0.borrow_mut();
+        let server = Some(world.servers[&to]);
+        world.connections.push(Connection { server, room: usize::MAX / 2, ..Connection::default() });
+        Ok(world.connections.len() - 1)
+    }
+
+    fn refuse(&mut self, stream: usize, text: &[u8]) {
+        let connection = &mut self.0.borrow_mut().connections[stream];
+        connection.outbox.extend(text);
+        connection.closed = true;
+    }
+
+    fn add(&mut self, stream: usize, token: usize, _: bool) -> io::Result<usize> {
+        self.0.borrow_mut().connections[stream].token = token;
+        Ok(stream)
+    }
+
+    fn is_open(&self, socket: &usize) -> io::Result<bool> {
+        let connection = &self.0.borrow().connections[*socket];
+        if connection.broken { Err(io::ErrorKind::ConnectionRefused.into()) } else { Ok(connection.open) }
+    }
+
+    fn read(&mut self, socket: &mut usize, into: &mut [u8]) -> io::Result<usize> {
+        let connection = &mut self.0.borrow_mut().connections[*socket];
+        if connection.broken {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        if connection.inbox.is_empty() && !connection.ended {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = connection.inbox.len().min(into.len());
+        connection.inbox.drain(..count).zip(into).for_each(|(byte, place)| *place = byte);
+        Ok(count)
+    }
+
+    fn write(&mut self, socket: &mut usize, out: &mut Outgoing) -> io::Result<()> {
+        let connection = &mut self.0.borrow_mut().connections[*socket];
+        if connection.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let count = out.left().min(connection.room);
+        connection.outbox.extend(&out.bytes[out.sent..out.sent + count]);
+        out.sent += count;
+        connection.room -= count;
+        connection.wants_room |= out.left() > 0;
+        out.settle();
+        Ok(())
+    }
+
+    fn close(&mut self, socket: usize) {
+        self.0.borrow_mut().connections[socket].closed = true;
+    }
+}
