@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The same bytes to memcached and to `fanin front` before four memcacheds: the same bytes must come back.
 
-Streams of commands are drawn, right and wrong ones, classic and meta, quiet and pipelined, cut anywhere on their way. What may differ
-and is left out: unique numbers of `cas`, since each server counts its own, and what `docs/front.md` lists. Prints the first stream that
-differs, and what replays it.
+Streams of commands are drawn, right and wrong ones, classic and meta, quiet and pipelined, cut anywhere on their way, and put to the
+system's memcached and to the newest release, where that can be had. The front end speaks as the newest does; before older servers it
+must answer as they do wherever the two agree. What may differ and is left out: unique numbers of `cas`, since each server counts its
+own, and what `docs/front.md` lists. Prints the first stream that differs, and what replays it.
 
     differential.py [--seconds S] [--seed N]
 """
@@ -15,13 +16,18 @@ import socket
 import sys
 import time
 
-from stands import ended, front, memcached
+from stands import ended, front, memcached, memcacheds
 
-SERVERS = [23301, 23302, 23303, 23304]
-ALONE, FRONT = 23300, 23310
+# Of each version: one alone, four behind a front end.
+ALONE = {"memcached": 23300, "newest": 23320}
+FRONT = {name: port + 10 for name, port in ALONE.items()}
 KEYS = [b"a", b"b", b"c", b"counter", b"key:1", b"key:2", b"Zm9v", b"foo", b"x" * 250, "schlüssel".encode()]
 ODD = [b"x" * 251, b"", b"a b", b"\x01", b"a\tb", b"noreply", b"q"]
 NUMBERS = [b"0", b"1", b"5", b"-1", b"4294967295", b"18446744073709551615", b"18446744073709551616", b"x", b"", b"+3", b"10"]
+# Of flags and times to live in `set`, only what has 32 bits: others are refused here, and cut off there.
+SMALL = [b"0", b"1", b"5", b"-1", b"100", b"x", b""]
+# Keys that are base64, and some that are none whatever is passed over.
+BASE64 = [b"Zm9v", b"Zm9vYg==", b"foo", b"a"]
 FLAGS = [b"v", b"k", b"q", b"b", b"t", b"s", b"f", b"O1", b"Oabc", b"T100", b"T0", b"N100", b"R1", b"MI", b"MD", b"MA", b"ME", b"MS", b"MX", b"D2", b"J7",
          b"I", b"h", b"u", b"F5", b"Fx", b"C1", b"Z", b"qq", b"O" + b"o" * 40, b"~"]
 
@@ -35,8 +41,8 @@ def short(r):
     return r.choice(ODD[1:]) if r.random() < 0.05 else r.choice(KEYS)
 
 
-def number(r, right):
-    return r.choice(NUMBERS) if r.random() < 0.1 else right
+def number(r, right, wrong=NUMBERS):
+    return r.choice(wrong) if r.random() < 0.1 else right
 
 
 def store(r):
@@ -44,7 +50,7 @@ def store(r):
     # None that is blank: `incr` of one reads what lies behind it in that memcached's memory.
     value = r.choice([b"0", b"5", b"17", b"value", b"v" * r.randrange(1, 300), b"a\r\nb", b"get a\r\n"])
     size = b"%d" % (len(value) if r.random() < 0.97 else r.randrange(0, 20))
-    words = [verb, key(r), number(r, b"%d" % r.randrange(100)), number(r, b"0"), size]
+    words = [verb, key(r), number(r, b"%d" % r.randrange(100), SMALL), number(r, b"0", SMALL), size]
     words += [number(r, b"1")] if verb == b"cas" else []
     words += [b"noreply"] if r.random() < 0.2 else []
     return b" ".join(words) + b"\r\n" + value + b"\r\n"
@@ -53,12 +59,16 @@ def store(r):
 def meta(r):
     verb = r.choice([b"mg", b"mg", b"ms", b"md", b"ma", b"mn", b"mx"])
     flags = [r.choice(FLAGS[:20] if r.random() < 0.8 else FLAGS) for _ in range(r.choice([0, 1, 2, 3, 4, 22 if r.random() < 0.05 else 2]))]
+    # An opaque that is too long is noticed there when something has been done already.
+    if verb == b"ma" or any(flag.startswith(b"N") for flag in flags):
+        flags = [flag for flag in flags if len(flag) < 32]
+    of = r.choice(BASE64) if b"b" in flags else key(r)
     if verb == b"mn":
         return b"mn\r\n"
     if verb == b"ms":
         value = r.choice([b"0", b"7", b"value"])
-        return b" ".join([verb, key(r), number(r, b"%d" % len(value)), *flags]) + b"\r\n" + value + b"\r\n"
-    return b" ".join([verb, key(r), *flags]) + b"\r\n"
+        return b" ".join([verb, of, number(r, b"%d" % len(value)), *flags]) + b"\r\n" + value + b"\r\n"
+    return b" ".join([verb, of, *flags]) + b"\r\n"
 
 
 def other(r):
@@ -111,23 +121,36 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
+    versions = memcacheds()
     with ended([]) as processes:
-        processes.extend(map(memcached, [ALONE, *SERVERS]))
-        processes.append(front(FRONT, SERVERS))
+        for name, program in versions.items():
+            servers = range(ALONE[name] + 1, ALONE[name] + 5)
+            processes.extend(memcached(port, program) for port in [ALONE[name], *servers])
+            processes.append(front(FRONT[name], servers))
         seeds = [options.seed] if options.seed is not None else range(10**9)
-        begun, count, size = time.time(), 0, 0
+        begun, count, compared = time.time(), 0, dict.fromkeys(versions, 0)
         for seed in seeds:
             if time.time() - begun > options.seconds:
                 break
             text = stream(random.Random(seed))
-            for port in (ALONE, FRONT):
-                talk(port, b"flush_all\r\n", random.Random(0))
-            alone, ours = (without_cas(talk(port, text, random.Random(seed))) for port in (ALONE, FRONT))
-            count, size = count + 1, size + len(text)
-            if alone != ours:
-                print(f"they differ: --seed {seed}\nsent      {text!r}\nmemcached {alone!r}\nfanin     {ours!r}")
-                sys.exit(1)
-        print(f"{count} streams of {size / 1e6:.1f} MB in {time.time() - begun:.0f} s: the same answers, byte for byte")
+            alone, ours = ({name: asked(ports[name], text, seed) for name in versions} for ports in (ALONE, FRONT))
+            count += 1
+            newest = "newest" if "newest" in versions else "memcached"
+            for name in versions:
+                if alone[name] != alone[newest]:
+                    continue
+                compared[name] += 1
+                if alone[name] != ours[name]:
+                    print(f"they differ: --seed {seed}, {name}\nsent      {text!r}\nmemcached {alone[name]!r}\nfanin     {ours[name]!r}")
+                    sys.exit(1)
+        told = ", ".join(f"{times} by {name}" for name, times in compared.items())
+        print(f"{count} streams in {time.time() - begun:.0f} s, compared {told}: the same answers, byte for byte")
+
+
+def asked(port, text, seed):
+    """What is answered to a stream where nothing is stored."""
+    talk(port, b"flush_all\r\n", random.Random(0))
+    return without_cas(talk(port, text, random.Random(seed)))
 
 
 if __name__ == "__main__":

@@ -39,8 +39,22 @@ def start(port, *command):
     return process
 
 
-def memcached(port):
-    return start(port, "memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-t", 1, "-m", 64)
+def memcacheds():
+    """The system's memcached, and the newest release where it can be had: what each is called, and its program."""
+    found = {"memcached": "memcached"}
+    newest = subprocess.run([ROOT / "scripts/memcached.sh"], stdout=subprocess.PIPE, text=True)
+    if newest.returncode == 0:
+        found["newest"] = newest.stdout.strip()
+    else:
+        print("skipped: the newest release of memcached, which cannot be had here (see above)", flush=True)
+    for name, program in found.items():
+        told = subprocess.run([program, "-V"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        print(f"{name}: {told}", flush=True)
+    return found
+
+
+def memcached(port, program="memcached"):
+    return start(port, program, "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-t", 1, "-m", 64)
 
 
 def front(port, servers, *more):

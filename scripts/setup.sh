@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), memcached (with memccapable),
-# nutcracker, node, chromium. Says nothing where nothing is missing, and may be run again at any time.
+# memcached-build (what its newest release is built with), nutcracker, node, chromium. Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -87,6 +87,7 @@ for need in "$@"; do
         fuzz) fuzz ;;
         deny) deny ;;
         memcached) command -v memccapable >/dev/null && command -v memcached >/dev/null || packages memcached libmemcached-tools ;;
+        memcached-build) command -v make >/dev/null && [ -e /usr/include/event.h ] || packages gcc libc6-dev make libevent-dev ;;
         nutcracker) command -v nutcracker >/dev/null || packages nutcracker ;;
         node) node ;;
         # Where the browser's tests look for it.

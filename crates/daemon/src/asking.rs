@@ -157,7 +157,15 @@ impl<N: Net> Front<N> {
     }
 
     /// Asks every server of the client's pool the same, by shared connections or by others.
-    pub(crate) fn ask_every(&mut self, id: Id, kind: Kind, part: fn(usize) -> Part, shape: Shape, line: &[u8], alone: bool) {
+    pub(crate) fn ask_every(
+        &mut self,
+        id: Id,
+        kind: Kind,
+        part: fn(usize) -> Part,
+        shape: Shape,
+        line: &[u8],
+        alone: bool,
+    ) {
         let Some(client) = self.clients.get_mut(id) else { return };
         let pool = &self.pools[client.pool];
         let (first, count) = (pool.first, pool.servers);

@@ -377,10 +377,7 @@ impl Pool {
             name: pool.name.clone(),
             router: Router::new(pool.placement, pool.hash, &weighted),
             longest_answer: value.max(1 << 20).saturating_add(2),
-            limits: Limits {
-                value,
-                keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX),
-            },
+            limits: Limits { value, keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
             first,
             servers: weighted.len(),
             window,

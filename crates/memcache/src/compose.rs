@@ -67,6 +67,8 @@ impl Keyed<'_> {
         [verb, b" ", self.key].iter().for_each(|bytes| put(bytes));
         let size = follow.map(|follow| follow - 2);
         match self.command {
+            // As the last word, 1.6.45 would take it for the wish that there be no answer.
+            Command::Delete if self.key == b"noreply" => put(b" 0"),
             Command::Delete => {}
             Command::Touch(time) => behind(time, put),
             Command::Increase(by) | Command::Decrease(by) => behind(by, put),

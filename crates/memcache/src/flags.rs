@@ -103,7 +103,9 @@ impl<'a> Flags<'a> {
             let base64 = letter == b'b' && decoded(key, &mut [0; LONGEST_KEY]).is_none();
             match flag(word) {
                 Err(text::NO_FLAG) => return Err(text::NO_FLAG),
-                // The last one is what memcached tells of.
+                // Of this one memcached has no words of its own.
+                Err(text::BAD_FORMAT) => wrong = wrong.or(Some(text::BAD_FORMAT)),
+                // The last one is what it tells of.
                 Err(other) => wrong = Some(other),
                 Ok(_) if base64 => wrong = Some(text::BAD_BASE64),
                 Ok(_) => {}

@@ -50,7 +50,7 @@ fn what_a_server_is_asked_is_written_anew_and_waits_for_an_answer() {
     for (line, sent, quiet) in [
         ("delete k\r\n", "delete k", false),
         ("delete k 0 noreply\r\n", "delete k", true),
-        ("delete noreply\r\n", "delete noreply", true),
+        ("delete noreply\r\n", "delete noreply 0", true),
         ("incr  k 005\n", "incr k 5", false),
         ("decr k 18446744073709551615 x y\r\n", "decr k 18446744073709551615", false),
         ("touch k -10 noreply  \r\n", "touch k -10", true),

@@ -134,16 +134,7 @@ fn an_answer_without_the_mark_is_none() {
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
-    prop::sample::select(vec![
-        STORED,
-        Shape::Number,
-        Shape::Values,
-        META,
-        BARE,
-        SET,
-        Shape::Listing,
-        Shape::Alone,
-    ])
+    prop::sample::select(vec![STORED, Shape::Number, Shape::Values, META, BARE, SET, Shape::Listing, Shape::Alone])
 }
 
 fn stream() -> impl Strategy<Value = Vec<u8>> {

@@ -120,7 +120,9 @@ impl Client {
         // The key and the size of a value; or none where the answer ends with the line.
         let value_of: Option<(String, usize)> = match (waits, &words[..]) {
             (Waits::Values(keys), ["VALUE", key, "0", size]) => {
-                while keys.pop_front().unwrap_or_else(|| panic!("{key} was not asked for, or not in this order")) != *key {}
+                while keys.pop_front().unwrap_or_else(|| panic!("{key} was not asked for, or not in this order"))
+                    != *key
+                {}
                 Some(((*key).to_owned(), size.parse().unwrap()))
             }
             (Waits::Values(_), ["END"]) => None,
@@ -241,7 +243,9 @@ impl Memcached {
             Request::Get(get) => {
                 for key in get.keys() {
                     if let Some(value) = self.items.get(key) {
-                        out.extend([b"VALUE ", key, format!(" 0 {}\r\n", value.len()).as_bytes(), value, b"\r\n"].concat());
+                        out.extend(
+                            [b"VALUE ", key, format!(" 0 {}\r\n", value.len()).as_bytes(), value, b"\r\n"].concat(),
+                        );
                     }
                 }
                 out.extend(b"END\r\n");

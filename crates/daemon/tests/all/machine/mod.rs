@@ -186,7 +186,10 @@ impl Stage {
 
     /// Everything comes that can, and time passes only where nothing else can happen: how many times it had to.
     fn end(&mut self) -> u64 {
-        self.servers.iter_mut().filter(|server| server.manner == Manner::Lies).for_each(|server| server.manner = Manner::Answers);
+        self.servers
+            .iter_mut()
+            .filter(|server| server.manner == Manner::Lies)
+            .for_each(|server| server.manner = Manner::Answers);
         let mut waited = 0;
         for round in 0.. {
             assert!(round < 100_000, "it goes on and on");
@@ -216,10 +219,17 @@ impl Stage {
                 });
                 let asked = world.connections.iter().any(|connection| {
                     let hangs = connection.server.is_some_and(|server| stage.servers[server].manner == Manner::Hangs);
-                    !connection.closed && !connection.broken && !hangs && (!connection.open || !connection.outbox.is_empty())
+                    !connection.closed
+                        && !connection.broken
+                        && !hangs
+                        && (!connection.open || !connection.outbox.is_empty())
                 });
                 let unread = |client: &Client| !world.connections[client.connection].outbox.is_empty();
-                !says && !asked && !stage.clients.iter().any(unread) && !world.has_events() && stage.front.waits() != Some(0)
+                !says
+                    && !asked
+                    && !stage.clients.iter().any(unread)
+                    && !world.has_events()
+                    && stage.front.waits() != Some(0)
             };
             if !quiet(self) || before != self.now {
                 continue;
@@ -251,7 +261,12 @@ impl Stage {
         let world = self.world.borrow();
         let each = |client: &Client| {
             let connection = &world.connections[client.connection];
-            format!("{} answers lacking, {} to send, closed: {}", client.lacks(), client.to_send.len(), connection.closed)
+            format!(
+                "{} answers lacking, {} to send, closed: {}",
+                client.lacks(),
+                client.to_send.len(),
+                connection.closed
+            )
         };
         self.clients.iter().map(each).collect::<Vec<_>>().join("; ")
     }

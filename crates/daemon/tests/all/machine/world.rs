@@ -96,7 +96,9 @@ impl World {
         if !self.waiting.is_empty() {
             events.push(Event { token: 0, readable: true, ..Event::default() });
         }
-        for connection in self.connections.iter_mut().filter(|connection| connection.has_event() && connection.token > 0) {
+        for connection in
+            self.connections.iter_mut().filter(|connection| connection.has_event() && connection.token > 0)
+        {
             if picks() {
                 events.push(Event { token: connection.token, ..std::mem::take(&mut connection.event) });
             }
