@@ -1,6 +1,7 @@
 //! From what lines and rows say to queries.
 
 use std::io;
+use std::path::PathBuf;
 
 use fanin_units::Time;
 
@@ -51,6 +52,16 @@ pub enum Unreadable {
     Form(String),
 }
 
+/// A log that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct Unread {
+    /// Which.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: Unreadable,
+}
+
 /// A log's own clock, which may be Unix time.
 pub(super) type Nanos = u64;
 
@@ -59,20 +70,54 @@ pub(super) enum Said<'a> {
     /// A key is asked for.
     Asked { at: Nanos, of: &'a [u8], key: &'a [u8], size: Option<u32> },
     /// A key was asked for and is not there.
-    Missed,
-    /// A key has a new size.
-    Stored { key: &'a [u8], size: u32 },
+    Missed { at: Nanos, of: &'a [u8], key: &'a [u8] },
+    /// A key was looked up to be stored, and has a new size if it was.
+    Stored { at: Nanos, of: &'a [u8], key: &'a [u8], size: Option<u32> },
+    /// A key was not stored, and is looked up next.
+    Refused { key: &'a [u8] },
     /// So many lines are lost.
     Dropped(u64),
     /// Nothing of requests.
     Else,
 }
 
-/// Queries that are under way, by who asks.
+impl Said<'_> {
+    /// When, where it says so.
+    pub fn at(&self) -> Option<Nanos> {
+        match *self {
+            Said::Asked { at, .. } | Said::Missed { at, .. } | Said::Stored { at, .. } => Some(at),
+            Said::Refused { .. } | Said::Dropped(_) | Said::Else => None,
+        }
+    }
+}
+
+/// What a log's lines or rows come from.
+pub(super) trait Source {
+    /// Goes on to the next one: whether there is one.
+    fn next(&mut self) -> Result<bool, Unreadable>;
+    /// What it says.
+    fn said(&self) -> Result<Said<'_>, String>;
+    /// Whether it is a line or a row, and its number.
+    fn place(&self) -> (&'static str, u64);
+}
+
+/// Where a line or row stands: of which server's log, whether it is a line or a row, and its number.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub server: usize,
+    pub kind: &'static str,
+    pub number: u64,
+}
+
+/// A query that is under way, or what was asked without success.
 struct Open {
+    /// Who asks: of each server somebody else.
+    server: usize,
     of: Box<[u8]>,
     last: Nanos,
     query: Query,
+    /// What was asked for last, if it was not there.
+    missed: Option<Box<[u8]>>,
 }
 
 pub(super) struct Sink<'a> {
@@ -84,6 +129,8 @@ pub(super) struct Sink<'a> {
     now: Nanos,
     /// When it was looked for queries that are over.
     looked: Nanos,
+    /// What a server will look up for itself, and has not yet.
+    refused: Vec<(usize, Box<[u8]>)>,
     skip_bad: bool,
     tally: Tally,
     catalogue: &'a mut Catalogue,
@@ -93,27 +140,44 @@ pub(super) struct Sink<'a> {
 impl<'a> Sink<'a> {
     /// For a log whose queries have no longer pauses than `gap`, and whose bad lines are told, or left out.
     pub fn new(gap: Time, skip_bad: bool, catalogue: &'a mut Catalogue, each: &'a mut dyn FnMut(Query)) -> Sink<'a> {
-        let (open, tally) = (Vec::new(), Tally::default());
-        Sink { open, gap: gap.0 / 1_000, zero: None, now: 0, looked: 0, skip_bad, tally, catalogue, each }
+        let (open, refused, tally) = (Vec::new(), Vec::new(), Tally::default());
+        Sink { open, gap: gap.0 / 1_000, zero: None, now: 0, looked: 0, refused, skip_bad, tally, catalogue, each }
     }
 
-    /// What a line or row says, of that number.
-    pub fn take(&mut self, place: &'static str, number: u64, said: Result<Said<'_>, String>) -> Result<(), Unreadable> {
+    /// What the line or row of a place says.
+    pub fn take(&mut self, place: Place, said: Result<Said<'_>, String>) -> Result<(), Unreadable> {
+        let Place { server, kind, number } = place;
         match said {
-            Ok(Said::Asked { at, of, key, size }) => self.asked(at, of, key, size),
-            Ok(Said::Stored { key, size }) => {
-                self.catalogue.note(key, Some(size));
+            Ok(Said::Asked { key, .. } | Said::Missed { key, .. }) if self.was_refused(server, key) => {}
+            Ok(Said::Asked { at, of, key, size }) => self.asked(at, (server, of), key, size),
+            Ok(Said::Missed { at, of, key }) => self.missed(at, (server, of), key),
+            Ok(Said::Stored { of, key, size, .. }) => {
+                let key_number = self.catalogue.note(key, size);
+                self.withdraw((server, of), key, key_number);
             }
-            Ok(Said::Missed) => self.tally.misses += 1,
+            Ok(Said::Refused { key }) => {
+                self.refused.retain(|(other, _)| *other != server);
+                self.refused.push((server, key.into()));
+            }
             Ok(Said::Dropped(lines)) => self.tally.dropped = self.tally.dropped.saturating_add(lines),
             Ok(Said::Else) => {}
             Err(_) if self.skip_bad => self.tally.bad += 1,
-            Err(what) => return Err(Unreadable::Bad { place, number, what }),
+            Err(what) => return Err(Unreadable::Bad { place: kind, number, what }),
         }
         Ok(())
     }
 
-    fn asked(&mut self, at: Nanos, of: &[u8], key: &[u8], size: Option<u32>) {
+    /// Whether this is what a server looks up after it refused to store it.
+    fn was_refused(&mut self, server: usize, key: &[u8]) -> bool {
+        let place = self.refused.iter().position(|(other, refused)| *other == server && **refused == *key);
+        place.map(|place| self.refused.swap_remove(place)).is_some()
+    }
+
+    fn place_of(&self, (server, of): (usize, &[u8])) -> Option<usize> {
+        self.open.iter().position(|open| open.server == server && *open.of == *of)
+    }
+
+    fn asked(&mut self, at: Nanos, client: (usize, &[u8]), key: &[u8], size: Option<u32>) {
         // Threads of a server write their lines when they come to it: a time may be before the last one.
         self.now = self.now.max(at);
         let time = Time(at.saturating_sub(*self.zero.get_or_insert(at)).saturating_mul(1_000));
@@ -122,11 +186,15 @@ impl<'a> Sink<'a> {
             self.close_until(self.now);
         }
         let key = self.catalogue.note(key, size);
-        let place = self.open.iter().position(|open| *open.of == *of);
+        let place = self.place_of(client);
         match place {
             Some(place) if at.saturating_sub(self.open[place].last) <= self.gap => {
                 let open = &mut self.open[place];
                 open.last = open.last.max(at);
+                open.missed = None;
+                if open.query.keys.is_empty() {
+                    open.query.time = time;
+                }
                 open.query.keys.push(key);
             }
             place => {
@@ -134,8 +202,37 @@ impl<'a> Sink<'a> {
                     let over = self.open.remove(place);
                     self.over(over);
                 }
-                self.open.push(Open { of: of.into(), last: at, query: Query { time, keys: vec![key] } });
+                self.begin(at, client, Query { time, keys: vec![key] }, None);
             }
+        }
+    }
+
+    fn missed(&mut self, at: Nanos, client: (usize, &[u8]), key: &[u8]) {
+        self.tally.misses += 1;
+        match self.place_of(client) {
+            Some(place) => self.open[place].missed = Some(key.into()),
+            None => self.begin(at, client, Query { time: Time::ZERO, keys: Vec::new() }, Some(key.into())),
+        }
+    }
+
+    fn begin(&mut self, last: Nanos, (server, of): (usize, &[u8]), query: Query, missed: Option<Box<[u8]>>) {
+        self.open.push(Open { server, of: of.into(), last, query, missed });
+    }
+
+    /// The last that a client asked for was no request: the server looked it up itself, to store it.
+    fn withdraw(&mut self, client: (usize, &[u8]), key: &[u8], number: u32) {
+        let Some(place) = self.place_of(client) else { return };
+        let open = &mut self.open[place];
+        match &open.missed {
+            Some(missed) if **missed == *key => {
+                open.missed = None;
+                self.tally.misses -= 1;
+            }
+            Some(_) => {}
+            None if open.query.keys.last() == Some(&number) => {
+                open.query.keys.pop();
+            }
+            None => {}
         }
     }
 
@@ -147,6 +244,9 @@ impl<'a> Sink<'a> {
     }
 
     fn over(&mut self, Open { mut query, .. }: Open) {
+        if query.keys.is_empty() {
+            return;
+        }
         query.keys.sort_unstable();
         query.keys.dedup();
         self.tally.queries += 1;
