@@ -127,6 +127,8 @@ fn listed(mut settings: Settings, advice: &Advice, gathered: bool) -> Settings {
     let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
     settings.workload.queries = requests.len() as u32;
     settings.workload.duration = Time::from_secs(100_000);
+    // They are all that there is.
+    settings.workload.warm_up.0 = None;
     let k = &mut settings.key_value;
     (k.objects, k.per_request, k.popularity) = (requests.sizes.len() as u32, 1, Popularity::Uniform);
     k.within = Optional(Some(last.max(Time::from_micros(1))));

@@ -108,6 +108,14 @@ fn servers_logs_are_planned_from_together() {
     assert!(refused.contains("two.log: line 1: no `ts=`"), "{refused}");
 }
 
+/// A log is all that there is: nothing begins before it.
+#[test]
+fn a_clusters_warm_up_is_no_part_of_a_plan() {
+    let place = demo();
+    let warm = [&PLAN[..], &["--set", "workload.warm_up=1 s"]].concat();
+    assert_eq!(place.says(&warm), place.says(&PLAN));
+}
+
 #[test]
 fn a_watchers_lines_are_planned_from_and_what_it_dropped_is_told() {
     let place = demo();

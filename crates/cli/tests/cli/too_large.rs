@@ -20,11 +20,28 @@ kind = \"mapreduce\"
 fan_in = [9]
 ";
 
+const POISSON: &str = "\
+schemes = [\"newreno\"]
+[workload]
+kind = \"poisson\"
+load = 0.5
+[sweep]
+fan_in = [4]
+";
+
+const KEY_VALUE: &str = "\
+schemes = [\"one-all\"]
+[workload]
+kind = \"key_value\"
+[sweep]
+fan_in = [9]
+";
+
 const MOST: &str = "4294967295";
 
 #[test]
 fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
-    let cases: [(&str, &[&str], &str); 13] = [
+    let cases: [(&str, &[&str], &str); 19] = [
         (SMALL, &["--set", "workload.background=4294967295"], "so that up to 999996 would fit"),
         (SMALL, &["--set", "workload.background=999997"], "so that up to 999996 would fit"),
         (SMALL, &["--seeds", MOST], "right would be 1 to 1000000"),
@@ -34,11 +51,11 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             &["--set", "workload.kind=web-search", "--set", "workload.queries=4294967295"],
             "`workload.queries` of 25000000 would fit",
         ),
-        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: right would be at least 1 kbit/s"),
+        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: right would be 1 kbit/s to 1000 Tbit/s"),
         (
             SMALL,
             &["--set", "link.client_rate=1 bit/s"],
-            "`link.client_rate` of 1 bit/s: right would be at least 1 kbit/s",
+            "`link.client_rate` of 1 bit/s: right would be 1 kbit/s to 1000 Tbit/s",
         ),
         (SMALL, &["--set", "tcp.rto_min=2 s"], "rto_initial 1 s is below rto_min 2 s"),
         (SHUFFLE, &["--fan-in", "100000"], "`workload.fan_in` of 9999 would fit"),
@@ -47,6 +64,28 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             MAPREDUCE,
             &["--set", "mapreduce.maps=100000", "--set", "mapreduce.reduces=100000"],
             "`mapreduce.reduces` of 1125 would fit",
+        ),
+        (
+            POISSON,
+            &["--set", "link.client_rate=1000000 Tbit/s"],
+            "`link.client_rate` of 1000000 Tbit/s: right would be 1 kbit/s to 1000 Tbit/s",
+        ),
+        (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "cannot be held: `workload.duration` of"),
+        (
+            POISSON,
+            &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client s 1000 Tbit/s\", \"server1..4 s\"]"],
+            "cannot be held: `workload.duration` of",
+        ),
+        (
+            MAPREDUCE,
+            &["--set", "mapreduce.heartbeat=1 ps"],
+            "`mapreduce.heartbeat` of 1 ps: right would be at least 1 ms",
+        ),
+        (KEY_VALUE, &["--set", "key_value.within=99 ps"], "100 requests begin within fewer picoseconds"),
+        (
+            KEY_VALUE,
+            &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"],
+            "some 100000000000 requests begin in a warm-up of 1 s",
         ),
         (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "right would be 1 to 512"),
         (
