@@ -120,20 +120,42 @@ fn comparisons_that_the_memory_cannot_hold_are_refused() {
     assert!(message.contains("`run.seeds` of ") && message.contains("would fit"), "{message}");
 }
 
+/// Keys of a scenario whose values have a form.
+fn keys(place: &Place, form: &str) -> Vec<String> {
+    let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();
+    let all = object["keys"].as_array().unwrap().iter();
+    let those = all.filter(|key| key["form"].as_str().unwrap().contains(form));
+    those.map(|key| key["key"].as_str().unwrap().to_string()).collect()
+}
+
+/// One run of a scheme with some settings, which ends soon: well, or refused.
+fn ends(place: &Place, scheme: &str, settings: &[&str]) {
+    let mut arguments = vec!["run", "my.toml", "--scheme", scheme, "--fan-in", "4", "--no-cache"];
+    settings.iter().for_each(|set| arguments.extend(["--set", set]));
+    let mut child = place
+        .command(&arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    for _ in 0..2000 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    let code = output.status.code();
+    assert!(code == Some(0) || code == Some(2), "{settings:?}: {code:?} {}", err(&output));
+}
+
 /// Every key that is a whole number, as large as it can be, in every workload: it runs, or it is refused, in no time.
 #[test]
 fn no_number_that_a_key_takes_brings_it_down() {
     let place = Place::with(SMALL);
-    let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();
     fs::write(place.path("sizes.txt"), "0 0\n1000 100\n").unwrap();
-    let whole = |key: &serde_json::Value| key["form"].as_str().unwrap().contains("a whole number");
-    let keys: Vec<String> = object["keys"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|key| whole(key))
-        .map(|key| key["key"].as_str().unwrap().to_string())
-        .collect();
+    let keys = keys(&place, "a whole number");
     assert!(keys.len() > 25, "{keys:?}");
     let kinds = [
         "workload.kind=barrier",
@@ -145,29 +167,37 @@ fn no_number_that_a_key_takes_brings_it_down() {
     for (key, kind) in keys.iter().flat_map(|key| kinds.map(|kind| (key, kind))) {
         for value in [MOST, "65536"] {
             let set = format!("{key}={value}");
-            let mut arguments = vec!["run", "my.toml", "--scheme", "dctcp", "--fan-in", "4", "--no-cache"];
             let fabric = ["fabric.racks=2", "fabric.hosts_per_rack=4", "fabric.spines=2", "fabric.pods=2"];
             let tree =
                 if kind.starts_with("fabric") { &fabric[..if kind.ends_with("tree") { 4 } else { 3 }] } else { &[] };
-            for one in tree.iter().copied().chain([kind, "service.fan_out=2", "workload.duration=1 ms", &set]) {
-                arguments.extend(["--set", one]);
+            let own = [kind, "service.fan_out=2", "workload.duration=1 ms", &set];
+            ends(&place, "dctcp", &[tree, &own].concat());
+        }
+    }
+}
+
+/// Every time as short, every rate as fast and as slow, every size as small and as large as can be.
+#[test]
+fn no_time_rate_or_size_that_a_key_takes_brings_it_down() {
+    let place = Place::with("schemes = [\"newreno\", \"one-all\"]\n[sweep]\nfan_in = [4]\n");
+    let forms = [
+        ("a time with its unit", 25, ["1 ps", "1 ns"]),
+        ("a rate above zero", 5, ["1 kbit/s", "1000000 Tbit/s"]),
+        ("bytes with their unit", 10, ["1 B", "18000000 TB"]),
+    ];
+    let kinds: [(&str, &[&str]); 3] = [
+        ("newreno", &["workload.kind=mapreduce", "workload.duration=1 ms", "mapreduce.task_start=0 s"]),
+        ("newreno", &["workload.kind=poisson", "workload.load=0.5", "workload.duration=1 ms"]),
+        ("one-all", &["workload.kind=key_value", "key_value.within=1 ms", "workload.duration=2 ms"]),
+    ];
+    for (form, least, values) in forms {
+        let keys = keys(&place, form);
+        assert!(keys.len() >= least, "{form}: {keys:?}");
+        for (key, value) in keys.iter().flat_map(|key| values.map(|value| (key, value))) {
+            let set = format!("{key}={value}");
+            for (scheme, own) in kinds {
+                ends(&place, scheme, &[own, &[set.as_str()]].concat());
             }
-            let mut child = place
-                .command(&arguments)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::piped())
-                .spawn()
-                .unwrap();
-            for _ in 0..2000 {
-                if child.try_wait().unwrap().is_some() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let _ = child.kill();
-            let output = child.wait_with_output().unwrap();
-            let code = output.status.code();
-            assert!(code == Some(0) || code == Some(2), "{kind} {set}: {code:?} {}", err(&output));
         }
     }
 }
