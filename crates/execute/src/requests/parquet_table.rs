@@ -1,5 +1,6 @@
 //! The same table in Parquet, as pyarrow, Polars, DuckDB and fastparquet write it.
 
+use std::fmt::Display;
 use std::fs::File;
 
 use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
@@ -28,11 +29,12 @@ pub(super) struct Parquet {
 impl Parquet {
     /// Looks into a file, and whether it has what is needed.
     pub(super) fn open(file: File) -> Result<Parquet, Unreadable> {
-        guarded(|| Parquet::look_into(file)).unwrap_or_else(|panic| Err(damaged(&panic))).map_err(Unreadable::Form)
+        let opened = guarded(|| Parquet::look_into(file)).unwrap_or_else(|panic| Err(of_footer(damaged(&panic))));
+        opened.map_err(Unreadable::Form)
     }
 
     fn look_into(file: File) -> Result<Parquet, String> {
-        let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
+        let reader = SerializedFileReader::new(file).map_err(of_footer)?;
         let metadata = reader.metadata();
         let schema = metadata.file_metadata().schema();
         let column = |name: &str| {
@@ -47,7 +49,7 @@ impl Parquet {
         // A root's name is its writer's own.
         let wanted = Type::group_type_builder(schema.name()).with_fields(columns).build();
         let rows = wanted.and_then(|wanted| RowIter::from_file_into(Box::new(reader)).project(Some(wanted)));
-        let rows = rows.map_err(|error| error.to_string())?;
+        let rows = rows.map_err(of_footer)?;
         let (query, key) = (Vec::new(), Vec::new());
         Ok(Parquet { rows, tick, number: 0, time: Field::Null, size: Field::Null, query, key })
     }
@@ -92,6 +94,11 @@ impl Source for Parquet {
     fn place(&self) -> (&'static str, u64) {
         ("row", self.number)
     }
+}
+
+/// Where it is said what there is in the file.
+fn of_footer(what: impl Display) -> String {
+    format!("its footer: {what}")
 }
 
 /// What the library had to say as it gave up.

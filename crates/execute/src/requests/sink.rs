@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use fanin_units::Time;
+use indexmap::{Equivalent, IndexMap};
 
 use super::catalogue::Catalogue;
 
@@ -109,11 +110,28 @@ pub(super) struct Place {
     pub number: u64,
 }
 
-/// A query that is under way, or what was asked without success.
-struct Open {
-    /// Who asks: of each server somebody else.
+/// Who asks: of each server somebody else.
+#[derive(PartialEq, Eq, Hash)]
+struct Client {
     server: usize,
     of: Box<[u8]>,
+}
+
+/// The same, as a line has it. Both hash alike, field by field.
+#[derive(Clone, Copy, Hash)]
+struct Asking<'a> {
+    server: usize,
+    of: &'a [u8],
+}
+
+impl Equivalent<Client> for Asking<'_> {
+    fn equivalent(&self, client: &Client) -> bool {
+        self.server == client.server && *self.of == *client.of
+    }
+}
+
+/// A query that is under way, or what was asked without success.
+struct Open {
     last: Nanos,
     query: Query,
     /// What was asked for last, if it was not there.
@@ -121,7 +139,7 @@ struct Open {
 }
 
 pub(super) struct Sink<'a> {
-    open: Vec<Open>,
+    open: IndexMap<Client, Open>,
     gap: Nanos,
     /// The first time of the log.
     zero: Option<Nanos>,
@@ -140,7 +158,7 @@ pub(super) struct Sink<'a> {
 impl<'a> Sink<'a> {
     /// For a log whose queries have no longer pauses than `gap`, and whose bad lines are told, or left out.
     pub fn new(gap: Time, skip_bad: bool, catalogue: &'a mut Catalogue, each: &'a mut dyn FnMut(Query)) -> Sink<'a> {
-        let (open, refused, tally) = (Vec::new(), Vec::new(), Tally::default());
+        let (open, refused, tally) = (IndexMap::new(), Vec::new(), Tally::default());
         Sink { open, gap: gap.0 / 1_000, zero: None, now: 0, looked: 0, refused, skip_bad, tally, catalogue, each }
     }
 
@@ -149,11 +167,11 @@ impl<'a> Sink<'a> {
         let Place { server, kind, number } = place;
         match said {
             Ok(Said::Asked { key, .. } | Said::Missed { key, .. }) if self.was_refused(server, key) => {}
-            Ok(Said::Asked { at, of, key, size }) => self.asked(at, (server, of), key, size),
-            Ok(Said::Missed { at, of, key }) => self.missed(at, (server, of), key),
+            Ok(Said::Asked { at, of, key, size }) => self.asked(at, Asking { server, of }, key, size),
+            Ok(Said::Missed { at, of, key }) => self.missed(at, Asking { server, of }, key),
             Ok(Said::Stored { of, key, size, .. }) => {
                 let key_number = self.catalogue.note(key, size);
-                self.withdraw((server, of), key, key_number);
+                self.withdraw(Asking { server, of }, key, key_number);
             }
             Ok(Said::Refused { key }) => {
                 self.refused.retain(|(other, _)| *other != server);
@@ -173,11 +191,7 @@ impl<'a> Sink<'a> {
         place.map(|place| self.refused.swap_remove(place)).is_some()
     }
 
-    fn place_of(&self, (server, of): (usize, &[u8])) -> Option<usize> {
-        self.open.iter().position(|open| open.server == server && *open.of == *of)
-    }
-
-    fn asked(&mut self, at: Nanos, client: (usize, &[u8]), key: &[u8], size: Option<u32>) {
+    fn asked(&mut self, at: Nanos, client: Asking<'_>, key: &[u8], size: Option<u32>) {
         // Threads of a server write their lines when they come to it: a time may be before the last one.
         self.now = self.now.max(at);
         let time = Time(at.saturating_sub(*self.zero.get_or_insert(at)).saturating_mul(1_000));
@@ -186,10 +200,8 @@ impl<'a> Sink<'a> {
             self.close_until(self.now);
         }
         let key = self.catalogue.note(key, size);
-        let place = self.place_of(client);
-        match place {
-            Some(place) if at.saturating_sub(self.open[place].last) <= self.gap => {
-                let open = &mut self.open[place];
+        match self.open.get_mut(&client) {
+            Some(open) if at.saturating_sub(open.last) <= self.gap => {
                 open.last = open.last.max(at);
                 open.missed = None;
                 if open.query.keys.is_empty() {
@@ -197,9 +209,10 @@ impl<'a> Sink<'a> {
                 }
                 open.query.keys.push(key);
             }
-            place => {
-                if let Some(place) = place {
-                    let over = self.open.remove(place);
+            open => {
+                if open.is_some()
+                    && let Some(over) = self.open.shift_remove(&client)
+                {
                     self.over(over);
                 }
                 self.begin(at, client, Query { time, keys: vec![key] }, None);
@@ -207,22 +220,21 @@ impl<'a> Sink<'a> {
         }
     }
 
-    fn missed(&mut self, at: Nanos, client: (usize, &[u8]), key: &[u8]) {
+    fn missed(&mut self, at: Nanos, client: Asking<'_>, key: &[u8]) {
         self.tally.misses += 1;
-        match self.place_of(client) {
-            Some(place) => self.open[place].missed = Some(key.into()),
+        match self.open.get_mut(&client) {
+            Some(open) => open.missed = Some(key.into()),
             None => self.begin(at, client, Query { time: Time::ZERO, keys: Vec::new() }, Some(key.into())),
         }
     }
 
-    fn begin(&mut self, last: Nanos, (server, of): (usize, &[u8]), query: Query, missed: Option<Box<[u8]>>) {
-        self.open.push(Open { server, of: of.into(), last, query, missed });
+    fn begin(&mut self, last: Nanos, Asking { server, of }: Asking<'_>, query: Query, missed: Option<Box<[u8]>>) {
+        self.open.insert(Client { server, of: of.into() }, Open { last, query, missed });
     }
 
     /// The last that a client asked for was no request: the server looked it up itself, to store it.
-    fn withdraw(&mut self, client: (usize, &[u8]), key: &[u8], number: u32) {
-        let Some(place) = self.place_of(client) else { return };
-        let open = &mut self.open[place];
+    fn withdraw(&mut self, client: Asking<'_>, key: &[u8], number: u32) {
+        let Some(open) = self.open.get_mut(&client) else { return };
         match &open.missed {
             Some(missed) if **missed == *key => {
                 open.missed = None;
@@ -239,8 +251,8 @@ impl<'a> Sink<'a> {
     /// Queries whose last key was longer ago than a gap are over.
     fn close_until(&mut self, now: Nanos) {
         let gap = self.gap;
-        let over: Vec<Open> = self.open.extract_if(.., |open| now.saturating_sub(open.last) > gap).collect();
-        over.into_iter().for_each(|open| self.over(open));
+        let over: Vec<_> = self.open.extract_if(.., |_, open| now.saturating_sub(open.last) > gap).collect();
+        over.into_iter().for_each(|(_, open)| self.over(open));
     }
 
     fn over(&mut self, Open { mut query, .. }: Open) {
@@ -256,7 +268,7 @@ impl<'a> Sink<'a> {
 
     /// The log has ended.
     pub fn end(mut self) -> Tally {
-        std::mem::take(&mut self.open).into_iter().for_each(|open| self.over(open));
+        std::mem::take(&mut self.open).into_values().for_each(|open| self.over(open));
         self.tally
     }
 }

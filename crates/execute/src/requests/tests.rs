@@ -289,20 +289,20 @@ fn a_table_is_the_same_whoever_wrote_it_as_parquet() {
     assert_eq!(brotli, "column `time` is compressed with BROTLI: right would be Snappy, zstd, LZ4, gzip or none");
 }
 
-/// Every byte of these turned over, and every length short of the whole.
+/// Every byte of these turned over, and every third length short of the whole.
 #[test]
 fn damaged_parquet_ends_in_queries_or_in_an_error() {
     let (folder, mut panics, mut checksums) = (tempfile::tempdir().unwrap(), 0, 0);
     for name in ["polars", "duckdb-stamps-v2-zstd", "pyarrow-numbers-zstd", "pyarrow-large-lz4"] {
         let name = format!("{name}.parquet");
         let whole = std::fs::read(kept(&name)).unwrap();
-        let flipped = (0..whole.len()).flat_map(|at| [0xff, 0x01, 0x80].map(|by| (at, by)));
+        let flipped = (0..whole.len()).flat_map(|at| [0xff, 0x01].map(|by| (at, by)));
         let turned = flipped.map(|(at, by)| {
             let mut bytes = whole.clone();
             bytes[at] ^= by;
             bytes
         });
-        let cut = (0..whole.len()).map(|at| whole[..at].to_vec());
+        let cut = (0..whole.len()).step_by(3).map(|at| whole[..at].to_vec());
         for (number, bytes) in turned.chain(cut).enumerate() {
             let path = folder.path().join("damaged.parquet");
             std::fs::write(&path, bytes).unwrap();
