@@ -34,7 +34,7 @@ check: ## all that must hold before a change lands: .ci/run, then libraries, the
 	@.ci/run
 	@$(MAKE) --no-print-directory deny cost validate-check web-check fuzz-check
 
-deny: ## licences, duplicates and sources of the libraries (deny.toml); skipped with a reason where cargo-deny cannot be had
+deny: ## licences, duplicates and sources of the libraries (deny.toml), and advisories where their database can be had; where cargo-deny cannot, skipped with a reason, failed in CI
 	@scripts/deny.sh
 
 reproduce: build ## the figures of every paper at its full settings, and which claims hold (an hour or more)

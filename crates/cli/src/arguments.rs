@@ -42,7 +42,7 @@ pub enum Command {
     #[command(
         after_help = "LOG is a table (.csv, .parquet) of time (seconds), query, key and size (bytes), a key a row, or the lines of \
         memcached's `watch fetchers mutations`.\n\nExample:\n  fanin plan --demo try\n  fanin plan try/log.csv --cluster try/cluster.toml --out plan\n  \
-        fanin plan cache1.log --cluster cluster.toml --gap 2ms --skip-bad --set picc.theta=5000"
+        fanin plan cache1.log cache2.log --cluster cluster.toml --gap 2ms --skip-bad --set picc.theta=5000"
     )]
     Plan(PlanArguments),
     /// Stand between memcached's clients and servers, and ask for multigets by the laws that are simulated here
@@ -285,9 +285,9 @@ pub struct ExplainArguments {
 
 #[derive(Args)]
 pub struct PlanArguments {
-    /// The log of requests
+    /// The log of requests, or several of one time: each its own server's where they are a watcher's lines
     #[arg(value_name = "LOG", conflicts_with = "demo")]
-    pub log: Option<PathBuf>,
+    pub logs: Vec<PathBuf>,
     /// The cluster: a scenario (TOML) whose fabric has a host for each server, and one that asks; `fanin new cluster` prints one
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub cluster: Option<String>,

@@ -1,7 +1,6 @@
 //! `fanin front`: a memcached proxy that is told to stop by a signal.
 
 use std::fs;
-use std::io::Write;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use fanin_daemon::Settings;
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
-use crate::stop;
+use crate::{stop, terminal};
 
 /// How often it is asked whether a signal has come.
 const LOOK: Duration = Duration::from_millis(50);
@@ -44,5 +43,5 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
 }
 
 fn say(text: &str) -> Result<(), Failure> {
-    writeln!(anstream::stdout(), "{text}").map_err(Failure::from_stdout)
+    terminal::say(&format!("{text}\n"))
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod cache;
 mod chart;
+mod closed;
 mod compare;
 mod completions;
 mod explain;
@@ -33,22 +34,11 @@ use anstyle::{AnsiColor, Style};
 use clap::Parser;
 
 use arguments::{Arguments, Command};
+use failure::Failure;
 use figures::clean;
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
-        Command::Compare(arguments) => compare::compare(&arguments),
-        Command::Run(arguments) => run::run(&arguments),
-        Command::Trace(arguments) => trace::trace(&arguments),
-        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
-        Command::Plan(arguments) => plan::plan(&arguments),
-        Command::Front(arguments) => front::front(&arguments),
-        Command::List(arguments) => list::list(&arguments),
-        Command::Explain(arguments) => explain::explain(&arguments),
-        Command::Cache(arguments) => cache::cache(&arguments),
-        Command::New(arguments) => starter::new(&arguments),
-        Command::Completions(arguments) => completions::completions(&arguments),
-    };
+    let done = Arguments::try_parse().map_or_else(|told| answer(&told), |arguments| run_command(arguments.command));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -60,5 +50,29 @@ fn main() -> ExitCode {
             }
             failure.exit_code()
         }
+    }
+}
+
+/// What the command line itself is answered by: help and versions, or what is wrong with it.
+fn answer(told: &clap::Error) -> Result<(), Failure> {
+    if !told.use_stderr() {
+        closed::check().map_err(Failure::from_stdout)?;
+    }
+    told.exit()
+}
+
+fn run_command(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Trace(arguments) => trace::trace(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Front(arguments) => front::front(&arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Cache(arguments) => cache::cache(&arguments),
+        Command::New(arguments) => starter::new(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
     }
 }

@@ -1,9 +1,10 @@
-//! `fanin plan`: where objects should live, from a log of requests.
+//! `fanin plan`: where objects should live, from logs of requests.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fanin_execute::requests::Reading;
@@ -23,12 +24,12 @@ use crate::simulate::{Means, in_lab};
 use crate::starter::CLUSTER_TO_PLAN_FOR;
 use crate::terminal::{fold, say, width};
 
-/// Reads the log, plans, and says what the plan would do.
+/// Reads the logs, plans, and says what the plan would do.
 pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     if let Some(folder) = &arguments.demo {
         return demonstrate(folder);
     }
-    let (Some(log), Some(cluster)) = (&arguments.log, &arguments.cluster) else {
+    let (false, Some(cluster)) = (arguments.logs.is_empty(), &arguments.cluster) else {
         let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin plan --demo DIR` writes both";
         return Err(Failure::Input(what.into()));
     };
@@ -37,7 +38,8 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     one_point(&loaded)?;
     let contender = &loaded.contenders[0];
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
-    let advice = advise(log, reading, &contender.settings).map_err(|why| refused(log, cluster, &why))?;
+    let logs = Logs(&arguments.logs);
+    let advice = advise(logs.0, reading, &contender.settings).map_err(|why| refused(&logs, cluster, &why))?;
     let latencies = simulated(contender, &advice)?;
     warn(&loaded.warnings);
     let object = object(&advice, &latencies);
@@ -46,16 +48,29 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     }
     match arguments.json {
         true => say(&format!("{object}\n")),
-        false => say(&fold(&told(log, &advice, &latencies))),
+        false => say(&fold(&told(&logs, &advice, &latencies))),
     }
 }
 
-fn refused(log: &Path, cluster: &str, why: &Unadvised) -> Failure {
-    let place = match why {
-        Unadvised::Log(_) | Unadvised::Short(_) => log.display().to_string(),
-        Unadvised::Cluster(_) | Unadvised::Plan(_) => cluster.into(),
-    };
-    Failure::Input(format!("{place}: {why}"))
+/// Logs by their names.
+struct Logs<'a>(&'a [PathBuf]);
+
+impl fmt::Display for Logs<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [one] => write!(f, "{}", one.display()),
+            [first, others @ ..] => write!(f, "{} and {} more", first.display(), others.len()),
+            [] => Ok(()),
+        }
+    }
+}
+
+fn refused(logs: &Logs<'_>, cluster: &str, why: &Unadvised) -> Failure {
+    Failure::Input(match why {
+        Unadvised::Log(unread) => unread.to_string(),
+        Unadvised::Short(_) => format!("{logs}: {why}"),
+        Unadvised::Cluster(_) | Unadvised::Plan(_) => format!("{cluster}: {why}"),
+    })
 }
 
 /// Writes a log and a cluster to begin with.
@@ -112,6 +127,8 @@ fn listed(mut settings: Settings, advice: &Advice, gathered: bool) -> Settings {
     let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
     settings.workload.queries = requests.len() as u32;
     settings.workload.duration = Time::from_secs(100_000);
+    // They are all that there is.
+    settings.workload.warm_up.0 = None;
     let k = &mut settings.key_value;
     (k.objects, k.per_request, k.popularity) = (requests.sizes.len() as u32, 1, Popularity::Uniform);
     k.within = Optional(Some(last.max(Time::from_micros(1))));
@@ -149,12 +166,11 @@ fn object(advice: &Advice, latencies: &[Latencies; 2]) -> Value {
     })
 }
 
-fn told(log: &Path, advice: &Advice, latencies: &[Latencies; 2]) -> String {
+fn told(logs: &Logs<'_>, advice: &Advice, latencies: &[Latencies; 2]) -> String {
     let (tally, plan) = (&advice.tally, &advice.plan);
     let count = |n: u64| large(n as f64);
     let mut text = format!(
-        "{BOLD}{}{BOLD:#}: {} queries for {} keys, {} keys each on average\n",
-        log.display(),
+        "{BOLD}{logs}{BOLD:#}: {} queries for {} keys, {} keys each on average\n",
         count(tally.queries),
         count(advice.catalogue.len() as u64),
         three(tally.requests as f64 / tally.queries as f64),

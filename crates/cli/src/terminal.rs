@@ -2,10 +2,12 @@
 
 use std::io::{IsTerminal, Write, stdout};
 
+use crate::closed;
 use crate::failure::Failure;
 
 /// Prints to standard output, whose colours go where it is not a terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
+    closed::check().map_err(Failure::from_stdout)?;
     let mut out = anstream::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::from_stdout)
 }

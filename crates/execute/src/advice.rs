@@ -1,7 +1,7 @@
 //! A plan from somebody's log of requests: made from its first half, and held against the second, which it has not seen.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_placement::{
@@ -11,7 +11,7 @@ use fanin_spec::{HostId, Requests, Settings};
 use fanin_units::Time;
 
 use crate::draws::{Draws, Harmonic};
-use crate::requests::{Catalogue, Query, Reading, Tally, Unreadable, read};
+use crate::requests::{Catalogue, Query, Reading, Tally, Unread, read};
 
 /// Requests for objects that the planner keeps; of a longer log queries are thinned out.
 const KEPT: usize = 100_000_000;
@@ -48,9 +48,9 @@ pub struct Effect {
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum Unadvised {
-    /// The log.
+    /// A log.
     #[error(transparent)]
-    Log(#[from] Unreadable),
+    Log(#[from] Unread),
     /// It has too little.
     #[error(
         "it has {0} queries, and a plan is made from one half of them and held against the other: right would be more"
@@ -90,13 +90,13 @@ impl Effect {
     }
 }
 
-/// Plans for a cluster from a log of requests.
+/// Plans for a cluster from logs of requests, one a server.
 ///
 /// # Errors
 /// [`Unadvised`].
-pub fn advise(path: &Path, reading: Reading, settings: &Settings) -> Result<Advice, Unadvised> {
+pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings) -> Result<Advice, Unadvised> {
     let mut catalogue = Catalogue::default();
-    let tally = read(path, reading, &mut catalogue, &mut |_| {})?;
+    let tally = read(logs, reading, &mut catalogue, &mut |_| {})?;
     if tally.queries < 2 {
         return Err(Unadvised::Short(tally.queries));
     }
@@ -107,7 +107,7 @@ pub fn advise(path: &Path, reading: Reading, settings: &Settings) -> Result<Advi
 
     let mut log = RequestLog::new(catalogue.len(), KEPT);
     let mut numbers = 0..;
-    read(path, reading, &mut catalogue, &mut |query| {
+    read(logs, reading, &mut catalogue, &mut |query| {
         if numbers.next().is_some_and(|number: u64| number < first) {
             log.add(query.time, query.keys.into_iter().map(Object));
         }
@@ -119,7 +119,7 @@ pub fn advise(path: &Path, reading: Reading, settings: &Settings) -> Result<Advi
     let mut asking = [&[][..], &popular.moves, &whole.moves].map(|moves| Asking::new(&before, moves));
     let mut unseen = Vec::new();
     let mut numbers = 0..;
-    read(path, reading, &mut catalogue, &mut |query| {
+    read(logs, reading, &mut catalogue, &mut |query| {
         if numbers.next().is_some_and(|number: u64| number >= first) {
             asking.iter_mut().for_each(|asking| asking.ask(&query));
             if unseen.len() < SIMULATED {

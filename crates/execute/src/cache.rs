@@ -5,7 +5,7 @@
 //! ever half-written; one that is damaged all the same, or another spec's, is thrown away.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -80,7 +80,7 @@ impl Cache {
     pub fn get(&self, spec: &RunSpec) -> Found {
         let digest = digest(spec);
         let place = self.place(&digest);
-        let Ok(bytes) = fs::read(&place) else { return Found::Nothing };
+        let Some(bytes) = whole(&place) else { return Found::Nothing };
         match decode(&bytes).filter(|entry| entry.spec == digest) {
             Some(entry) => {
                 Found::Run(Box::new(Done { tables: entry.tables, cpu: Duration::from_micros(entry.cpu_us) }))
@@ -220,6 +220,17 @@ fn digest(spec: &RunSpec) -> [u8; DIGEST] {
     Sha256::digest(spec.canonical()).into()
 }
 
+/// What a file holds. What may have no end, such as a device, or nobody at its other end, such as a FIFO, is none.
+fn whole(place: &Path) -> Option<Vec<u8>> {
+    let there = fs::metadata(place).ok().filter(fs::Metadata::is_file)?;
+    let (mut file, mut bytes) = (fs::File::open(place).ok()?, vec![0; MARK.len()]);
+    // Of what is no entry no more is read than that shows.
+    if file.read_exact(&mut bytes).is_ok() && bytes == MARK {
+        file.take(there.len()).read_to_end(&mut bytes).ok()?;
+    }
+    Some(bytes)
+}
+
 fn decode(bytes: &[u8]) -> Option<Entry> {
     let rest = bytes.strip_prefix(MARK)?;
     let (digest, payload) = rest.split_at_checked(DIGEST)?;
@@ -322,6 +333,27 @@ mod tests {
         assert!(matches!(cache.get(&spec(2)), Found::Damaged(path) if path == two));
         assert!(matches!(cache.get(&spec(2)), Found::Nothing));
         assert!(matches!(cache.get(&spec(1)), Found::Run(_)));
+    }
+
+    #[test]
+    fn what_has_no_end_is_no_entry_and_what_is_too_long_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path());
+        cache.put(&spec(1), &done(7)).unwrap();
+        let place = cache.place(&digest(&spec(1)));
+        let fifo = folder.path().join("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        for endless in [Path::new("/dev/zero"), &fifo] {
+            fs::remove_file(&place).unwrap();
+            std::os::unix::fs::symlink(endless, &place).unwrap();
+            assert!(matches!(cache.get(&spec(1)), Found::Nothing), "{}", endless.display());
+            // A run takes its place.
+            cache.put(&spec(1), &done(7)).unwrap();
+            assert!(matches!(cache.get(&spec(1)), Found::Run(_)));
+        }
+        // A terabyte of zeros that takes no room.
+        fs::File::create(&place).unwrap().set_len(1 << 40).unwrap();
+        assert!(matches!(cache.get(&spec(1)), Found::Damaged(_)));
     }
 
     fn engines(usage: Vec<Usage>) -> Vec<(String, usize)> {

@@ -7,7 +7,7 @@ use fanin_units::{Bytes, QueueSize, Time};
 use crate::facts::{Leaves, Payload};
 use crate::literal::Literal;
 use crate::problem::{Problem, Wrong, wrong};
-use crate::range::{FAN_IN_MAX, RATE_MIN};
+use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
@@ -398,17 +398,18 @@ fn warm_up(s: &Settings) -> Result<(), Wrong> {
     }
 }
 
-/// Refuses links that are too slow for the clock, in a list of edges and among what becomes of links, too; and what becomes of
+/// Refuses links that are too slow or too fast for the clock, in a list of edges and among what becomes of links, too; and what becomes of
 /// links and hosts where it is not understood.
 fn rates_of(s: &Settings, fabric: &Fabric) -> Result<(), Wrong> {
-    if let Some(link) = fabric.links().iter().find(|link| link.rate < RATE_MIN) {
+    let right = RATE_MIN..=RATE_MAX;
+    if let Some(link) = fabric.links().iter().find(|link| !right.contains(&link.rate)) {
         let path = if s.fabric.edges.is_empty() { "fabric.oversubscription" } else { "fabric.edges" };
-        return wrong(&[path], format!("`{path}`: a link of {}: right would be at least {RATE_MIN}", link.rate));
+        return wrong(&[path], format!("`{path}`: a link of {}: right would be {RATE_MIN} to {RATE_MAX}", link.rate));
     }
     let changes = s.changes(fabric).map_err(|what| Wrong { paths: vec!["fabric.changes"], what })?;
     s.host_faults(fabric).map_err(|what| Wrong { paths: vec!["faults.hosts"], what })?;
-    match changes.iter().find(|change| matches!(change.to, State::Rate(rate) if rate < RATE_MIN)) {
-        Some(_) => wrong(&["fabric.changes"], format!("`fabric.changes`: a link's rate is at least {RATE_MIN}")),
+    match changes.iter().find(|change| matches!(change.to, State::Rate(rate) if !right.contains(&rate))) {
+        Some(_) => wrong(&["fabric.changes"], format!("`fabric.changes`: a link's rate is {RATE_MIN} to {RATE_MAX}")),
         None => Ok(()),
     }
 }
@@ -425,7 +426,12 @@ fn volume(s: &Settings) -> Result<(), Wrong> {
         return wrong(&["workload.background"], what);
     }
     if s.can_be_held() {
-        return Ok(());
+        return match s.least_poisson_gap_ps() < 1.0 {
+            true => {
+                wrong(&["workload.load"], "a host would begin more than a flow a picosecond: right would be less load")
+            }
+            false => Ok(()),
+        };
     }
     let held = |points: &[Settings]| points.iter().all(Settings::can_be_held);
     let (path, fits) = what_would_fit(std::slice::from_ref(s), &held).unwrap_or(("workload.fan_in", "less".into()));

@@ -15,6 +15,9 @@ pub(crate) const CLIENTS_MAX: u32 = 4_096;
 /// The slowest link. The time that packets take is counted in picoseconds, of which 64 bits hold 213 days: at this rate, 2 GB.
 pub(crate) const RATE_MIN: Rate = Rate(1_000);
 
+/// The fastest link: a full packet takes some twelve picoseconds, and of what is faster all would come at once.
+pub(crate) const RATE_MAX: Rate = Rate(1_000_000_000_000_000);
+
 /// The least share above zero.
 pub(crate) const LEAST_SHARE: Share = Share::of(1, u32::MAX);
 

@@ -10,7 +10,7 @@ use fanin_units::{Bytes, QueueSize, Rate, Ratio, Share, Time};
 
 use crate::chips::Chip;
 use crate::declare::{KeyDoc, Section, section, words};
-use crate::range::{FAN_IN_MAX, RATE_MIN};
+use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::requests::Requests;
 use crate::setting::{Optional, Setting};
 use crate::sizes::Sizes;
@@ -22,10 +22,10 @@ section! {
     /// Every link: both directions alike.
     Link in "link" {
         /// Rate of every link.
-        #[range(RATE_MIN..)]
+        #[range(RATE_MIN..=RATE_MAX)]
         rate: Rate = Rate(1_000_000_000),
         /// Rate of the client's link, where it differs.
-        #[range(RATE_MIN..)]
+        #[range(RATE_MIN..=RATE_MAX)]
         client_rate: Optional<Rate> = Optional::NONE,
         /// Propagation delay of each link, one way.
         #[range(..=Time::from_secs(10))]
@@ -102,7 +102,7 @@ section! {
         /// k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, all links alike; in place of racks, hosts_per_rack, spines and pods.
         arity: Optional<u32> = Optional::NONE,
         /// Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": what oversubscription makes it, else link.rate.
-        #[range(RATE_MIN..)]
+        #[range(RATE_MIN..=RATE_MAX)]
         uplink_rate: Optional<Rate> = Optional::NONE,
         /// The rate of a rack's hosts over that of its uplinks, as a whole number, from which uplink_rate follows.
         oversubscription: Optional<u32> = Optional::NONE,
@@ -368,7 +368,7 @@ section! {
         #[range(1..=100_000)]
         reduce_slots: u32 = 2,
         /// How often a node reports and asks for work (Hadoop 1: 3 s and more).
-        #[range(Time(1).., "time would never pass; Hadoop's is 3 s")]
+        #[range(Time::from_millis(1).., "a node that reports more often does nothing else; Hadoop's is 3 s")]
         heartbeat: Time = Time::from_secs(3),
         /// Nodes' first heartbeats are uniform in 0 up to this; "none": up to a heartbeat.
         heartbeat_spread: Optional<Time> = Optional::NONE,

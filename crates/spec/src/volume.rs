@@ -1,6 +1,7 @@
 //! How much a run has to hold and to do, as its settings tell before anything is run, and which setting is too large where
 //! that cannot be.
 
+use fanin_fabric::HostId;
 use fanin_units::Time;
 
 use crate::facts::Moves;
@@ -137,8 +138,29 @@ impl Settings {
     pub(crate) fn poisson(&self, hosts: f64, seconds: f64) -> (f64, f64) {
         let Some(sizes) = &self.inputs.sizes else { return (0.0, 0.0) };
         let load = self.workload.load.0.map_or(0.0, |load| load.as_f64());
-        let bytes = hosts * load * self.link.rate.0 as f64 * seconds / 8.0;
+        let bytes = load * self.uplinks(hosts).0 * seconds / 8.0;
         (bytes / sizes.mean_bytes(), bytes)
+    }
+
+    /// The mean time between Poisson flows of the host that begins them most often.
+    pub(crate) fn least_poisson_gap_ps(&self) -> f64 {
+        match (&self.inputs.sizes, self.workload.load.0) {
+            (Some(sizes), Some(load)) => sizes.mean_bytes() * 8e12 / (load.as_f64() * self.uplinks(0.0).1),
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// What the links of so many hosts carry, and the fastest of them, bits a second: the client's may differ, and each in a list
+    /// of edges.
+    fn uplinks(&self, hosts: f64) -> (f64, f64) {
+        if self.fabric.edges.is_empty() {
+            let usual = self.link.rate.0 as f64;
+            let client = self.link.client_rate.0.map_or(usual, |client| client.0 as f64);
+            return ((hosts - 1.0) * usual + client, usual.max(client));
+        }
+        let Ok(fabric) = self.network() else { return (0.0, 0.0) };
+        let rates = (0..self.hosts()).map(|host| fabric.link(fabric.uplink(HostId(host))).rate.0 as f64);
+        rates.fold((0.0, 0.0), |(all, most), rate| (all + rate, rate.max(most)))
     }
 
     /// Seconds that a run lasts at the least.

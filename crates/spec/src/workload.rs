@@ -505,11 +505,31 @@ fn key_value_check(s: &Settings) -> Result<(), Wrong> {
     if s.workload.queries == 0 {
         return wrong(&["workload.queries"], "no request: right would be at least 1");
     }
+    own_times(s)?;
     if let (Some(within), pause @ Time(1..)) = (k.within.0, s.workload.pause) {
         let what = format!(
             "requests within {within} begin by themselves, and a pause of {pause} would be after those that wait for one another: keep one"
         );
         return wrong(&["workload.pause", "key_value.within"], what);
+    }
+    Ok(())
+}
+
+/// Requests that begin by themselves do so one after another, and no more of them than a run gets done in its warm-up.
+fn own_times(s: &Settings) -> Result<(), Wrong> {
+    const EARLY_MAX: f64 = 1e7;
+    let (Some(interval), queries) = (s.request_interval(), s.workload.queries) else { return Ok(()) };
+    if interval == Time::ZERO {
+        let what = format!("{queries} requests begin within fewer picoseconds: right would be a longer time");
+        return wrong(&["key_value.within", "workload.queries"], what);
+    }
+    let Some(WarmUp::For(warm_up)) = s.workload.warm_up.0 else { return Ok(()) };
+    let early = warm_up.0 as f64 / interval.0 as f64 * f64::from(s.key_value.front_ends);
+    if early > EARLY_MAX {
+        let what = format!(
+            "some {early:.0} requests begin in a warm-up of {warm_up}: right would be at most {EARLY_MAX:.0}, in a shorter one or further apart"
+        );
+        return wrong(&["workload.warm_up", "key_value.within"], what);
     }
     Ok(())
 }

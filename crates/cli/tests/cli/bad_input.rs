@@ -71,7 +71,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
         ),
         (
             "[workload]\nkind = \"mapreduce\"\n[mapreduce]\nheartbeat = \"0 s\"\n",
-            "my.toml:4: `mapreduce.heartbeat` of 0 s: right would be above 0",
+            "my.toml:4: `mapreduce.heartbeat` of 0 s: right would be at least 1 ms",
         ),
         (
             "[workload]\nkind = \"mapreduce\"\n[mapreduce]\ntell = \"never\"\n",

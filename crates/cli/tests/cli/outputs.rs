@@ -208,3 +208,46 @@ fn a_folder_of_the_users_is_not_taken_for_an_unfinished_one() {
     assert!(message.contains("holds `.unfinished` already"), "{message}");
     assert!(place.path("results/.unfinished/notes").exists());
 }
+
+#[test]
+fn whatever_is_said_to_a_closed_standard_output_is_an_error() {
+    let place = Place::with(SMALL);
+    let shell = |text: &str| {
+        let fanin = env!("CARGO_BIN_EXE_fanin");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("{fanin} {text}")]).current_dir(place.folder.path());
+        command.env("XDG_CACHE_HOME", place.cache()).output().unwrap()
+    };
+    for command in [
+        "list",
+        "list --json",
+        "explain scenario",
+        "explain newreno",
+        "new star",
+        "completions bash",
+        "cache",
+        "--help",
+        "--version",
+        "run --help",
+        "run my.toml --scheme newreno --fan-in 2",
+        "compare my.toml --json",
+        "plan --demo try",
+        "trace my.toml --scheme newreno --fan-in 2 --out client.pcapng",
+        "front --listen 127.0.0.1:1 --servers 127.0.0.1:2 --check",
+    ] {
+        let told = shell(&format!("{command} >&-"));
+        assert_eq!(told.status.code(), Some(3), "{command}: {}", err(&told));
+        assert!(
+            err(&told).contains("error: standard output cannot be written to: it is closed"),
+            "{command}: {}",
+            err(&told)
+        );
+        let _ = fs::remove_dir_all(place.path("try"));
+        // Nobody has to read what is written, and what is closed besides is nothing to it.
+        let told = shell(&format!("{command} >/dev/null <&-"));
+        assert_eq!(told.status.code(), Some(0), "{command}: {}", err(&told));
+        let _ = fs::remove_dir_all(place.path("try"));
+    }
+    // Where nothing is said, nothing is missed.
+    assert_eq!(shell("list --what >&-").status.code(), Some(2));
+}

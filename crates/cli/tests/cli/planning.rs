@@ -66,6 +66,57 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn damaged_parquet_is_refused_with_its_row_and_nothing_is_written() {
+    let place = demo();
+    let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/logs/polars.parquet")).unwrap();
+    let mut refused = Vec::new();
+    for at in (0..whole.len()).step_by(17) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0xff;
+        fs::write(place.path("log.parquet"), bytes).unwrap();
+        let done = place.fanin(&["plan", "log.parquet", "--cluster", "try/cluster.toml", "--out", "made"]);
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        match done.status.code() {
+            Some(0) => fs::remove_dir_all(place.path("made")).unwrap(),
+            code => {
+                assert_eq!(code, Some(2), "byte {at}: {told}");
+                assert!(told.starts_with("error: log.parquet: ") && told.lines().count() == 1, "byte {at}: {told}");
+                assert!(!place.path("made").exists(), "byte {at}");
+                refused.push(told);
+            }
+        }
+    }
+    assert!(refused.iter().any(|told| told.starts_with("error: log.parquet: row ")), "{refused:?}");
+}
+
+#[test]
+fn servers_logs_are_planned_from_together() {
+    let place = demo();
+    // Twenty times a second.
+    let line = |at: u32, key: u32| {
+        let (seconds, micros) = (at / 20, at % 20 * 50_000);
+        format!("ts={seconds}.{micros} gid=1 type=item_get key=k{key} status=found clsid=1 cfd=28 size=90\n")
+    };
+    for (name, keys) in [("one.log", 0), ("two.log", 10)] {
+        let lines: String = (0..40).flat_map(|at| (0..3).map(move |key| line(at, keys + key))).collect();
+        fs::write(place.path(name), lines).unwrap();
+    }
+    let told = place.says(&["plan", "one.log", "two.log", "--cluster", "try/cluster.toml"]);
+    assert!(told.contains("one.log and 1 more: 80 queries for 6 keys, 3.00 keys each on average"), "{told}");
+    fs::write(place.path("two.log"), "what").unwrap();
+    let refused = place.refuses(&["plan", "one.log", "two.log", "--cluster", "try/cluster.toml"]);
+    assert!(refused.contains("two.log: line 1: no `ts=`"), "{refused}");
+}
+
+/// A log is all that there is: nothing begins before it.
+#[test]
+fn a_clusters_warm_up_is_no_part_of_a_plan() {
+    let place = demo();
+    let warm = [&PLAN[..], &["--set", "workload.warm_up=1 s"]].concat();
+    assert_eq!(place.says(&warm), place.says(&PLAN));
+}
+
+#[test]
 fn a_watchers_lines_are_planned_from_and_what_it_dropped_is_told() {
     let place = demo();
     let mut lines = String::from("OK\n");

@@ -20,11 +20,28 @@ kind = \"mapreduce\"
 fan_in = [9]
 ";
 
+const POISSON: &str = "\
+schemes = [\"newreno\"]
+[workload]
+kind = \"poisson\"
+load = 0.5
+[sweep]
+fan_in = [4]
+";
+
+const KEY_VALUE: &str = "\
+schemes = [\"one-all\"]
+[workload]
+kind = \"key_value\"
+[sweep]
+fan_in = [9]
+";
+
 const MOST: &str = "4294967295";
 
 #[test]
 fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
-    let cases: [(&str, &[&str], &str); 13] = [
+    let cases: [(&str, &[&str], &str); 19] = [
         (SMALL, &["--set", "workload.background=4294967295"], "so that up to 999996 would fit"),
         (SMALL, &["--set", "workload.background=999997"], "so that up to 999996 would fit"),
         (SMALL, &["--seeds", MOST], "right would be 1 to 1000000"),
@@ -34,11 +51,11 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             &["--set", "workload.kind=web-search", "--set", "workload.queries=4294967295"],
             "`workload.queries` of 25000000 would fit",
         ),
-        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: right would be at least 1 kbit/s"),
+        (SMALL, &["--set", "link.rate=999 bit/s"], "`link.rate` of 999 bit/s: right would be 1 kbit/s to 1000 Tbit/s"),
         (
             SMALL,
             &["--set", "link.client_rate=1 bit/s"],
-            "`link.client_rate` of 1 bit/s: right would be at least 1 kbit/s",
+            "`link.client_rate` of 1 bit/s: right would be 1 kbit/s to 1000 Tbit/s",
         ),
         (SMALL, &["--set", "tcp.rto_min=2 s"], "rto_initial 1 s is below rto_min 2 s"),
         (SHUFFLE, &["--fan-in", "100000"], "`workload.fan_in` of 9999 would fit"),
@@ -47,6 +64,28 @@ fn what_cannot_be_held_is_refused_with_the_number_that_would_fit() {
             MAPREDUCE,
             &["--set", "mapreduce.maps=100000", "--set", "mapreduce.reduces=100000"],
             "`mapreduce.reduces` of 1125 would fit",
+        ),
+        (
+            POISSON,
+            &["--set", "link.client_rate=1000000 Tbit/s"],
+            "`link.client_rate` of 1000000 Tbit/s: right would be 1 kbit/s to 1000 Tbit/s",
+        ),
+        (POISSON, &["--set", "link.client_rate=1000 Tbit/s"], "cannot be held: `workload.duration` of"),
+        (
+            POISSON,
+            &["--set", "fabric.kind=edges", "--set", "fabric.edges=[\"client s 1000 Tbit/s\", \"server1..4 s\"]"],
+            "cannot be held: `workload.duration` of",
+        ),
+        (
+            MAPREDUCE,
+            &["--set", "mapreduce.heartbeat=1 ps"],
+            "`mapreduce.heartbeat` of 1 ps: right would be at least 1 ms",
+        ),
+        (KEY_VALUE, &["--set", "key_value.within=99 ps"], "100 requests begin within fewer picoseconds"),
+        (
+            KEY_VALUE,
+            &["--set", "key_value.within=1 ns", "--set", "workload.warm_up=1 s"],
+            "some 100000000000 requests begin in a warm-up of 1 s",
         ),
         (MAPREDUCE, &["--set", "mapreduce.replicas=513"], "right would be 1 to 512"),
         (
@@ -81,20 +120,42 @@ fn comparisons_that_the_memory_cannot_hold_are_refused() {
     assert!(message.contains("`run.seeds` of ") && message.contains("would fit"), "{message}");
 }
 
+/// Keys of a scenario whose values have a form.
+fn keys(place: &Place, form: &str) -> Vec<String> {
+    let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();
+    let all = object["keys"].as_array().unwrap().iter();
+    let those = all.filter(|key| key["form"].as_str().unwrap().contains(form));
+    those.map(|key| key["key"].as_str().unwrap().to_string()).collect()
+}
+
+/// One run of a scheme with some settings, which ends soon: well, or refused.
+fn ends(place: &Place, scheme: &str, settings: &[&str]) {
+    let mut arguments = vec!["run", "my.toml", "--scheme", scheme, "--fan-in", "4", "--no-cache"];
+    settings.iter().for_each(|set| arguments.extend(["--set", set]));
+    let mut child = place
+        .command(&arguments)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    for _ in 0..2000 {
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    let code = output.status.code();
+    assert!(code == Some(0) || code == Some(2), "{settings:?}: {code:?} {}", err(&output));
+}
+
 /// Every key that is a whole number, as large as it can be, in every workload: it runs, or it is refused, in no time.
 #[test]
 fn no_number_that_a_key_takes_brings_it_down() {
     let place = Place::with(SMALL);
-    let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();
     fs::write(place.path("sizes.txt"), "0 0\n1000 100\n").unwrap();
-    let whole = |key: &serde_json::Value| key["form"].as_str().unwrap().contains("a whole number");
-    let keys: Vec<String> = object["keys"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|key| whole(key))
-        .map(|key| key["key"].as_str().unwrap().to_string())
-        .collect();
+    let keys = keys(&place, "a whole number");
     assert!(keys.len() > 25, "{keys:?}");
     let kinds = [
         "workload.kind=barrier",
@@ -106,29 +167,37 @@ fn no_number_that_a_key_takes_brings_it_down() {
     for (key, kind) in keys.iter().flat_map(|key| kinds.map(|kind| (key, kind))) {
         for value in [MOST, "65536"] {
             let set = format!("{key}={value}");
-            let mut arguments = vec!["run", "my.toml", "--scheme", "dctcp", "--fan-in", "4", "--no-cache"];
             let fabric = ["fabric.racks=2", "fabric.hosts_per_rack=4", "fabric.spines=2", "fabric.pods=2"];
             let tree =
                 if kind.starts_with("fabric") { &fabric[..if kind.ends_with("tree") { 4 } else { 3 }] } else { &[] };
-            for one in tree.iter().copied().chain([kind, "service.fan_out=2", "workload.duration=1 ms", &set]) {
-                arguments.extend(["--set", one]);
+            let own = [kind, "service.fan_out=2", "workload.duration=1 ms", &set];
+            ends(&place, "dctcp", &[tree, &own].concat());
+        }
+    }
+}
+
+/// Every time as short, every rate as fast and as slow, every size as small and as large as can be.
+#[test]
+fn no_time_rate_or_size_that_a_key_takes_brings_it_down() {
+    let place = Place::with("schemes = [\"newreno\", \"one-all\"]\n[sweep]\nfan_in = [4]\n");
+    let forms = [
+        ("a time with its unit", 25, ["1 ps", "1 ns"]),
+        ("a rate above zero", 5, ["1 kbit/s", "1000000 Tbit/s"]),
+        ("bytes with their unit", 10, ["1 B", "18000000 TB"]),
+    ];
+    let kinds: [(&str, &[&str]); 3] = [
+        ("newreno", &["workload.kind=mapreduce", "workload.duration=1 ms", "mapreduce.task_start=0 s"]),
+        ("newreno", &["workload.kind=poisson", "workload.load=0.5", "workload.duration=1 ms"]),
+        ("one-all", &["workload.kind=key_value", "key_value.within=1 ms", "workload.duration=2 ms"]),
+    ];
+    for (form, least, values) in forms {
+        let keys = keys(&place, form);
+        assert!(keys.len() >= least, "{form}: {keys:?}");
+        for (key, value) in keys.iter().flat_map(|key| values.map(|value| (key, value))) {
+            let set = format!("{key}={value}");
+            for (scheme, own) in kinds {
+                ends(&place, scheme, &[own, &[set.as_str()]].concat());
             }
-            let mut child = place
-                .command(&arguments)
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::piped())
-                .spawn()
-                .unwrap();
-            for _ in 0..2000 {
-                if child.try_wait().unwrap().is_some() {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let _ = child.kill();
-            let output = child.wait_with_output().unwrap();
-            let code = output.status.code();
-            assert!(code == Some(0) || code == Some(2), "{kind} {set}: {code:?} {}", err(&output));
         }
     }
 }

@@ -1,26 +1,25 @@
 //! Logs of requests: which keys a query asked for, when, and how large they are. Streamed, in bounded memory but for the keys.
 //!
 //! A table of `time,query,key,size` ([`table`], CSV or Parquet), or the lines of memcached's `watch fetchers mutations` ([`watch`]),
-//! where a query is what one connection asks without a longer gap.
+//! where a query is what one connection asks a server without a longer gap. Several servers' logs are read as one ([`log`]).
 
 mod catalogue;
+mod guarded;
+mod log;
 mod parquet_table;
 mod sink;
 mod table;
 mod watch;
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::path::Path;
+use std::path::PathBuf;
 
 use fanin_units::Time;
 
 pub use catalogue::Catalogue;
-pub use sink::{Query, Tally, Unreadable};
-use sink::{Said, Sink};
+use log::{Log, merge};
+use sink::Sink;
+pub use sink::{Query, Tally, Unread, Unreadable};
 
-/// A line is at most so long.
-const LINE_MAX: u64 = 1 << 16;
 /// Where a query is named, its lines are at most so far apart: a name that comes again later is another query.
 const NAMED_GAP: Time = Time::from_secs(1);
 
@@ -33,47 +32,26 @@ pub struct Reading {
     pub skip_bad: bool,
 }
 
-/// Reads a log from its beginning to its end, query by query as they end.
+/// Reads logs of one time, each its own server's, from their beginning to their end, query by query as they end.
 ///
 /// # Errors
-/// [`Unreadable`].
+/// [`Unread`].
 pub fn read(
-    path: &Path,
+    paths: &[PathBuf],
     reading: Reading,
     catalogue: &mut Catalogue,
     each: &mut dyn FnMut(Query),
-) -> Result<Tally, Unreadable> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
-        let what = "it is no regular file, and a log is read more than once";
-        return Err(io::Error::new(ErrorKind::InvalidInput, what).into());
+) -> Result<Tally, Unread> {
+    let logs = paths.iter().enumerate().map(|(server, path)| Log::open(path, server));
+    let logs = logs.collect::<Result<Vec<_>, _>>()?;
+    let named = logs.first().is_some_and(Log::is_table);
+    if let Some(other) = logs.iter().find(|log| log.is_table() != named) {
+        let what = "a table has queries and a watcher's lines have connections: right would be logs of one kind";
+        return Err(other.unread(Unreadable::Form(what.into())));
     }
-    let ending = path.extension().map_or(String::new(), |ending| ending.to_string_lossy().to_lowercase());
-    let gap = if matches!(ending.as_str(), "csv" | "parquet") { NAMED_GAP } else { reading.gap };
-    let mut sink = Sink::new(gap, reading.skip_bad, catalogue, each);
-    match ending.as_str() {
-        "csv" => table::read_csv(file, &mut sink)?,
-        "parquet" => parquet_table::read(file, &mut sink)?,
-        _ => lines(BufReader::new(file), &mut sink)?,
-    }
+    let mut sink = Sink::new(if named { NAMED_GAP } else { reading.gap }, reading.skip_bad, catalogue, each);
+    merge(logs, &mut sink)?;
     Ok(sink.end())
-}
-
-fn lines(mut from: impl BufRead, sink: &mut Sink<'_>) -> Result<(), Unreadable> {
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if Read::take(&mut from, LINE_MAX + 1).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        let said = match line.trim_ascii() {
-            _ if line.len() as u64 > LINE_MAX => Err(format!("it is longer than {LINE_MAX} B")),
-            [] => Ok(Said::Else),
-            line => watch::said(line),
-        };
-        sink.take("line", number, said)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

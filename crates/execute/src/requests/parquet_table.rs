@@ -1,64 +1,143 @@
-//! The same table in Parquet.
+//! The same table in Parquet, as pyarrow, Polars, DuckDB and fastparquet write it.
 
+use std::fmt::Display;
 use std::fs::File;
 
-use parquet::basic::{LogicalType, TimeUnit, Type as Physical};
-use parquet::errors::ParquetError;
+use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Field;
+use parquet::record::reader::RowIter;
+use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
-use super::sink::{Nanos, Said, Sink, Unreadable};
+use super::guarded::guarded;
+use super::sink::{Nanos, Said, Source, Unreadable};
 use super::table::{COLUMNS, row};
 
-/// Reads a table row by row.
-pub(super) fn read(file: File, sink: &mut Sink<'_>) -> Result<(), Unreadable> {
-    let reader = SerializedFileReader::new(file).map_err(unread)?;
-    let schema = reader.metadata().file_metadata().schema();
-    let column = |name: &str| {
-        let found = schema.get_fields().iter().find(|field| field.name() == name).cloned();
-        found.ok_or_else(|| Unreadable::Form(format!("no column `{name}`: right would be time, query, key and size")))
-    };
-    let columns = [column("time")?, column("query")?, column("key")?, column("size")?];
-    let tick = tick(&columns[0]).map_err(Unreadable::Form)?;
-    let wanted = Type::group_type_builder("log").with_fields(columns.to_vec()).build().map_err(unread)?;
-    for (found, number) in reader.get_row_iter(Some(wanted)).map_err(unread)?.zip(1..) {
-        let found = found.map_err(unread)?;
-        let mut fields: [&Field; 4] = [&Field::Null; 4];
-        for (name, field) in found.get_column_iter() {
-            if let Some(place) = COLUMNS.iter().position(|column| column == name) {
-                fields[place] = field;
+/// A table that is read row by row.
+pub(super) struct Parquet {
+    rows: RowIter<'static>,
+    /// Nanoseconds a tick of its clock.
+    tick: Nanos,
+    number: u64,
+    time: Field,
+    size: Field,
+    query: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Parquet {
+    /// Looks into a file, and whether it has what is needed.
+    pub(super) fn open(file: File) -> Result<Parquet, Unreadable> {
+        let opened = guarded(|| Parquet::look_into(file)).unwrap_or_else(|panic| Err(of_footer(damaged(&panic))));
+        opened.map_err(Unreadable::Form)
+    }
+
+    fn look_into(file: File) -> Result<Parquet, String> {
+        let reader = SerializedFileReader::new(file).map_err(of_footer)?;
+        let metadata = reader.metadata();
+        let schema = metadata.file_metadata().schema();
+        let column = |name: &str| {
+            let found = schema.get_fields().iter().find(|field| field.name() == name).cloned();
+            let found = found.ok_or_else(|| format!("no column `{name}`: right would be time, query, key and size"))?;
+            let plain = found.is_primitive() && found.get_basic_info().repetition() != Repetition::REPEATED;
+            plain.then_some(found).ok_or_else(|| format!("column `{name}` is nested: right would be one value a row"))
+        };
+        let columns = COLUMNS.map(column).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let tick = tick(&columns[0])?;
+        compressed(metadata)?;
+        // A root's name is its writer's own.
+        let wanted = Type::group_type_builder(schema.name()).with_fields(columns).build();
+        let rows = wanted.and_then(|wanted| RowIter::from_file_into(Box::new(reader)).project(Some(wanted)));
+        let rows = rows.map_err(of_footer)?;
+        let (query, key) = (Vec::new(), Vec::new());
+        Ok(Parquet { rows, tick, number: 0, time: Field::Null, size: Field::Null, query, key })
+    }
+
+    fn keep(&mut self, row: &Row) {
+        for (name, field) in row.get_column_iter() {
+            match name.as_str() {
+                "time" => self.time = field.clone(),
+                "query" => self.query = text(field),
+                "key" => self.key = text(field),
+                "size" => self.size = field.clone(),
+                _ => {}
             }
         }
-        let [time, query, key, size] = fields;
-        let [query, key] = [text(query), text(key)];
-        let said = said(time, tick, &query, &key, size);
-        sink.take("row", number, said)?;
+    }
+}
+
+impl Source for Parquet {
+    fn next(&mut self) -> Result<bool, Unreadable> {
+        self.number += 1;
+        let found = guarded(|| match self.rows.next().transpose() {
+            Ok(found) => {
+                found.iter().for_each(|row| self.keep(row));
+                Ok(found.is_some())
+            }
+            Err(error) => Err(error.to_string()),
+        });
+        let bad = |what| Unreadable::Bad { place: "row", number: self.number, what };
+        found.unwrap_or_else(|panic| Err(damaged(&panic))).map_err(bad)
+    }
+
+    fn said(&self) -> Result<Said<'_>, String> {
+        let Parquet { time, size, query, key, .. } = self;
+        let at = nanos(time, self.tick);
+        let at = at.ok_or_else(|| format!("{} is no time: right would be seconds since some zero", shown(time)))?;
+        let bytes = whole(size).and_then(|bytes| u32::try_from(bytes).ok());
+        let bytes =
+            bytes.ok_or_else(|| format!("{} is no size: right would be a whole number of bytes", shown(size)))?;
+        row(at, query, key, bytes)
+    }
+
+    fn place(&self) -> (&'static str, u64) {
+        ("row", self.number)
+    }
+}
+
+/// Where it is said what there is in the file.
+fn of_footer(what: impl Display) -> String {
+    format!("its footer: {what}")
+}
+
+/// What the library had to say as it gave up.
+fn damaged(panic: &str) -> String {
+    format!("the file is damaged: {panic}")
+}
+
+/// Whether this program can take the columns apart.
+fn compressed(metadata: &ParquetMetaData) -> Result<(), String> {
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let path = column.column_path().parts();
+        let foreign = matches!(column.compression(), Compression::BROTLI(_) | Compression::LZO);
+        if foreign && COLUMNS.iter().any(|name| path == [*name]) {
+            let codec = column.compression().to_string();
+            let (name, codec) = (&path[0], codec.split('(').next().unwrap_or_default());
+            return Err(format!(
+                "column `{name}` is compressed with {codec}: right would be Snappy, zstd, LZ4, gzip or none"
+            ));
+        }
     }
     Ok(())
 }
 
-fn unread(error: ParquetError) -> Unreadable {
-    match error {
-        ParquetError::NYI(what) | ParquetError::General(what) if what.contains("compression") => {
-            Unreadable::Form(format!("{what}: right would be Snappy, LZ4, gzip or none"))
-        }
-        error => Unreadable::Form(error.to_string()),
-    }
-}
-
 /// Nanoseconds a tick of the column's whole numbers; seconds where they are fractions.
 fn tick(column: &Type) -> Result<Nanos, String> {
-    let unit = match column.get_basic_info().logical_type_ref() {
-        Some(LogicalType::Timestamp(stamp)) => Some(stamp.unit),
+    let (info, kind) = (column.get_basic_info(), column.get_physical_type());
+    let unit = match (info.logical_type_ref(), info.converted_type()) {
+        (Some(LogicalType::Timestamp(stamp)), _) => Some(stamp.unit),
+        (_, ConvertedType::TIMESTAMP_MILLIS) => Some(TimeUnit::MILLIS),
+        (_, ConvertedType::TIMESTAMP_MICROS) => Some(TimeUnit::MICROS),
         _ => None,
     };
-    Ok(match (column.get_physical_type(), unit) {
+    Ok(match (kind, unit) {
         (Physical::INT64, Some(TimeUnit::NANOS)) => 1,
         (Physical::INT64, Some(TimeUnit::MICROS)) => 1_000,
-        (Physical::INT64, Some(TimeUnit::MILLIS)) => 1_000_000,
+        // What is left of the old 96 bits by the library.
+        (Physical::INT64, Some(TimeUnit::MILLIS)) | (Physical::INT96, None) => 1_000_000,
         (Physical::DOUBLE | Physical::FLOAT, None) | (Physical::INT64 | Physical::INT32, None) => 1_000_000_000,
-        (kind, _) => return Err(format!("column `time` is {kind}: right would be seconds or timestamps")),
+        _ => return Err(format!("column `time` is {kind}: right would be seconds or timestamps")),
     })
 }
 
@@ -72,24 +151,36 @@ fn text(field: &Field) -> Vec<u8> {
     }
 }
 
-fn said<'a>(time: &Field, tick: Nanos, query: &'a [u8], key: &'a [u8], size: &Field) -> Result<Said<'a>, String> {
-    let whole = match *time {
-        Field::Double(seconds) => Some((seconds * 1e9) as i64),
-        Field::Float(seconds) => Some((f64::from(seconds) * 1e9) as i64),
-        Field::Int(count) => i64::from(count).checked_mul(tick as i64),
-        Field::Long(count) | Field::TimestampMillis(count) | Field::TimestampMicros(count) => {
-            count.checked_mul(tick as i64)
-        }
-        _ => None,
+/// What should have been a number. The library's own words for times panic where there is no such day.
+fn shown(field: &Field) -> String {
+    match (whole(field), field) {
+        (Some(number), _) => number.to_string(),
+        (_, Field::Null) => "nothing".into(),
+        (_, Field::Str(text)) => format!("`{text}`"),
+        _ => format!("{field:?}"),
+    }
+}
+
+fn whole(field: &Field) -> Option<i128> {
+    Some(match *field {
+        Field::Byte(number) => number.into(),
+        Field::Short(number) => number.into(),
+        Field::Int(number) => number.into(),
+        Field::Long(number) | Field::TimestampMillis(number) | Field::TimestampMicros(number) => number.into(),
+        Field::UByte(number) => number.into(),
+        Field::UShort(number) => number.into(),
+        Field::UInt(number) => number.into(),
+        Field::ULong(number) => number.into(),
+        _ => return None,
+    })
+}
+
+fn nanos(time: &Field, tick: Nanos) -> Option<Nanos> {
+    let seconds = match *time {
+        Field::Double(seconds) => seconds,
+        Field::Float(seconds) => seconds.into(),
+        _ => return whole(time)?.checked_mul(tick.into())?.try_into().ok(),
     };
-    let at = whole.and_then(|nanos| u64::try_from(nanos).ok());
-    let at = at.ok_or_else(|| format!("{time} is no time: right would be seconds since some zero"))?;
-    let bytes = match *size {
-        Field::Int(bytes) => u32::try_from(bytes).ok(),
-        Field::Long(bytes) => u32::try_from(bytes).ok(),
-        Field::UInt(bytes) => Some(bytes),
-        Field::ULong(bytes) => u32::try_from(bytes).ok(),
-        _ => None,
-    };
-    row(at, query, key, bytes.ok_or_else(|| format!("{size} is no size: right would be a whole number of bytes"))?)
+    let nanos = (seconds * 1e9).round();
+    (0.0..u64::MAX as f64).contains(&nanos).then_some(nanos as Nanos)
 }

@@ -1,8 +1,10 @@
 //! From what lines and rows say to queries.
 
 use std::io;
+use std::path::PathBuf;
 
 use fanin_units::Time;
+use indexmap::{Equivalent, IndexMap};
 
 use super::catalogue::Catalogue;
 
@@ -51,6 +53,16 @@ pub enum Unreadable {
     Form(String),
 }
 
+/// A log that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", path.display())]
+pub struct Unread {
+    /// Which.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: Unreadable,
+}
+
 /// A log's own clock, which may be Unix time.
 pub(super) type Nanos = u64;
 
@@ -59,24 +71,75 @@ pub(super) enum Said<'a> {
     /// A key is asked for.
     Asked { at: Nanos, of: &'a [u8], key: &'a [u8], size: Option<u32> },
     /// A key was asked for and is not there.
-    Missed,
-    /// A key has a new size.
-    Stored { key: &'a [u8], size: u32 },
+    Missed { at: Nanos, of: &'a [u8], key: &'a [u8] },
+    /// A key was looked up to be stored, and has a new size if it was.
+    Stored { at: Nanos, of: &'a [u8], key: &'a [u8], size: Option<u32> },
+    /// A key was not stored, and is looked up next.
+    Refused { key: &'a [u8] },
     /// So many lines are lost.
     Dropped(u64),
     /// Nothing of requests.
     Else,
 }
 
-/// Queries that are under way, by who asks.
-struct Open {
+impl Said<'_> {
+    /// When, where it says so.
+    pub fn at(&self) -> Option<Nanos> {
+        match *self {
+            Said::Asked { at, .. } | Said::Missed { at, .. } | Said::Stored { at, .. } => Some(at),
+            Said::Refused { .. } | Said::Dropped(_) | Said::Else => None,
+        }
+    }
+}
+
+/// What a log's lines or rows come from.
+pub(super) trait Source {
+    /// Goes on to the next one: whether there is one.
+    fn next(&mut self) -> Result<bool, Unreadable>;
+    /// What it says.
+    fn said(&self) -> Result<Said<'_>, String>;
+    /// Whether it is a line or a row, and its number.
+    fn place(&self) -> (&'static str, u64);
+}
+
+/// Where a line or row stands: of which server's log, whether it is a line or a row, and its number.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub server: usize,
+    pub kind: &'static str,
+    pub number: u64,
+}
+
+/// Who asks: of each server somebody else.
+#[derive(PartialEq, Eq, Hash)]
+struct Client {
+    server: usize,
     of: Box<[u8]>,
+}
+
+/// The same, as a line has it. Both hash alike, field by field.
+#[derive(Clone, Copy, Hash)]
+struct Asking<'a> {
+    server: usize,
+    of: &'a [u8],
+}
+
+impl Equivalent<Client> for Asking<'_> {
+    fn equivalent(&self, client: &Client) -> bool {
+        self.server == client.server && *self.of == *client.of
+    }
+}
+
+/// A query that is under way, or what was asked without success.
+struct Open {
     last: Nanos,
     query: Query,
+    /// What was asked for last, if it was not there.
+    missed: Option<Box<[u8]>>,
 }
 
 pub(super) struct Sink<'a> {
-    open: Vec<Open>,
+    open: IndexMap<Client, Open>,
     gap: Nanos,
     /// The first time of the log.
     zero: Option<Nanos>,
@@ -84,6 +147,8 @@ pub(super) struct Sink<'a> {
     now: Nanos,
     /// When it was looked for queries that are over.
     looked: Nanos,
+    /// What a server will look up for itself, and has not yet.
+    refused: Vec<(usize, Box<[u8]>)>,
     skip_bad: bool,
     tally: Tally,
     catalogue: &'a mut Catalogue,
@@ -93,27 +158,40 @@ pub(super) struct Sink<'a> {
 impl<'a> Sink<'a> {
     /// For a log whose queries have no longer pauses than `gap`, and whose bad lines are told, or left out.
     pub fn new(gap: Time, skip_bad: bool, catalogue: &'a mut Catalogue, each: &'a mut dyn FnMut(Query)) -> Sink<'a> {
-        let (open, tally) = (Vec::new(), Tally::default());
-        Sink { open, gap: gap.0 / 1_000, zero: None, now: 0, looked: 0, skip_bad, tally, catalogue, each }
+        let (open, refused, tally) = (IndexMap::new(), Vec::new(), Tally::default());
+        Sink { open, gap: gap.0 / 1_000, zero: None, now: 0, looked: 0, refused, skip_bad, tally, catalogue, each }
     }
 
-    /// What a line or row says, of that number.
-    pub fn take(&mut self, place: &'static str, number: u64, said: Result<Said<'_>, String>) -> Result<(), Unreadable> {
+    /// What the line or row of a place says.
+    pub fn take(&mut self, place: Place, said: Result<Said<'_>, String>) -> Result<(), Unreadable> {
+        let Place { server, kind, number } = place;
         match said {
-            Ok(Said::Asked { at, of, key, size }) => self.asked(at, of, key, size),
-            Ok(Said::Stored { key, size }) => {
-                self.catalogue.note(key, Some(size));
+            Ok(Said::Asked { key, .. } | Said::Missed { key, .. }) if self.was_refused(server, key) => {}
+            Ok(Said::Asked { at, of, key, size }) => self.asked(at, Asking { server, of }, key, size),
+            Ok(Said::Missed { at, of, key }) => self.missed(at, Asking { server, of }, key),
+            Ok(Said::Stored { of, key, size, .. }) => {
+                let key_number = self.catalogue.note(key, size);
+                self.withdraw(Asking { server, of }, key, key_number);
             }
-            Ok(Said::Missed) => self.tally.misses += 1,
+            Ok(Said::Refused { key }) => {
+                self.refused.retain(|(other, _)| *other != server);
+                self.refused.push((server, key.into()));
+            }
             Ok(Said::Dropped(lines)) => self.tally.dropped = self.tally.dropped.saturating_add(lines),
             Ok(Said::Else) => {}
             Err(_) if self.skip_bad => self.tally.bad += 1,
-            Err(what) => return Err(Unreadable::Bad { place, number, what }),
+            Err(what) => return Err(Unreadable::Bad { place: kind, number, what }),
         }
         Ok(())
     }
 
-    fn asked(&mut self, at: Nanos, of: &[u8], key: &[u8], size: Option<u32>) {
+    /// Whether this is what a server looks up after it refused to store it.
+    fn was_refused(&mut self, server: usize, key: &[u8]) -> bool {
+        let place = self.refused.iter().position(|(other, refused)| *other == server && **refused == *key);
+        place.map(|place| self.refused.swap_remove(place)).is_some()
+    }
+
+    fn asked(&mut self, at: Nanos, client: Asking<'_>, key: &[u8], size: Option<u32>) {
         // Threads of a server write their lines when they come to it: a time may be before the last one.
         self.now = self.now.max(at);
         let time = Time(at.saturating_sub(*self.zero.get_or_insert(at)).saturating_mul(1_000));
@@ -122,31 +200,65 @@ impl<'a> Sink<'a> {
             self.close_until(self.now);
         }
         let key = self.catalogue.note(key, size);
-        let place = self.open.iter().position(|open| *open.of == *of);
-        match place {
-            Some(place) if at.saturating_sub(self.open[place].last) <= self.gap => {
-                let open = &mut self.open[place];
+        match self.open.get_mut(&client) {
+            Some(open) if at.saturating_sub(open.last) <= self.gap => {
                 open.last = open.last.max(at);
+                open.missed = None;
+                if open.query.keys.is_empty() {
+                    open.query.time = time;
+                }
                 open.query.keys.push(key);
             }
-            place => {
-                if let Some(place) = place {
-                    let over = self.open.remove(place);
+            open => {
+                if open.is_some()
+                    && let Some(over) = self.open.shift_remove(&client)
+                {
                     self.over(over);
                 }
-                self.open.push(Open { of: of.into(), last: at, query: Query { time, keys: vec![key] } });
+                self.begin(at, client, Query { time, keys: vec![key] }, None);
             }
+        }
+    }
+
+    fn missed(&mut self, at: Nanos, client: Asking<'_>, key: &[u8]) {
+        self.tally.misses += 1;
+        match self.open.get_mut(&client) {
+            Some(open) => open.missed = Some(key.into()),
+            None => self.begin(at, client, Query { time: Time::ZERO, keys: Vec::new() }, Some(key.into())),
+        }
+    }
+
+    fn begin(&mut self, last: Nanos, Asking { server, of }: Asking<'_>, query: Query, missed: Option<Box<[u8]>>) {
+        self.open.insert(Client { server, of: of.into() }, Open { last, query, missed });
+    }
+
+    /// The last that a client asked for was no request: the server looked it up itself, to store it.
+    fn withdraw(&mut self, client: Asking<'_>, key: &[u8], number: u32) {
+        let Some(open) = self.open.get_mut(&client) else { return };
+        match &open.missed {
+            Some(missed) if **missed == *key => {
+                open.missed = None;
+                self.tally.misses -= 1;
+            }
+            Some(_) => {}
+            None if open.query.keys.last() == Some(&number) => {
+                open.query.keys.pop();
+            }
+            None => {}
         }
     }
 
     /// Queries whose last key was longer ago than a gap are over.
     fn close_until(&mut self, now: Nanos) {
         let gap = self.gap;
-        let over: Vec<Open> = self.open.extract_if(.., |open| now.saturating_sub(open.last) > gap).collect();
-        over.into_iter().for_each(|open| self.over(open));
+        let over: Vec<_> = self.open.extract_if(.., |_, open| now.saturating_sub(open.last) > gap).collect();
+        over.into_iter().for_each(|(_, open)| self.over(open));
     }
 
     fn over(&mut self, Open { mut query, .. }: Open) {
+        if query.keys.is_empty() {
+            return;
+        }
         query.keys.sort_unstable();
         query.keys.dedup();
         self.tally.queries += 1;
@@ -156,7 +268,7 @@ impl<'a> Sink<'a> {
 
     /// The log has ended.
     pub fn end(mut self) -> Tally {
-        std::mem::take(&mut self.open).into_iter().for_each(|open| self.over(open));
+        std::mem::take(&mut self.open).into_values().for_each(|open| self.over(open));
         self.tally
     }
 }

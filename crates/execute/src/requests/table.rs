@@ -2,39 +2,60 @@
 
 use std::io::Read;
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+use csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 
-use super::sink::{Nanos, Said, Sink, Unreadable, seconds};
+use super::sink::{Nanos, Said, Source, Unreadable, seconds};
 
 /// The columns that there have to be.
 pub(super) const COLUMNS: [&str; 4] = ["time", "query", "key", "size"];
 
-/// Reads CSV as RFC 4180 has it.
-pub(super) fn read_csv(file: impl Read, sink: &mut Sink<'_>) -> Result<(), Unreadable> {
-    let mut reader = ReaderBuilder::new().from_reader(file);
-    let header = reader.byte_headers().map_err(unread)?.clone();
-    let place = |column: &str| {
-        let found = header.iter().position(|name| name.trim_ascii().eq_ignore_ascii_case(column.as_bytes()));
-        found.ok_or_else(|| {
-            let what = format!("no column `{column}`: right would be the header time,query,key,size");
-            Unreadable::Bad { place: "line", number: 1, what }
+/// A table that is read as RFC 4180 has it.
+pub(super) struct Csv<R> {
+    reader: Reader<R>,
+    /// Where [`COLUMNS`] are.
+    places: [usize; 4],
+    record: ByteRecord,
+    /// Fields that a line has and should have, where that is not the same.
+    unequal: Option<(u64, u64)>,
+}
+
+impl<R: Read> Csv<R> {
+    pub(super) fn open(file: R) -> Result<Csv<R>, Unreadable> {
+        let mut reader = ReaderBuilder::new().from_reader(file);
+        let header = reader.byte_headers().map_err(unread)?;
+        let mut places = [0; 4];
+        for (place, column) in places.iter_mut().zip(COLUMNS) {
+            let found = header.iter().position(|name| name.trim_ascii().eq_ignore_ascii_case(column.as_bytes()));
+            *place = found.ok_or_else(|| {
+                let what = format!("no column `{column}`: right would be the header time,query,key,size");
+                Unreadable::Bad { place: "line", number: 1, what }
+            })?;
+        }
+        Ok(Csv { reader, places, record: ByteRecord::new(), unequal: None })
+    }
+}
+
+impl<R: Read> Source for Csv<R> {
+    fn next(&mut self) -> Result<bool, Unreadable> {
+        self.unequal = None;
+        self.reader.read_byte_record(&mut self.record).or_else(|error| match error.kind() {
+            ErrorKind::UnequalLengths { len, expected_len, .. } => {
+                self.unequal = Some((*len, *expected_len));
+                Ok(true)
+            }
+            _ => Err(unread(error)),
         })
-    };
-    let [time, query, key, size] = [place("time")?, place("query")?, place("key")?, place("size")?];
-    let mut record = ByteRecord::new();
-    loop {
-        let said = match reader.read_byte_record(&mut record) {
-            Ok(false) => return Ok(()),
-            Ok(true) => asked([&record[time], &record[query], &record[key], &record[size]]),
-            Err(error) => match error.kind() {
-                ErrorKind::UnequalLengths { expected_len, len, .. } => {
-                    Err(format!("{len} fields: the header has {expected_len}"))
-                }
-                _ => return Err(unread(error)),
-            },
-        };
-        let number = record.position().map_or(0, csv::Position::line);
-        sink.take("line", number, said)?;
+    }
+
+    fn said(&self) -> Result<Said<'_>, String> {
+        match self.unequal {
+            Some((fields, wanted)) => Err(format!("{fields} fields: the header has {wanted}")),
+            None => asked(self.places.map(|place| &self.record[place])),
+        }
+    }
+
+    fn place(&self) -> (&'static str, u64) {
+        ("line", self.record.position().map_or(0, Position::line))
     }
 }
 

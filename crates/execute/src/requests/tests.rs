@@ -1,4 +1,5 @@
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
@@ -18,7 +19,7 @@ fn queries(name: &str, text: &str, reading: Reading) -> Result<(Vec<(u64, String
     let (_folder, path) = log(name, text);
     let mut catalogue = Catalogue::default();
     let mut all = Vec::new();
-    let tally = read(&path, reading, &mut catalogue, &mut |query| all.push(query)).map_err(|e| e.to_string())?;
+    let tally = read(&[path], reading, &mut catalogue, &mut |query| all.push(query)).map_err(|e| e.why.to_string())?;
     let sizes: Vec<u32> = catalogue.sizes().collect();
     let said = |key: &u32| format!("{}:{}", String::from_utf8_lossy(catalogue.key(*key)), sizes[*key as usize]);
     let said = |query: &Query| (query.time.0 / 1_000_000, query.keys.iter().map(said).collect::<Vec<_>>().join(" "));
@@ -71,6 +72,7 @@ ts=7.1200 gid=2 type=item_get key=b%20c status=found clsid=1 cfd=10 size=6
 ts=7.1201 gid=3 type=item_get key=a status=found clsid=1 cfd=11 size=5
 ts=7.1300 gid=4 type=item_get key=z status=not_found clsid=0 cfd=10 size=0
 skipped=12
+ts=7.1898 gid=5 type=item_get key=a status=found clsid=1 cfd=11 size=5
 ts=7.1900 gid=5 type=item_store key=a status=stored cmd=set ttl=0 clsid=1 cfd=11 size=9
 ts=7.2000 gid=6 type=item_get key=a status=found clsid=1 cfd=10 size=9
 ";
@@ -80,6 +82,52 @@ fn what_a_connection_asks_without_a_gap_is_one_query_of_a_watchers_lines() {
     let (queries, tally) = queries("mc1.log", WATCHED, PLAIN).unwrap();
     assert_eq!(queries, [(0, "a:9 b%20c:6".into()), (301, "a:9".into()), (1_100, "a:9".into())]);
     assert_eq!(tally, Tally { queries: 3, requests: 4, misses: 1, dropped: 12, bad: 0 });
+}
+
+/// `watched.log` is what memcached 1.6.18 wrote; `watch.py` beside it is what was asked of it.
+#[test]
+fn what_is_looked_up_to_be_stored_is_no_request() {
+    let (mut catalogue, mut all) = (Catalogue::default(), Vec::new());
+    let tally = read(&[kept("watched.log")], PLAIN, &mut catalogue, &mut |query| all.push(query)).unwrap();
+    let names = |query: &Query| {
+        query.keys.iter().map(|key| String::from_utf8_lossy(catalogue.key(*key)).into_owned()).collect::<Vec<_>>()
+    };
+    let asked: Vec<_> = all.iter().map(names).collect();
+    assert_eq!(asked, [vec!["a"], vec!["a"], vec!["a", "b"], vec!["b"], vec!["a", "b"]]);
+    // A get of what is not there, and the same in the middle of what is.
+    assert_eq!((tally.queries, tally.requests, tally.misses), (5, 7, 2));
+}
+
+#[test]
+fn the_same_connections_number_at_two_servers_is_two_clients() {
+    let line = |micros: u32, key: &str| {
+        format!("ts=7.{micros} gid=1 type=item_get key={key} status=found clsid=1 cfd=28 size=5\n")
+    };
+    let (_one, first) = log("mc1.log", &(line(100, "a") + &line(300, "b") + &line(9_000, "c")));
+    let (_two, second) = log("mc2.log", &(line(200, "d") + &line(1_500, "e")));
+    let named = |keys: &[&str]| keys.iter().map(|key| format!("{key}:5")).collect::<Vec<_>>();
+    let expected = [
+        (Time::ZERO, named(&["a", "b"])),
+        (Time::from_micros(100), named(&["d"])),
+        (Time::from_micros(1_400), named(&["e"])),
+        (Time::from_micros(8_900), named(&["c"])),
+    ];
+    // In the order of time, whichever is named first.
+    for paths in [[first.clone(), second.clone()], [second, first.clone()]] {
+        assert_eq!(kept_queries(&paths).unwrap(), expected);
+    }
+    let both = read(&[first, kept("log.csv")], PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
+    assert!(both.contains("log.csv: a table has queries"), "{both}");
+}
+
+#[test]
+fn a_query_of_several_tables_is_one() {
+    let table = |rows: &str| format!("time,query,key,size\n{rows}");
+    let (_one, first) = log("one.csv", &table("1,q,a,1\n2,r,a,1\n"));
+    let (_two, second) = log("two.csv", &table("1.5,q,b,1\n9,q,b,1\n"));
+    let expected = [(0, vec!["a:1", "b:1"]), (1, vec!["a:1"]), (8, vec!["b:1"])];
+    let expected = expected.map(|(at, keys)| (Time::from_secs(at), keys.into_iter().map(String::from).collect()));
+    assert_eq!(kept_queries(&[first, second]).unwrap(), expected);
 }
 
 #[test]
@@ -93,7 +141,7 @@ fn a_watchers_line_that_is_none_is_told_with_its_number() {
         ("skipped=many", "`skipped=many`: right would be a number of lines"),
     ] {
         let wrong = queries("mc1.log", &format!("{WATCHED}{line}\n"), PLAIN).unwrap_err();
-        assert_eq!(wrong, format!("line 9: {says}"));
+        assert_eq!(wrong, format!("line 10: {says}"));
     }
 }
 
@@ -142,21 +190,23 @@ fn a_parquet_table_is_read_by_its_columns_whatever_its_clock() {
         parquet(&path, kind, &times);
         let mut catalogue = Catalogue::default();
         let mut all = Vec::new();
-        read(&path, PLAIN, &mut catalogue, &mut |query| all.push(query)).unwrap();
+        read(std::slice::from_ref(&path), PLAIN, &mut catalogue, &mut |query| all.push(query)).unwrap();
         assert_eq!(all, [Query { time: Time::ZERO, keys: vec![0, 1] }], "{kind}");
         assert_eq!((catalogue.number(b"k1"), catalogue.sizes().collect::<Vec<_>>()), (Some(1), vec![7, 7]));
         assert_eq!((catalogue.len(), catalogue.is_empty()), (2, false));
     }
     let (_folder, path) = log("log.parquet", "");
     parquet(&path, "int64 time", &[1, -1]);
-    let negative = read(&path, PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
+    let negative =
+        read(std::slice::from_ref(&path), PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().why.to_string();
     assert_eq!(negative, "row 2: -1 is no time: right would be seconds since some zero");
 }
 
 #[test]
 fn what_is_no_file_or_no_table_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |path: &Path| read(path, PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
+    let refused =
+        |path: &Path| read(&[path.into()], PLAIN, &mut Catalogue::default(), &mut |_| {}).unwrap_err().to_string();
     assert!(refused(&folder.path().join("none.csv")).contains("No such file"));
     assert!(refused(folder.path()).contains("no regular file"));
     let (_folder, path) = log("log.parquet", "time,query,key,size\n");
@@ -207,6 +257,66 @@ const PIECES: [&str; 40] = [
     "\u{0}",
 ];
 
+/// What other programs wrote, and what is recorded.
+fn kept(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs").join(name)
+}
+
+/// What is in logs: queries by their keys' names and sizes.
+fn kept_queries(paths: &[PathBuf]) -> Result<Vec<(Time, Vec<String>)>, String> {
+    let (mut catalogue, mut all) = (Catalogue::default(), Vec::new());
+    read(paths, PLAIN, &mut catalogue, &mut |query| all.push(query)).map_err(|unread| unread.why.to_string())?;
+    let sizes: Vec<u32> = catalogue.sizes().collect();
+    let said = |key: &u32| format!("{}:{}", String::from_utf8_lossy(catalogue.key(*key)), sizes[*key as usize]);
+    Ok(all.iter().map(|query| (query.time, query.keys.iter().map(said).collect())).collect())
+}
+
+#[test]
+fn a_table_is_the_same_whoever_wrote_it_as_parquet() {
+    let expected = kept_queries(&[kept("log.csv")]).unwrap();
+    assert_eq!(expected.len(), 12);
+    let mut seen = 0;
+    for entry in std::fs::read_dir(kept("")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.ends_with(".parquet") && !name.contains("brotli") {
+            assert_eq!(kept_queries(&[path]).as_ref(), Ok(&expected), "{name}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 12);
+    let brotli = kept_queries(&[kept("pyarrow-seconds-brotli.parquet")]).unwrap_err();
+    assert_eq!(brotli, "column `time` is compressed with BROTLI: right would be Snappy, zstd, LZ4, gzip or none");
+}
+
+/// Every byte of these turned over, and every third length short of the whole.
+#[test]
+fn damaged_parquet_ends_in_queries_or_in_an_error() {
+    let (folder, mut panics, mut checksums) = (tempfile::tempdir().unwrap(), 0, 0);
+    for name in ["polars", "duckdb-stamps-v2-zstd", "pyarrow-numbers-zstd", "pyarrow-large-lz4"] {
+        let name = format!("{name}.parquet");
+        let whole = std::fs::read(kept(&name)).unwrap();
+        let flipped = (0..whole.len()).flat_map(|at| [0xff, 0x01].map(|by| (at, by)));
+        let turned = flipped.map(|(at, by)| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= by;
+            bytes
+        });
+        let cut = (0..whole.len()).step_by(3).map(|at| whole[..at].to_vec());
+        for (number, bytes) in turned.chain(cut).enumerate() {
+            let path = folder.path().join("damaged.parquet");
+            std::fs::write(&path, bytes).unwrap();
+            if let Err(what) = kept_queries(&[path]) {
+                assert!(!what.is_empty(), "{name}, mutation {number}");
+                panics += usize::from(what.contains("the file is damaged: "));
+                checksums += usize::from(what.contains("CRC"));
+            }
+        }
+    }
+    assert!(panics > 0, "the library panics no more: it needs no guard");
+    assert!(checksums > 0, "pyarrow-large-lz4 has checksums");
+}
+
 proptest! {
     #[test]
     fn whatever_a_log_holds_reading_it_ends_in_queries_or_in_one_message_with_its_line(
@@ -222,7 +332,8 @@ proptest! {
         let path = folder.path().join(name);
         std::fs::write(&path, &text).unwrap();
         let (mut catalogue, mut asked) = (Catalogue::default(), Vec::new());
-        match read(&path, Reading { skip_bad, ..PLAIN }, &mut catalogue, &mut |query| asked.push(query)) {
+        let done = read(&[path], Reading { skip_bad, ..PLAIN }, &mut catalogue, &mut |query| asked.push(query));
+        match done.map_err(|unread| unread.why) {
             Ok(tally) => {
                 prop_assert_eq!(tally.queries, asked.len() as u64);
                 prop_assert!(skip_bad || tally.bad == 0);

@@ -2,11 +2,54 @@
 //!
 //! Source: memcached, `logger.c`. A time's fraction is a number of microseconds without leading zeros: `7.42` is 7 s and 42 us. `cfd`
 //! is the connection. Where a watcher is too slow, `skipped=N` stands in place of N lines. Keys stay as they are written, URI-encoded.
+//!
+//! Whatever is stored, by any command and whether it is stored or not, is looked up first: an `item_get` of the same connection and key
+//! stands before the `item_store`, and is no request. A `set` that is refused, as it is too large or finds no memory, is looked up after its
+//! `item_store`, to remove what is old, and that line says another `cfd` (1.6.18). `touch`, `incr`, `decr` and `delete` look up too, and
+//! their lines are as those of a get.
 
-use super::sink::{Nanos, Said};
+use std::io::{BufRead, Read};
+
+use super::sink::{Nanos, Said, Source, Unreadable};
+
+/// A line is at most so long.
+const LINE_MAX: u64 = 1 << 16;
+
+/// A log that is read line by line.
+pub(super) struct Lines<R> {
+    from: R,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(from: R) -> Lines<R> {
+        Lines { from, line: Vec::new(), number: 0 }
+    }
+}
+
+impl<R: BufRead> Source for Lines<R> {
+    fn next(&mut self) -> Result<bool, Unreadable> {
+        self.number += 1;
+        self.line.clear();
+        Ok(Read::take(&mut self.from, LINE_MAX + 1).read_until(b'\n', &mut self.line)? > 0)
+    }
+
+    fn said(&self) -> Result<Said<'_>, String> {
+        match self.line.trim_ascii() {
+            _ if self.line.len() as u64 > LINE_MAX => Err(format!("it is longer than {LINE_MAX} B")),
+            [] => Ok(Said::Else),
+            line => said(line),
+        }
+    }
+
+    fn place(&self) -> (&'static str, u64) {
+        ("line", self.number)
+    }
+}
 
 /// What a line says.
-pub(super) fn said(line: &[u8]) -> Result<Said<'_>, String> {
+fn said(line: &[u8]) -> Result<Said<'_>, String> {
     let line = std::str::from_utf8(line).map_err(|_| "it is no text".to_string())?;
     if line == "OK" {
         return Ok(Said::Else);
@@ -21,13 +64,17 @@ pub(super) fn said(line: &[u8]) -> Result<Said<'_>, String> {
         size.parse::<u32>().map_err(|_| format!("size=`{size}`: right would be bytes"))
     };
     let at = time(needs("ts")?)?;
+    let (of, key) = (needs("cfd").map(str::as_bytes), needs("key").map(str::as_bytes));
     match (needs("type")?, field("status")) {
-        ("item_get", Some("found")) => {
-            let (of, key) = (needs("cfd")?.as_bytes(), needs("key")?.as_bytes());
-            Ok(Said::Asked { at, of, key, size: Some(bytes()?) })
+        ("item_get", Some("found")) => Ok(Said::Asked { at, of: of?, key: key?, size: Some(bytes()?) }),
+        ("item_get", _) => Ok(Said::Missed { at, of: of?, key: key? }),
+        ("item_store", Some("too_large" | "no_memory")) => {
+            Ok(if field("cmd") == Some("set") { Said::Refused { key: key? } } else { Said::Else })
         }
-        ("item_get", _) => Ok(Said::Missed),
-        ("item_store", Some("stored")) => Ok(Said::Stored { key: needs("key")?.as_bytes(), size: bytes()? }),
+        ("item_store", status) => {
+            let size = if status == Some("stored") { Some(bytes()?) } else { None };
+            Ok(Said::Stored { at, of: of?, key: key?, size })
+        }
         _ => Ok(Said::Else),
     }
 }

@@ -78,6 +78,33 @@ fn a_front_end_that_is_down_asks_nothing_and_asks_as_much_as_it_was_to_when_it_i
 }
 
 #[test]
+fn requests_that_are_listed_begin_when_the_list_says() {
+    let times = [0, 1, 3, 3, 10, 40].map(Time::from_millis);
+    let mut list = fanin_spec::Requests::new(vec![500; 2], vec![1, 2]);
+    times.iter().for_each(|&time| list.push(time, [0, 1]));
+    let list = std::sync::Arc::new(list);
+    let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nqueries = 6\n[key_value]\nobjects = 2\n\
+                per_request = 1\nreplicas = 1\nwithin = \"40 ms\"\n";
+    for faults in [&[][..], &["4 ms client crashes", "20 ms client returns"]] {
+        let spec = but(&spec(text, 2, 1), |s| {
+            s.inputs.requests = Some(list.clone());
+            s.faults.hosts = faults.iter().map(|text| text.to_string()).collect();
+        });
+        let rows = run(&spec).requests;
+        // What would have begun while nobody was there begins as somebody is.
+        let expected = times.map(|time| {
+            if faults.is_empty() || time.0 != 10 * Time::from_millis(1).0 {
+                time.0
+            } else {
+                20 * Time::from_millis(1).0
+            }
+        });
+        let zero = rows[0].start_ps;
+        assert_eq!(rows.iter().map(|row| row.start_ps - zero).collect::<Vec<_>>(), expected, "{faults:?}");
+    }
+}
+
+#[test]
 fn servers_that_give_their_connections_up_are_asked_again_elsewhere_or_objects_fail() {
     // A port of ten packets, and a thousand answers of a packet each at once: many are lost time and again.
     let text = format!("{PLAIN}[switch]\nbuffer = \"10 packets\"\n[tcp]\nrto_min = \"1 ms\"\nrto_initial = \"1 ms\"\n")

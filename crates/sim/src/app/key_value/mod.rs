@@ -78,6 +78,8 @@ struct Front {
     down: bool,
     /// It waits a while before its next request.
     pauses: bool,
+    /// Its next request will begin by itself.
+    awaits: bool,
     /// Requests of the measured time that have begun, and that have ended.
     begun: u32,
     done: u32,
@@ -131,6 +133,7 @@ impl KeyValue {
             requests: BTreeMap::new(),
             down: false,
             pauses: false,
+            awaits: false,
             begun: 0,
             done: 0,
         };
@@ -193,25 +196,27 @@ impl KeyValue {
         self.arm_front(driver, front);
     }
 
-    /// A front end's next request begins by itself, a random time after the last one; of one that is down, none.
+    /// A front end's next request begins by itself, a random time after the last one; of one that is down, none until it returns.
     fn begins(&mut self, driver: &mut dyn Driver, front: u32) {
-        let at = &self.fronts[front as usize];
-        if at.done == self.spec.settings.workload.queries {
+        let at = &mut self.fronts[front as usize];
+        at.awaits = false;
+        if at.down {
             return;
         }
-        let asks = !at.down;
-        self.await_next(driver, front);
-        if asks && self.warm_up.ends_with(driver.now(), self.asked) {
+        if self.warm_up.ends_with(driver.now(), self.asked) {
             self.measure(driver);
         }
-        if asks && self.fronts[front as usize].begun < self.spec.settings.workload.queries {
-            self.ask(driver, front);
-        }
+        self.ask(driver, front);
+        self.await_next(driver, front);
     }
 
     fn await_next(&mut self, driver: &mut dyn Driver, front: u32) {
         let Some(mean) = self.spec.settings.request_interval() else { return };
         let at = &mut self.fronts[front as usize];
+        if at.awaits || at.begun == self.spec.settings.workload.queries {
+            return;
+        }
+        at.awaits = true;
         let gap = match self.store.begins(at.begun) {
             Some(begins) => self.began.saturating_add(begins).since(driver.now()),
             None => at.intervals.exponential(mean.0 as f64),
@@ -590,8 +595,10 @@ impl Application for KeyValue {
     fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
         let Some(front) = self.fronts.get_mut(host as usize) else { return };
         front.down = false;
-        let waits = self.spec.settings.key_value.within.0.is_none();
-        if waits && !front.pauses && front.done < self.spec.settings.workload.queries {
+        if self.spec.settings.key_value.within.0.is_some() {
+            return self.await_next(driver, host);
+        }
+        if !front.pauses && front.done < self.spec.settings.workload.queries {
             self.ask(driver, host);
             self.settle(driver);
         }

@@ -1,0 +1,89 @@
+//! Logs as they are read, line by line or row by row, and several of them as one.
+
+use std::fs::File;
+use std::io::{self, BufReader, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::parquet_table::Parquet;
+use super::sink::{Nanos, Place, Said, Sink, Source, Unread, Unreadable};
+use super::table::Csv;
+use super::watch::Lines;
+
+/// One log.
+pub(super) struct Log {
+    path: PathBuf,
+    source: Box<dyn Source>,
+    /// Whose connections these are; a query's name means the same in every table.
+    server: Option<usize>,
+    /// The time of its next line, as far as that is known.
+    at: Nanos,
+}
+
+impl Log {
+    /// Opens a server's log.
+    pub fn open(path: &Path, server: usize) -> Result<Log, Unread> {
+        let unread = |why| Unread { path: path.into(), why };
+        let ending = path.extension().map_or(String::new(), |ending| ending.to_string_lossy().to_lowercase());
+        let source = source(path, &ending).map_err(unread)?;
+        let server = (!matches!(ending.as_str(), "csv" | "parquet")).then_some(server);
+        Ok(Log { path: path.into(), source, server, at: 0 })
+    }
+
+    /// Whether its queries have names.
+    pub fn is_table(&self) -> bool {
+        self.server.is_none()
+    }
+
+    /// What is wrong with it.
+    pub fn unread(&self, why: Unreadable) -> Unread {
+        Unread { path: self.path.clone(), why }
+    }
+
+    /// Reads on as long as its lines are no later than a time; whether more is left.
+    fn read_until(&mut self, until: Nanos, sink: &mut Sink<'_>) -> Result<bool, Unreadable> {
+        loop {
+            let said = self.source.said();
+            if let Some(at) = said.as_ref().ok().and_then(Said::at).filter(|at| *at > until) {
+                self.at = at;
+                return Ok(true);
+            }
+            let (kind, number) = self.source.place();
+            sink.take(Place { server: self.server.unwrap_or(0), kind, number }, said)?;
+            if !self.source.next()? {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+fn source(path: &Path, ending: &str) -> Result<Box<dyn Source>, Unreadable> {
+    let file = File::open(path)?;
+    if !file.metadata()?.is_file() {
+        let what = "it is no regular file, and a log is read more than once";
+        return Err(io::Error::new(ErrorKind::InvalidInput, what).into());
+    }
+    Ok(match ending {
+        "csv" => Box::new(Csv::open(file)?),
+        "parquet" => Box::new(Parquet::open(file)?),
+        _ => Box::new(Lines::new(BufReader::new(file))),
+    })
+}
+
+/// Reads logs to their ends in the order of their times.
+pub(super) fn merge(logs: Vec<Log>, sink: &mut Sink<'_>) -> Result<(), Unread> {
+    let mut left = Vec::new();
+    for mut log in logs {
+        if log.source.next().map_err(|why| log.unread(why))? {
+            left.push(log);
+        }
+    }
+    while let Some(first) = (0..left.len()).min_by_key(|place| left[*place].at) {
+        let others = left.iter().enumerate().filter(|(place, _)| *place != first);
+        let until = others.map(|(_, log)| log.at).min().unwrap_or(Nanos::MAX);
+        let log = &mut left[first];
+        if !log.read_until(until, sink).map_err(|why| log.unread(why))? {
+            left.remove(first);
+        }
+    }
+    Ok(())
+}
