@@ -37,7 +37,7 @@ impl<N: Net> Front<N> {
                 Ok(open) if !event.failed => {
                     if event.writable && open {
                         self.servers[server].opened();
-                        self.counters.server_connects.add(1);
+                        self.counters.server_connects.add(u64::from(self.servers[server].alone.is_none()));
                     }
                 }
                 _ => return self.server_fails(server, Trouble::Down, false),
@@ -158,7 +158,11 @@ impl<N: Net> Front<N> {
     /// Whether a value with this line and key is what was asked for, and may come now; what its client is to hear of it.
     fn wants(&mut self, server: usize, ask: Ask, (line, key, follow): (&[u8], &[u8], u32)) -> Result<Ask, Broken> {
         let from = &mut self.servers[server];
-        let too_large = follow > self.pools[from.pool].longest_answer;
+        let pool = &mut self.pools[from.pool];
+        let too_large = follow > pool.longest_answer;
+        if !matches!(ask.part, Part::Batch { .. }) {
+            pool.has_seen(1, follow as usize);
+        }
         let right = match (ask.shape, ask.part) {
             (Shape::Meta { .. }, _) => return self.tell_meta(server, ask, line),
             (_, Part::Batch { get, batch }) => match self.gets.get_mut(get) {
@@ -329,7 +333,8 @@ impl<N: Net> Front<N> {
             }
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
-                    let bytes = multiget.bytes_of(batch);
+                    let (bytes, values) = (multiget.bytes_of(batch), multiget.values_of(batch));
+                    self.pools[self.servers[server].pool].has_seen(values, bytes as usize);
                     multiget.schedule.answered(span(multiget.began, self.now), batch, bytes);
                     multiget.end(batch, None);
                     self.batch_ends(&ask, get, batch);

@@ -74,6 +74,9 @@ impl<N: Net> Front<N> {
         self.counters.requests.add(1);
         if value.ends_with(b"\r\n") {
             self.counters.stores.add(1);
+            if let Some(client) = self.clients.get(id) {
+                self.pools[client.pool].has_seen(1, value.len());
+            }
             return self.ask_keyed(id, &store.keyed, Part::Relay { quiet: store.keyed.quiet }, Some(value));
         }
         self.counters.errors_refused.add(1);

@@ -11,8 +11,6 @@ use crate::table::Id;
 
 /// Above so many bytes that a client has not read, nothing more is taken from it.
 pub const ENOUGH_HELD: usize = 1 << 20;
-/// So many keys of a client may be asked for before it is another's turn: what is more of a longer list is asked for as these come.
-pub const ENOUGH_KEYS: usize = 1024;
 /// So many of its requests may wait for answers at once, of a client whose answers are small; and of one that has had none yet.
 const MOST_ASKED: usize = 1024;
 const FIRST_ASKED: usize = 64;
@@ -174,10 +172,10 @@ impl<S> Client<S> {
         self.out.left() + self.held
     }
 
-    /// Whether its next request has to wait for answers to what it has asked.
-    pub fn is_held_up(&self) -> bool {
+    /// Whether its next request has to wait for answers to what it has asked, which may be for so many keys at once.
+    pub fn is_held_up(&self, keys_at_once: usize) -> bool {
         let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
-        let asks_enough = self.keys >= ENOUGH_KEYS || self.answers.len() >= may_ask;
+        let asks_enough = self.keys >= keys_at_once || self.answers.len() >= may_ask;
         self.asking.is_some() || asks_enough || self.backlog() > ENOUGH_HELD
     }
 

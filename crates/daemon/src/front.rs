@@ -36,6 +36,11 @@ const ACCEPT_PAUSE: Nanos = 100_000_000;
 /// How long, where memory is short, until it looks whether that is over.
 const SHORT_PAUSE: Nanos = 5_000_000;
 
+/// Of a client, so many bytes are asked for at once, as far as values are as long as others were: but so many keys at least, and no more.
+const ENOUGH_ASKED: usize = 4 << 20;
+const LEAST_KEYS: usize = 16;
+const MOST_KEYS: usize = 1024;
+
 /// A pool as a thread has it.
 pub(crate) struct Pool {
     pub name: String,
@@ -51,6 +56,8 @@ pub(crate) struct Pool {
     pub timeout: Nanos,
     /// Whether equal gets are asked once.
     pub joins: bool,
+    /// What values are long, the later ones counting for more, so that as many are asked for at once as come in a moment.
+    mean_value: usize,
     /// Multigets whose window wants to know whether batches are late, each with when: all wait equally long.
     pub late: VecDeque<(Nanos, Id)>,
 }
@@ -368,6 +375,20 @@ impl<N: Net> Front<N> {
 }
 
 impl Pool {
+    /// So many keys of a client may be asked for before it is another's turn.
+    pub fn keys_at_once(&self) -> usize {
+        (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
+    }
+
+    /// So many values of so many bytes were seen.
+    pub fn has_seen(&mut self, values: usize, bytes: usize) {
+        if let Some(size) = bytes.checked_div(values) {
+            // A list of many counts no more than eight.
+            let weight = values.min(8);
+            self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
+        }
+    }
+
     fn new(pool: &settings::Pool, first: usize) -> Pool {
         let weighted: Vec<_> = pool.servers.iter().map(|server| server.weighted.clone()).collect();
         // The rate of the client's link counts for none of the laws that settings allow, and each of them has a window.
@@ -383,6 +404,7 @@ impl Pool {
             window,
             timeout: nanos(pool.timeout),
             joins: pool.join,
+            mean_value: 0,
             late: VecDeque::new(),
         }
     }

@@ -5,11 +5,9 @@
 
 use std::ops::Range;
 
-use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 
-use crate::client::ENOUGH_KEYS;
-use crate::routing::Router;
+use crate::front::Pool;
 use crate::schedule::Schedule;
 use crate::table::Id;
 
@@ -25,6 +23,7 @@ pub struct Batch {
     first: usize,
     count: usize,
     come: usize,
+    found: usize,
     /// Of these, how many were written, and of what is held, how much.
     written: usize,
     written_bytes: usize,
@@ -90,23 +89,22 @@ impl Multiget {
     /// are more. None where one of those is too long.
     pub fn new<'a>(
         get: &Get<'a>,
+        most: usize,
         whose: (Id, u64, u64),
-        router: &Router,
-        window: Window,
-        servers: usize,
+        pool: &Pool,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
         let (mut text, mut of_key, mut sizes) = spare.texts.pop().unwrap_or_default();
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
-        spare.of_server.resize(servers, u16::MAX);
+        spare.of_server.resize(pool.servers, u16::MAX);
         let mut keys = get.keys();
-        for key in keys.by_ref().take(ENOUGH_KEYS) {
+        for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
                 spare.take_back(text, of_key, sizes, batches);
                 return None;
             }
-            let server = router.server(key);
+            let server = pool.router.server(key);
             let number = &mut spare.of_server[server];
             if *number == u16::MAX {
                 *number = batches.len() as u16;
@@ -140,7 +138,7 @@ impl Multiget {
         }
         let (client, number, began) = whose;
         let left = batches.len() as u32;
-        let schedule = Schedule::new(window, left);
+        let schedule = Schedule::new(pool.window, left);
         let last = keys.clone().next().is_none();
         let multiget = Multiget {
             client,
@@ -193,6 +191,7 @@ impl Multiget {
             batch.come += 1;
             batch.next_key = (batch.next_key + len + 1).min(batch.asked.end);
             if is_it {
+                batch.found += 1;
                 return true;
             }
         }
@@ -226,6 +225,11 @@ impl Multiget {
         }
         sizes[batch.come..].fill(MISSED);
         batch.come = batch.count;
+    }
+
+    /// How many of a batch's keys have values.
+    pub fn values_of(&self, batch: u32) -> usize {
+        self.batches[batch as usize].found
     }
 
     /// The bytes that a batch has brought.

@@ -44,7 +44,7 @@ impl<N: Net> Front<N> {
                 self.ask_batches(get);
             }
             let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
-            if client.broken || client.is_held_up() {
+            if client.broken || client.is_held_up(self.pools[client.pool].keys_at_once()) {
                 return Waits::Rightly;
             }
             if client.holds() > self.held.share {
@@ -62,7 +62,7 @@ impl<N: Net> Front<N> {
                 }
             }
             let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
-            if client.is_held_up() {
+            if client.is_held_up(self.pools[client.pool].keys_at_once()) {
                 continue;
             }
             if client.closing || !client.readable {
@@ -130,7 +130,8 @@ impl<N: Net> Front<N> {
                 (client.swallow, at) = (client.swallow - some as u64, at + some);
             }
             let rest = &bytes[at..];
-            if rest.is_empty() || rest.len() < client.need || client.is_held_up() {
+            if rest.is_empty() || rest.len() < client.need || client.is_held_up(self.pools[client.pool].keys_at_once())
+            {
                 return at;
             }
             if share < usize::MAX && client.holds() > share || !client.budget.of(turn).takes() {
@@ -237,7 +238,7 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(id) else { return line.len() };
         let pool = &self.pools[client.pool];
         let number = client.next_number();
-        let made = Multiget::new(get, (id, number, self.now), &pool.router, pool.window, pool.servers, &mut self.spare);
+        let made = Multiget::new(get, pool.keys_at_once(), (id, number, self.now), pool, &mut self.spare);
         // Of a list of which a key is too long, none is answered.
         let Some((multiget, rest)) = made.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
         else {

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin_daemon::{Running, Settings};
-use fanin_memcache::{Argument, Command, Flags, Limits, Lines, Meta, Next, Request};
+use fanin_memcache::{Argument, Command, Figures, Flags, Keyed, Limits, Lines, Meta, Next, Request};
 
 /// What a server does with a `get`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,16 @@ pub enum Manner {
     Mistakes,
     /// It sends half of a value and closes.
     ClosesInTheMiddle,
+    /// It says something else behind each answer.
+    SaysMore,
+    /// It says that a value is shorter than it is.
+    WrongLength,
+    /// It answers with the value of this key, by its own name.
+    AnswersFor(&'static str),
 }
+
+/// What a server prints of a stored key that holds an answer.
+pub const INJECTED: &str = "evil\r\nVALUE 1-key 0 5\r\nEVIL!\r\nEND\r\nEN\r\nSTORED\r\n";
 
 type Items = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
 
@@ -34,6 +43,7 @@ pub struct Server {
     pub address: SocketAddr,
     pub manner: Arc<Mutex<Manner>>,
     items: Items,
+    printed: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
     dead: Arc<AtomicBool>,
 }
@@ -50,17 +60,25 @@ impl Server {
         socket.listen(64).unwrap();
         let listener: TcpListener = socket.into();
         let (manner, items, open) = (Arc::new(Mutex::new(Manner::Answers)), Items::default(), Arc::default());
-        let server = Server { address: listener.local_addr().unwrap(), manner, items, open, dead: Arc::default() };
+        let server = Server {
+            address: listener.local_addr().unwrap(),
+            manner,
+            items,
+            printed: Arc::default(),
+            open,
+            dead: Arc::default(),
+        };
         let (manner, items, open, dead) =
             (server.manner.clone(), server.items.clone(), server.open.clone(), server.dead.clone());
+        let printed = server.printed.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if dead.load(SeqCst) {
                     return;
                 }
                 open.lock().unwrap().push(stream.try_clone().unwrap());
-                let (manner, items) = (manner.clone(), items.clone());
-                thread::spawn(move || serve(stream, &manner, &items));
+                let (manner, items, printed) = (manner.clone(), items.clone(), printed.clone());
+                thread::spawn(move || serve(stream, &manner, &items, &printed));
             }
         });
         server
@@ -83,13 +101,18 @@ impl Server {
         }
     }
 
+    /// Whether it was asked for a key in base64 as it is stored.
+    pub fn has_printed_a_key(&self) -> bool {
+        self.printed.load(SeqCst)
+    }
+
     /// Another one at the same address, which has nothing.
     pub fn restart(&self) -> Server {
         Server::at(self.address)
     }
 }
 
-fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items) -> Option<()> {
+fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: &AtomicBool) -> Option<()> {
     let limits = Limits { value: 1 << 30, keys: 1 << 24 };
     let (mut lines, mut bytes, mut scratch) = (Lines::default(), Vec::new(), vec![0; 1 << 16]);
     loop {
@@ -98,7 +121,7 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items) -> Option
             let mut took = line;
             let manner = *manner.lock().unwrap();
             match request {
-                Request::Get(_) | Request::Keyed(_) if manner == Manner::Hangs => {}
+                Request::Get(_) | Request::Keyed(_) | Request::Stats(_) if manner == Manner::Hangs => {}
                 Request::Get(get) => answer(&mut stream, manner, items, get.keys())?,
                 Request::Store(store) => {
                     let follow = store.follow as usize;
@@ -110,11 +133,28 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items) -> Option
                     stream.write_all(&told(&store.keyed.command, "STORED")).ok()?;
                     took += follow;
                 }
+                Request::Keyed(Keyed { command: Command::Inspect(_), .. }) => {
+                    stream.write_all(format!("ME {INJECTED}").as_bytes()).ok()?;
+                }
+                Request::Keyed(Keyed { command: Command::Meta(Meta::Get, flags), key, .. }) => {
+                    if flags.has(b'b') && flags.has(b'k') {
+                        printed.store(true, SeqCst);
+                    }
+                    let item = items.lock().unwrap().get(key).cloned();
+                    let mark = [b" O", opaque(&flags), b"\r\n"].concat();
+                    let answer = match item.filter(|_| flags.has(b'v')) {
+                        Some(item) => [format!("VA {}", item.len()).as_bytes(), &mark, &item, b"\r\n"].concat(),
+                        None => [b"EN", &mark[..]].concat(),
+                    };
+                    stream.write_all(&answer).ok()?;
+                }
                 Request::Keyed(keyed) => {
                     let there = items.lock().unwrap().remove(keyed.key).is_some();
                     stream.write_all(&told(&keyed.command, if there { "DELETED" } else { "NOT_FOUND" })).ok()?;
                 }
                 Request::Every(..) => stream.write_all(b"OK\r\n").ok()?,
+                Request::Stats(Figures::Dump(..)) => stream.write_all(format!("ITEM {INJECTED}").as_bytes()).ok()?,
+                Request::Stats(Figures::Told(_, well)) => stream.write_all(well.as_bytes()).ok()?,
                 Request::Stats(_) => stream.write_all(b"STAT pid 1\r\nEND\r\n").ok()?,
                 Request::Barrier => stream.write_all(b"MN\r\n").ok()?,
                 Request::Version => stream.write_all(b"VERSION 1.6.18\r\n").ok()?,
@@ -158,15 +198,16 @@ fn answer<'a>(
 ) -> Option<()> {
     let mut out = Vec::new();
     for key in keys {
+        let key = if let Manner::AnswersFor(other) = manner { other.as_bytes() } else { key };
         let Some(value) = items.lock().unwrap().get(key).cloned() else { continue };
         let told = if manner == Manner::Mistakes { b"another" } else { key };
-        out.extend_from_slice(
-            &[b"VALUE ", told, format!(" 0 {}\r\n", value.len()).as_bytes(), &value, b"\r\n"].concat(),
-        );
+        let len = if manner == Manner::WrongLength { 3 } else { value.len() };
+        out.extend_from_slice(&[b"VALUE ", told, format!(" 0 {len}\r\n").as_bytes(), &value, b"\r\n"].concat());
     }
     out.extend_from_slice(b"END\r\n");
     match manner {
         Manner::Slow(millis) => thread::sleep(Duration::from_millis(millis)),
+        Manner::SaysMore => out.extend_from_slice(b"VALUE 1-key 0 5\r\nEVIL!\r\nEND\r\n"),
         Manner::Garbage => out = b"\x00\xff\r\nVALUE\r\n\r\n\r\n".to_vec(),
         Manner::ClosesInTheMiddle => {
             stream.write_all(&out[..out.len() / 2]).ok()?;
