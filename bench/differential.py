@@ -62,6 +62,9 @@ def meta(r):
     # An opaque that is too long is noticed there when something has been done already.
     if verb == b"ma" or any(flag.startswith(b"N") for flag in flags):
         flags = [flag for flag in flags if len(flag) < 32]
+    # Of an item that was not stored by `ms`, memcached prints the bytes behind a key in base64.
+    if verb == b"mg" and b"b" in flags:
+        flags = [flag for flag in flags if flag != b"k"]
     of = r.choice(BASE64) if b"b" in flags else key(r)
     if verb == b"mn":
         return b"mn\r\n"
