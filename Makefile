@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak validate validate-check linux-validate linux-check docs fuzz clean
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check docs fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -77,11 +77,12 @@ bench-placement: ## how long a period's plan takes (P-7b), and with ten million 
 	@cargo bench --quiet --locked --package fanin-placement --bench plan
 	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
 
-torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on (docs/reliability.md), and 300 sawtooths
+torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on, 100 times as many of the front end's events (docs/reliability.md), and 300 sawtooths
 	@scripts/setup.sh rust
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
 	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
+	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine:: -- --nocapture
 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py
@@ -132,6 +133,11 @@ bench-loops: build ## what an event loop costs: a bare relay over epoll, io_urin
 soak: build ## `fanin front` under mixed load with faults for SECONDS (3600): no wrong value, memory flat
 	@scripts/setup.sh memcached
 	@python3 bench/soak.py --seconds $(or $(SECONDS),3600)
+
+siege: build ## servers that answer anything, CASES (200000) times in memory, and clients that send anything for SECONDS (1800): nobody is harmed
+	@scripts/setup.sh rust memcached
+	CASES=$(or $(CASES),200000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::whatever_servers -- --nocapture
+	@python3 bench/siege.py --seconds $(or $(SECONDS),1800)
 
 clean: ## remove what was built
 	rm -rf target bench/build bench/relay/target fuzz/target fuzz/corpus fuzz/artifacts

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whether clients' own tests take `fanin front` for memcached: memccapable (Debian's libmemcached-tools), pymemcache's integration
-tests (PyPI) and gomemcache's TestLocalhost (Go), each against memcached itself and against fanin before four memcacheds.
+tests (PyPI) and gomemcache's TestLocalhost (Go), each against memcached itself and against fanin before four memcacheds: the system's
+and the newest release, where that can be had.
 
 What cannot be had here is skipped, with the reason. gomemcache asks port 11211 of this machine, which must be free.
 """
@@ -12,7 +13,7 @@ import socket
 import subprocess
 import sys
 
-from stands import ROOT, ended, front, memcached
+from stands import ROOT, ended, front, memcached, memcacheds
 
 WORK = ROOT / "target" / "conformance"
 PORT = 11211
@@ -82,23 +83,29 @@ def main():
     with socket.socket() as probe:
         if probe.connect_ex(("127.0.0.1", PORT)) == 0:
             sys.exit(f"port {PORT} is in use")
-    found = {}
-    for stand in ("memcached", "fanin"):
-        with ended([]) as processes:
-            if stand == "memcached":
-                processes.append(memcached(PORT))
-            else:
-                processes.extend(map(memcached, SERVERS))
-                processes.append(front(PORT, SERVERS))
-            for suite in (memccapable, pymemcache, gomemcache):
-                run, lacks = suite()
-                found.setdefault(suite.__name__, {})[stand] = run() if run else f"skipped: {lacks}"
     differ = False
-    for suite, results in found.items():
-        same = results["memcached"] == results["fanin"]
-        differ |= not same
-        print(f"{suite}: memcached {results['memcached']}, fanin {results['fanin']}: {'the same' if same else 'THEY DIFFER'}")
+    for name, program in memcacheds().items():
+        found = {stand: of(stand, program) for stand in ("memcached", "fanin")}
+        for suite, alone in found["memcached"].items():
+            ours = found["fanin"][suite]
+            differ |= alone != ours
+            print(f"{suite}, {name}: memcached {alone}, fanin {ours}: {'the same' if alone == ours else 'THEY DIFFER'}", flush=True)
     sys.exit(differ)
+
+
+def of(stand, program):
+    """What each suite says of memcached alone, or of fanin before four."""
+    with ended([]) as processes:
+        if stand == "memcached":
+            processes.append(memcached(PORT, program))
+        else:
+            processes.extend(memcached(port, program) for port in SERVERS)
+            processes.append(front(PORT, SERVERS))
+        found = {}
+        for suite in (memccapable, pymemcache, gomemcache):
+            run, lacks = suite()
+            found[suite.__name__] = run() if run else f"skipped: {lacks}"
+        return found
 
 
 if __name__ == "__main__":

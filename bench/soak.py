@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from stands import FANIN, memcached, start
+from stands import FANIN, memcached, memcacheds, start
 
 # More servers than a sliding window begins with.
 SERVERS = list(range(23401, 23417))
@@ -108,7 +108,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=3600)
     options = parser.parse_args()
-    servers = {port: memcached(port) for port in SERVERS}
+    # Every other one is of the newest release, where that can be had.
+    programs = list(memcacheds().values())
+    begin = lambda port: memcached(port, programs[port % len(programs)])
+    servers = {port: begin(port) for port in SERVERS}
     proxy = front()
     stop, r, faults, memory = threading.Event(), random.Random(0), 0, []
     clients = [Client(seed, port, stop) for seed, port in enumerate(list(POOLS) * 4)]
@@ -122,7 +125,7 @@ def main():
                 servers[port].kill()
                 servers[port].wait()
                 time.sleep(r.random())
-                servers[port] = memcached(port)
+                servers[port] = begin(port)
             else:
                 servers[port].send_signal(signal.SIGSTOP)
                 time.sleep(r.random() * 3)

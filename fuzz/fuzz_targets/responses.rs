@@ -2,7 +2,7 @@
 //! what was asked.
 #![no_main]
 
-use fanin_memcache::{Cursor, Piece, Shape};
+use fanin_memcache::{Cursor, Meta, Piece, Shape, Verb, retold};
 use libfuzzer_sys::fuzz_target;
 
 /// Where the answer's pieces begin and end, a prefix that grows by `step` at a time looked at again and again.
@@ -34,7 +34,21 @@ fn read(bytes: &[u8], shape: Shape, step: usize) -> Vec<(usize, usize)> {
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, bytes)) = bytes.split_first() else { return };
-    let shapes = [Shape::Line, Shape::Values, Shape::Meta, Shape::UntilBarrier, Shape::Listing];
+    let shapes = [
+        Shape::Values,
+        Shape::Stored { verb: Verb::Cas },
+        Shape::Number,
+        Shape::Meta { command: Meta::Get, value: true },
+        Shape::Meta { command: Meta::Arithmetic, value: true },
+        Shape::Listing,
+        Shape::Done,
+        Shape::Alone,
+    ];
+    // Any answer to a meta command is told or is none, whatever was noted.
+    if let Some((note, answer)) = bytes.split_at_checked(40) {
+        let mut told = Vec::new();
+        let _ = retold(answer, note, |bytes| told.extend_from_slice(bytes));
+    }
     let shape = shapes[usize::from(*first) % shapes.len()];
     assert_eq!(read(bytes, shape, 1), read(bytes, shape, usize::MAX / 2));
 });

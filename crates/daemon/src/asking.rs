@@ -124,6 +124,7 @@ impl<N: Net> Front<N> {
         match (self.servers[server].accepts(), &mut self.servers[server].alone) {
             (Ok(()), Some(alone)) => {
                 alone.push_back((ask, line.to_vec()));
+                self.asks_alone = true;
                 if let State::Down { until } = &mut self.servers[server].state {
                     *until = self.now;
                 }

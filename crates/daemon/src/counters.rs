@@ -65,7 +65,7 @@ counters! {
     errors_closed
     errors_nonsense
     errors_busy
-    /// Clients that were closed since they read nothing.
+    /// Clients that were closed since most was held for them, and memory short.
     clients_cut_off
     server_connects
     /// Threads that panicked and began anew.

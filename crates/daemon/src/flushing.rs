@@ -8,8 +8,6 @@ use crate::net::Net;
 use crate::server::{State, Trouble};
 use crate::table::Id;
 
-/// A client that has not read so many bytes is closed: nothing else bounds what answers under way may bring.
-const MOST_HELD: usize = 256 << 20;
 /// Answers are put together and written in pieces of this size: a piece is still in the processor's cache when it is sent.
 pub const ENOUGH: usize = 256 << 10;
 /// A client's buffer that has grown above this is given back when it is empty.
@@ -54,10 +52,6 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(id) else { return };
         if client.out.bytes.capacity() > KEPT && client.out.bytes.is_empty() {
             self.spare.keep(std::mem::take(&mut client.out.bytes));
-        }
-        if client.backlog() > MOST_HELD {
-            self.counters.clients_cut_off.add(1);
-            return self.close_client(id);
         }
         if failed || client.broken || client.closing && client.is_through() {
             return self.close_client(id);

@@ -73,6 +73,8 @@ pub struct Front<N: Net> {
     /// The connections that are shared, one a server; then, in the same order, those for one request each.
     pub(crate) servers: Vec<Server<N::Socket>>,
     pub(crate) shared_servers: usize,
+    /// Whether something may be asked by one of the latter: most of the time nothing is.
+    pub(crate) asks_alone: bool,
     pub(crate) gets: Table<Multiget>,
     pub(crate) joining: Joining,
     pub(crate) spare: Spare,
@@ -137,6 +139,7 @@ impl<N: Net> Front<N> {
             clients: Table::default(),
             servers: together,
             shared_servers,
+            asks_alone: false,
             gets: Table::default(),
             joining: Joining::default(),
             spare: Spare::new(shared.memory.spare()),
@@ -288,7 +291,7 @@ impl<N: Net> Front<N> {
 
     /// When something is due though nothing happens.
     fn next_due(&self) -> Option<Nanos> {
-        let servers = self.servers.iter().filter_map(|server| {
+        let servers = self.servers[..self.watched()].iter().filter_map(|server| {
             let timeout = self.pools[server.pool].timeout;
             let waiting = server.alone.as_ref().and_then(|alone| alone.front()).map(|(ask, _)| ask.at + timeout);
             let state = match server.state {
@@ -305,8 +308,13 @@ impl<N: Net> Front<N> {
         servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).min()
     }
 
+    /// How many of the servers' connections there is anything to know of.
+    fn watched(&self) -> usize {
+        if self.asks_alone { self.servers.len() } else { self.shared_servers }
+    }
+
     fn timers(&mut self) {
-        for server in 0..self.servers.len() {
+        for server in 0..self.watched() {
             let timeout = self.pools[self.servers[server].pool].timeout;
             let since = match &self.servers[server].state {
                 State::Opening { since, .. } => Some(*since),
@@ -331,7 +339,7 @@ impl<N: Net> Front<N> {
 
     /// Opens connections to servers whose time has come.
     fn connect_due(&mut self) {
-        for number in 0..self.servers.len() {
+        for number in 0..self.watched() {
             let is_due = matches!(self.servers[number].state, State::Down { until } if until <= self.now);
             match self.servers[number].alone {
                 Some(_) if is_due => self.next_alone(number),
@@ -341,6 +349,8 @@ impl<N: Net> Front<N> {
                 _ => {}
             }
         }
+        let is_idle = |server: &Server<_>| matches!(server.state, State::Down { until: Nanos::MAX });
+        self.asks_alone &= !self.servers[self.shared_servers..].iter().all(is_idle);
     }
 
     /// Begins to open a connection to a server: whether that could be begun.

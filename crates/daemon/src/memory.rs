@@ -14,6 +14,9 @@ const LEAST: usize = 64 << 10;
 /// A thread keeps no more of buffers that nobody uses.
 const MOST_SPARE: usize = 48 << 20;
 
+/// What servers' connections hold, which is bounded by itself, is looked at every so many turns.
+const TURNS: u64 = 16;
+
 /// Of all threads.
 #[derive(Debug)]
 pub struct Memory {
@@ -40,8 +43,9 @@ impl Memory {
 /// One thread's.
 #[derive(Debug)]
 pub struct Held {
-    /// By its clients.
+    /// By its clients, and by its servers.
     pub clients: usize,
+    servers: usize,
     /// What the others have been told that it holds.
     told: usize,
     /// What a client may have and be asked for; all it wants, where memory is not short.
@@ -50,7 +54,7 @@ pub struct Held {
 
 impl Default for Held {
     fn default() -> Held {
-        Held { clients: 0, told: 0, share: usize::MAX }
+        Held { clients: 0, servers: 0, told: 0, share: usize::MAX }
     }
 }
 
@@ -71,9 +75,11 @@ impl<N: Net> Front<N> {
 
     /// Ends a turn: all hear what this thread holds; and where that is too much, who holds most of its clients is closed.
     pub(crate) fn add_up_memory(&mut self) {
+        if self.number.is_multiple_of(TURNS) {
+            self.held.servers = self.servers.iter().map(|server| server.holds()).sum();
+        }
         loop {
-            let servers: usize = self.servers.iter().map(|server| server.holds()).sum();
-            let all = self.held.clients + servers + self.spare.room();
+            let all = self.held.clients + self.held.servers + self.spare.room();
             let memory = &self.shared.memory;
             memory.held.fetch_add(all.wrapping_sub(self.held.told), Relaxed);
             self.held.told = all;

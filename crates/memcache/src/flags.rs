@@ -72,16 +72,19 @@ impl<'a> Flags<'a> {
         if count > MOST_WORDS {
             return Err(text::FLAGS_TOO_LONG);
         }
-        for (letter, argument) in flags.each() {
-            match (letter, argument, command) {
-                (_, Argument::Opaque(word), _) if word.len() > LONGEST_OPAQUE => return Err(text::OPAQUE_TOO_LONG),
-                (_, Argument::Opaque(word), _) if word.iter().any(u8::is_ascii_control) => {
-                    return Err(text::BAD_FORMAT);
-                }
-                (_, Argument::Mode(mode), Meta::Set) if !b"EAPRS".contains(&mode) => return Err(text::BAD_STORE_MODE),
-                (_, Argument::Mode(mode), Meta::Arithmetic) if !b"I+D-".contains(&mode) => {
+        for (_, argument) in flags.each() {
+            match (argument, command) {
+                (Argument::Mode(mode), Meta::Set) if !b"EAPRS".contains(&mode) => return Err(text::BAD_STORE_MODE),
+                (Argument::Mode(mode), Meta::Arithmetic) if !b"I+D-".contains(&mode) => {
                     return Err(text::BAD_COUNT_MODE);
                 }
+                _ => {}
+            }
+        }
+        for (_, argument) in flags.each() {
+            match argument {
+                Argument::Opaque(word) if word.len() > LONGEST_OPAQUE => return Err(text::OPAQUE_TOO_LONG),
+                Argument::Opaque(word) if word.iter().any(u8::is_ascii_control) => return Err(text::BAD_FORMAT),
                 _ => {}
             }
         }

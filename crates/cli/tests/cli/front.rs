@@ -46,3 +46,19 @@ fn sigterm_ends_it_well() {
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn an_address_that_somebody_has_is_named_with_who_has_it() {
+    let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
+    let mut first = front().args(listen).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(first.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.split(' ').nth(3).and_then(|word| word.strip_suffix(':')).expect("where it listens").to_owned();
+    let output = front().args(["--listen", &address, "--servers", "127.0.0.1:1"]).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    let who = format!("by fanin (process {})", first.id());
+    assert!(told.contains(&format!("{address}: ")) && told.contains(&who), "{told}");
+}

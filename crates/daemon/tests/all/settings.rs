@@ -24,6 +24,7 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
     for (more, told) in [
         ("hash = \"md4\"", "f.toml:6: `md4` is none of one_at_a_time, md5, "),
         ("hahs = \"md5\"", "f.toml:6: there is no key `hahs`: did you mean `hash`?"),
+        ("timeout = \"0 s\"", "f.toml:6: `0 s` is less than 1 ms; right is timeout = \"1 s\""),
         ("timeout = \"5\"", "f.toml:6: `5`: its unit is missing; right is timeout = \"1 s\""),
         ("timeout = 5", "f.toml:6: invalid type: integer `5`, expected a string"),
         ("[[pool]]\nlisten = \"x\"\nservers = []", "f.toml:7: `x` is no address: right is host:port"),
@@ -46,6 +47,28 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
     }
     let problem = Settings::of_file("f.toml", "threads = 0\npool = []\n").unwrap_err().to_string();
     assert_eq!(problem, "f.toml:1: 0 is not from 1 to 1024");
+    for (more, told) in [
+        ("nap = \"3600 s\"", "f.toml:1: `3600 s` is more than 100 ms; right is nap = \"100 us\""),
+        ("memory = \"1 MiB\"", "f.toml:1: `1 MiB` is less than 16 MiB; right is memory = \"256 MiB\""),
+    ] {
+        let problem = Settings::of_file("f.toml", &format!("{more}\n{POOL}")).unwrap_err().to_string();
+        assert_eq!(problem, told);
+    }
     let problem = Settings::of_servers("127.0.0.1:1", &["x".to_owned()]).unwrap_err().to_string();
     assert!(problem.starts_with("--servers x: `x` is no server"), "{problem}");
+}
+
+#[test]
+fn a_front_end_that_would_ask_itself_is_refused() {
+    for (listen, server) in [("127.0.0.1:5", "127.0.0.1:5"), ("0.0.0.0:5", "127.0.0.1:5"), ("[::]:5", "[::1]:5")] {
+        let problem = Settings::of_servers(listen, &[server.to_owned()]).unwrap_err().to_string();
+        assert!(problem.ends_with("is the address where `front` listens itself"), "{problem}");
+        let file = format!(
+            "[[pool]]\nname = \"one\"\nlisten = \"{listen}\"\nservers = [\"127.0.0.1:1\"]\n\
+            [[pool]]\nlisten = \"127.0.0.1:6\"\nservers = [\"{server}\"]\n"
+        );
+        let problem = Settings::of_file("f.toml", &file).unwrap_err().to_string();
+        assert!(problem.starts_with("f.toml:5: ") && problem.ends_with("`one` listens itself"), "{problem}");
+    }
+    Settings::of_servers("127.0.0.1:5", &["127.0.0.1:6".to_owned(), "127.0.0.2:5".to_owned()]).unwrap();
 }

@@ -315,15 +315,15 @@ fn cases(count: u64, faults: Faults) {
 
 #[test]
 fn whatever_the_order_of_events_every_request_is_answered_without_waiting_for_time() {
-    cases(2000, Faults::None);
+    cases(1500, Faults::None);
 }
 
 #[test]
 fn whoever_hangs_or_dies_every_request_is_answered_or_failed_by_its_deadline() {
-    cases(2000, Faults::Crashes);
+    cases(1500, Faults::Crashes);
 }
 
 #[test]
 fn whatever_servers_answer_no_client_sees_a_byte_of_another_keys_value() {
-    cases(2000, Faults::Lies);
+    cases(1500, Faults::Lies);
 }
