@@ -100,7 +100,7 @@ def talk(port, text, r):
     with socket.create_connection(("127.0.0.1", port), 5) as s:
         s.settimeout(5)
         # Whatever a broken stream waits for: a value's bytes, the end of a line; then a mark that all is through.
-        text += (b"\r\n" + b"x" * 1000) * 4 + b"\r\nmg mark k O0000\r\nquit\r\n"
+        text += (b"x" * 1000 + b"\r\n") * 4 + b"mg mark k O0000\r\nquit\r\n"
         cuts = sorted(r.randrange(len(text)) for _ in range(r.randrange(3)))
         for start, end in zip([0, *cuts], [*cuts, len(text)]):
             s.sendall(text[start:end])

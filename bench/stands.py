@@ -57,9 +57,9 @@ def memcached(port, program="memcached"):
     return start(port, program, "-u", "nobody", "-l", "127.0.0.1", "-p", port, "-t", 1, "-m", 64)
 
 
-def front(port, servers, *more):
+def front(port, servers, *more, program=FANIN):
     """`fanin front` before these servers' ports."""
-    return start(port, FANIN, "front", "--listen", at(port), "--servers", at(*servers), *more)
+    return start(port, program, "front", "--listen", at(port), "--servers", at(*servers), *more)
 
 
 @contextlib.contextmanager

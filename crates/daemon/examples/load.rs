@@ -3,6 +3,7 @@
 //! ```text
 //! load fill HOST:PORT KEYS                                   sets all keys
 //! load HOST:PORT KEYS CONNECTIONS KEYS_A_GET SECONDS [RATE]  asks, and prints one JSON object
+//! load HOST:PORT KEYS CONNECTIONS meta SECONDS [RATE]        the same by `mg`, of one key
 //! ```
 //!
 //! Without a rate each connection asks as its last answer is there. With one, so many gets a second arrive at even distances
@@ -13,7 +14,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use fanin_memcache::{Cursor, Piece, Shape};
+use fanin_memcache::{Cursor, Meta, Piece, Shape};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
@@ -79,8 +80,13 @@ fn fill(address: SocketAddr, keys: u64) -> io::Result<()> {
 }
 
 impl Connection {
-    fn ask(&mut self, at: Instant, keys: u64, of_get: usize, draws: &mut Draws) {
+    fn ask(&mut self, at: Instant, load: &Load, draws: &mut Draws) {
         self.asked = Some(at);
+        let (keys, of_get) = (load.keys, load.of_get);
+        if load.meta {
+            let _ = write!(self.out, "mg key:{} v\r\n", draws.below(keys));
+            return;
+        }
         self.out.extend_from_slice(b"get");
         for _ in 0..of_get {
             let _ = write!(self.out, " key:{}", draws.below(keys));
@@ -102,7 +108,10 @@ impl Connection {
     }
 
     /// Reads what is there: whether an answer has ended.
-    fn read(&mut self, scratch: &mut [u8], of_get: usize) -> io::Result<bool> {
+    fn read(&mut self, scratch: &mut [u8], load: &Load) -> io::Result<bool> {
+        let of_get = load.of_get;
+        let shape =
+            if load.meta { Shape::Meta { command: Meta::Get, value: true } } else { Shape::Values };
         loop {
             match self.stream.read(scratch) {
                 Ok(0) => return Err(io::Error::other("the connection was closed")),
@@ -112,18 +121,22 @@ impl Connection {
             }
             let mut at = 0;
             loop {
-                match self.cursor.next(&self.rest[at..], Shape::Values) {
+                match self.cursor.next(&self.rest[at..], shape) {
                     Piece::More => break,
                     Piece::Line { line, .. } if line == b"END\r\n" && self.values == of_get => {
                         self.rest.drain(..at + line.len());
                         self.values = 0;
                         return Ok(true);
                     }
-                    Piece::Value { line, key, follow, .. } => {
+                    Piece::Value { line, key, follow, last } => {
                         let (from, to) = (at + line.len(), at + line.len() + follow as usize);
                         let Some(found) = self.rest.get(from..to) else { break };
                         if !found.starts_with(&key[..key.len().min(found.len() - 2)]) {
                             return Err(io::Error::other("a wrong value"));
+                        }
+                        if last {
+                            self.rest.drain(..to);
+                            return Ok(true);
                         }
                         (at, self.values) = (to, self.values + 1);
                     }
@@ -138,6 +151,7 @@ impl Connection {
 struct Load {
     keys: u64,
     of_get: usize,
+    meta: bool,
     seconds: f64,
     rate: Option<f64>,
 }
@@ -174,7 +188,7 @@ fn run(address: SocketAddr, count: usize, load: &Load) -> io::Result<Vec<Duratio
     poll.poll(&mut events, Some(Duration::from_millis(200)))?;
     if step.is_none() {
         for connection in &mut connections {
-            connection.ask(begin, load.keys, load.of_get, &mut draws);
+            connection.ask(begin, load, &mut draws);
             connection.write()?;
         }
     }
@@ -186,7 +200,7 @@ fn run(address: SocketAddr, count: usize, load: &Load) -> io::Result<Vec<Duratio
             connection.due.push_back(next - step);
             if connection.asked.is_none() {
                 let at = connection.due.pop_front().unwrap_or(next);
-                connection.ask(at, load.keys, load.of_get, &mut draws);
+                connection.ask(at, load, &mut draws);
                 connection.write()?;
             }
         }
@@ -206,13 +220,13 @@ fn run(address: SocketAddr, count: usize, load: &Load) -> io::Result<Vec<Duratio
         for event in &events {
             let connection = &mut connections[event.token().0];
             connection.write()?;
-            while connection.read(&mut scratch, load.of_get)? {
+            while connection.read(&mut scratch, load)? {
                 time = now();
                 took.extend(connection.asked.take().map(|at| time.saturating_duration_since(at)));
                 let due =
                     if step.is_some() { connection.due.pop_front() } else { Some(time).filter(|time| *time < end) };
                 if let Some(at) = due {
-                    connection.ask(at, load.keys, load.of_get, &mut draws);
+                    connection.ask(at, load, &mut draws);
                     connection.write()?;
                 }
             }
@@ -229,7 +243,9 @@ fn main() -> io::Result<()> {
     if arguments.first().is_some_and(|word| word == "fill") {
         return fill(address(1)?, number(2)? as u64);
     }
-    let load = Load { keys: number(1)? as u64, of_get: number(3)? as usize, seconds: number(4)?, rate: number(5).ok() };
+    let meta = arguments.get(3).is_some_and(|word| word == "meta");
+    let of_get = if meta { 1 } else { number(3)? as usize };
+    let load = Load { keys: number(1)? as u64, of_get, meta, seconds: number(4)?, rate: number(5).ok() };
     let mut took = run(address(0)?, number(2)? as usize, &load)?;
     took.sort_unstable();
     let at = |share: f64| {
