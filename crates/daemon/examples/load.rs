@@ -110,8 +110,7 @@ impl Connection {
     /// Reads what is there: whether an answer has ended.
     fn read(&mut self, scratch: &mut [u8], load: &Load) -> io::Result<bool> {
         let of_get = load.of_get;
-        let shape =
-            if load.meta { Shape::Meta { command: Meta::Get, value: true } } else { Shape::Values };
+        let shape = if load.meta { Shape::Meta { command: Meta::Get, value: true } } else { Shape::Values };
         loop {
             match self.stream.read(scratch) {
                 Ok(0) => return Err(io::Error::other("the connection was closed")),

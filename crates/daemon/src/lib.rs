@@ -8,6 +8,7 @@
 
 mod answering;
 mod asking;
+mod bounding;
 mod bytes;
 mod client;
 mod clock;
@@ -19,6 +20,7 @@ mod memory;
 mod multiget;
 mod net;
 mod pace;
+mod pool;
 pub mod routing;
 mod running;
 pub mod schedule;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use fanin_memcache::{Get, LONGEST_KEY};
 
-use crate::front::Pool;
+use crate::pool::Pool;
 use crate::schedule::Schedule;
 use crate::table::Id;
 

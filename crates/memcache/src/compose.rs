@@ -189,7 +189,7 @@ impl Every {
         match self {
             Every::Flush(time) => {
                 put(b"flush_all");
-                time.into_iter().for_each(|time| behind(*time, put));
+                time.iter().for_each(|time| behind(*time, put));
             }
             Every::Verbosity(level) => {
                 put(b"verbosity");

@@ -131,7 +131,6 @@ fn a_command_with_a_value_says_how_much_follows() {
 #[test]
 fn what_memcached_refuses_is_refused_in_its_words() {
     let long = "k".repeat(251);
-    let flags = "mg k ".to_owned() + &"v ".repeat(19) + "\r\n";
     for (line, text) in [
         ("\r\n", text::BAD_FORMAT),
         ("mn\n", text::BAD_FORMAT),
@@ -154,10 +153,34 @@ fn what_memcached_refuses_is_refused_in_its_words() {
         ("gat x k\r\n", text::BAD_EXPTIME),
         ("gat 10\r\n", text::BAD_FORMAT),
         ("delete\r\n", text::BAD_FORMAT),
+        (&format!("delete {long}\r\n"), text::BAD_FORMAT),
         ("flush_all x\r\n", text::BAD_EXPTIME),
         ("verbosity\r\n", text::BAD_FORMAT),
         ("verbosity noreply\r\n", ""),
         ("cache_memlimit x\r\n", text::ERROR),
+    ] {
+        assert_eq!(refused(line), (text, 0), "{line:?}");
+    }
+    for (line, text) in [
+        ("set k x 0 1 noreply\r\n", ""),
+        ("set k 0 x 1\r\n", text::BAD_FORMAT),
+        ("cas k 0 0 1\r\n", text::BAD_FORMAT),
+        (&format!("add {long} 0 0 1\r\n"), text::BAD_FORMAT),
+    ] {
+        assert_eq!(refused(line), (text, 3), "{line:?}");
+    }
+    assert_eq!(only("GET / HTTP/1.1\r\n"), Request::Quit);
+    let line = format!("get a {long}\r\n");
+    let Request::Get(get) = only(&line) else { panic!("{line:?}") };
+    assert!(get.is_refused());
+    assert_eq!(refused("get a b\0c\r\n"), (text::BAD_FORMAT, 0));
+}
+
+#[test]
+fn what_memcached_refuses_of_meta_commands_and_figures_is_refused_in_its_words() {
+    let long = "k".repeat(251);
+    let flags = "mg k ".to_owned() + &"v ".repeat(19) + "\r\n";
+    for (line, text) in [
         ("mg\r\n", text::BAD_FORMAT),
         ("mg k ~\r\n", text::BAD_FORMAT),
         ("mg k ^\r\n", text::NO_FLAG),
@@ -183,28 +206,18 @@ fn what_memcached_refuses_is_refused_in_its_words() {
         (&flags, text::FLAGS_TOO_LONG),
         (&format!("mg k O{}\r\n", "o".repeat(32)), text::OPAQUE_TOO_LONG),
         ("mg k O\u{1}\r\n", text::BAD_FORMAT),
-        (&format!("delete {long}\r\n"), text::BAD_FORMAT),
         (&format!("mg {long} v\r\n"), text::BAD_FORMAT),
     ] {
         assert_eq!(refused(line), (text, 0), "{line:?}");
     }
     for (line, text) in [
-        ("set k x 0 1 noreply\r\n", ""),
-        ("set k 0 x 1\r\n", text::BAD_FORMAT),
-        ("cas k 0 0 1\r\n", text::BAD_FORMAT),
         ("ms k 1 Mx\r\n", text::BAD_STORE_MODE),
         ("ms k 1 M\r\n", text::BAD_STORE_MODE),
         ("ms k 1 Z\r\n", text::NO_FLAG),
         (&format!("ms {long} 1\r\n"), text::BAD_FORMAT),
-        (&format!("add {long} 0 0 1\r\n"), text::BAD_FORMAT),
     ] {
         assert_eq!(refused(line), (text, 3), "{line:?}");
     }
-    assert_eq!(only("GET / HTTP/1.1\r\n"), Request::Quit);
-    let line = format!("get a {long}\r\n");
-    let Request::Get(get) = only(&line) else { panic!("{line:?}") };
-    assert!(get.is_refused());
-    assert_eq!(refused("get a b\0c\r\n"), (text::BAD_FORMAT, 0));
 }
 
 #[test]

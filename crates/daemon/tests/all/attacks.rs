@@ -19,12 +19,8 @@ fn unharmed(cluster: &Cluster, attack: impl Fn(&mut Client)) {
             assert_eq!((victim.line(), victim.line()), ("VA 100".to_owned(), value(key, 100)));
         }
     }
-    let mut client = cluster.client();
-    for cause in ["errors_closed", "errors_timeout", "errors_down"] {
-        assert_eq!(client.figure(cause), 0, "{cause}");
-    }
-    // Each of two threads has connected once to each server.
-    assert_eq!(client.figure("server_connects"), 2 * cluster.servers.len() as u64);
+    // Each of two threads has connected once to each server: no connection was given up.
+    assert_eq!(cluster.client().figure("server_connects"), 2 * cluster.servers.len() as u64);
 }
 
 #[test]

@@ -126,7 +126,7 @@ impl Client {
                 Some(((*key).to_owned(), size.parse().unwrap()))
             }
             (Waits::Values(_), ["END"]) => None,
-            (Waits::Line(told), _) if told.iter().any(|told| line == *told) => None,
+            (Waits::Line(told), _) if told.contains(&line) => None,
             (Waits::Meta(key, opaque), ["VA", size, found]) if found == opaque => {
                 Some((key.clone(), size.parse().unwrap()))
             }
