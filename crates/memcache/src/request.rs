@@ -386,7 +386,7 @@ fn classic<'a>(command: &[u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
         return store(*verb, &words, quiet, limits);
     }
     let (least, wrong) = match command {
-        b"delete" => (2, ""),
+        b"delete" => (2, text::BAD_DELETE),
         b"incr" | b"decr" => (3, text::BAD_DELTA),
         b"touch" => (3, text::BAD_EXPTIME),
         _ => return unkeyed(&words, quiet),
@@ -396,6 +396,8 @@ fn classic<'a>(command: &[u8], line: &'a [u8], limits: &Limits) -> Request<'a> {
     }
     let (key, argument) = (words.get(1), words.get(2));
     let command = match command {
+        // Newer ones take whatever else is there, and clients' suites expect that it is refused.
+        b"delete" if !matches!(words.from(2), [] | [b"0"] | [b"noreply"] | [b"0", b"noreply"]) => None,
         b"delete" => Some(Command::Delete),
         b"touch" => signed_32(argument).map(Command::Touch),
         b"incr" => unsigned_64(argument).map(Command::Increase),

@@ -4,6 +4,8 @@
 pub const ERROR: &str = "ERROR\r\n";
 /// Too few words, a key over 250 bytes, or a number that is none.
 pub const BAD_FORMAT: &str = "CLIENT_ERROR bad command line format\r\n";
+/// `delete` with words that it does not take.
+pub const BAD_DELETE: &str = "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n";
 /// `touch`, `gat`, `flush_all`.
 pub const BAD_EXPTIME: &str = "CLIENT_ERROR invalid exptime argument\r\n";
 /// `incr`, `decr`.

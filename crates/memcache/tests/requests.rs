@@ -154,6 +154,8 @@ fn what_memcached_refuses_is_refused_in_its_words() {
         ("gat 10\r\n", text::BAD_FORMAT),
         ("delete\r\n", text::BAD_FORMAT),
         (&format!("delete {long}\r\n"), text::BAD_FORMAT),
+        ("delete k 1\r\n", text::BAD_DELETE),
+        ("delete k 1 noreply\r\n", ""),
         ("flush_all x\r\n", text::BAD_EXPTIME),
         ("verbosity\r\n", text::BAD_FORMAT),
         ("verbosity noreply\r\n", ""),
