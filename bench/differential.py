@@ -21,6 +21,8 @@ from stands import ended, front, memcached, memcacheds
 # Of each version: one alone, four behind a front end.
 ALONE = {"memcached": 23300, "newest": 23320}
 FRONT = {name: port + 10 for name, port in ALONE.items()}
+# memcached counts time in seconds, and flushes what is of an earlier one: what differs must do so again.
+TRIES = 3
 KEYS = [b"a", b"b", b"c", b"counter", b"key:1", b"key:2", b"Zm9v", b"foo", b"x" * 250, "schlüssel".encode()]
 ODD = [b"x" * 251, b"", b"a b", b"\x01", b"a\tb", b"noreply", b"q"]
 NUMBERS = [b"0", b"1", b"5", b"-1", b"4294967295", b"18446744073709551615", b"18446744073709551616", b"x", b"", b"+3", b"10"]
@@ -82,7 +84,7 @@ def other(r):
         "get": [r.choice([b"get", b"get", b"bget"]), *[short(r) for _ in range(r.randrange(0, 12))]],
         "gat": [b"gat", time_to_live, *[short(r) for _ in range(r.randrange(0, 4))]],
         # With other words behind it, it is refused here as by 1.6.18.
-        "delete": [b"delete", key(r), *r.choice([[], [], [b"0"]]), *quiet],
+        "delete": [b"delete", key(r).replace(b" ", b"_"), *r.choice([[], [], [b"0"]]), *quiet],
         "touch": [b"touch", key(r), time_to_live, *quiet],
         "incr": [b"incr", r.choice([key(r), b"counter"]), number(r, b"3"), *quiet],
         "decr": [b"decr", r.choice([key(r), b"counter"]), number(r, b"3"), *quiet],
@@ -137,16 +139,19 @@ def main():
             if time.time() - begun > options.seconds:
                 break
             text = stream(random.Random(seed))
-            alone, ours = ({name: asked(ports[name], text, seed) for name in versions} for ports in (ALONE, FRONT))
             count += 1
-            newest = "newest" if "newest" in versions else "memcached"
-            for name in versions:
-                if alone[name] != alone[newest]:
-                    continue
+            for _ in range(TRIES):
+                alone, ours = ({name: asked(ports[name], text, seed) for name in versions} for ports in (ALONE, FRONT))
+                newest = "newest" if "newest" in versions else "memcached"
+                agree = [name for name in versions if alone[name] == alone[newest]]
+                differ = [name for name in agree if alone[name] != ours[name]]
+                if not differ:
+                    break
+            for name in agree:
                 compared[name] += 1
-                if alone[name] != ours[name]:
-                    print(f"they differ: --seed {seed}, {name}\nsent      {text!r}\nmemcached {alone[name]!r}\nfanin     {ours[name]!r}")
-                    sys.exit(1)
+            for name in differ:
+                print(f"they differ: --seed {seed}, {name}\nsent      {text!r}\nmemcached {alone[name]!r}\nfanin     {ours[name]!r}")
+                sys.exit(1)
         told = ", ".join(f"{times} by {name}" for name, times in compared.items())
         print(f"{count} streams in {time.time() - begun:.0f} s, compared {told}: the same answers, byte for byte")
 
