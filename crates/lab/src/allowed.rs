@@ -282,7 +282,7 @@ impl Of<'_> {
             Some(interval) => {
                 let queries = f64::from(s.workload.queries);
                 let asked = payload / interval.as_secs_f64() * queries / (queries - 1.0).max(f64::MIN_POSITIVE);
-                asked.min(self.link(HostId::CLIENT) * self.payload_share() / 1e6)
+                asked.min(self.link(HostId::CLIENT) * self.payload_share() / self.from_others() / 1e6)
             }
         };
         Allowed { mbps: f64::from(k.front_ends) * each, round }
@@ -296,12 +296,7 @@ impl Of<'_> {
         // The least of all objects comes first.
         let first = k.least.0 + (k.most.0 - k.least.0) / u64::from(k.per_request + 1);
         let near = self.nearest(client, &all, first.min(s.tcp.mss.0));
-        // A front end that is a server has some of the objects itself.
-        let from_others = match k.front_ends {
-            1 => 1.0,
-            _ => (1.0 - f64::from(k.replicas) / f64::from(s.servers())).max(0.0),
-        };
-        let n = f64::from(k.per_request) * from_others;
+        let n = f64::from(k.per_request) * self.from_others();
         let servers = self.servers_asked(n);
         let new = !s.connections_stand();
         let late = s.packet_jitter(self.fabric).as_secs_f64();
@@ -327,6 +322,13 @@ impl Of<'_> {
             new_window: None,
             receive_window: f64::INFINITY,
         }
+    }
+
+    /// The share of objects that others have: a front end that is a server may have some itself.
+    fn from_others(&self) -> f64 {
+        let k = &self.s.key_value;
+        let own = f64::from(k.replicas) / f64::from(self.s.servers());
+        if k.front_ends == 1 { 1.0 } else { (1.0 - own).max(0.0) }
     }
 
     /// How many servers a request for so many objects goes to on average, at the least: of objects that hubs gather or a plan has

@@ -15,7 +15,7 @@ pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>
         Some(mean) if row.rounds > 0.0 => of_a_round(row, mean, contender, story) + &cut_off(row) + &tail(row),
         _ => {
             let waited = row.qct_ms.max.map_or(String::new(), |max| format!(" in {}", time(max)));
-            format!(" No round ended{waited}, after {} timeouts a run.", count(row.timeouts))
+            format!(" No round ended{waited}, after {} timeouts a run.{}", count(row.timeouts), stands_still(row))
         }
     }
 }
