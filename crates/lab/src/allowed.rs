@@ -32,7 +32,7 @@ pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<Allowed> {
     match s.workload.kind {
         kind if kind.facts().endless => Some(of.endless()),
         Kind::KeyValue => Some(of.objects()),
-        _ => Some(of.answers()),
+        _ => of.answers(),
     }
 }
 
@@ -130,8 +130,9 @@ impl Of<'_> {
         Allowed { mbps: (rate * self.payload_share()).min(windows) * open / 1e6, round: Parts::default() }
     }
 
-    /// Rounds of answers: of several clients what each is allowed, and no more than all servers and the network can give.
-    fn answers(&self) -> Allowed {
+    /// Rounds of answers: of several clients what each is allowed, and no more than all servers and the network can give. `None` where a
+    /// warm-up is cut off within a query, of which whole answers count that came before for the most part.
+    fn answers(&self) -> Option<Allowed> {
         let s = self.s;
         let alike = s.workload.servers.word() == "same";
         let of = |client: u32| {
@@ -149,7 +150,9 @@ impl Of<'_> {
             false => (1..clients).map(|client| of(client).0).sum(),
         };
         let most = (first + others).min(self.uplinks_mbps()).min(self.racks_mbps());
-        Allowed { mbps: most, round }
+        let cut = s.workload.kind == Kind::WebSearch && s.workload.warm_up.0.is_some();
+        let cut = cut && round.all_s() > s.workload.duration.as_secs_f64();
+        (!cut).then_some(Allowed { mbps: most, round })
     }
 
     fn of_a_client(&self, client: HostId, servers: &[HostId]) -> Answers {

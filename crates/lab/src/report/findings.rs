@@ -107,8 +107,7 @@ impl Subject<'_> {
             return (Verdict::Open, "has no finished run".into(), String::new());
         };
         if !self.contender.settings.workload.kind.many_to_one() {
-            let (head, says) = self.between_hosts(last);
-            return (Verdict::Open, head, says);
+            return self.between_hosts(last);
         }
         let points: Vec<(String, Judged)> = rows.iter().map(|row| (self.axis.tick(row), judged(row))).collect();
         let (verdict, head) = over_the_sweep(&points, self.axis);
@@ -122,8 +121,29 @@ impl Subject<'_> {
         (verdict, head, says + &self.searched())
     }
 
-    /// The last point of a workload between any hosts, and the first one beside it.
-    fn between_hosts(&self, last: &SummaryRow) -> (String, String) {
+    /// Of a workload between any hosts the first point at which goodput a host is under half of what it was at one before, with
+    /// timeouts: else the last point, and the first one beside it.
+    fn between_hosts(&self, last: &SummaryRow) -> (Verdict, String, String) {
+        if let Some((best, row)) = spread::collapse(&self.curve.rows) {
+            let [before, there] = [best, row].map(|row| (self.rate(row.goodput_mbps.mean), self.axis.tick(row)));
+            let line_mbps = self.contender.points[row.place].settings.line_rate() as f64 / 1e6;
+            let (head, says) = spread::words(row, &rate(row.goodput_mbps.mean, line_mbps), None);
+            let factor = three(spread::a_host(best) / spread::a_host(row));
+            let head = format!("collapses {}: {head}", self.axis.at(&there.1));
+            let fall = format!(
+                "{} it moves {}, {} {}: {factor} times less a host, with timeouts.",
+                capital(&self.axis.at(&there.1)),
+                there.0,
+                before.0,
+                self.axis.again(&before.1)
+            );
+            return (Verdict::Collapses, head, format!("{fall} {says}"));
+        }
+        let (head, says) = self.last_and_first(last);
+        (Verdict::Open, head, says)
+    }
+
+    fn last_and_first(&self, last: &SummaryRow) -> (String, String) {
         let of = |row: &SummaryRow| {
             let workload = &self.contender.points[row.place].settings.workload;
             let offered = workload.load.0.filter(|_| workload.kind.facts().poisson);
