@@ -285,7 +285,7 @@ impl Of<'_> {
             Some(interval) => {
                 let queries = f64::from(s.workload.queries);
                 let asked = payload / interval.as_secs_f64() * queries / (queries - 1.0).max(f64::MIN_POSITIVE);
-                asked.min(self.link(HostId::CLIENT) * self.payload_share() / self.from_others() / 1e6)
+                asked.min(self.link(HostId::CLIENT) * self.payload_share() / self.others_have() / 1e6)
             }
         };
         Allowed { mbps: f64::from(k.front_ends) * each, round }
@@ -299,7 +299,7 @@ impl Of<'_> {
         // The least of all objects comes first.
         let first = k.least.0 + (k.most.0 - k.least.0) / u64::from(k.per_request + 1);
         let near = self.nearest(client, &all, first.min(s.tcp.mss.0));
-        let n = f64::from(k.per_request) * self.from_others();
+        let n = f64::from(k.per_request) * self.others_have();
         let servers = self.servers_asked(n);
         let new = !s.connections_stand();
         let late = s.packet_jitter(self.fabric).as_secs_f64();
@@ -328,7 +328,7 @@ impl Of<'_> {
     }
 
     /// The share of objects that others have: a front end that is a server may have some itself.
-    fn from_others(&self) -> f64 {
+    fn others_have(&self) -> f64 {
         let k = &self.s.key_value;
         let own = f64::from(k.replicas) / f64::from(self.s.servers());
         if k.front_ends == 1 { 1.0 } else { (1.0 - own).max(0.0) }

@@ -6,7 +6,7 @@ use super::finding::{Finding, Verdict};
 use super::judgement::{Judged, State, focus, judged, over_the_sweep, with_stalls};
 use super::spread;
 use super::story::Story;
-use super::why::{bound_by, why};
+use super::why::{bound_by, room, why};
 use crate::figures::{three, time};
 use crate::stats::Interval;
 use crate::{Axis, Slowest, Summary, SummaryRow};
@@ -114,6 +114,7 @@ impl Subject<'_> {
         let row = focus(rows).unwrap_or(last);
         let says = self.level(row)
             + &self.doubt(row)
+            + &room(row, self.contender)
             + &why(row, self.contender, self.story)
             + &bound_by(row)
             + &self.hangs_on(row)
@@ -386,7 +387,7 @@ const LARGE_MBPS: f64 = 100_000.0;
 mod tests {
     use super::super::sample::{Point, contenders, onset_of, rows, stalled};
     use super::*;
-    use crate::{Cost, Least, Onsets, Spread};
+    use crate::{Cost, Least, Memories, Onsets, Spread, Squeezed};
 
     fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
         Summary {
@@ -532,10 +533,20 @@ mod tests {
         assert_eq!(
             says,
             "holds to 128, the largest fan-in tried: 900 Mbit/s with 128 senders, 90.0 % of the 1000 that the network \
-             allows. A round takes 300 ms on average, with no drops and no marks and no timeout."
+             allows. The queue at the client's port took at most 99.2 % of its 64 KiB. A round takes 300 ms on average, with no drops and no marks and no timeout."
         );
         let marked = [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (128, 900.0, 300.0, 0.01, 3.0, 61.0)];
         assert!(one(None, &marked, &[]).1.ends_with(", with 3.0 drops and 61 marks and hardly a timeout."));
+    }
+
+    #[test]
+    fn who_held_the_memory_comes_before_what_followed() {
+        let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
+        let squeezed = Squeezed { port: "switch>server1".into(), refused_packets: 40.0, elsewhere_share: 0.72 };
+        summary.rows[2].memories = Some(Memories { squeezed: Some(squeezed), ..Memories::default() });
+        let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
+        let held = " switch>server1 lost most to what others held: 72 % of the shared memory in use was theirs as it found no room. A round";
+        assert!(says.contains(held), "{says}");
     }
 
     #[test]

@@ -20,6 +20,25 @@ pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>
     }
 }
 
+/// Who held the memory that a port found no room in; where nothing was dropped, how much room there was left at the client's port.
+pub(super) fn room(row: &SummaryRow, contender: &Contender) -> String {
+    let settings = &contender.points[row.place].settings;
+    if let Some(squeezed) = row.memories.as_ref().and_then(|memories| memories.squeezed.as_ref()) {
+        return format!(
+            " {} lost most to what others held: {:.0} % of the shared memory in use was theirs as it found no room.",
+            squeezed.port,
+            100.0 * squeezed.elsewhere_share
+        );
+    }
+    let holds = judged(row).state == State::Holds && row.drops == 0.0;
+    if !holds || row.clients > 1 || settings.switch.shared_buffer.0.is_some() {
+        return String::new();
+    }
+    let (buffer, held) = (settings.client_buffer(), row.queue_max_bytes as f64);
+    let share = 100.0 * held / settings.in_bytes(buffer).max(1) as f64;
+    format!(" The queue at the client's port took at most {} % of its {buffer}.", three(share))
+}
+
 /// What a run without rounds is like.
 fn of_a_run(row: &SummaryRow) -> String {
     let counts = [(row.timeouts, "timeouts"), (row.drops, "drops"), (row.marks, "marks")];
