@@ -77,12 +77,14 @@ bench-placement: ## how long a period's plan takes (P-7b), and with ten million 
 	@cargo bench --quiet --locked --package fanin-placement --bench plan
 	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
 
-torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on, 100 times as many of the front end's events (docs/reliability.md), and 300 sawtooths
+torture: ## CASES (10000) random schedules of faults, of requests and of moves, from FIRST (1000) on, 100 times as many of the front end's events (docs/reliability.md), 300 sawtooths, and what is said of SCENARIOS (2000) random ones
 	@scripts/setup.sh rust
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
 	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
 	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine:: -- --nocapture
+	@cargo build --quiet --release --locked --package fanin-cli
+	@python3 bench/verdicts.py --cases $(or $(SCENARIOS),2000) --first $(or $(FIRST),1000)
 
 validate: build ## write docs/validation.md anew (a minute or two)
 	@python3 bench/validate.py

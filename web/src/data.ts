@@ -21,8 +21,8 @@ export type Band = { curve: string, x: Array<number>,
   /** What the paper says. */
   reported: Array<number | null>, };
 
-/** Why a server heard nothing until its timer ran out. */
-export type Cause = { "whole_window": { packets: number, } } | { "too_few_duplicates": { lost: number, window: number, } } | "recovery_stalled";
+/** By cause, in the order of [`Cause::KNOWN`]; what nothing tells the cause of is what is left of all stalls. */
+export type Causes = Record<string, { count: number, ms: number }>;
 
 /** Times of one scheme at one point, pooled over seeds. */
 export type Cdf = { scheme: string,
@@ -111,6 +111,22 @@ export type Latency = {
   packets: number,
   /** Their times in ms: the mean over all packets of all seeds; percentiles are means over seeds; the longest of all. */
   ms: Spread, };
+
+/** What a round cannot do without, in ms. */
+export type Least = {
+  /** In all. */
+  whole_ms: number,
+  /** Packets on the wire. */
+  wire_ms: number,
+  /** Ways there and back, handshakes and slow start. */
+  round_trips_ms: number,
+  /** What servers need, and are put off. */
+  work_ms: number,
+  /** The requests before the last one. */
+  requests_ms: number, };
+
+/** Why a server heard nothing until its timer ran out. */
+export type Loss = { "whole_window": { packets: number, } } | { "too_few_duplicates": { lost: number, window: number, } } | "recovery_stalled";
 
 /** What a claim is of and what it expects, in the units of its measure. */
 export type Mark = {
@@ -212,14 +228,20 @@ export type ReportRow = {
   scheme: string,
   /** Where in the sweep. */
   point: Record<string, unknown>,
+  /** Clients that ask, each for itself. */
+  clients: number,
   /** Runs that finished. */
   seeds: number,
+  /** The measured time of a run in ms, mean over seeds. */
+  measured_ms: number,
   /** Goodput in Mbit/s with its 95 % interval over seeds, which lies between nothing and line rate. */
   goodput_mbps: Interval,
   /** Whether seeds change anything in this point's runs; `None` of a single one. */
   seeds_differ: boolean | null,
-  /** What the closed form of `model` allows, in Mbit/s; `None` where flows go between any hosts. */
+  /** What the closed form of `model` allows, in Mbit/s; `None` where no bound is known. */
   allowed_mbps: number | null,
+  /** What a round takes at the least, of bursts on average; `None` where that is not known. */
+  least: Least | null,
   /** Query completion times in ms, pooled over seeds; a round that the run's end cut off took longer than it had waited. */
   qct_ms: Spread,
   /** Flow completion times in ms, pooled over seeds; Poisson flows beside another workload do not count. */
@@ -230,6 +252,8 @@ export type ReportRow = {
   fast_retransmits: number,
   /** Its packets that were dropped at all ports, mean over seeds. */
   drops: number,
+  /** Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds. */
+  lost: number,
   /** Packets marked at all ports, mean over seeds. */
   marks: number,
   /** Distinct data segments delivered, mean over seeds. */
@@ -242,8 +266,14 @@ export type ReportRow = {
   stalls: number,
   /** How long these took together in a run, in ms, mean over seeds. */
   stalled_ms: number,
-  /** The rounds that take longest, where they are under 1 % of all, and what goodput is without them. */
+  /** The same by what they were for. */
+  stalls_by_cause: Causes,
+  /** How long rounds with a timeout took in a run, each up to the least timeout, in ms, mean over seeds. */
+  repair_ms: number,
+  /** The rounds that take longest, up to one in a hundred, and what goodput is without them. */
   slowest: Slowest | null,
+  /** The first rounds of each run that take over three medians, and what goodput is without them. */
+  cold: Slowest | null,
   /** The longest queue at the port to the client, over all seeds. */
   queue_max_bytes: number,
   /** Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
@@ -315,7 +345,7 @@ export type Slowdown = {
   /** The 99th percentile. */
   p99: number | null, };
 
-/** The longest of a point's rounds, fewer than one in a hundred. */
+/** Some of a point's rounds. */
 export type Slowest = {
   /** Seed and round, the longest first; at most [`Slowest::NAMED`] of them. */
   rounds: Array<[number, number]>,
@@ -353,16 +383,18 @@ export type Squeezed = {
   /** Of what was held as they came, the share that other ports held, mean over them. */
   elsewhere_share: number, };
 
-/** A time in which nothing reaches the client and a timeout is waited for. */
+/** A time in which nothing reaches the client. */
 export type Stall = {
   /** Since the start of the story. */
   from_us: number, to_us: number,
-  /** The server whose timeout ends it. */
+  /** The server whose packet ends it; empty where the run does. */
   server: string,
+  /** What it waits for, in words: `timeouts`, `tail-loss probes`. */
+  waits_for: string,
   /** How many more servers time out before the next round, the first one not counted. */
   others: number,
-  /** Why that server had to wait; `None` where the events do not say. */
-  cause: Cause | null, };
+  /** Of a wait for a timeout, what that server had lost; `None` where the events do not say. */
+  loss: Loss | null, };
 
 /** One run, watched for some rounds. */
 export type Story = { scheme: string,
@@ -370,7 +402,7 @@ export type Story = { scheme: string,
   place: number, at: string, seed: number,
   /** When it begins in the run; every other time is since then. */
   start_ms: number, length_us: number,
-  /** Whether a round waits for a timeout. */
+  /** Whether a round stands still. */
   stalled: boolean,
   /** How long the first round of the story takes, if it ends. */
   round_ms: number | null,
@@ -445,4 +477,4 @@ export type Tier = {
   marks: number, };
 
 /** How a scheme fares. */
-export type Verdict = "holds" | "sags" | "collapses" | "open" | "overall";
+export type Verdict = "holds" | "slow" | "sags" | "collapses" | "open" | "overall";

@@ -12,7 +12,7 @@ import { colours } from "./theme";
 export function stories(report: Report, schemes: Schemes): HTMLElement[] {
   if (report.stories.length === 0) return [];
   const guide =
-    "One run of each scheme, watched: where it collapses or sags, else at the largest fan-in. It opens on what led to the longest wait, where there is one. Drag over a chart to zoom, double-click to see it whole.";
+    "One run of each scheme, watched: where it collapses, sags or is slow, else at the largest fan-in. It opens on what led to the longest wait, where there is one. Drag over a chart to zoom, double-click to see it whole.";
   const articles = report.stories.map((story) => article(story, schemes));
   return [section("inside", "Inside one run", el("p", {}, guide), ...articles)];
 }
@@ -162,12 +162,13 @@ class Panels {
     font(c, ratio, "600");
     c.fillStyle = text;
     c.textAlign = "center";
-    for (const { from_us, to_us, server, others } of this.story.stalls) {
+    for (const { from_us, to_us, server, waits_for, others } of this.story.stalls) {
       const left = Math.max(u.valToPos(ms(from_us), "x", true), u.bbox.left);
       const right = Math.min(u.valToPos(ms(to_us), "x", true), u.bbox.left + u.bbox.width);
       const lasts = time(ms(to_us - from_us));
       const more = others > 0 ? ` and ${others} more` : "";
-      const words = [`${lasts}: everyone waits for ${server}’s timeout${more}`, `${lasts}: waiting for ${server}`, lasts];
+      const whose = server === "" ? "" : `, of ${server}${more} first`;
+      const words = [`${lasts}: everyone waits for ${waits_for}${whose}`, `${lasts}: waiting for ${waits_for}`, lasts];
       const fits = words.find((word) => c.measureText(word).width < right - left - 8 * ratio);
       if (fits) c.fillText(fits, (left + right) / 2, u.bbox.top + u.bbox.height / 2);
     }

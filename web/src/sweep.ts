@@ -1,13 +1,14 @@
 // Goodput, and query time or slowdown, along the sweep.
 
 import uPlot from "uplot";
-import { axis, Chart, drawing, type Hover, LEFT, logTicks, reference, tooltip, wide } from "./chart";
+import { axis, Chart, drawing, font, type Hover, LEFT, logTicks, reference, tooltip, wide } from "./chart";
 import type { Report, ReportRow } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
 import { apart, lines, NONE, type Point } from "./lines";
 import { bound, curvesOf, points } from "./read";
 import type { Schemes } from "./schemes";
+import { colours } from "./theme";
 
 type Pick = (row: ReportRow) => Point;
 
@@ -77,12 +78,37 @@ function goodput(report: Report, schemes: Schemes, view: View): HTMLElement {
     curves(report, schemes, view, pick, show, {
       scale: { range: () => [-0.04 * line, line * 1.12] },
       axis: { label: `goodput, ${unit.name}`, values: (_, splits) => splits.map(String) },
-      plugins: [reference(line, `line rate, ${three(line)} ${unit.name}`), rings(report, schemes, view, unit.mbps)],
+      plugins: [
+        reference(line, `line rate, ${three(line)} ${unit.name}`),
+        allowed(report, view, unit.mbps),
+        rings(report, schemes, view, unit.mbps),
+      ],
     }),
   );
   redrawn(chart, schemes, view);
-  const caption = "Mean over seeds, with its 95 % interval as a band. A ring marks an onset: under half of the scheme’s own best before, there and at the next point.";
+  const caption = "Mean over seeds, with its 95 % interval as a band. The dotted line is what the network allows, where that is known. A ring marks an onset: under half of the scheme’s own best before, there and at the next point.";
   return el("figure", {}, el("h3", {}, "Goodput"), chart.frame, el("figcaption", {}, caption));
+}
+
+/** A dotted line at what the network allows, to whichever scheme it allows most. */
+function allowed(report: Report, view: View, unit: number): uPlot.Plugin {
+  const most = (place: number) => Math.max(...report.rows.filter((row) => row.place === place).map((row) => row.allowed_mbps ?? 0));
+  const along = points(report).filter((row) => row.curve === view.curve);
+  const line = along.map(({ x, place }) => ({ x, y: most(place) / unit })).filter(({ y }) => y > 0);
+  return drawing(false, (u, c, ratio) => {
+    if (line.length === 0) return;
+    c.strokeStyle = c.fillStyle = colours().faint;
+    c.lineWidth = ratio;
+    c.setLineDash([ratio, 3 * ratio]);
+    c.beginPath();
+    for (const { x, y } of line.sort((a, b) => a.x - b.x)) c.lineTo(u.valToPos(x, "x", true), u.valToPos(y, "y", true));
+    c.stroke();
+    const [first] = line;
+    if (!first) return;
+    font(c, ratio);
+    c.textAlign = "left";
+    c.fillText("what the network allows", u.valToPos(first.x, "x", true), u.valToPos(first.y, "y", true) + 14 * ratio);
+  });
 }
 
 /** What follows the choices above it. */

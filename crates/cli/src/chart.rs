@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
 use fanin_lab::{Axis, State, Summary, SummaryRow, line_mbps, setting, state_at};
-use fanin_spec::Contender;
+use fanin_spec::{Cause, Contender};
 
 use crate::figures::{BOLD, GREY, bar, clean, count, range, three, time, two, wrap};
 
@@ -131,9 +131,11 @@ impl Panels<'_> {
             );
             text += &(names.clone() + &heads(["p99", "rto", "drop", "mark"]) + &self.panel(&schemes, &why));
             text += "\n";
-            let says = ", begun a run; of these cut off by its end; stalls a round, in which nothing comes, and the time they take";
-            text += &self.title("rounds", says);
-            let head = format!("{LINE}{:>5}{:>5}{:>6}{:>6}", "begun", "open", "still", "for").repeat(contenders.len());
+            let says = ", begun a run (all) and cut off by its end (cut); stalls a round, in which nothing comes (n), how long they take";
+            let says = says.to_string() + &whys(schemes.iter().flatten());
+            text += &self.title("rounds", &says);
+            let head =
+                format!("{LINE}{:>4}{:>4}{:>4}{:>6}{:>4}", "all", "cut", "n", "for", "why").repeat(contenders.len());
             text += &format!("{names}{GREY}{title:>left$}{head}{GREY:#}\n");
             text += &self.panel(&schemes, &stalls);
         } else {
@@ -186,7 +188,7 @@ impl Panels<'_> {
     fn goodput(&self, row: &SummaryRow) -> String {
         let colour = match state_at(row) {
             State::Holds => GOOD,
-            State::Sags => DOUBTFUL,
+            State::Slow | State::Sags => DOUBTFUL,
             State::Collapsed => BAD,
         };
         let bar = bar(row.goodput_mbps.mean / self.scale.line_mbps, BAR);
@@ -219,13 +221,48 @@ fn counts(row: &SummaryRow) -> String {
     format!("{}{}{}", cell(row.timeouts, BAD), cell(row.drops, NONE), cell(row.marks, NONE))
 }
 
-/// Rounds begun and cut off a run, stalls a round and the time they take.
+/// Rounds begun and cut off a run, stalls a round, the time they take and what most of it is for.
 fn stalls(row: &SummaryRow) -> String {
     let stalls = row.a_round(row.stalls);
     let style = if stalls > 0.0 { BAD } else { GREY };
     let lost = if stalls > 0.0 { short_time(row.a_round(row.stalled_ms)) } else { "0".into() };
-    let (begun, open) = (count(row.rounds + row.rounds_open), count(row.rounds_open));
-    format!("{begun:>5}{open:>5}{style}{:>6}{lost:>6}{style:#}", count(stalls))
+    let (begun, open) = (count(row.begun()), count(row.rounds_open));
+    format!("{begun:>4}{open:>4}{style}{:>4}{lost:>6}{:>4}{style:#}", few(stalls), short_cause(row))
+}
+
+/// A count in at most three characters where it is small.
+fn few(value: f64) -> String {
+    count(value).replace("<0.1", "<.1")
+}
+
+/// The words of causes that a table has, and what they mean; nothing where there are none.
+fn whys<'a>(rows: impl Iterator<Item = &'a &'a SummaryRow>) -> String {
+    let mut causes: Vec<Cause> = rows.filter_map(|row| Some(row.stalls_by_cause.longest_first().first()?.0)).collect();
+    causes.sort_unstable();
+    causes.dedup();
+    let told: Vec<String> = causes.iter().map(|cause| format!("{} ({})", cause.says(), short(*cause))).collect();
+    if told.is_empty() { String::new() } else { format!(", and what most of it is for: {}", told.join(", ")) }
+}
+
+/// What most of the time is waited for.
+fn short_cause(row: &SummaryRow) -> &'static str {
+    row.stalls_by_cause.longest_first().first().map_or("", |(cause, _)| short(*cause))
+}
+
+/// A cause in three characters.
+fn short(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Rto => "rto",
+        Cause::Probe => "tlp",
+        Cause::Reordering => "ooo",
+        Cause::Syn => "syn",
+        Cause::DelayedAck => "ack",
+        Cause::ZeroWindow => "win",
+        Cause::InjectedLoss => "inj",
+        Cause::Host => "hst",
+        Cause::Application => "app",
+        Cause::Unknown => "",
+    }
 }
 
 /// A time in at most five characters.
@@ -301,7 +338,7 @@ mod tests {
         (row.qct_ms.p99, row.qct_ms.at_least) = (Some(2_000.0), Some("p95"));
         let text = plain(&chart(&contenders, &summary, 100));
         assert!(text.contains("      2│ >2.00s"), "{text}");
-        assert!(text.contains("      2│   11  1.0   0.1 200ms"), "{text}");
+        assert!(text.contains("      2│  11 1.0 0.1 200ms"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use fanin_execute::Beside;
-use fanin_lab::{Axis, Outcome, Summary, hang_on_phases, summarise, with_jitter};
+use fanin_lab::{Axis, Outcome, Summary, findings, hang_on_phases, summarise, with_jitter};
 use fanin_spec::{Contender, RunSpec};
 
 use crate::arguments::CompareArguments;
@@ -37,6 +37,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         out.fill(&loaded.manifest, &summary, &specs, &outcome, Beside::Report(&report)).map_err(Failure::unwritten)?;
     }
     if arguments.common.json {
+        let summary = Summary { findings: findings(&loaded.contenders, &summary), ..summary };
         let text = serde_json::to_string(&summary).map_err(|error| Failure::Check(error.to_string()))?;
         say(&(text + "\n"))?;
     } else {

@@ -8,8 +8,9 @@ use fanin_lab::Manifest;
 use fanin_spec::Contender;
 
 use crate::failure::Failure;
-use crate::figures::{BOLD, clean};
+use crate::figures::{BOLD, clean, wrap};
 use crate::stop::listen;
+use crate::terminal::width;
 
 /// A scenario ready to be run.
 pub struct Loaded {
@@ -72,7 +73,9 @@ fn plan_fits(contender: &Contender) -> Result<(), Failure> {
 pub fn warn(warnings: &[String]) {
     for warning in warnings {
         // Where it cannot be told, the results are none the worse.
-        let _ = writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#} {}", clean(warning));
+        let text = wrap(&format!("warning: {}", clean(warning)), width(), "  ");
+        let _ =
+            writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#}{}", text.strip_prefix("warning:").unwrap_or(&text));
     }
 }
 

@@ -163,7 +163,60 @@ fn object(advice: &Advice, latencies: &[Latencies; 2]) -> Value {
             "simulated_queries": advice.requests.len(),
             "before": latency(&latencies[0]), "after": latency(&latencies[1]),
         },
+        "concludes": Conclusion::of(latencies).word(),
     })
+}
+
+/// What a plan does to queries that it has not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conclusion {
+    Better,
+    Worse,
+    NoDifference,
+}
+
+impl Conclusion {
+    /// Times that differ by less are alike.
+    const ALIKE: f64 = 0.05;
+
+    /// By mean and 99th percentile: better where neither is longer and one is shorter, worse the other way round.
+    fn of([before, after]: &[Latencies; 2]) -> Conclusion {
+        let change = |of: fn(&Latencies) -> f64| (of(after) - of(before)) / of(before).max(f64::MIN_POSITIVE);
+        let changes = [change(|of| of.mean), change(|of| of.p99)];
+        match (changes.iter().any(|of| *of < -Self::ALIKE), changes.iter().any(|of| *of > Self::ALIKE)) {
+            (true, false) => Conclusion::Better,
+            (false, true) => Conclusion::Worse,
+            // A shorter mean with a longer tail is no reason to move anything.
+            _ => Conclusion::NoDifference,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Conclusion::Better => "better",
+            Conclusion::Worse => "worse",
+            Conclusion::NoDifference => "no difference",
+        }
+    }
+
+    /// What follows from it, with the reason.
+    fn says(self, servers: [f64; 2], [before, after]: &[Latencies; 2]) -> String {
+        let times = |of: &Latencies| format!("{} on average and {} in 99 %", time(of.mean), time(of.p99));
+        let asked = format!("A query asks {} servers on average, {} before", three(servers[1]), three(servers[0]));
+        let dropped = match (before.drops, after.drops) {
+            (a, b) if a == b => String::new(),
+            (a, b) => format!(", and {b} packets are dropped, {a} before"),
+        };
+        let took = format!("it takes {}, {} before", times(after), times(before));
+        let follows = match self {
+            Conclusion::Better => "Make the plan.",
+            Conclusion::Worse => {
+                "Leave the objects where they are: what queries save by asking fewer servers they lose waiting at those."
+            }
+            Conclusion::NoDifference => "Leave the objects where they are: moving them gains nothing that is sure.",
+        };
+        format!("{asked}{dropped}; {took}. {follows}")
+    }
 }
 
 fn told(logs: &Logs<'_>, advice: &Advice, latencies: &[Latencies; 2]) -> String {
@@ -220,7 +273,9 @@ fn told(logs: &Logs<'_>, advice: &Advice, latencies: &[Latencies; 2]) -> String 
             count(of.drops)
         );
     }
-    text
+    let conclusion = Conclusion::of(latencies);
+    let says = conclusion.says([before.mean(), after.mean()], latencies);
+    text + &format!("\n{BOLD}{}{BOLD:#}: {says}\n", conclusion.word())
 }
 
 /// The share of queries by servers, before and after, in a dozen rows.
@@ -242,4 +297,24 @@ fn histogram(before: &Effect, after: &Effect) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_recommended_only_where_it_is_better() {
+        let of = |mean, p99| Latencies { mean, p99, drops: 0 };
+        let concludes = |mean, p99| Conclusion::of(&[of(1.0, 2.0), of(mean, p99)]);
+        assert_eq!([concludes(0.9, 2.0), concludes(1.0, 1.5)], [Conclusion::Better; 2]);
+        assert_eq!([concludes(4.2, 2.0), concludes(1.0, 2.2)], [Conclusion::Worse; 2]);
+        assert_eq!([concludes(1.04, 1.95), concludes(0.5, 3.0)], [Conclusion::NoDifference; 2]);
+        let says = concludes(4.2, 9.0).says([9.0, 3.0], &[of(1.0, 2.0), of(4.2, 9.0)]);
+        assert!(
+            says.contains("Leave the objects where they are")
+                && says.starts_with("A query asks 3.00 servers on average, 9.00 before"),
+            "{says}"
+        );
+    }
 }

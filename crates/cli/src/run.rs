@@ -17,6 +17,7 @@ use crate::load::{Loaded, Wishes, fan_ins, load, warn};
 use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
 use crate::spread::slowdown;
 use crate::terminal::{fold, say, width};
+use crate::verdict::verdicts;
 
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
@@ -50,7 +51,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
             object["engine"] = json!(summary.engine);
             say(&format!("{object}\n"))?;
         } else {
-            say(&text(&loaded, spec, &done.tables, &slowdown(&Axis::of(&loaded.contenders), &summary, width())))?;
+            let told = text(&loaded, spec, &done.tables, &slowdown(&Axis::of(&loaded.contenders), &summary, width()));
+            say(&(told + "\n" + &verdicts(&loaded.contenders, &summary, width())))?;
             // The cost is beside the point: where it cannot be told, it is not.
             let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&outcome)));
         }
@@ -168,12 +170,16 @@ fn totals(tables: &RunTables) -> String {
     let (indent, first) = if width() >= beside + 30 { (beside, "") } else { (2, "\n  ") };
     let lines = Totals::COLUMNS.iter().zip(tables.totals.cells()).map(|(column, cell)| {
         let shown = match cell {
-            Cell::U64(number) => number.map_or(String::new(), |n| n.to_string()),
+            Cell::U64(None) => String::new(),
+            Cell::U64(Some(n)) if column.unit() == "ps" => time(n as f64 / 1e9),
+            Cell::U64(Some(n)) => n.to_string(),
             Cell::Text(text) => text,
         };
         let blank = " ".repeat(indent);
         let doc = wrap(column.doc, width() - indent, "").replace('\n', &format!("\n{blank}"));
-        format!("{:<name$}  {shown:>16}  {first}{GREY}{doc}{GREY:#}\n", column.name)
+        // A time has its unit beside it, not in its name.
+        let called = column.name.strip_suffix("_ps").unwrap_or(column.name);
+        format!("{called:<name$}  {shown:>16}  {first}{GREY}{doc}{GREY:#}\n")
     });
     lines.collect()
 }

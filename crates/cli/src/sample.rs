@@ -26,6 +26,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         searched: false,
         precision: None,
         engine: Cost::default(),
+        findings: Vec::new(),
     };
     (contenders, summary)
 }
@@ -49,7 +50,10 @@ fn row(scheme: &str, (fan_in, goodput, p99, rto, drop, mark): (u32, f64, f64, f6
         allowed_mbps: Some(1000.0),
         qct_ms: if p99 > 0.0 { spread } else { Spread::default() },
         fct_ms: spread,
+        clients: 1,
+        measured_ms: 5.0 * p99,
         timeouts: rto * 10.0,
+        repair_ms: if rto > 0.0 { 5.0 * p99 } else { 0.0 },
         drops: drop * 10.0,
         marks: mark * 10.0,
         data_packets: 1e5,

@@ -12,9 +12,10 @@ pub fn verdicts(contenders: &[Contender], summary: &Summary, width: usize) -> St
 }
 
 fn verdict(finding: &Finding, width: usize) -> String {
-    // Of all schemes together the table above says enough.
-    let Some(label) = &finding.scheme else { return String::new() };
-    let coloured = format!("{} {}", clean(label), finding.head);
+    let coloured = match &finding.scheme {
+        Some(label) => format!("{} {}", clean(label), finding.head),
+        None => clean(&finding.head),
+    };
     let sentence = wrap(&format!("{coloured}. {}", finding.says), width, "  ");
     // The head is coloured after wrapping, which counts characters; it is at the start of the first line.
     let style = style(finding.verdict);
@@ -27,7 +28,7 @@ fn verdict(finding: &Finding, width: usize) -> String {
 fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::Holds => AnsiColor::Green,
-        Verdict::Sags => AnsiColor::Yellow,
+        Verdict::Slow | Verdict::Sags => AnsiColor::Yellow,
         Verdict::Collapses => AnsiColor::Red,
         Verdict::Open | Verdict::Overall => return BOLD,
     };
@@ -47,10 +48,12 @@ mod tests {
         let text = anstream::adapter::strip_str(&verdicts(&contenders, &summary, 400)).to_string();
         assert_eq!(
             text,
-            "newreno holds to 8, sags at 16. Goodput falls from 905 Mbit/s with 8 senders to 600 Mbit/s with 16, 60.0 % of \
+            "every scheme holds to 8, the largest fan-in tried. With 8 senders newreno moves 905 Mbit/s; the others move about as much, \
+             within their intervals.\n\
+             newreno holds to 8, sags at 16. Goodput falls from 905 Mbit/s with 8 senders to 600 Mbit/s with 16, 60.0 % of \
              the 1000 that the network allows. A round takes 203 ms on average and has 2.1 timeouts of 200 ms or more.\n\
              dctcp holds with 8 senders, the only fan-in tried. 905 Mbit/s with 8 senders, 90.5 % of the 1000 that the \
-             network allows. A round takes 10.0 ms on average, with no drops and no marks and no timeout.\n"
+             network allows. The queue at the client's port took at most 99.2 % of its 64 KiB. A round takes 10.0 ms on average, with no drops and no marks and no timeout.\n"
         );
     }
 

@@ -184,6 +184,7 @@ impl Out {
             };
         }
         where_there_are!(
+            stalls,
             tasks,
             requests,
             gathering,

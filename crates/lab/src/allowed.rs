@@ -1,70 +1,403 @@
-//! What a closed form allows a workload on its network: `model` with a scenario's settings.
+//! What a closed form allows a workload on its network: `model` with a scenario's settings. A bound, or nothing.
 
-use fanin_model::Answers;
-use fanin_spec::{HostId, Kind, PURE_ACK, Scheme, Settings};
+use std::collections::BTreeSet;
 
-/// However much others send, TCP leaves a workload at least so much of a link.
-const LEAST_SHARE: f64 = 0.05;
+use fanin_model::{Answers, Parts, Room, Starts};
+use fanin_spec::{Fabric, HostId, Kind, PURE_ACK, Replica, RunTables, Scheme, Settings, State};
+use fanin_units::Bytes;
 
-/// The goodput in Mbit/s that is allowed to a scheme; `None` where flows go between any hosts or to several clients, and of bursts, which come when they come.
+/// Of so many pairs of client and server the ways are looked at; beyond, no way is counted.
+const PAIRS_MAX: u64 = 50_000;
+/// Of a key_value workload: the header that each message has, and the key in one that asks (`roles/wire.rs`).
+const MESSAGE: f64 = 20.0;
+const KEY: f64 = 16.0;
+
+/// The most that a workload can have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Allowed {
+    /// Goodput in Mbit/s.
+    pub mbps: f64,
+    /// What a round of the first client's cannot do without; all zero of what has no rounds.
+    pub round: Parts,
+}
+
+/// What is allowed to a scheme; `None` where flows go between any hosts, of bursts, which come when they come, where something runs
+/// beside the workload, which may take much or little, and where a link becomes faster.
+pub(crate) fn allowed(scheme: &Scheme, s: &Settings) -> Option<Allowed> {
+    if !s.workload.kind.many_to_one() || s.workload.kind == Kind::Bursts || is_beside(s) {
+        return None;
+    }
+    let fabric = s.network().ok().filter(|fabric| !becomes_faster(s, fabric))?;
+    let of = Of { scheme, s, fabric: &fabric };
+    match s.workload.kind {
+        kind if kind.facts().endless => Some(of.endless()),
+        Kind::KeyValue => Some(of.objects()),
+        _ => of.answers(),
+    }
+}
+
+/// The same, as a goodput.
 pub fn allowed_mbps(scheme: &Scheme, s: &Settings) -> Option<f64> {
-    let one_gathers = s.workload.kind.many_to_one() && s.clients() == 1 && s.workload.kind != Kind::Bursts;
-    let fabric = one_gathers.then(|| s.network().ok()).flatten()?;
-    let fan_in = s.servers();
-    let segment = s.tcp.mss.0 as f64;
-    let options = if s.tcp.timestamps { 12 } else { 0 };
-    let header = f64::from(s.link.framing.on_wire(s.full_packet().0 as u32 + options)) - segment;
-    let rate =
-        fabric.gather_rate((1..=fan_in).map(HostId), HostId::CLIENT) * share_of_link(s, (segment + header) / segment);
-    if s.workload.kind.facts().endless {
-        return Some(rate / 1e6 * segment / (segment + header));
-    }
-    if s.workload.kind == Kind::KeyValue {
-        // Each front end has a link of its own, which headers share with what is packed best.
-        let ends = f64::from(s.key_value.front_ends);
-        let line = s.line_rate() as f64 * segment / (segment + header);
-        return Some(ends * line.min(asked_for(s).unwrap_or(line)) / 1e6);
-    }
-    let asked = s.workload.request.0 > 0;
-    let new = s.setup_rtts();
-    let setup_rtts = new.unwrap_or(if asked { 1.0 } else { 0.5 });
-    let window = if scheme.gss { s.laws.parts.gss.initial_window } else { s.tcp.initial_window };
-    let bytes: u64 = (0..fan_in).map(|server| s.answer(fan_in, server).0).sum();
-    let answers = Answers {
-        servers: fan_in,
-        at_once: s.workload.in_flight.0.unwrap_or(fan_in),
-        bytes: bytes as f64 / f64::from(fan_in),
-        segment,
-        header,
-        rate,
-        // What no run can beat: that of the nearest server, and of the smallest packet.
-        rtt_s: (1..=fan_in).map(|host| s.round_trip(&fabric, HostId(host), PURE_ACK)).min()?.as_secs_f64(),
-        setup_rtts,
-        work_s: if asked { s.host.service_time.as_secs_f64() } else { 0.0 },
-        spread_s: s.workload.start_jitter.as_secs_f64() + if asked { s.host.service_jitter.as_secs_f64() } else { 0.0 },
-        new_window: new.map(|_| window.into()),
-        receive_window: s.tcp.receive_window.0 as f64,
+    allowed(scheme, s).map(|allowed| allowed.mbps)
+}
+
+/// What a burst takes at the least, on average: the nearest server's way, and its bytes at the client's link. `None` of others.
+pub(crate) fn mean_burst(scheme: &Scheme, s: &Settings, runs: &[&RunTables]) -> Option<Parts> {
+    let fabric = s.network().ok().filter(|_| s.workload.kind == Kind::Bursts)?;
+    let of = Of { scheme, s, fabric: &fabric };
+    let client = HostId::CLIENT;
+    let all: Vec<HostId> = (1..=s.servers()).map(HostId).collect();
+    let near = of.nearest(client, &all, 1);
+    let rounds = runs.iter().map(|run| run.queries.len()).sum::<usize>();
+    let answers = runs.iter().flat_map(|run| &run.flows).filter(|flow| flow.round.is_some());
+    let wire = |bytes: u64| {
+        let full = bytes / s.tcp.mss.0 * of.packet(s.tcp.mss.0);
+        let rest = bytes % s.tcp.mss.0;
+        full + if rest > 0 { of.packet(rest) } else { 0 }
     };
-    Some(answers.most_goodput_mbps())
+    let bits = answers.filter_map(|flow| flow.payload_bytes).map(wire).sum::<u64>() as f64 * 8.0;
+    let handshake = if s.connections_stand() { 0.0 } else { near.round_trip_s };
+    let wire_s = bits / of.link(client) / rounds.max(1) as f64;
+    (rounds > 0).then(|| Parts { wire_s, round_trips_s: handshake + near.way_s, ..Parts::default() })
 }
 
-/// The bits a second of what a front end asks for on average, where its requests begin at their own times: a run may have more.
-fn asked_for(s: &Settings) -> Option<f64> {
-    let k = &s.key_value;
-    let object = (k.least.0 + k.most.0) as f64 / 2.0;
-    Some(f64::from(k.per_request) * object * 8.0 / s.request_interval()?.as_secs_f64())
+/// Whether something runs beside the workload.
+fn is_beside(s: &Settings) -> bool {
+    let w = &s.workload;
+    w.background > 0 || w.load.0.is_some() || w.file.0.is_some() || s.service.queries_per_s.0.is_some()
 }
 
-/// What others leave of the client's link: long flows share it evenly, Poisson flows and a service take what they offer.
-fn share_of_link(s: &Settings, wire: f64) -> f64 {
-    let poisson = s.workload.load.0.map_or(0.0, |load| load.as_f64() * wire);
-    let service = s.service.queries_per_s.0.map_or(0.0, |rate| {
-        let bits = f64::from(rate) * f64::from(s.service.fan_out) * s.service.answer.0 as f64 * 8.0 * wire;
-        bits / f64::from(s.hosts()) / s.line_rate() as f64
-    });
-    let servers = f64::from(s.servers());
-    let even = servers / (servers + f64::from(s.workload.background));
-    even * (1.0 - poisson - service).max(LEAST_SHARE)
+fn becomes_faster(s: &Settings, fabric: &Fabric) -> bool {
+    let changes = s.changes(fabric).unwrap_or_default();
+    let faster = |to: State, link| matches!(to, State::Rate(rate) if rate > fabric.link(link).rate);
+    changes.iter().any(|change| change.links.iter().any(|&link| faster(change.to, link)))
+}
+
+/// A workload on its network.
+struct Of<'a> {
+    scheme: &'a Scheme,
+    s: &'a Settings,
+    fabric: &'a Fabric,
+}
+
+impl Of<'_> {
+    fn segment(&self) -> f64 {
+        self.s.tcp.mss.0 as f64
+    }
+
+    /// A packet of so much payload on the wire.
+    fn packet(&self, payload: u64) -> u64 {
+        let options = if self.s.tcp.timestamps { 12 } else { 0 };
+        self.s.link.framing.on_wire((payload + PURE_ACK.0) as u32 + options).into()
+    }
+
+    fn header(&self) -> f64 {
+        self.packet(self.s.tcp.mss.0) as f64 - self.segment()
+    }
+
+    /// Of the bits on a wire, the share of payload in full packets.
+    fn payload_share(&self) -> f64 {
+        self.segment() / (self.segment() + self.header())
+    }
+
+    /// The time of a packet of so many bytes from host to host, without a queue.
+    fn way_s(&self, from: HostId, to: HostId, bytes: u64) -> f64 {
+        self.fabric.path(from, to).map(|link| link.delay.as_secs_f64() + link.rate.time_for(bytes).as_secs_f64()).sum()
+    }
+
+    /// Both ways of packets of so many bytes.
+    fn round_trip_s(&self, client: HostId, server: HostId, bytes: Bytes) -> f64 {
+        let ack = self.s.link.framing.on_wire(PURE_ACK.0 as u32).into();
+        let packet = self.s.link.framing.on_wire(bytes.0 as u32).into();
+        self.way_s(client, server, ack) + self.way_s(server, client, packet)
+    }
+
+    fn link(&self, client: HostId) -> f64 {
+        self.fabric.link(self.fabric.downlink(client)).rate.0 as f64
+    }
+
+    /// Long flows: the line behind the first handshake.
+    fn endless(&self) -> Allowed {
+        let s = self.s;
+        let (client, servers) = (HostId::CLIENT, (1..=s.servers()).map(HostId));
+        let rate = self.fabric.gather_rate(servers.clone(), client).min(self.link(client));
+        let nearest = servers.map(|server| self.round_trip_s(client, server, PURE_ACK)).fold(f64::INFINITY, f64::min);
+        let windows = f64::from(s.servers()) * s.tcp.receive_window.0 as f64 * 8.0 / nearest;
+        let duration = s.workload.duration.as_secs_f64();
+        // A SYN, its answer, and the way of the first byte.
+        let lead = if s.workload.warm_up.0.is_some() { 0.0 } else { 1.5 * nearest };
+        let open = (1.0 - lead / duration).max(0.0);
+        Allowed { mbps: (rate * self.payload_share()).min(windows) * open / 1e6, round: Parts::default() }
+    }
+
+    /// Rounds of answers: of several clients what each is allowed, and no more than all servers and the network can give. `None` where a
+    /// warm-up is cut off within a query, of which whole answers count that came before for the most part.
+    fn answers(&self) -> Option<Allowed> {
+        let s = self.s;
+        let alike = s.workload.servers.word() == "same";
+        let of = |client: u32| {
+            let servers: Vec<HostId> = (0..s.servers()).map(|id| HostId(s.server_host(client, id))).collect();
+            let answers = self.of_a_client(HostId(s.client_host(client)), &servers);
+            (answers.most_goodput_mbps(&self.room()), answers.round())
+        };
+        let clients = s.clients();
+        let (first, round) = of(0);
+        // Where all ask over the same kind of way, one is as good as another.
+        let star = self.fabric.racks().is_none() && s.fabric.edges.is_empty();
+        let others: f64 = match star && alike {
+            _ if clients == 1 => 0.0,
+            true => f64::from(clients - 1) * of(1).0,
+            false => (1..clients).map(|client| of(client).0).sum(),
+        };
+        let most = (first + others).min(self.uplinks_mbps()).min(self.racks_mbps());
+        let cut = s.workload.kind == Kind::WebSearch && s.workload.warm_up.0.is_some();
+        let cut = cut && round.all_s() > s.workload.duration.as_secs_f64();
+        (!cut).then_some(Allowed { mbps: most, round })
+    }
+
+    fn of_a_client(&self, client: HostId, servers: &[HostId]) -> Answers {
+        let (s, n) = (self.s, servers.len() as u32);
+        let bytes: u64 = (0..n).map(|id| s.answer(n, id).0).sum();
+        let asked = s.workload.request.0 > 0 && s.workload.kind != Kind::OneShot;
+        let new = s.setup_rtts().is_some();
+        let least = s.answer(n, n - 1).0.clamp(1, s.tcp.mss.0);
+        let near = self.nearest(client, servers, least);
+        let handshake = if new { near.round_trip_s } else { 0.0 };
+        let ask_s = match () {
+            () if asked => handshake + near.ask_s,
+            // It answers as the ACK of its SYN-ACK is there; who sends unasked, as the SYN-ACK is.
+            () if new && s.workload.kind != Kind::OneShot => handshake + near.ack_s,
+            () => handshake,
+        };
+        let start = s.workload.start_jitter.as_secs_f64();
+        // Each packet of a host may be late: those of a handshake, a request, the last one of an answer.
+        let late = s.packet_jitter(self.fabric).as_secs_f64();
+        let (hello, own) = (if new { late } else { 0.0 }, if asked { late } else { 0.0 });
+        let starts = match () {
+            () if asked => [start, s.host.service_jitter.as_secs_f64(), hello, hello, own, late],
+            // The start is drawn as the handshake begins.
+            () if new && s.workload.kind != Kind::OneShot => [0.0, 0.0, hello, hello, hello, late],
+            () => [start, 0.0, hello, hello, 0.0, late],
+        };
+        let request = if asked { near.request_s.max(s.workload.request_gap.as_secs_f64()) } else { 0.0 };
+        let window = if self.scheme.gss { s.laws.parts.gss.initial_window } else { s.tcp.initial_window };
+        Answers {
+            servers: n,
+            at_once: s.workload.in_flight.0.unwrap_or(n),
+            bytes: bytes as f64 / f64::from(n),
+            segment: self.segment(),
+            header: self.header(),
+            least: self.packet(1) as f64,
+            rate: self.fabric.gather_rate(servers.iter().copied(), client),
+            alone: near.alone,
+            link: self.link(client),
+            ask_s,
+            way_s: near.way_s,
+            first_s: near.first_s,
+            round_trip_s: near.window_s,
+            request_s: request,
+            work_s: if asked { s.host.service_time.as_secs_f64() } else { 0.0 },
+            starts: Starts(starts),
+            from_first: s.workload.kind == Kind::OneShot,
+            new_window: new.then_some(window.into()),
+            receive_window: s.tcp.receive_window.0 as f64,
+        }
+    }
+
+    /// The least of every way between a client and its servers, for answers whose first packet has so much payload.
+    fn nearest(&self, client: HostId, servers: &[HostId], payload: u64) -> Nearest {
+        let s = self.s;
+        if u64::from(s.clients()) * servers.len() as u64 > PAIRS_MAX {
+            return Nearest::default();
+        }
+        let request = s.workload.request.0;
+        let ack = s.link.framing.on_wire(PURE_ACK.0 as u32).into();
+        let last = self.packet(if request == 0 { 0 } else { (request - 1) % s.tcp.mss.0 + 1 });
+        let before = (request.max(1) - 1) / s.tcp.mss.0 * self.packet(s.tcp.mss.0);
+        let uplink = self.fabric.link(self.fabric.uplink(client)).rate;
+        let before_s = uplink.time_for(before).as_secs_f64();
+        let first = self.packet(payload);
+        let of = |server: HostId| {
+            let back: Vec<_> = self.fabric.path(server, client).collect();
+            let all_but_last = &back[..back.len().saturating_sub(1)];
+            Nearest {
+                round_trip_s: self.round_trip_s(client, server, PURE_ACK),
+                window_s: self.round_trip_s(client, server, s.full_packet()),
+                ask_s: before_s + self.way_s(client, server, last),
+                ack_s: self.way_s(client, server, ack),
+                way_s: back.iter().map(|link| link.delay.as_secs_f64()).sum(),
+                first_s: all_but_last.iter().map(|link| link.rate.time_for(first).as_secs_f64()).sum(),
+                request_s: uplink.time_for(before + last).as_secs_f64(),
+                alone: back.iter().map(|link| link.rate.0 as f64).fold(f64::INFINITY, f64::min),
+            }
+        };
+        servers.iter().map(|&server| of(server)).reduce(Nearest::and).unwrap_or_default()
+    }
+
+    fn room(&self) -> Room {
+        let w = &self.s.workload;
+        let rounds = match w.kind {
+            Kind::WebSearch | Kind::KeyValue => Some(w.queries),
+            Kind::OneShot => Some(1),
+            _ => None,
+        };
+        // A warm-up of rounds ends within one that takes too long.
+        let any_phase = self.s.clients() > 1 || w.warm_up.0.is_some();
+        Room { rounds, duration_s: w.duration.as_secs_f64(), pause_s: w.pause.as_secs_f64(), any_phase }
+    }
+
+    /// What all servers' own links give.
+    fn uplinks_mbps(&self) -> f64 {
+        let s = self.s;
+        let of = |client| (0..s.servers()).map(move |id| s.server_host(client, id));
+        let servers: BTreeSet<u32> = (0..s.clients()).flat_map(of).collect();
+        let rate = |&server| self.fabric.link(self.fabric.uplink(HostId(server))).rate.0 as f64;
+        servers.iter().map(rate).sum::<f64>() * self.payload_share() / 1e6
+    }
+
+    /// What comes into the clients' racks, where every one of their servers is in another.
+    fn racks_mbps(&self) -> f64 {
+        let (s, fabric) = (self.s, self.fabric);
+        let clients = || (0..s.clients()).map(|client| HostId(s.client_host(client)));
+        let racks: BTreeSet<u32> = clients().map(|client| fabric.rack(client)).collect();
+        let inside =
+            |client| (0..s.servers()).any(|id| racks.contains(&fabric.rack(HostId(s.server_host(client, id)))));
+        if fabric.racks().is_none() || (0..s.clients()).any(inside) {
+            return f64::INFINITY;
+        }
+        let mut seen = BTreeSet::new();
+        let links = clients().filter(|&client| seen.insert(fabric.rack(client))).flat_map(|one| fabric.into_rack(one));
+        links.map(|link| fabric.link(link).rate.0 as f64).sum::<f64>() * self.payload_share() / 1e6
+    }
+
+    /// Objects that front ends ask for, through hubs or not: what is asked goes up a front end's link once, what is answered comes
+    /// down it once, in as few packets as there may be.
+    fn objects(&self) -> Allowed {
+        let (s, k) = (self.s, &self.s.key_value);
+        let n = f64::from(k.per_request);
+        let object = (k.least.0 + k.most.0) as f64 / 2.0 * (1.0 - k.missing.as_f64());
+        let payload = n * object * 8.0 / 1e6;
+        let answers = self.of_objects(object);
+        let round = answers.round();
+        let each = match s.request_interval() {
+            None => payload * self.room().rounds_a_second(round.all_s()),
+            // They begin at their own times: what is asked for on average, of which the last gap may be short.
+            Some(interval) => {
+                let queries = f64::from(s.workload.queries);
+                let asked = payload / interval.as_secs_f64() * queries / (queries - 1.0).max(f64::MIN_POSITIVE);
+                asked.min(self.link(HostId::CLIENT) * self.payload_share() / self.others_have() / 1e6)
+            }
+        };
+        Allowed { mbps: f64::from(k.front_ends) * each, round }
+    }
+
+    /// A request as answers of the servers that are asked, or of one where hubs may gather them.
+    fn of_objects(&self, object: f64) -> Answers {
+        let (s, k) = (self.s, &self.s.key_value);
+        let client = HostId::CLIENT;
+        let all: Vec<HostId> = (1..=s.servers()).map(HostId).collect();
+        // The least of all objects comes first.
+        let first = k.least.0 + (k.most.0 - k.least.0) / u64::from(k.per_request + 1);
+        let near = self.nearest(client, &all, first.min(s.tcp.mss.0));
+        let n = f64::from(k.per_request) * self.others_have();
+        let servers = self.servers_asked(n);
+        let new = !s.connections_stand();
+        let late = s.packet_jitter(self.fabric).as_secs_f64();
+        let requests = n * (MESSAGE + KEY) + f64::from(servers) * self.header();
+        Answers {
+            servers,
+            at_once: servers,
+            bytes: n * (MESSAGE + object) / f64::from(servers),
+            segment: self.segment(),
+            header: self.header(),
+            least: self.packet(1) as f64,
+            rate: self.fabric.gather_rate(all.iter().copied(), client),
+            alone: near.alone,
+            link: self.link(client),
+            ask_s: near.ack_s + if new { near.round_trip_s } else { 0.0 },
+            way_s: near.way_s,
+            first_s: near.first_s,
+            round_trip_s: near.window_s,
+            request_s: requests * 8.0 / self.fabric.link(self.fabric.uplink(client)).rate.0 as f64 / f64::from(servers),
+            work_s: s.host.service_time.as_secs_f64(),
+            starts: Starts([s.host.service_jitter.as_secs_f64(), late, late, 0.0, 0.0, 0.0]),
+            from_first: false,
+            new_window: None,
+            receive_window: f64::INFINITY,
+        }
+    }
+
+    /// The share of objects that others have: a front end that is a server may have some itself.
+    fn others_have(&self) -> f64 {
+        let k = &self.s.key_value;
+        let own = f64::from(k.replicas) / f64::from(self.s.servers());
+        if k.front_ends == 1 { 1.0 } else { (1.0 - own).max(0.0) }
+    }
+
+    /// How many servers a request for so many objects goes to on average, at the least: of objects that hubs gather or a plan has
+    /// brought together, one.
+    fn servers_asked(&self, objects: f64) -> u32 {
+        let (s, scheme) = (self.s, self.scheme);
+        let gathers = scheme.fan_out.is_some_and(|of| of.parts(&s.fan_outs.sicc).is_some());
+        if gathers || scheme.gathering.is_some() || s.inputs.plan.is_some() || s.key_value.replica == Replica::Together
+        {
+            return 1;
+        }
+        let servers = f64::from(s.servers());
+        let spared = libm::pow(1.0 - 1.0 / servers, objects);
+        ((servers * (1.0 - spared)) as u32).max(1)
+    }
+}
+
+/// The shortest ways between a client and its servers; in seconds. By default nothing is known of them.
+#[derive(Clone, Copy, Debug)]
+struct Nearest {
+    /// Of packets of no payload.
+    round_trip_s: f64,
+    /// Of a full packet and its ACK.
+    window_s: f64,
+    /// Of a request.
+    ask_s: f64,
+    /// Of an ACK.
+    ack_s: f64,
+    /// Back, of what has no length.
+    way_s: f64,
+    /// Of an answer's first packet on each link back but the last.
+    first_s: f64,
+    /// What a request takes on the client's link.
+    request_s: f64,
+    /// Bits a second.
+    alone: f64,
+}
+
+impl Default for Nearest {
+    fn default() -> Nearest {
+        Nearest {
+            round_trip_s: 0.0,
+            window_s: 0.0,
+            ask_s: 0.0,
+            ack_s: 0.0,
+            way_s: 0.0,
+            first_s: 0.0,
+            request_s: 0.0,
+            alone: f64::INFINITY,
+        }
+    }
+}
+
+impl Nearest {
+    fn and(self, other: Nearest) -> Nearest {
+        Nearest {
+            round_trip_s: self.round_trip_s.min(other.round_trip_s),
+            window_s: self.window_s.min(other.window_s),
+            ask_s: self.ask_s.min(other.ask_s),
+            ack_s: self.ack_s.min(other.ack_s),
+            way_s: self.way_s.min(other.way_s),
+            first_s: self.first_s.min(other.first_s),
+            request_s: self.request_s.min(other.request_s),
+            alone: self.alone.max(other.alone),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -74,7 +407,9 @@ mod tests {
     use super::*;
 
     fn allowed(workload: &str, fan_in: u32) -> Option<f64> {
-        let text = format!("schemes = [\"newreno\"]\n[link]\nframing = \"2 B\"\n[tcp]\nmss = \"1460 B\"\n{workload}\n");
+        let text = format!(
+            "schemes = [\"newreno\"]\n[link]\nframing = \"2 B\"\n[host]\npacket_jitter = \"none\"\n[tcp]\nmss = \"1460 B\"\n{workload}\n"
+        );
         let mut scenario = Scenario::parse("x.toml", &text).unwrap();
         scenario.assign("--fan-in", &format!("sweep.fan_in=[{fan_in}]")).unwrap();
         let contender = scenario.contenders().unwrap().remove(0);
@@ -82,20 +417,33 @@ mod tests {
     }
 
     #[test]
-    fn long_flows_may_fill_the_line_less_headers_or_their_share_of_it() {
+    fn long_flows_may_fill_the_line_less_headers_behind_their_handshake() {
         let line = 1_000.0 * 1_460.0 / 1_502.0;
-        assert_eq!(allowed("[workload]\nkind = \"long\"", 4), Some(line));
-        let half = allowed("[workload]\nkind = \"long\"\nbackground = 4", 4).unwrap();
-        assert!((half - line / 2.0).abs() < 1e-9, "{half}");
-        let beside = allowed("[workload]\nkind = \"long\"\nload = 0.2", 4).unwrap();
-        assert!((beside - (line - 200.0)).abs() < 1e-9, "{beside}");
+        let warm = allowed("[workload]\nkind = \"long\"\nwarm_up = \"1 ms\"", 4).unwrap();
+        assert!((warm - line).abs() < 1e-9, "{warm}");
+        // Three ways of two links, 25 us and 42 B each: 152.016 us of 2 ms.
+        let cold = allowed("[workload]\nkind = \"long\"\nduration = \"2 ms\"", 4).unwrap();
+        assert!((cold / line - (1.0 - 152.016 / 2_000.0)).abs() < 1e-9, "{cold}");
+    }
+
+    #[test]
+    fn what_runs_beside_may_take_much_or_little_and_a_link_may_become_faster() {
+        for more in ["background = 4", "load = 0.2"] {
+            assert_eq!(allowed(&format!("[workload]\nfragment = \"1 KB\"\n{more}"), 4), None, "{more}");
+        }
+        let change = |rate: &str| {
+            allowed(&format!("[fabric]\nchanges = [\"1 ms switch client {rate}\"]\n[workload]\nfragment = \"1 KB\""), 4)
+        };
+        assert!(change("100 Mbit/s").is_some() && change("2 Gbit/s").is_none());
     }
 
     #[test]
     fn reads_pay_for_their_request_and_a_thin_core_binds_them() {
-        // 8 * 146,000 B are 100 packets of 1,502 B each: 9,612.8 us, and 4 * (25 + 0.336) us of round trip.
-        let reads = allowed("[workload]\nfragment = \"146 KB\"", 8).unwrap();
-        assert!((reads - 8.0 * 146_000.0 * 8.0 / (9_612.8 + 101.344)).abs() < 1e-3, "{reads}");
+        // 8 * 146,000 B are 100 packets of 1,502 B each: 9,612.8 us; four ways of 25 us, a request of 106 B on two links, and the first
+        // packet on its server's.
+        let reads = allowed("[workload]\nfragment = \"146 KB\"\nduration = \"100 s\"", 8).unwrap();
+        let by_hand = 8.0 * 146_000.0 * 8.0 / (9_612.8 + 100.0 + 2.0 * 0.848 + 12.016);
+        assert!((reads / by_hand - 1.0).abs() < 1e-4, "{reads}, by hand {by_hand}");
         let core = "[fabric]\nkind = \"edges\"\nedges = [\"client a\", \"a b 100 Mbit/s\", \"server1..8 b\"]\n\
                     [workload]\nfragment = \"146 KB\"";
         let thin = allowed(core, 8).unwrap();
@@ -103,13 +451,27 @@ mod tests {
     }
 
     #[test]
-    fn of_requests_that_begin_at_their_own_times_no_more_is_allowed_than_is_asked_for() {
+    fn several_clients_have_each_its_own_and_no_more_than_the_servers_links() {
+        let clients = |more: &str| allowed(&format!("[workload]\nfragment = \"146 KB\"\n{more}"), 8).unwrap();
+        let one = clients("");
+        let own = clients("clients = 4\nservers = \"own\"");
+        assert!((own / one - 4.0).abs() < 0.01, "{own} and {one}");
+        // Sixteen ask eight servers.
+        assert!((clients("clients = 16") - 8.0 * 1_000.0 * 1_460.0 / 1_502.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn objects_pay_for_their_way_and_no_more_is_allowed_than_is_asked_for() {
         let key_value =
             |more: &str| allowed(&format!("[workload]\nkind = \"key_value\"\n[key_value]\n{more}"), 4).unwrap();
-        // 100 requests for 1,000 objects of 510 B, every 100 ms; and every millisecond, which is more than the line carries.
-        assert!((key_value("within = \"10 s\"") - 40.8).abs() < 1e-9);
-        assert_eq!(key_value("within = \"100 ms\""), key_value(""));
-        assert!((key_value("within = \"10 s\"\nfront_ends = 3") - 3.0 * 40.8).abs() < 1e-9);
+        // 100 requests for 1,000 objects of 510 B, every 100 ms.
+        assert!((key_value("within = \"10 s\"") - 40.8 * 100.0 / 99.0).abs() < 1e-9);
+        assert!((key_value("within = \"10 s\"\nfront_ends = 3") / key_value("within = \"10 s\"") - 3.0).abs() < 1e-9);
+        // One after another: 530 kB are 363 packets of 1,502 B, 4,361 us, and a round trip of 101.
+        let apart = key_value("");
+        assert!((apart / (1_000.0 * 510.0 * 8.0 / 4_462.0) - 1.0).abs() < 0.01, "{apart}");
+        // Ten objects are no more than a round trip and 55 us.
+        assert!(key_value("per_request = 10") < 10.0 * 510.0 * 8.0 / 142.0);
     }
 
     #[test]

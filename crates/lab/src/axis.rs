@@ -96,9 +96,10 @@ impl Axis {
         }
     }
 
-    /// `with 8 senders`, `at a load of 60 %`.
+    /// `with 8 senders`, `with one sender`, `at load 60 %`.
     pub fn at(&self, tick: &str) -> String {
         match &self.of {
+            Of::Senders if tick == "1" => "with one sender".into(),
             Of::Senders => format!("with {tick} senders"),
             Of::Hosts => format!("with {tick} hosts"),
             Of::Key(key) => at(key, tick),
@@ -110,7 +111,7 @@ impl Axis {
         if self.doubles() { format!("with {tick}") } else { format!("at {tick}") }
     }
 
-    /// Which of the curves a point is on, where there are several: `at a buffer of 64 KiB`; else empty.
+    /// Which of the curves a point is on, where there are several: `at buffer 64 KiB`; else empty.
     pub fn curve(&self, row: &SummaryRow) -> String {
         let others = self.others.iter().filter_map(|axis| row.point.0.get(*axis));
         others
@@ -133,6 +134,7 @@ impl Axis {
 pub fn place_of(spec: &RunSpec) -> String {
     let settings = &spec.settings;
     let who = match settings.workload.kind.many_to_one() {
+        true if settings.servers() == 1 => "one sender".into(),
         true => format!("{} senders", settings.servers()),
         false => format!("{} hosts", settings.hosts()),
     };
@@ -150,9 +152,7 @@ fn name(key: &str) -> String {
     key.split_once('.').map_or(key, |(_, name)| name).replace('_', " ")
 }
 
-/// `at a load of 60 %`.
+/// `at load 60 %`, `at clients 48`.
 fn at(key: &str, tick: &str) -> String {
-    let name = name(key);
-    let article = if name.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
-    format!("at {article} {name} of {tick}")
+    format!("at {} {tick}", name(key))
 }

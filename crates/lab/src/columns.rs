@@ -1,7 +1,7 @@
 //! The columns of tables as they are written: what leads the rows of a run, and the summary with its nested figures
 //! flattened.
 
-use fanin_spec::{Column, ColumnType};
+use fanin_spec::{Cause, Column, ColumnType};
 
 use crate::stats::Interval;
 use crate::{Slowdown, SummaryRow};
@@ -105,6 +105,63 @@ const WHERE: [SummaryColumn; 3] = [
     column("seeds", "seeds", "Runs that finished, each with a seed of its own.", Take::Whole(|r| r.seeds as u64)),
 ];
 
+const HOW_LONG: [SummaryColumn; 2] = [
+    column("clients", "clients", "Clients that ask, each in rounds of its own.", Take::Whole(|r| r.clients.into())),
+    column(
+        "measured_ms",
+        "measured_ms",
+        "The measured time of a run, mean over seeds.",
+        Take::Real(|r| Some(r.measured_ms)),
+    ),
+];
+
+/// Two columns of one cause of stalls.
+macro_rules! cause {
+    ($cause:ident, $word:literal, $what:literal) => {
+        [
+            column(
+                concat!("stalls_", $word),
+                concat!("stalls_by_cause.", $word, ".count"),
+                concat!("Of the stalls, those for ", $what, "."),
+                Take::Real(|r| Some(r.stalls_by_cause.get(Cause::$cause).count)),
+            ),
+            column(
+                concat!("stalled_", $word, "_ms"),
+                concat!("stalls_by_cause.", $word, ".ms"),
+                "How long these took together in a run.",
+                Take::Real(|r| Some(r.stalls_by_cause.get(Cause::$cause).ms)),
+            ),
+        ]
+    };
+}
+
+const CAUSES: [[SummaryColumn; 2]; 9] = [
+    cause!(Rto, "rto", "a retransmission timeout"),
+    cause!(Probe, "probe", "a probe for a lost tail"),
+    cause!(Reordering, "reordering", "RACK's patience with what may only be out of order"),
+    cause!(Syn, "syn", "a SYN or SYN-ACK sent again"),
+    cause!(DelayedAck, "delayed_ack", "an ACK that was kept back"),
+    cause!(ZeroWindow, "zero_window", "a closed receive window, which no receiver here has"),
+    cause!(InjectedLoss, "injected_loss", "a packet that `faults.loss` lost"),
+    cause!(Host, "host", "a host that crashed or is slow"),
+    cause!(Application, "application", "an application that had nothing to send"),
+];
+
+const TROUBLE: [SummaryColumn; 2] = [
+    column(
+        "lost",
+        "lost",
+        "Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds.",
+        Take::Real(|r| Some(r.lost)),
+    ),
+    column(
+        "repair_ms",
+        "repair_ms",
+        "How long rounds with a timeout took in a run, each up to the least timeout, mean over seeds.",
+        Take::Real(|r| Some(r.repair_ms)),
+    ),
+];
+
 const GOODPUT: [SummaryColumn; 3] = interval!(
     goodput_mbps,
     "Payload delivered in order over the measured time: mean over seeds.",
@@ -113,9 +170,41 @@ const GOODPUT: [SummaryColumn; 3] = interval!(
 const ALLOWED: [SummaryColumn; 1] = [column(
     "allowed_mbps",
     "allowed_mbps",
-    "The goodput that a closed form allows (`fanin explain model`, allowed); absent where flows go between any hosts.",
+    "The goodput that a closed form allows (`fanin explain model`, allowed), which no run beats but by what is drawn; absent where no bound is known: of bursts, where flows go between any hosts, beside other traffic.",
     Take::Real(|r| r.allowed_mbps),
 )];
+const LEAST: [SummaryColumn; 5] = [
+    column(
+        "least_whole_ms",
+        "least.whole_ms",
+        "What a round of the first client takes at the least by that form, a burst on average; absent where that is not known, as those below.",
+        Take::Real(|r| r.least.map(|least| least.whole_ms)),
+    ),
+    column(
+        "least_wire_ms",
+        "least.wire_ms",
+        "Of it, packets on the wire.",
+        Take::Real(|r| r.least.map(|least| least.wire_ms)),
+    ),
+    column(
+        "least_round_trips_ms",
+        "least.round_trips_ms",
+        "Of it, ways there and back, handshakes and slow start.",
+        Take::Real(|r| r.least.map(|least| least.round_trips_ms)),
+    ),
+    column(
+        "least_work_ms",
+        "least.work_ms",
+        "Of it, what servers need and are put off.",
+        Take::Real(|r| r.least.map(|least| least.work_ms)),
+    ),
+    column(
+        "least_requests_ms",
+        "least.requests_ms",
+        "Of it, the requests before the last one.",
+        Take::Real(|r| r.least.map(|least| least.requests_ms)),
+    ),
+];
 
 const QCT: [SummaryColumn; 6] = spread!(
     qct_ms,
@@ -237,8 +326,22 @@ const BACKGROUND: [SummaryColumn; 4] = [
 
 /// Every column of the summary, in its order.
 pub fn of_the_summary() -> impl Iterator<Item = &'static SummaryColumn> {
-    const ALL: [&[SummaryColumn]; 10] =
-        [&WHERE, &GOODPUT, &ALLOWED, &QCT, &AT_LEAST, &FCT, &COUNTS, &BACKGROUND, &FAIRNESS_OVER_TIME, &LEAST_FAIR];
+    const ALL: [&[SummaryColumn]; 14] = [
+        &WHERE,
+        &GOODPUT,
+        &ALLOWED,
+        &QCT,
+        &AT_LEAST,
+        &FCT,
+        &COUNTS,
+        &BACKGROUND,
+        &FAIRNESS_OVER_TIME,
+        &LEAST_FAIR,
+        &HOW_LONG,
+        &LEAST,
+        &TROUBLE,
+        CAUSES.as_flattened(),
+    ];
     ALL.into_iter().flatten()
 }
 

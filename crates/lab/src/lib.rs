@@ -6,6 +6,7 @@
 
 mod allowed;
 mod axis;
+mod causes;
 pub mod columns;
 mod fairness;
 pub mod figures;
@@ -27,6 +28,7 @@ mod typescript;
 
 pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};
+pub use causes::{Causes, Stalled};
 pub use jitter::{hang_on_phases, with_jitter};
 pub use latency::Latency;
 pub use manifest::Manifest;
@@ -37,5 +39,5 @@ pub use report::{Finding, Report, State, Verdict, findings, line_mbps, report, s
 pub use runner::{Runner, Watching};
 pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
-pub use summary::{Background, Cost, Onset, Onsets, Precision, Slowest, Spread, Summary, SummaryRow, summarise};
+pub use summary::{Background, Cost, Least, Onset, Onsets, Precision, Slowest, Spread, Summary, SummaryRow, summarise};
 pub use tiers::Tier;

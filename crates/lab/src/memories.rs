@@ -7,7 +7,7 @@ use fanin_spec::{MemoryRow, RunTables};
 use crate::stats::{mean, six_digits};
 
 /// The memories of all switches whose ports share one, at one point.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Memories {
     /// How many there are, mean over seeds.

@@ -4,17 +4,21 @@ use core::time::Duration;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use fanin_spec::{At, Contender, Coordinate, FAN_IN, FlowKind, Point, RunSpec, RunTables, Scenario, Settings, Totals};
+use fanin_model::Parts;
+use fanin_spec::{
+    At, Contender, Coordinate, FAN_IN, FlowKind, Kind, Point, RunSpec, RunTables, Scenario, Settings, Totals,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::allowed::allowed_mbps;
+use crate::allowed::{allowed, mean_burst};
+use crate::causes::Causes;
 use crate::fairness::{jain, jain_by_round, mean_of_rounds};
 use crate::latency::{Latency, latencies};
 use crate::memories::{Memories, memories};
 use crate::slowdown::{Slowdown, slowdowns};
 use crate::stats::{self, Interval, six_digits};
 use crate::tiers::{Tier, tiers};
-use crate::{Done, Outcome, Wishes};
+use crate::{Done, Finding, Outcome, Wishes};
 
 /// The object that `--json` prints. Everything but `engine` follows from scenario and seeds alone.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -40,6 +44,8 @@ pub struct Summary {
     pub precision: Option<Precision>,
     /// What it cost.
     pub engine: Cost,
+    /// What is found of it in words; [`summarise`] finds nothing.
+    pub findings: Vec<Finding>,
 }
 
 /// One scheme at one point.
@@ -60,14 +66,20 @@ pub struct SummaryRow {
     /// Hosts that take part.
     #[serde(skip)]
     pub hosts: u32,
+    /// Clients that ask, each for itself.
+    pub clients: u32,
     /// Runs that finished.
     pub seeds: usize,
+    /// The measured time of a run in ms, mean over seeds.
+    pub measured_ms: f64,
     /// Goodput in Mbit/s with its 95 % interval over seeds, which lies between nothing and line rate.
     pub goodput_mbps: Interval,
     /// Whether seeds change anything in this point's runs; `None` of a single one.
     pub seeds_differ: Option<bool>,
-    /// What the closed form of `model` allows, in Mbit/s; `None` where flows go between any hosts.
+    /// What the closed form of `model` allows, in Mbit/s; `None` where no bound is known.
     pub allowed_mbps: Option<f64>,
+    /// What a round takes at the least, of bursts on average; `None` where that is not known.
+    pub least: Option<Least>,
     /// Query completion times in ms, pooled over seeds; a round that the run's end cut off took longer than it had waited.
     pub qct_ms: Spread,
     /// Flow completion times in ms, pooled over seeds; Poisson flows beside another workload do not count.
@@ -78,6 +90,8 @@ pub struct SummaryRow {
     pub fast_retransmits: f64,
     /// Its packets that were dropped at all ports, mean over seeds.
     pub drops: f64,
+    /// Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds.
+    pub lost: f64,
     /// Packets marked at all ports, mean over seeds.
     pub marks: f64,
     /// Distinct data segments delivered, mean over seeds.
@@ -90,8 +104,14 @@ pub struct SummaryRow {
     pub stalls: f64,
     /// How long these took together in a run, in ms, mean over seeds.
     pub stalled_ms: f64,
-    /// The rounds that take longest, where they are under 1 % of all, and what goodput is without them.
+    /// The same by what they were for.
+    pub stalls_by_cause: Causes,
+    /// How long rounds with a timeout took in a run, each up to the least timeout, in ms, mean over seeds.
+    pub repair_ms: f64,
+    /// The rounds that take longest, up to one in a hundred, and what goodput is without them.
     pub slowest: Option<Slowest>,
+    /// The first rounds of each run that take over three medians, and what goodput is without them.
+    pub cold: Option<Slowest>,
     /// The longest queue at the port to the client, over all seeds.
     pub queue_max_bytes: u64,
     /// Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
@@ -130,7 +150,36 @@ pub struct Background {
     pub drops: f64,
 }
 
-/// The longest of a point's rounds, fewer than one in a hundred.
+/// What a round cannot do without, in ms.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Least {
+    /// In all.
+    pub whole_ms: f64,
+    /// Packets on the wire.
+    pub wire_ms: f64,
+    /// Ways there and back, handshakes and slow start.
+    pub round_trips_ms: f64,
+    /// What servers need, and are put off.
+    pub work_ms: f64,
+    /// The requests before the last one.
+    pub requests_ms: f64,
+}
+
+impl Least {
+    fn of(parts: &Parts) -> Option<Least> {
+        let ms = |s: f64| six_digits(s * 1e3);
+        (parts.all_s() > 0.0).then(|| Least {
+            whole_ms: ms(parts.all_s()),
+            wire_ms: ms(parts.wire_s),
+            round_trips_ms: ms(parts.round_trips_s),
+            work_ms: ms(parts.work_s),
+            requests_ms: ms(parts.requests_s),
+        })
+    }
+}
+
+/// Some of a point's rounds.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Slowest {
@@ -171,10 +220,14 @@ pub struct Service {
 }
 
 impl SummaryRow {
+    /// Rounds begun.
+    pub fn begun(&self) -> f64 {
+        self.rounds + self.rounds_open
+    }
+
     /// A count's share of one round that was begun; where there are no rounds, the whole run counts as one.
     pub fn a_round(&self, count: f64) -> f64 {
-        let begun = self.rounds + self.rounds_open;
-        if begun > 0.0 { count / begun } else { count }
+        if self.begun() > 0.0 { count / self.begun() } else { count }
     }
 
     /// Whether the goodput's interval reaches further than a quarter of its mean to either side.
@@ -307,6 +360,7 @@ pub fn summarise(
         searched: wishes.onset,
         precision,
         engine: cost(outcome),
+        findings: Vec::new(),
     }
 }
 
@@ -334,6 +388,7 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
     let goodputs: Vec<f64> = runs.iter().map(|r| r.goodput_mbps()).collect();
     let At { point, settings } = &contender.points[place];
     let servers = settings.servers();
+    let allowed = allowed(&contender.scheme, settings);
     let goodput = stats::bounded_interval(&goodputs, settings.line_rate() as f64 / 1e6)?;
     let jains: Vec<f64> = runs.iter().filter_map(|r| jain(r, servers, settings.clients())).collect();
     let by_round: Vec<Vec<f64>> = runs.iter().map(|run| jain_by_round(run)).collect();
@@ -347,10 +402,15 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
         place,
         servers,
         hosts: settings.hosts(),
+        clients: clients(settings),
         seeds: runs.len(),
+        measured_ms: six_digits(mean(&|t| t.measured_ps) / 1e9),
         goodput_mbps: goodput.six_digits(),
         seeds_differ: (runs.len() > 1).then(|| runs.iter().any(|run| !same_results(run, runs[0]))),
-        allowed_mbps: allowed_mbps(&contender.scheme, settings).map(six_digits),
+        allowed_mbps: allowed.map(|allowed| six_digits(allowed.mbps)),
+        least: allowed
+            .and_then(|allowed| Least::of(&allowed.round))
+            .or_else(|| Least::of(&mean_burst(&contender.scheme, settings, &runs)?)),
         qct_ms: spread_with_open(
             runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.qct_ps)).collect(),
             runs.iter().flat_map(|r| r.queries.iter().filter_map(|q| q.waited_ps)).collect(),
@@ -359,13 +419,17 @@ fn row(contender: &Contender, place: usize, seeded: &[(u64, &RunTables)]) -> Opt
         timeouts: mean(&|t| t.timeouts - t.background_timeouts),
         fast_retransmits: mean(&|t| t.fast_retransmits - t.background_fast_retransmits),
         drops: mean(&|t| t.drops - t.background_drops),
+        lost: lost(&runs),
         marks: mean(&|t| t.marks),
         data_packets: mean(&|t| t.data_packets),
         rounds: mean(&|t| t.rounds),
         rounds_open: mean(&|t| t.rounds_open),
         stalls: mean(&|t| t.stalls),
         stalled_ms: six_digits(mean(&|t| t.stalled_ps) / 1e9),
-        slowest: slowest(seeded),
+        stalls_by_cause: Causes::of(&runs),
+        repair_ms: repair_ms(settings, &runs),
+        slowest: slowest(seeded).filter(|_| in_turn(settings)),
+        cold: cold(seeded).filter(|_| in_turn(settings)),
         queue_max_bytes: runs.iter().map(|r| r.totals.queue_max_bytes).max().unwrap_or(0),
         jain: stats::mean(&jains).map(six_digits),
         jain_rounds: mean_of_rounds(&by_round),
@@ -384,20 +448,54 @@ fn same_results(one: &RunTables, other: &RunTables) -> bool {
     (&one.totals, &one.flows, &one.queries) == (&other.totals, &other.flows, &other.queries)
 }
 
-/// The longest of all rounds that ended, fewer than one in a hundred, and goodput without them. A round delivers as much
-/// as every other one.
+/// Whether rounds of one client follow one another, and move the same: then some of them can be left out.
+fn in_turn(s: &Settings) -> bool {
+    matches!(s.workload.kind, Kind::Barrier | Kind::WebSearch) && s.clients() == 1
+}
+
+/// A round that ended: how long it took, its seed and its number.
+type Ended = (u64, u64, u32);
+
+fn ended(runs: &[(u64, &RunTables)]) -> Vec<Ended> {
+    let of = |(seed, run): &(u64, &RunTables)| {
+        let seed = *seed;
+        run.queries.iter().filter_map(move |q| Some((q.qct_ps?, seed, q.round))).collect::<Vec<_>>()
+    };
+    runs.iter().flat_map(of).collect()
+}
+
+/// The longest of all rounds that ended, up to one in a hundred.
 fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
-    let mut ended: Vec<(u64, u64, u32)> = runs
-        .iter()
-        .flat_map(|(seed, run)| run.queries.iter().filter_map(|q| Some((q.qct_ps?, *seed, q.round))))
-        .collect();
-    // The largest number that is under one in a hundred.
-    let count = ended.len().saturating_sub(1) / 100;
-    ended.sort_unstable_by_key(|&(took, seed, round)| (Reverse(took), seed, round));
-    let of = ended.len();
-    ended.truncate(count);
+    let mut left_out = ended(runs);
+    let of = left_out.len();
+    left_out.sort_unstable_by_key(|&(took, seed, round)| (Reverse(took), seed, round));
+    left_out.truncate(of / 100);
+    without(runs, &left_out, of)
+}
+
+/// A start is cold as long as its rounds take so many medians, in so many rounds at the most.
+const COLD: u64 = 3;
+const COLD_ROUNDS: u32 = 5;
+
+/// The rounds with which runs begin and that take long.
+fn cold(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
+    let all = ended(runs);
+    let mut times: Vec<u64> = all.iter().map(|&(took, ..)| took).collect();
+    times.sort_unstable();
+    let median = *times.get(times.len() / 2)?;
+    let mut left_out = Vec::new();
+    for &(seed, _) in runs {
+        let own = |round| all.iter().find(|&&(_, of, number)| (of, number) == (seed, round)).copied();
+        let first = (0..COLD_ROUNDS).map_while(own);
+        left_out.extend(first.take_while(|&(took, ..)| took >= COLD.saturating_mul(median)));
+    }
+    without(runs, &left_out, all.len())
+}
+
+/// Goodput without some rounds, where there are any. A round delivers as much as every other one.
+fn without(runs: &[(u64, &RunTables)], left_out: &[Ended], of: usize) -> Option<Slowest> {
     let without = |(seed, run): &(u64, &RunTables)| {
-        let own = || ended.iter().filter(|(_, of, _)| of == seed);
+        let own = || left_out.iter().filter(|(_, of, _)| of == seed);
         let left = run.totals.measured_ps.saturating_sub(own().map(|(took, ..)| took).sum());
         let a_round = run
             .flows
@@ -409,12 +507,33 @@ fn slowest(runs: &[(u64, &RunTables)]) -> Option<Slowest> {
         if left == 0 { 0.0 } else { bytes as f64 * 8.0 / (left as f64 / 1e6) }
     };
     let goodputs: Vec<f64> = runs.iter().map(without).collect();
-    (count > 0).then(|| Slowest {
-        rounds: ended.iter().take(Slowest::NAMED).map(|&(_, seed, round)| (seed, round)).collect(),
-        count,
+    (!left_out.is_empty()).then(|| Slowest {
+        rounds: left_out.iter().take(Slowest::NAMED).map(|&(_, seed, round)| (seed, round)).collect(),
+        count: left_out.len(),
         of,
         goodput_mbps: stats::mean(&goodputs).map_or(0.0, six_digits),
     })
+}
+
+/// Who waits, each for itself.
+fn clients(s: &Settings) -> u32 {
+    if s.workload.kind == Kind::KeyValue { s.key_value.front_ends } else { s.clients() }
+}
+
+/// Packets that faults lost, on average.
+fn lost(runs: &[&RunTables]) -> f64 {
+    let of = |run: &&RunTables| run.faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum::<u64>() as f64;
+    stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)
+}
+
+/// What rounds with a timeout took, each up to the least timeout: so much at the least was waited for one.
+fn repair_ms(s: &Settings, runs: &[&RunTables]) -> f64 {
+    let of = |run: &&RunTables| {
+        let own = run.totals.timeouts > run.totals.background_timeouts;
+        let waited = run.queries.iter().filter(|q| own && q.timeouts > 0).filter_map(|q| q.qct_ps.or(q.waited_ps));
+        waited.map(|ps| ps.min(s.tcp.rto_min.0)).sum::<u64>() as f64 / 1e9
+    };
+    stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)
 }
 
 /// What runs beside the workload, where anything does.

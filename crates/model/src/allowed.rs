@@ -1,86 +1,302 @@
-//! The goodput that a network and its settings allow to many answers at one client, if nothing is lost and no queue is waited
-//! for: what a measured goodput is held against.
+//! The goodput that a network and its settings allow to answers that a client waits for, round after round, if nothing is lost and
+//! no queue is waited for: what no run beats, and what a measured goodput is held against.
 //! Sources: arithmetic; slow start doubles what is out once a round trip (RFC 5681, section 3.1).
-//! Forms:   G = N S / T, T = setup + work + slow start + rest, the time of one round of N answers of S bytes
-//!          setup: round trips before the first answer's first byte (a handshake, a request)
-//!          work: what servers need; where starts are spread over J, the first comes after J / (N + 1), the last after
-//!          J N / (N + 1)
-//!          slow start: a round trip for each flight that N new windows do not fill the pipe with
-//!          rest: what is left, headers included, at the rate C at which N servers reach the client, or at N windows a round
-//!          trip
-//!          of at most k answers at once: no sooner than N / k rounds of k
+//! Forms:   T = max of three, the time of one round of N answers of S bytes, k of them asked for at once
+//!          all: way there and back, work, the first of the starts, and N S with their headers at C
+//!          last: the same way, the last of N starts or the last request's turn, and one answer
+//!          in flight: the sum of what each answer takes alone, over k
+//!          of new windows that do not fill the pipe, a round trip for each flight
+//!          G = payload of the rounds that D has room for, a pause P after each, over D
 //! Units:   seconds, bytes, bits a second; G in Mbit/s.
 //! Departs: nowhere.
-//! Checked: rounds worked out by hand in its tests.
+//! Checked: rounds worked out by hand in its tests; runs of the simulator beside it (`crates/cli/tests/allowed`).
+
+/// What puts an answer off as it is drawn: the sum of uniform draws, each from 0 up to so many seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Starts(pub [f64; 6]);
+
+/// A distribution is looked at in so many places.
+const STEPS: usize = 400;
+
+impl Starts {
+    fn longest(&self) -> f64 {
+        self.0.iter().sum()
+    }
+
+    /// The mean of one.
+    fn mean(&self) -> f64 {
+        self.longest() / 2.0
+    }
+
+    /// The share of draws up to each of `STEPS` equal parts of the longest one; none too small.
+    fn up_to(&self) -> Vec<f64> {
+        let step = self.longest() / STEPS as f64;
+        let mut below = vec![1.0; STEPS];
+        for width in self.0 {
+            // One that is narrower than a part changes nothing that could be seen.
+            let cells = (width / step) as usize;
+            if cells == 0 {
+                continue;
+            }
+            // The mean of what lies within the width before each place.
+            let mut sums = vec![0.0];
+            sums.extend(below.iter().scan(0.0, |sum, share| {
+                *sum += share;
+                Some(*sum)
+            }));
+            let mean = |i: usize| (sums[i] - sums[i.saturating_sub(cells)]) / cells as f64;
+            below = (1..=STEPS).map(mean).collect();
+        }
+        below
+    }
+
+    /// The mean of the first and of the last of `n`; neither is too large.
+    fn ends_of(&self, n: u32) -> (f64, f64) {
+        let step = self.longest() / STEPS as f64;
+        if step == 0.0 {
+            return (0.0, 0.0);
+        }
+        let n = f64::from(n);
+        let sum =
+            |of: &dyn Fn(f64) -> f64| self.up_to().into_iter().map(|below| of(below.min(1.0))).sum::<f64>() * step;
+        (sum(&|below| libm::pow(1.0 - below, n)), sum(&|below| 1.0 - libm::pow(below, n)))
+    }
+}
 
 /// One client and the servers that answer it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answers {
     /// N.
     pub servers: u32,
-    /// How many are asked at once.
+    /// k: how many are asked at once.
     pub at_once: u32,
-    /// S, payload.
+    /// S, payload: the mean of all servers'.
     pub bytes: f64,
     /// Payload of a full packet.
     pub segment: f64,
     /// What each packet has besides.
     pub header: f64,
-    /// C, bits a second: what is left of it beside other traffic.
+    /// And what it is at the least, on the wire.
+    pub least: f64,
+    /// C, bits a second: of all servers together, and of the fastest one alone.
     pub rate: f64,
-    /// Of the round trip, without a queue.
-    pub rtt_s: f64,
-    /// Round trips before the first byte of an answer.
-    pub setup_rtts: f64,
+    /// As above.
+    pub alone: f64,
+    /// Of the client's own link.
+    pub link: f64,
+    /// From when the client asks until the nearest server knows, with whatever handshake comes before.
+    pub ask_s: f64,
+    /// From then until the first bit of a packet is at the client, if packets had no length.
+    pub way_s: f64,
+    /// What the first packet of an answer takes on every link of that way but the client's own.
+    pub first_s: f64,
+    /// Between two windows of a connection: a full packet to the client, its ACK back.
+    pub round_trip_s: f64,
+    /// What one request takes on the client's link, or, if that is more, waits for the one after it.
+    pub request_s: f64,
     /// What a server needs at the least before it answers.
     pub work_s: f64,
-    /// Starts are uniform in 0 up to this, after that.
-    pub spread_s: f64,
+    /// And how much later an answer comes, as it is drawn.
+    pub starts: Starts,
+    /// Whether the clock begins with the first of these starts.
+    pub from_first: bool,
     /// Window of a new connection, segments; `None` of one that stands.
     pub new_window: Option<f64>,
     /// Bytes that one connection may have out.
     pub receive_window: f64,
 }
 
-impl Answers {
-    /// G, in Mbit/s.
-    pub fn most_goodput_mbps(&self) -> f64 {
-        self.bytes * f64::from(self.servers) * 8.0 / self.round_s() / 1e6
+/// What there is room for: so many rounds, or as many as go into a time, with a pause after each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    /// After so many it ends.
+    pub rounds: Option<u32>,
+    /// And at the latest after this.
+    pub duration_s: f64,
+    /// After a round.
+    pub pause_s: f64,
+    /// Whether the time may begin within a round.
+    pub any_phase: bool,
+}
+
+impl Room {
+    /// Whether all rounds that there are end in time.
+    fn holds_all(&self, round_s: f64) -> bool {
+        self.rounds.is_some_and(|rounds| self.needed_s(rounds, round_s) <= self.duration_s)
     }
 
+    /// The time of so many rounds; nothing comes behind the last one.
+    fn needed_s(&self, rounds: u32, round_s: f64) -> f64 {
+        f64::from(rounds) * (round_s + self.pause_s) - self.pause_s
+    }
+
+    /// Rounds of this mean length over the time that they take; where that is cut off, whenever it begins.
+    pub fn rounds_a_second(&self, round_s: f64) -> f64 {
+        match self.rounds {
+            Some(rounds) if self.holds_all(round_s) => f64::from(rounds) / self.needed_s(rounds, round_s),
+            _ => (self.duration_s + self.pause_s) / (round_s + self.pause_s) / self.duration_s,
+        }
+    }
+}
+
+/// What a round cannot do without; in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// Packets on the wire.
+    pub wire_s: f64,
+    /// Ways there and back, handshakes and flights of slow start.
+    pub round_trips_s: f64,
+    /// What servers need, and are put off.
+    pub work_s: f64,
+    /// The requests before the last one.
+    pub requests_s: f64,
+}
+
+impl Parts {
     /// T.
-    fn round_s(&self) -> f64 {
-        let at_once = self.at_once.min(self.servers);
-        let batch = self.batch_s(at_once);
-        let batches = f64::from(self.servers) / f64::from(at_once);
-        let whole = self.rtt_s * self.setup_rtts + self.work_s + self.wire_s(self.servers, self.bytes);
-        (batches * batch).max(whole)
+    pub fn all_s(&self) -> f64 {
+        self.wire_s + self.round_trips_s + self.work_s + self.requests_s
     }
 
-    /// The time of `n` answers that are asked for at once.
-    fn batch_s(&self, n: u32) -> f64 {
+    /// The one that takes longer.
+    fn or(self, other: Parts) -> Parts {
+        if other.all_s() > self.all_s() { other } else { self }
+    }
+}
+
+impl Answers {
+    /// T, by what it is spent on.
+    pub fn round(&self) -> Parts {
+        let n = self.servers;
+        let at_once = self.at_once.clamp(1, n);
+        let mut longest = self.all(at_once).or(self.last(at_once));
+        if at_once < n {
+            longest = longest.or(self.in_flight(at_once));
+        }
+        longest
+    }
+
+    /// G, in Mbit/s.
+    pub fn most_goodput_mbps(&self, room: &Room) -> f64 {
+        let round = self.round().all_s();
+        let payload = self.bytes * f64::from(self.servers) * 8.0 / 1e6;
+        if room.holds_all(round) {
+            return payload * room.rounds_a_second(round);
+        }
+        // No run has more rounds than if nothing were put off; where something is, fewer go in on average.
+        let quick = Answers { starts: Starts::default(), ..*self }.rounds_in(room);
+        let drawn = self.rounds_in(room).max(room.rounds_a_second(round) * room.duration_s);
+        let rounds = if self.starts.longest() > 0.0 { quick.min(drawn) } else { quick };
+        payload * rounds / room.duration_s
+    }
+
+    /// How many rounds go into a time, were all of the same length, and what part of another.
+    fn rounds_in(&self, room: &Room) -> f64 {
+        let cycle = self.round().all_s() + room.pause_s;
+        let full = (room.duration_s / cycle).floor();
+        // A time that begins within a round may do so at any byte of it.
+        let lead = if room.any_phase { 0.0 } else { self.ask_s + self.work_s + self.way_s };
+        let left = room.duration_s - full * cycle - lead;
+        full + (left.max(0.0) / self.bottleneck_s(self.servers, self.bytes)).min(1.0)
+    }
+
+    /// Every byte comes over the client's link, the first one no sooner than the first server starts.
+    fn all(&self, at_once: u32) -> Parts {
+        let flights = if at_once == self.servers { self.flights(self.servers) } else { Flights::none(self.bytes) };
+        let wire = (self.wire_s(self.servers, flights.left) + self.first_s * f64::from(flights.number == 0.0))
+            .max(self.bottleneck_s(self.servers, flights.left));
+        let first = if self.from_first { 0.0 } else { self.starts.ends_of(at_once).0 };
+        self.parts(wire, flights.number, first, 0.0)
+    }
+
+    /// The answer of the server that starts last, or is asked last.
+    fn last(&self, at_once: u32) -> Parts {
+        let flights = self.flights(1);
+        let wire = self.alone_s(&flights);
+        let (first, last) = self.starts.ends_of(self.servers);
+        let first = if self.from_first { first } else { 0.0 };
+        let late = self.parts(wire, flights.number, (last - first).max(0.0), 0.0);
+        let turns = f64::from(if self.request_s > 0.0 { at_once - 1 } else { 0 });
+        let asked_last =
+            self.parts(wire, flights.number, (self.starts.mean() - first).max(0.0), turns * self.request_s);
+        late.or(asked_last)
+    }
+
+    /// Each answer holds one of `at_once` places for as long as it takes.
+    fn in_flight(&self, at_once: u32) -> Parts {
+        let flights = self.flights(1);
+        let one = self.parts(self.alone_s(&flights), flights.number, self.starts.mean(), 0.0);
+        let turns = f64::from(self.servers) / f64::from(at_once);
+        Parts {
+            wire_s: one.wire_s * turns,
+            round_trips_s: one.round_trips_s * turns,
+            work_s: one.work_s * turns,
+            requests_s: 0.0,
+        }
+    }
+
+    fn parts(&self, wire_s: f64, flights: f64, drawn_s: f64, requests_s: f64) -> Parts {
+        let round_trips_s = self.ask_s + self.way_s + flights * self.round_trip_s;
+        Parts { wire_s, round_trips_s, work_s: self.work_s + drawn_s, requests_s }
+    }
+
+    /// What is left of one answer behind its flights, on its way alone.
+    fn alone_s(&self, flights: &Flights) -> f64 {
+        let first = self.first_s * f64::from(flights.number == 0.0);
+        (self.wire_s(1, flights.left) + first).max(self.bits(1, flights.left) / self.alone)
+    }
+
+    /// The flights of `n` new windows that do not fill the pipe, each of which takes a round trip; and those of a receive window
+    /// that an answer does not fit into.
+    fn flights(&self, n: u32) -> Flights {
         let many = f64::from(n);
-        let pipe = self.rate * self.rtt_s / 8.0;
+        let pipe = self.rate.min(self.link) * self.round_trip_s / 8.0;
         let packet = self.segment + self.header;
-        let (mut flights, mut left) = (0.0, self.bytes);
+        let mut flights = Flights::none(self.bytes);
         let mut window = self.new_window.unwrap_or(f64::INFINITY);
-        while many * window * packet < pipe && left > window * self.segment {
-            flights += 1.0;
-            left -= window * self.segment;
+        while many * window * packet < pipe && flights.left > window * self.segment {
+            flights.number += 1.0;
+            flights.left -= window * self.segment;
             window *= 2.0;
         }
-        let first = self.spread_s / (many + 1.0);
-        let all = first + self.wire_s(n, left);
-        let last = self.spread_s * many / (many + 1.0) + self.wire_s(1, left);
-        self.rtt_s * (self.setup_rtts + flights) + self.work_s + all.max(last)
+        let receive = self.receive_window.max(1.0);
+        if many * receive < pipe && receive >= self.segment {
+            let turns = ((flights.left / receive).ceil() - 1.0).max(0.0);
+            flights.number += turns;
+            flights.left -= turns * receive;
+        }
+        flights
     }
 
-    /// The time that `bytes` of each of `n` servers take on the wire.
+    /// Bits of `bytes` of each of `n` servers with their headers.
+    fn bits(&self, n: u32, bytes: f64) -> f64 {
+        let full = (bytes / self.segment).floor();
+        let rest = bytes - full * self.segment;
+        // Where some send a byte more than others, a packet more is not counted.
+        let last = if rest >= 1.0 { (rest + self.header).max(self.least) } else { rest };
+        f64::from(n) * (full * (self.segment + self.header) + last) * 8.0
+    }
+
+    /// The time that they take on the client's link.
     fn wire_s(&self, n: u32, bytes: f64) -> f64 {
-        let many = f64::from(n);
-        let wire = bytes + (bytes / self.segment).ceil() * self.header;
-        let windows = many * self.receive_window * 8.0 / self.rtt_s;
-        many * wire * 8.0 / self.rate.min(windows)
+        self.bits(n, bytes) / self.link
+    }
+
+    /// And on the link that all of them fill first.
+    fn bottleneck_s(&self, n: u32, bytes: f64) -> f64 {
+        self.bits(n, bytes) / self.rate
+    }
+}
+
+/// Round trips that are waited for, and what is left of an answer behind them.
+struct Flights {
+    number: f64,
+    left: f64,
+}
+
+impl Flights {
+    fn none(bytes: f64) -> Flights {
+        Flights { number: 0.0, left: bytes }
     }
 }
 
@@ -95,33 +311,55 @@ mod tests {
         bytes: 14_600.0,
         segment: 1_460.0,
         header: 40.0,
+        least: 40.0,
         rate: 1e9,
-        rtt_s: 100e-6,
-        setup_rtts: 1.0,
+        alone: 1e9,
+        link: 1e9,
+        ask_s: 50e-6,
+        way_s: 50e-6,
+        first_s: 0.0,
+        round_trip_s: 100e-6,
+        request_s: 0.0,
         work_s: 20e-6,
-        spread_s: 0.0,
+        starts: Starts([0.0; 6]),
+        from_first: false,
         new_window: None,
         receive_window: 1e9,
     };
+    const LONG: Room = Room { rounds: None, duration_s: 1e6, pause_s: 0.0, any_phase: true };
 
     fn is(found: f64, by_hand: f64) {
-        assert!((found / by_hand - 1.0).abs() < 1e-9, "{found}, by hand {by_hand}");
+        assert!((found / by_hand - 1.0).abs() < 1e-6, "{found}, by hand {by_hand}");
+    }
+
+    /// Of a round in microseconds.
+    fn mbps(answers: &Answers, us: f64) {
+        is(answers.most_goodput_mbps(&LONG), f64::from(answers.servers) * answers.bytes * 8.0 / us);
     }
 
     #[test]
     fn a_round_over_standing_connections_is_a_round_trip_work_and_the_wire() {
-        // 8 answers of 15,000 B on the wire are 960 us, with 120 us before.
-        is(READS.most_goodput_mbps(), 8.0 * 14_600.0 * 8.0 / 1_080.0);
+        // 8 answers of 15,000 B on the wire are 960 us, with 120 us before; the first packet may need 12 more at its own host.
+        mbps(&READS, 1_080.0);
+        mbps(&Answers { first_s: 12e-6, ..READS }, 1_092.0);
     }
 
     #[test]
     fn the_last_of_spread_starts_may_be_what_a_round_waits_for() {
-        // Nine parts of 900 us: the first answer starts after 100 us, the last after 800, and takes 120.
-        let spread = Answers { spread_s: 900e-6, ..READS };
-        is(spread.most_goodput_mbps(), 8.0 * 14_600.0 * 8.0 / (120.0 + 1_060.0));
+        // Nine parts of 100 us: the first answer starts after one, the last after eight, and takes 120. 960 us of wire come first.
+        let starts = |a, b| Answers { starts: Starts([a, b, 0.0, 0.0, 0.0, 0.0]), ..READS };
+        let close = |found: f64, by_hand: f64| assert!((0.99..=1.0).contains(&(found / by_hand)), "{found}, {by_hand}");
+        close(starts(900e-6, 0.0).round().all_s(), (120.0 + 1_060.0) * 1e-6);
         // 90 parts: after 1 ms and 8 ms.
-        let wide = Answers { spread_s: 9_000e-6, ..READS };
-        is(wide.most_goodput_mbps(), 8.0 * 14_600.0 * 8.0 / (120.0 + 8_000.0 + 120.0));
+        close(starts(9_000e-6, 0.0).round().all_s(), (120.0 + 8_000.0 + 120.0) * 1e-6);
+        // Two draws of a half each scatter less than one of the whole.
+        assert!(starts(4_500e-6, 4_500e-6).round().all_s() < 0.95 * starts(9_000e-6, 0.0).round().all_s());
+    }
+
+    #[test]
+    fn where_the_clock_begins_with_the_first_start_only_their_distance_counts() {
+        let starts = Answers { starts: Starts([9_000e-6, 0.0, 0.0, 0.0, 0.0, 0.0]), from_first: true, ..READS };
+        assert!((0.99..=1.0).contains(&(starts.round().all_s() / 7_240e-6)), "{:?}", starts.round());
     }
 
     #[test]
@@ -129,23 +367,53 @@ mod tests {
         // The pipe is 12,500 B. One sender of two segments: flights of 2 and 4 (3,000 and 6,000 B) do not fill it, one
         // of 8 would be 12,000 and does not either; then nothing is left of ten segments but 4, smaller than 8.
         let one = Answers { servers: 1, at_once: 1, new_window: Some(2.0), ..READS };
-        is(one.most_goodput_mbps(), 14_600.0 * 8.0 / (100.0 + 20.0 + 200.0 + 4.0 * 12.0));
+        mbps(&one, 100.0 + 20.0 + 200.0 + 4.0 * 12.0);
         // Eight of them fill it at once.
-        let eight = Answers { new_window: Some(2.0), ..READS };
-        is(eight.most_goodput_mbps(), READS.most_goodput_mbps());
+        mbps(&Answers { new_window: Some(2.0), ..READS }, 1_080.0);
     }
 
     #[test]
-    fn few_at_once_pay_for_each_turn() {
-        // One at a time: eight times a round trip, work and 120 us of wire.
-        let one_by_one = Answers { at_once: 1, ..READS };
-        is(one_by_one.most_goodput_mbps(), 14_600.0 * 8.0 / 240.0);
+    fn few_in_flight_hold_their_places_for_a_round_trip_each() {
+        // One at a time: eight times a round trip, work and 120 us of wire. Two: half of that, which is not more than 1,080 us.
+        mbps(&Answers { at_once: 1, ..READS }, 8.0 * 240.0);
+        mbps(&Answers { at_once: 2, ..READS }, 1_080.0);
+        // Of draws it is their mean that counts, not the last of two: three at a time, 24 / 3 (240 + 50).
+        let drawn = Answers {
+            servers: 24,
+            at_once: 3,
+            rate: 1e10,
+            link: 1e10,
+            starts: Starts([50e-6, 50e-6, 0.0, 0.0, 0.0, 0.0]),
+            ..READS
+        };
+        mbps(&drawn, 8.0 * (100.0 + 20.0 + 50.0 + 120.0));
+    }
+
+    #[test]
+    fn requests_have_their_turns_on_the_clients_link() {
+        // Small answers: seven requests of 10 us before the last one's 100, 20 and 0.912 + 0.32 us.
+        let small = Answers { bytes: 114.0, request_s: 10e-6, ..READS };
+        mbps(&small, 70.0 + 120.0 + 154.0 * 8.0 / 1e3);
+        is(small.round().requests_s, 70e-6);
     }
 
     #[test]
     fn a_small_receive_window_binds() {
-        // One connection, one segment a round trip: ten round trips' worth of wire at 1,460 B each.
+        // One connection, a segment and a bit a round trip: nine round trips, and the tenth window's 1,460 B.
         let bound = Answers { servers: 1, at_once: 1, receive_window: 1_500.0, ..READS };
-        is(bound.most_goodput_mbps(), 14_600.0 * 8.0 / (120.0 + 1_000.0));
+        mbps(&bound, 120.0 + 900.0 + (14_600.0 - 9.0 * 1_500.0 + 40.0) * 8.0 / 1e3);
+    }
+
+    #[test]
+    fn a_pause_counts_and_what_is_left_of_the_time_has_room_for_a_part_of_a_round() {
+        let room = |ms: f64| Room { rounds: None, duration_s: ms / 1e3, pause_s: 300e-3, any_phase: false };
+        let payload = 8.0 * 14_600.0 * 8.0;
+        // At 0 and at 301.08 ms: two rounds in 500 ms; in 301.2 ms one, of which 120 us have passed before the first bit of another.
+        is(READS.most_goodput_mbps(&room(500.0)), 2.0 * payload / 500_000.0);
+        is(READS.most_goodput_mbps(&room(301.2)), payload / 301_200.0);
+        is(READS.most_goodput_mbps(&room(301.68)), 1.5 * payload / 301_680.0);
+        // So many queries, the last of which nothing comes after.
+        let three = Room { rounds: Some(3), duration_s: 5.0, ..room(0.0) };
+        is(READS.most_goodput_mbps(&three), 3.0 * payload / (3.0 * 1_080.0 + 600_000.0));
     }
 }

@@ -10,7 +10,7 @@ mod sawtooth;
 
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
-pub use allowed::Answers;
+pub use allowed::{Answers, Parts, Room, Starts};
 pub use bounds::{dctcp_queue_packets, last_answer_at_the_earliest, most_goodput_mbps};
 pub use incast_probability::{Growth, incast_as_printed, incast_at, incast_when_full, loss_rate};
 pub use overflow::{barrier_goodput_mbps, overflow_onset};

@@ -196,12 +196,12 @@ impl<P: Probe> Driver for Acting<'_, P> {
         self.world.begin();
     }
 
-    fn await_answers(&mut self, work: Time) {
-        self.world.await_answers(work);
+    fn await_answers(&mut self, clients: &[HostId], work: Time) {
+        self.world.await_answers(clients, work);
     }
 
-    fn rest(&mut self, span: Time) {
-        self.world.stalls.rest(self.world.now, span);
+    fn rest(&mut self, client: HostId, span: Time) {
+        self.world.stalls.rest(self.world.now, client, span);
     }
 
     fn clock_starts(&mut self) {

@@ -154,6 +154,9 @@ impl<P: Probe> Running<P> {
 
     #[cold]
     fn due(&mut self, Timer { owner, what }: Timer) {
+        if owner == Owner::WORKLOAD {
+            self.world.stalls.application_acts(self.world.now);
+        }
         self.tell(owner, |app, driver| app.due(driver, what));
     }
 

@@ -92,6 +92,11 @@ impl Slot {
         self.0 / 2
     }
 
+    /// Whether it is of the end that opened its connection.
+    pub fn is_opener(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+
     /// That of the other end.
     #[inline]
     pub fn peer(self) -> Slot {

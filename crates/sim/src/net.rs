@@ -21,7 +21,7 @@ use crate::packet::{Luggage, Packet};
 use crate::pools::Pools;
 use crate::probe::{Happening, Probe};
 
-pub(crate) use faults::{ByLink, Faults};
+pub(crate) use faults::{ByLink, Faults, Lost};
 
 /// What the network knows of the endpoint in a slot.
 #[derive(Clone, Copy)]
@@ -158,6 +158,11 @@ impl<P: Probe> Net<P> {
         self.ends[slot.index()].lost
     }
 
+    /// The host of the endpoint in a slot.
+    pub fn host_of(&self, slot: Slot) -> HostId {
+        self.host_of[slot.index()]
+    }
+
     /// What the packets to a slot are spread over ways of equal length by.
     #[inline]
     fn flow_of(&self, slot: Slot) -> u64 {
@@ -231,6 +236,9 @@ impl<P: Probe> Net<P> {
         end.lost = end.lost.wrapping_add(1);
         self.beside_drops += u64::from(end.id.connection().owner() != Owner::WORKLOAD);
         self.incasts.dropped(now, link);
+        if let Some(faults) = &mut self.faults {
+            faults.lost(end.id, Lost::AtPort);
+        }
         self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
 

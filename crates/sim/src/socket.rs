@@ -136,6 +136,11 @@ impl Sockets {
         &mut self.slots[slot.index()]
     }
 
+    /// As above, to look at.
+    pub fn seen_at(&self, slot: Slot) -> &Socket {
+        &self.slots[slot.index()]
+    }
+
     fn pair(&self, connection: ConnectionId) -> u32 {
         self.pairs[usize::from(connection.owner().number())][connection.place() as usize]
     }

@@ -1,63 +1,129 @@
-//! Times in which nothing comes to the client although something is wanted: whatever ends them, a timeout, a probe for a
-//! lost tail or a delayed ACK.
+//! Times in which nothing comes to a client although something is wanted, and what was seen meanwhile that may tell why: which
+//! timers fired.
 
-use fanin_fabric::LinkId;
+use fanin_fabric::HostId;
+use fanin_spec::Cause;
 use fanin_units::Time;
 
-/// A link is still for a stall if nothing comes over it for so many round trips.
+use crate::ids::ConnectionId;
+use crate::latency::stamp;
+
+/// A client's link is still for a stall if nothing comes over it for so many round trips.
 const ROUND_TRIPS: u64 = 10;
 
-/// No link.
-const NOWHERE: LinkId = LinkId(u32::MAX);
+/// Clues are looked through for old ones when they are so many.
+const CLUES: usize = 1024;
 
-/// The port where answers meet.
-#[derive(Clone, Copy)]
+/// So many times at which applications acted are kept: a packet is on its way while some others do.
+const ACTS: usize = 64;
+
+/// A timer of a connection that fired.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Clue {
+    pub at: Time,
+    pub connection: ConnectionId,
+    /// The hosts of its two ends.
+    pub hosts: [HostId; 2],
+    /// What it was for.
+    pub cause: Cause,
+}
+
+/// One stall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Stall {
+    pub client: HostId,
+    pub from: Time,
+    pub to: Time,
+    pub cause: Cause,
+    /// Whose packet ended it.
+    pub by: Option<HostId>,
+}
+
+/// Clients that wait.
 pub(crate) struct Stalls {
-    link: LinkId,
+    /// By host, since when nothing has come for it; never of one that waits for nothing. Empty before any does.
+    since: Vec<Time>,
     /// Longer is a stall.
-    most: u64,
-    /// Since when nothing has come.
-    since: u64,
-    /// How many there were, and how long they took together.
-    pub count: u64,
-    pub lost: Time,
+    most: Time,
+    clues: Vec<Clue>,
+    /// When the workload's timers were last due, by turns.
+    acted: [Time; ACTS],
+    acts: usize,
+    pub ended: Vec<Stall>,
 }
 
 impl Stalls {
-    /// A port that nobody waits at.
-    pub const NONE: Stalls = Stalls { link: NOWHERE, most: u64::MAX, since: 0, count: 0, lost: Time::ZERO };
-
-    /// The port in front of a link, from now on: `work` is what a server may need before it answers.
-    pub fn new(now: Time, link: LinkId, round_trip: Time, work: Time) -> Stalls {
-        let most = round_trip.saturating_mul(ROUND_TRIPS).saturating_add(work).0;
-        Stalls { link, most, since: now.0, ..Stalls::NONE }
+    /// Nobody waits.
+    pub fn new() -> Stalls {
+        let (since, most, clues, ended) = Default::default();
+        Stalls { since, most, clues, acted: [Time::ZERO; ACTS], acts: 0, ended }
     }
 
-    /// Nothing is wanted for so long.
-    pub fn rest(&mut self, now: Time, span: Time) {
-        self.since = now.saturating_add(span).0;
+    /// These clients wait from now on: `work` is what a server may need before it answers.
+    pub fn wait(&mut self, now: Time, clients: &[HostId], round_trip: Time, work: Time) {
+        self.most = round_trip.saturating_mul(ROUND_TRIPS).saturating_add(work);
+        let last = clients.iter().map(|host| host.0 as usize + 1).max().unwrap_or(0);
+        self.since = vec![Time::NEVER; last];
+        clients.iter().for_each(|host| self.since[host.0 as usize] = now);
+    }
+
+    /// Nothing is wanted there for so long.
+    pub fn rest(&mut self, now: Time, client: HostId, span: Time) {
+        if let Some(since) = self.since.get_mut(client.0 as usize) {
+            *since = now.saturating_add(span);
+        }
     }
 
     /// What was so far does not count.
     pub fn forget(&mut self, now: Time) {
-        *self = Stalls { since: self.since.max(now.0), count: 0, lost: Time::ZERO, ..*self };
-    }
-
-    /// Whether packets over this link are what is waited for.
-    #[inline(always)]
-    pub fn at(&self, link: LinkId) -> bool {
-        self.link == link
-    }
-
-    /// Something has come, or the run ends.
-    #[inline(always)]
-    pub fn heard(&mut self, now: Time) {
-        let still = now.0.saturating_sub(self.since);
-        if still > self.most {
-            self.count += 1;
-            self.lost = Time(self.lost.0 + still);
+        for since in &mut self.since {
+            *since = now.max(*since);
         }
-        self.since = self.since.max(now.0);
+        self.ended.clear();
+    }
+
+    /// Something has come to a host: since when nothing had, if that is a stall's time.
+    #[inline(always)]
+    pub fn heard(&mut self, now: Time, host: HostId) -> Option<Time> {
+        let since = self.since.get_mut(host.0 as usize)?;
+        let before = *since;
+        *since = now.max(before);
+        (now.since(before) > self.most).then_some(before)
+    }
+
+    /// The clients for whom nothing has come for a stall's time, and since when.
+    pub fn open(&self, now: Time) -> impl Iterator<Item = (HostId, Time)> {
+        let hosts = self.since.iter().zip(0..).map(|(&since, host)| (HostId(host), since));
+        hosts.filter(move |(_, since)| now.since(*since) > self.most)
+    }
+
+    /// A timer has fired.
+    pub fn note(&mut self, clue: Clue) {
+        if self.since.is_empty() {
+            return;
+        }
+        if self.clues.len() >= CLUES {
+            let oldest = self.since.iter().copied().min().unwrap_or(Time::NEVER);
+            self.clues.retain(|clue| clue.at >= oldest);
+        }
+        self.clues.push(clue);
+    }
+
+    /// A timer of the workload's application is due.
+    #[inline]
+    pub fn application_acts(&mut self, now: Time) {
+        self.acted[self.acts % ACTS] = now;
+        self.acts += 1;
+    }
+
+    /// The last timer that fired since then and is meant.
+    pub fn last_clue(&self, from: Time, meant: impl Fn(&Clue) -> bool) -> Option<Clue> {
+        self.clues.iter().rev().take_while(|clue| clue.at >= from).find(|clue| meant(clue)).copied()
+    }
+
+    /// Whether an application acted in a stall that began then, as a packet with this stamp was sent.
+    pub fn application_acted(&self, from: Time, sent: u32) -> bool {
+        self.acted.iter().any(|&at| at >= from && stamp(at.0) == sent)
     }
 }
 
@@ -65,28 +131,55 @@ impl Stalls {
 mod tests {
     use super::*;
 
+    const US: fn(u64) -> Time = Time::from_micros;
+    const CLIENT: HostId = HostId::CLIENT;
+
+    fn waiting(now: Time, work: Time) -> Stalls {
+        let mut stalls = Stalls::new();
+        stalls.wait(now, &[CLIENT], US(20), work);
+        stalls
+    }
+
     #[test]
     fn while_nothing_is_wanted_there_is_no_stall() {
-        let us = Time::from_micros;
-        let mut stalls = Stalls::new(us(0), LinkId(0), us(20), us(0));
-        stalls.heard(us(100));
-        stalls.rest(us(100), us(1_000));
+        let mut stalls = waiting(US(0), US(0));
+        assert_eq!(stalls.heard(US(100), CLIENT), None);
+        stalls.rest(US(100), CLIENT, US(1_000));
         // A last ACK comes; what is wanted from 1,100 us on comes after 200 and 201 us.
-        for at in [150, 1_300, 1_501] {
-            stalls.heard(us(at));
-        }
-        assert_eq!((stalls.count, stalls.lost), (1, us(201)));
+        let heard = [150, 1_300, 1_501].map(|at| stalls.heard(US(at), CLIENT));
+        assert_eq!(heard, [None, None, Some(US(1_300))]);
     }
 
     #[test]
     fn a_pause_of_over_ten_round_trips_and_the_servers_work_is_a_stall() {
-        let us = Time::from_micros;
-        let mut stalls = Stalls::new(us(100), LinkId(0), us(20), us(50));
-        for at in [300, 550, 800, 1_051, 1_100] {
-            stalls.heard(us(at));
-        }
+        let mut stalls = waiting(US(100), US(50));
         // Of 200, 250, 250, 251 and 49 us only the fourth is over 10 * 20 + 50.
-        assert_eq!((stalls.count, stalls.lost), (1, us(251)));
-        assert!(stalls.at(LinkId(0)) && !Stalls::NONE.at(LinkId(0)));
+        let heard = [300, 550, 800, 1_051, 1_100].map(|at| stalls.heard(US(at), CLIENT));
+        assert_eq!(heard, [None, None, None, Some(US(800)), None]);
+        assert_eq!(stalls.open(US(1_350)).next(), None);
+        assert_eq!(stalls.open(US(1_351)).next(), Some((CLIENT, US(1_100))));
+    }
+
+    #[test]
+    fn each_client_waits_for_itself_and_nobody_else_does() {
+        let mut stalls = Stalls::new();
+        stalls.wait(US(0), &[HostId(0), HostId(2)], US(20), US(0));
+        assert_eq!([0, 1, 2, 3].map(|host| stalls.heard(US(900), HostId(host)).is_some()), [true, false, true, false]);
+    }
+
+    #[test]
+    fn the_last_timer_of_a_stall_tells() {
+        let mut stalls = waiting(US(0), US(0));
+        let clue = |at, cause| Clue {
+            at: US(at),
+            connection: ConnectionId::new(crate::ids::Owner::WORKLOAD, 0),
+            hosts: [CLIENT; 2],
+            cause,
+        };
+        for (at, cause) in [(10, Cause::Syn), (50, Cause::DelayedAck), (90, Cause::Rto)] {
+            stalls.note(clue(at, cause));
+        }
+        assert_eq!(stalls.last_clue(US(20), |_| true), Some(clue(90, Cause::Rto)));
+        assert_eq!(stalls.last_clue(US(20), |clue| clue.cause == Cause::Syn), None);
     }
 }

@@ -1,13 +1,14 @@
 //! The tables of a run, from what was counted.
 
 use fanin_fabric::{HostId, LinkId};
-use fanin_spec::{Engine, PortRow, RunTables, Totals};
+use fanin_spec::{Engine, PortRow, RunTables, StallRow, Totals};
 
-use crate::app::Record;
+use crate::app::{Record, View};
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;
 use crate::since::PortSums;
+use crate::stalls::Stall;
 use crate::world::World;
 
 /// The tables of a run as it stands, with what its application has measured.
@@ -23,10 +24,19 @@ pub(crate) fn tables<P: Probe>(world: &World<P>, record: Record) -> RunTables {
     let memories = occupancy.map_or(Vec::new(), |occupancy| occupancy.memories(fabric));
     let memory_series = occupancy.map_or(Vec::new(), |occupancy| occupancy.memory_series(fabric));
     let holders = occupancy.map_or(Vec::new(), |occupancy| occupancy.holders(fabric));
+    let began = world.measured_from();
+    let stall = |stall: &Stall| StallRow {
+        client_host: stall.client.0,
+        start_ps: stall.from.since(began).0,
+        took_ps: stall.to.since(stall.from).0,
+        cause: stall.cause,
+        from_host: stall.by.map(|host| host.0.into()),
+    };
     RunTables {
         totals,
         flows,
         queries,
+        stalls: world.stalls().iter().map(stall).collect(),
         tasks,
         requests,
         hubs,
@@ -56,9 +66,7 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
     let dropped_before: u64 = since.ports.iter().map(|port| port.counts.drops()).sum();
     let lost_before: u64 = since.faults.values().map(|met| met.lost + met.crashed).sum();
     let doubled_before: u64 = since.faults.values().map(|met| met.duplicated).sum();
-    // The pause at hand may be a stall.
-    let mut stalls = world.stalls;
-    stalls.heard(world.now);
+    let stalls = world.stalls();
     Totals {
         payload_bytes: record.payload_bytes - since.payload,
         measured_ps: record.measured.0,
@@ -69,8 +77,8 @@ pub(crate) fn totals<P: Probe>(world: &World<P>, record: &Record) -> Totals {
         marks: counts().map(|c| c.marks).sum(),
         rounds: record.queries.iter().filter(|query| query.qct_ps.is_some()).count() as u64,
         rounds_open: record.queries.iter().filter(|query| query.qct_ps.is_none()).count() as u64,
-        stalls: stalls.count,
-        stalled_ps: stalls.lost.0,
+        stalls: stalls.len() as u64,
+        stalled_ps: stalls.iter().map(|stall| stall.to.since(stall.from).0).sum(),
         incasts: world.net.incasts.count - since.incasts,
         background_bytes: beside.delivered,
         background_timeouts: beside.timeouts,

@@ -3,8 +3,8 @@
 use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
-use fanin_spec::{FlowKind, RunSpec};
-use fanin_tcp::{Block, Call, Endpoint, Params, Progress};
+use fanin_spec::{Cause, FlowKind, RunSpec};
+use fanin_tcp::{Awaited, Block, Call, Endpoint, Params, Progress};
 use fanin_units::Time;
 
 use crate::build;
@@ -15,13 +15,13 @@ use crate::incasts::Incasts;
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
 use crate::message::{Meaning, Message};
-use crate::net::{Net, Uplink};
+use crate::net::{Lost, Net, Uplink};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
 use crate::receivers::Receivers;
 use crate::since::{PortSums, Since};
 use crate::socket::{Socket, Sockets};
-use crate::stalls::Stalls;
+use crate::stalls::{Clue, Stall, Stalls};
 use crate::ticks::Ticks;
 
 /// A length that no run reaches: a long flow's.
@@ -88,7 +88,7 @@ impl<P: Probe> World<P> {
             timeouts: 0,
             latencies: spec.settings.measure.latency.then(Box::default),
             begun: None,
-            stalls: Stalls::NONE,
+            stalls: Stalls::new(),
             since: Since::default(),
             done: false,
         }
@@ -97,8 +97,9 @@ impl<P: Probe> World<P> {
     /// A packet has come out of a link, for its endpoint: what the application has to hear of it.
     #[inline(always)]
     pub fn receive(&mut self, link: LinkId, packet: &Packet) -> Progress {
-        if self.stalls.at(link) {
-            self.stalls.heard(self.now);
+        // The link to a host has its number.
+        if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
+            self.stall_ends(HostId(link.0), from, packet);
         }
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
@@ -142,18 +143,123 @@ impl<P: Probe> World<P> {
         socket.armed = Time::NEVER;
         let mut progress = Progress::default();
         if socket.endpoint.deadline() <= self.now {
-            let before = socket.endpoint.stats().timeouts;
+            let (before, opens) = (socket.endpoint.stats(), socket.endpoint.opens());
+            let late_ack = socket.endpoint.acknowledges_late(self.now);
             self.with(slot, |endpoint, call| progress = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
-            if after.stats().timeouts > before {
+            let timed_out = after.stats().timeouts > before.timeouts;
+            let probed = after.stats().probes > before.probes;
+            if timed_out {
                 self.timeouts += 1;
                 self.net.probe.happening(self.now, Happening::Timeout(id));
                 self.net.probe.window(self.now, id, after.window());
+            }
+            match () {
+                () if timed_out && opens => self.note(id, slot, Cause::Syn),
+                () if timed_out => self.note(id, slot, Cause::Rto),
+                () if probed => self.note(id, slot, Cause::Probe),
+                () if late_ack => self.note(id, slot, Cause::DelayedAck),
+                () => self.note(id, slot, Cause::Reordering),
             }
         } else {
             self.arm(slot);
         }
         progress
+    }
+
+    /// A timer has fired that may end a client's wait.
+    fn note(&mut self, id: EndpointId, slot: Slot, cause: Cause) {
+        let connection = id.connection();
+        if connection.owner() == Owner::WORKLOAD {
+            let hosts = [slot, slot.peer()].map(|slot| self.net.host_of(slot));
+            self.stalls.note(Clue { at: self.now, connection, hosts, cause });
+        }
+    }
+
+    /// A packet ends a client's wait.
+    #[cold]
+    fn stall_ends(&mut self, client: HostId, from: Time, by: &Packet) {
+        let cause = self.cause(client, from, Some(by));
+        let sender = Some(self.net.host_of(by.to.peer()));
+        self.stalls.ended.push(Stall { client, from, to: self.now, cause, by: sender });
+    }
+
+    /// The stalls so far, those too that last.
+    pub fn stalls(&self) -> Vec<Stall> {
+        let open = self.stalls.open(self.now);
+        let open = open.map(|(client, from)| Stall {
+            client,
+            from,
+            to: self.now,
+            cause: self.cause(client, from, None),
+            by: None,
+        });
+        self.stalls.ended.iter().copied().chain(open).collect()
+    }
+
+    /// What a stall was for, by what was seen since it began and the packet that ended it, if one did: the last timer of that
+    /// packet's connection, and what had become of what it sends again; else what its sender met; else a timer behind the sender,
+    /// which may be a hub.
+    fn cause(&self, client: HostId, from: Time, by: Option<&Packet>) -> Cause {
+        let repairs = |clue: &Clue| clue.cause != Cause::DelayedAck;
+        let Some(by) = by else { return self.cause_so_far(client, from) };
+        let connection = self.sockets.seen_at(by.to).id.connection();
+        let sender = self.net.host_of(by.to.peer());
+        let own = self.stalls.last_clue(from, |clue| clue.connection == connection);
+        match own {
+            Some(clue) if repairs(&clue) => return self.told_by(&clue),
+            _ if self.net.was_in_trouble(sender, from) => return Cause::Host,
+            Some(clue) => return clue.cause,
+            None => {}
+        }
+        let behind = |clue: &Clue| repairs(clue) && clue.hosts.contains(&sender);
+        match self.stalls.last_clue(from, behind) {
+            Some(clue) => self.told_by(&clue),
+            // What a client has not asked for is no answer to it, though it is heard of.
+            None if by.to.is_opener() && self.stalls.application_acted(from, by.sent) => Cause::Application,
+            // Something else came first.
+            None => self.timer_that_runs(client, from),
+        }
+    }
+
+    /// What a stall is for that lasts: a host that is down, the last timer, or the one that runs.
+    fn cause_so_far(&self, client: HostId, from: Time) -> Cause {
+        if (0..self.net.fabric.hosts()).any(|host| self.net.is_down(HostId(host))) {
+            return Cause::Host;
+        }
+        if let Some(clue) = self.stalls.last_clue(from, |clue| clue.cause != Cause::DelayedAck) {
+            return self.told_by(&clue);
+        }
+        self.timer_that_runs(client, from)
+    }
+
+    /// The next timer of the client's connections that have something to send again: it has not come, and nothing was sent for most of
+    /// the stall.
+    fn timer_that_runs(&self, client: HostId, from: Time) -> Cause {
+        let (uplink, most) = (self.net.fabric.uplink(client), Time(from.0.midpoint(self.now.0)));
+        let own = self.sockets.connections().filter(|ends| ends.iter().any(|end| end.uplink == uplink));
+        let own =
+            own.filter(|[end, _]| end.owner() == Owner::WORKLOAD).flat_map(|[one, other]| [(one, other), (other, one)]);
+        let missing = |(end, peer): &(&Socket, &Socket)| {
+            end.endpoint.opens() || end.endpoint.written().sent > peer.endpoint.delivered()
+        };
+        let waits = own.filter(missing).map(|(end, _)| end).filter(|end| end.endpoint.waits_since(most));
+        let next = waits.min_by_key(|end| end.endpoint.deadline());
+        next.map_or(Cause::Unknown, |end| match end.endpoint.awaits() {
+            Awaited::Handshake => Cause::Syn,
+            Awaited::Timeout => Cause::Rto,
+            Awaited::Probe => Cause::Probe,
+            Awaited::Reordering => Cause::Reordering,
+        })
+    }
+
+    /// What a timer was for.
+    fn told_by(&self, clue: &Clue) -> Cause {
+        match self.net.last_lost(clue.connection) {
+            Some(Lost::OnPurpose) => Cause::InjectedLoss,
+            Some(Lost::WithHost) => Cause::Host,
+            _ => clue.cause,
+        }
     }
 
     /// Keeps one entry a socket in the queue of timers, at its deadline or before.
@@ -333,10 +439,9 @@ impl<P: Probe> World<P> {
         self.net.probe.clock_starts(self.now);
     }
 
-    /// From now on the client waits for answers, which a server may need so much time for.
-    pub fn await_answers(&mut self, work: Time) {
-        let port = self.net.fabric.downlink(HostId::CLIENT);
-        self.stalls = Stalls::new(self.now, port, self.longest_round_trip(), work);
+    /// From now on clients wait for answers, which a server may need so much time for.
+    pub fn await_answers(&mut self, clients: &[HostId], work: Time) {
+        self.stalls.wait(self.now, clients, self.longest_round_trip(), work);
     }
 
     /// Of the servers, over idle links.

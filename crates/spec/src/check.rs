@@ -29,8 +29,9 @@ const FABRIC: [&str; 10] = [
 
 /// What excludes one another within one layer of settings, such as `fragment` and `block`.
 pub(crate) fn exclusive(layer: &[Assignment]) -> Result<(), Problem> {
-    let fragment = layer.iter().find(|a| a.is("workload", "fragment"));
-    let block = layer.iter().find(|a| a.is("workload", "block"));
+    // What takes one of the two away leaves room for the other.
+    let given = |key| layer.iter().find(|a| a.is("workload", key) && a.value != Literal::Text("none".into()));
+    let (fragment, block) = (given("fragment"), given("block"));
     match (fragment, block) {
         (Some(_), Some(block)) => Err(Problem::new(
             &block.origin,

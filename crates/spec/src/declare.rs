@@ -183,8 +183,8 @@ macro_rules! words {
                 match literal {
                     Literal::Text(text) => match text.as_str() {
                         $($word => Ok($name::$variant),)*
-                        other => Err(format!("\"{other}\" is not one of these{}",
-                            crate::problem::did_you_mean(other, [$($word),*]))),
+                        other => Err(format!("\"{other}\" is not one of these{}{}",
+                            crate::problem::did_you_mean(other, [$($word),*]), crate::limits::hint(other))),
                     },
                     _ => Err("it is not a word".into()),
                 }

@@ -5,6 +5,7 @@
 //! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
 
 mod bursts;
+mod cause;
 mod changes;
 mod check;
 mod chips;
@@ -40,11 +41,12 @@ mod volume;
 mod workload;
 
 pub use bursts::{Burst, Bursts};
+pub use cause::Cause;
 pub use changes::{Change, State};
 pub use chips::Chip;
 pub use declare::KeyDoc;
 pub use facts::{Payload, Swept};
-pub use fanin_fabric::{HostId, TIERS};
+pub use fanin_fabric::{Fabric, HostId, TIERS};
 pub use fanin_fanout::Kind as FanOut;
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
@@ -77,7 +79,7 @@ pub use switch::PortClass;
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
     LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables,
-    SampleRow, ServiceRow, TaskRow, Totals, unit,
+    SampleRow, ServiceRow, StallRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
 pub use workload::{

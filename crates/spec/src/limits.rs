@@ -29,11 +29,16 @@ impl Limit {
     }
 }
 
+/// What is to be added where a name is refused that is not modelled; else nothing.
+pub(crate) fn hint(name: &str) -> String {
+    Limit::named(name).map_or(String::new(), |limit| format!("; {}", limit.told(name)))
+}
+
 /// All of them: transports, networks, hosts.
 pub const LIMITS: &[Limit] = &[
     Limit {
         name: "rdma",
-        also: &["roce", "rocev2", "infiniband", "iwarp", "verbs"],
+        also: &["roce", "rocev2", "infiniband", "iwarp", "verbs", "uec", "ultra-ethernet"],
         missing: "there are no queue pairs, no go-back-N and no hardware retransmission, only TCP",
         so: "nothing can be said of storage or training traffic over RDMA, neither of its incast nor of its recovery",
         near: "DCTCP with a large buffer has queues of about the size that RoCE with ECN has; what RoCE does after a loss has nothing near",
@@ -89,7 +94,7 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "load-balancing",
-        also: &["conga", "letflow", "drill", "flowlet", "flowlets", "spraying", "packet-spraying", "wcmp"],
+        also: &["ecmp", "conga", "letflow", "drill", "flowlet", "flowlets", "spraying", "packet-spraying", "wcmp"],
         missing: "a flow keeps the way that its hash picks among those of equal length, whatever the load there",
         so: "collisions of flows last as long as the flows do, and no packet overtakes another on its account",
         near: "several seeds draw several hashes: their spread shows how much hangs on that",
@@ -114,6 +119,20 @@ pub const LIMITS: &[Limit] = &[
         missing: "a host takes and sends packets as fast as its link, in no time; nothing is sent or received in batches",
         so: "figures at 100 Gbit/s and more are those of the network alone: a real host adds tens of microseconds, larger bursts and ACKs that come in clumps",
         near: "host.service_time and host.service_jitter delay answers, host.packet_jitter each packet, faults.hosts slows a host down, tcp.delayed_ack thins ACKs out",
+    },
+    Limit {
+        name: "collectives",
+        also: &["nccl", "mpi", "moe", "all-to-all", "alltoall", "all-gather", "reduce-scatter", "training"],
+        missing: "of what accelerators exchange there are ring all-reduces and shuffles, in which every host sends the same to every other one, and no library that chooses among algorithms",
+        so: "experts that are not asked alike, trees, and what is computed meanwhile are not seen",
+        near: "workload.kind = \"shuffle\" is an all-to-all, \"all-reduce\" a ring of them; a list of flows has whatever a trace has",
+    },
+    Limit {
+        name: "counters",
+        also: &["nstat", "ss", "netstat", "ethtool", "tcpdump", "pcap", "pcapng"],
+        missing: "what a real host counts or captures is not read",
+        so: "a measurement is compared by hand",
+        near: "fanin trace writes a run's packets as pcapng, for Wireshark; fanin run has its drops, timeouts and stalls as tables",
     },
     Limit {
         name: "cut-through",

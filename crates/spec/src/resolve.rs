@@ -250,7 +250,9 @@ fn known_or<T>(
 
 /// Sets a key, and what follows from it: what goes not with it, and what a profile says.
 fn set(settings: &mut Settings, section: &str, key: &str, value: &Literal) -> Result<(), String> {
-    check::make_room(settings, section, key);
+    if *value != Literal::Text("none".into()) {
+        check::make_room(settings, section, key);
+    }
     settings.set(section, key, value)?;
     let sets = match (section, key) {
         ("switch", "profile") => settings.switch.profile.0.map_or(Vec::new(), |chip| chip.sets().into()),

@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
 
+use crate::limits;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, did_you_mean};
@@ -412,5 +413,6 @@ fn unknown_path(path: &str) -> String {
     let docs = Settings::default().docs();
     let near = did_you_mean(path, docs.iter().map(|d| d.path.as_str()));
     let hint = if near.is_empty() { "; `fanin explain scenario` lists them all" } else { "" };
-    format!("unknown key `{path}`{near}{hint}")
+    let missing = limits::hint(path.rsplit('.').next().unwrap_or(path));
+    format!("unknown key `{path}`{near}{hint}{missing}")
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cause::Cause;
 use crate::workload::FlowKind;
 
 /// The type of a column.
@@ -111,6 +112,13 @@ impl Value for FlowKind {
     }
 }
 
+impl Value for Cause {
+    const KIND: ColumnType = ColumnType::Text;
+    fn cell(&self) -> Cell {
+        Cell::Text(self.word().into())
+    }
+}
+
 macro_rules! table {
     ($(#[doc = $doc:literal])* $name:ident in $table:literal {
         $($(#[doc = $cdoc:literal])* $column:ident: $type:ty,)*
@@ -172,6 +180,22 @@ table! {
         timeouts: u64,
         /// The host of the client that it is of: 0, but where `workload.clients` has several.
         client_host: u32,
+    }
+}
+
+table! {
+    /// One time in which nothing came to a client that waited, for over ten round trips and the time that a server may work or be put off.
+    StallRow in "stalls" {
+        /// The client.
+        client_host: u32,
+        /// When it began, as `start_ps` of queries.
+        start_ps: u64,
+        /// How long it lasted, or had by the end of the run.
+        took_ps: u64,
+        /// What ended it, or its last timer: a word of those listed below, or `unknown`.
+        cause: Cause,
+        /// The host whose packet ended it; absent where the run did.
+        from_host: Option<u64>,
     }
 }
 
@@ -559,6 +583,8 @@ pub struct RunTables {
     pub flows: Vec<FlowRow>,
     /// One row a round or query.
     pub queries: Vec<QueryRow>,
+    /// One row a time in which nothing came to a client that waited.
+    pub stalls: Vec<StallRow>,
     /// One row a task of a MapReduce job; empty of other workloads.
     pub tasks: Vec<TaskRow>,
     /// One row a request of a key_value workload; empty of others.

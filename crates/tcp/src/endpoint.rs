@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use fanin_laws::sender::{Law, Window};
 use fanin_units::Time;
 
+use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::{Ect, Params};
@@ -129,6 +130,26 @@ impl Endpoint {
     #[inline]
     pub fn deadline(&self) -> Time {
         self.tcb.snd.rto_at.min(self.tcb.rcv.ack_at)
+    }
+
+    /// Whether the handshake is under way.
+    pub fn opens(&self) -> bool {
+        matches!(self.tcb.state, State::SynSent | State::SynReceived)
+    }
+
+    /// Whether an ACK that was kept back is due.
+    pub fn acknowledges_late(&self, now: Time) -> bool {
+        self.tcb.rcv.ack_at <= now
+    }
+
+    /// Whether something that it sent is not acknowledged, and nothing was sent since then.
+    pub fn waits_since(&self, since: Time) -> bool {
+        (self.opens() || self.tcb.snd.una < self.tcb.snd.high) && self.tcb.snd.last_sent <= since
+    }
+
+    /// Which of the sender's timers is next.
+    pub fn awaits(&self) -> Awaited {
+        if self.opens() { Awaited::Handshake } else { self.loss.awaits() }
     }
 
     /// Serves the timers that are due: whether the connection is given up.

@@ -12,6 +12,7 @@
 //! A driver calls [`Endpoint::handle`] with every segment, [`Endpoint::expire`] when [`Endpoint::deadline`] has come,
 //! and gives each a [`Call`]: the settings, the time, and a [`Wire`] that takes what is sent.
 
+mod awaited;
 mod call;
 mod counts;
 mod endpoint;
@@ -28,6 +29,7 @@ mod tcb;
 mod validation;
 mod variance;
 
+pub use awaited::Awaited;
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};
 pub use params::{Echo, Ect, NewReno, Params, RtoFloor, RttVariance};

@@ -2,6 +2,7 @@
 
 use fanin_units::Time;
 
+use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::counts::Counts;
 use crate::params::Params;
@@ -55,6 +56,14 @@ impl Loss {
         match self {
             Loss::Counts(counts) => counts.on_timer(tcb, call),
             Loss::Rack(rack) => rack.on_timer(tcb, call),
+        }
+    }
+
+    /// Which timer of an open connection is next.
+    pub fn awaits(&self) -> Awaited {
+        match self {
+            Loss::Counts(_) => Awaited::Timeout,
+            Loss::Rack(rack) => rack.awaits(),
         }
     }
 

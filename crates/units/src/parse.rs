@@ -15,8 +15,8 @@ pub enum ParseError {
     NoNumber,
     /// A number stands alone: the unit is missing.
     NoUnit,
-    /// The unit is not one of those known.
-    UnknownUnit,
+    /// The unit is not one of those known; the one that is meant, where that is plain.
+    UnknownUnit(Option<&'static str>),
     /// The number has a minus sign.
     Negative,
     /// The number needs finer steps than the base unit has.
@@ -27,14 +27,16 @@ pub enum ParseError {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let text = match self {
             ParseError::NoNumber => "it has no number",
             ParseError::NoUnit => "its unit is missing",
-            ParseError::UnknownUnit => "its unit is unknown",
+            ParseError::UnknownUnit(Some(near)) => return write!(f, "its unit is unknown (did you mean `{near}`?)"),
+            ParseError::UnknownUnit(None) => "its unit is unknown",
             ParseError::Negative => "it is negative",
             ParseError::TooFine => "it is finer than the smallest unit",
             ParseError::TooLarge => "it is too large",
-        })
+        };
+        f.write_str(text)
     }
 }
 
@@ -54,10 +56,34 @@ pub(crate) fn parse(text: &str, units: &[Unit]) -> Result<u64, ParseError> {
     if unit.is_empty() {
         return Err(ParseError::NoUnit);
     }
-    let scale = units.iter().find(|u| u.name == unit).ok_or(ParseError::UnknownUnit)?.scale;
+    let known = units.iter().find(|u| u.name == unit);
+    let scale = known.ok_or_else(|| ParseError::UnknownUnit(near(unit, units)))?.scale;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let whole = digits(whole)?.checked_mul(scale).ok_or(ParseError::TooLarge)?;
     whole.checked_add(part_of(fraction, scale)?).ok_or(ParseError::TooLarge)
+}
+
+/// Units as others write them.
+const ALSO: [(&str, &str); 12] = [
+    ("kbps", "kbit/s"),
+    ("Mbps", "Mbit/s"),
+    ("Gbps", "Gbit/s"),
+    ("Tbps", "Tbit/s"),
+    ("Mb/s", "Mbit/s"),
+    ("Gb/s", "Gbit/s"),
+    ("\u{b5}s", "us"),
+    ("\u{3bc}s", "us"),
+    ("usec", "us"),
+    ("msec", "ms"),
+    ("sec", "s"),
+    ("bytes", "B"),
+];
+
+/// The unit that is meant by another word for it, or by other cases.
+fn near(unit: &str, units: &[Unit]) -> Option<&'static str> {
+    let other = ALSO.iter().find(|(also, _)| also.eq_ignore_ascii_case(unit)).map(|(_, name)| *name);
+    let name = other.unwrap_or(unit);
+    units.iter().map(|known| known.name).find(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// The value of a run of digits; underscores may group them.

@@ -32,7 +32,12 @@ fn quantities_print_in_the_unit_that_people_would_use() {
 fn what_is_not_a_quantity_says_why() {
     assert_eq!("10".parse::<Rate>(), Err(ParseError::NoUnit));
     assert_eq!("fast".parse::<Rate>(), Err(ParseError::NoNumber));
-    assert_eq!("10 Gb".parse::<Rate>(), Err(ParseError::UnknownUnit));
+    assert_eq!("10 Gb".parse::<Rate>(), Err(ParseError::UnknownUnit(None)));
+    for (text, near) in [("10 Gbps", "Gbit/s"), ("10 gbit/s", "Gbit/s"), ("10 Mb/s", "Mbit/s")] {
+        assert_eq!(text.parse::<Rate>(), Err(ParseError::UnknownUnit(Some(near))), "{text}");
+    }
+    assert_eq!("64 kB".parse::<Bytes>(), Err(ParseError::UnknownUnit(Some("KB"))));
+    assert_eq!("5 \u{b5}s".parse::<Time>(), Err(ParseError::UnknownUnit(Some("us"))));
     assert_eq!("-1 s".parse::<Time>(), Err(ParseError::Negative));
     assert_eq!("0.1 ps".parse::<Time>(), Err(ParseError::TooFine));
     assert_eq!("99999999 s".parse::<Time>(), Err(ParseError::TooLarge));

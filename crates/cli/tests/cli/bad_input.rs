@@ -530,3 +530,43 @@ fn a_placement_that_cannot_be_planned_is_refused_with_what_would_be_right() {
         assert_eq!(message.trim_end().lines().count(), 1, "{message}");
     }
 }
+
+#[test]
+fn a_unit_that_others_write_so_is_told_as_it_is_written_here() {
+    let place = Place::with(SMALL);
+    for (key, value, near) in
+        [("link.rate", "10Gbps", "Gbit/s"), ("workload.fragment", "64kB", "KB"), ("link.delay", "5\u{b5}s", "us")]
+    {
+        let told = place.refuses(&["compare", &bundled(), "--set", &format!("{key}={value}")]);
+        assert!(told.contains(&format!("its unit is unknown (did you mean `{near}`?)")), "{told}");
+    }
+}
+
+#[test]
+fn what_is_not_modelled_is_refused_with_what_comes_near() {
+    let place = Place::with(SMALL);
+    let kind = place.refuses(&["compare", &bundled(), "--set", "workload.kind=all-to-all"]);
+    assert!(kind.contains("workload.kind = \"shuffle\" is an all-to-all"), "{kind}");
+    let key = place.refuses(&["compare", &bundled(), "--set", "switch.pfc=true"]);
+    assert!(key.contains("unknown key `switch.pfc`") && key.contains("(docs/limits.md)"), "{key}");
+    for name in ["moe", "nccl", "ecmp", "uec", "all-to-all", "pcap", "nstat", "ss"] {
+        assert!(place.says(&["explain", name]).contains("is not modelled"), "{name}");
+    }
+}
+
+#[test]
+fn a_block_that_is_taken_away_leaves_room_for_a_fragment_in_either_order() {
+    let place = Place::with(SMALL);
+    for keys in [["workload.block=none", "workload.fragment=10KB"], ["workload.fragment=10KB", "workload.block=none"]] {
+        let set = ["--set", keys[0], "--set", keys[1], "--set", "workload.duration=5 ms"];
+        let told = place.says(
+            &[&["compare", &bundled(), "--fan-in", "2", "--seeds", "1", "--schemes", "newreno"], &set[..]].concat(),
+        );
+        assert!(told.contains("10 KB from each server"), "{told}");
+    }
+}
+
+/// A scenario of the project's, which has a block.
+fn bundled() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fixed-block.toml").into()
+}

@@ -60,7 +60,7 @@ fn two_keys_give_the_same_bytes_with_any_number_of_jobs_and_from_the_cache() {
         assert!(first == other && first == kept, "{name}");
     }
     let report = fs::read_to_string(place.path("one/report.html")).unwrap();
-    assert!(report.contains("at a buffer of 16 KiB"), "findings name the curve");
+    assert!(report.contains("at buffer 16 KiB"), "findings name the curve");
     let summary = fs::read_to_string(place.path("one/summary.csv")).unwrap();
     assert!(summary.starts_with("scheme,fan_in,workload.load,switch.buffer,seeds,"), "{summary}");
     assert!(summary.contains("\nnewreno,3,20 %,16 KiB,2,"), "{summary}");
@@ -96,7 +96,7 @@ fn an_onset_is_looked_for_along_the_first_key_of_several_values() {
     assert_eq!((&searched["onset"], &searched["searched"]), (&whole["onset"], &json!(true)));
     let says = place.says(&["compare", "my.toml"]);
     assert!(says.contains("newreno holds to 8 KiB, collapses at 64 KiB."), "{says}");
-    assert!(says.contains("at a fragment of 8 KiB to"), "{says}");
+    assert!(says.contains("at fragment 8 KiB to"), "{says}");
 }
 
 #[test]

@@ -79,7 +79,101 @@ fn a_wait_that_no_timeout_ends_is_a_stall() {
     assert_eq!((row["timeouts"].as_f64(), row["rounds"].as_f64()), (Some(0.0), Some(20.0)), "{row}");
     assert!(row["stalls"].as_f64() >= Some(20.0) && row["stalled_ms"].as_f64() > Some(20.0 * 35.0), "{row}");
     let says = text(&place, &[]);
-    assert!(says.contains("is collapsed") && says.contains("On average it stands still 1.0 times, for"), "{says}");
+    assert!(
+        says.contains("is collapsed")
+            && says.contains("On average it stands still once, for 40.0 ms: it waits for delayed ACKs."),
+        "{says}"
+    );
+}
+
+/// Ten Gbit/s, a Linux TCP and small buffers.
+const LINUX: &str = "schemes = [\"cubic\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"5 us\"\n[switch]\nbuffer = \"256 KiB\"\n\
+                     [tcp]\nprofile = \"linux\"\n[workload]\nfragment = \"32 KiB\"\nduration = \"500 ms\"\n[run]\nseeds = 2\n";
+
+fn set<'a>(keys: &[&'a str]) -> Vec<&'a str> {
+    keys.iter().flat_map(|key| ["--set", key]).collect()
+}
+
+#[test]
+fn few_in_flight_and_pauses_are_no_collapse_and_beat_no_bound() {
+    let place = Place::with(LINUX);
+    let busy = set(&["workload.in_flight=8", "host.service_time=100 us", "host.service_jitter=100 us"]);
+    for (fan_in, keys) in [("64", busy), ("64", set(&["workload.in_flight=4"])), ("2", set(&["workload.pause=300 ms"]))]
+    {
+        let arguments = [&["--fan-in", fan_in], &keys[..]].concat();
+        let row = &rows(&place, &arguments)[0];
+        let [mean, allowed] = [&row["goodput_mbps"]["mean"], &row["allowed_mbps"]].map(|value| value.as_f64().unwrap());
+        assert!(mean <= 1.001 * allowed && mean >= 0.8 * allowed, "{mean} of {allowed}: {keys:?}");
+        let says = text(&place, &arguments);
+        assert!(says.contains("cubic holds") && !says.contains("collapse"), "{says}");
+    }
+}
+
+#[test]
+fn several_clients_have_a_bound_and_their_fall_is_a_collapse() {
+    let place = Place::with(LINUX);
+    let clients = [&["--fan-in", "32,64"], &set(&["workload.clients=4", "workload.servers=own"])[..]].concat();
+    let all = rows(&place, &clients);
+    assert!(all[1]["goodput_mbps"]["mean"].as_f64() < Some(0.1 * all[0]["goodput_mbps"]["mean"].as_f64().unwrap()));
+    assert!(all[1]["allowed_mbps"].as_f64() > Some(30_000.0) && all[1]["clients"] == 4, "{}", all[1]);
+    let says = text(&place, &clients);
+    assert!(says.contains("collapses at 64"), "{says}");
+}
+
+#[test]
+fn a_probe_that_ends_a_stall_is_named_in_the_table_the_sentence_and_the_object() {
+    let place = Place::with(LINUX);
+    let jumbo = [&["--fan-in", "32"], &set(&["link.frames=jumbo"])[..]].concat();
+    let row = &rows(&place, &jumbo)[0];
+    let causes = row["stalls_by_cause"].as_object().unwrap();
+    let sum = |what: &str| causes.values().map(|of| of[what].as_f64().unwrap()).sum::<f64>();
+    assert!(causes["probe"]["count"].as_f64() > Some(0.0), "{row}");
+    assert!(sum("count") <= row["stalls"].as_f64().unwrap() + 1e-3, "{row}");
+    assert!(sum("ms") > 0.95 * row["stalled_ms"].as_f64().unwrap(), "{row}");
+    let says = text(&place, &jumbo);
+    assert!(says.contains("% for tail-loss probes") && says.contains("tail-loss probes (tlp)"), "{says}");
+}
+
+#[test]
+fn what_faults_lose_and_who_crashes_is_named() {
+    let place = Place::with(&RACK.replace("512 KiB", "8 MiB"));
+    let loss = text(&place, &set(&["faults.loss=1 %"]));
+    assert!(
+        loss.contains("packets that faults.loss lost") && !loss.contains("no drops and no marks and no timeout"),
+        "{loss}"
+    );
+    let crash = text(&place, &set(&["faults.hosts=[\"20 ms server3 crashes\"]"]));
+    assert!(crash.contains("it waits for crashed or slow hosts"), "{crash}");
+}
+
+#[test]
+fn what_is_slow_says_what_binds_it() {
+    // A window of one segment a round trip, and nothing is lost.
+    let place = Place::with(
+        "schemes = [\"newreno+gss\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n[switch]\nbuffer = \"16 MiB\"\n\
+         [tcp]\ndelayed_ack = 1\n[workload]\nkind = \"web-search\"\nfragment = \"200 KB\"\nqueries = 20\n[sweep]\nfan_in = [2]\n",
+    );
+    let row = &rows(&place, &[])[0];
+    assert_eq!(["drops", "timeouts", "stalls", "marks"].map(|what| row[what].as_f64()), [Some(0.0); 4], "{row}");
+    let says = text(&place, &[]);
+    assert!(
+        says.contains("newreno+gss is slow with 2 senders")
+            && says.contains("it is slow, bound by latency. At the least"),
+        "{says}"
+    );
+    assert!(says.contains("for round trips") && !says.contains("collapse"), "{says}");
+}
+
+#[test]
+fn a_cold_start_of_one_round_in_a_hundred_is_named() {
+    let place = Place::with(&RACK.replace("fan_in = [16]", "fan_in = [24]"));
+    for row in rows(&place, &["--set", "workload.duration=300 ms"]) {
+        let cold = &row["cold"];
+        if cold.is_null() {
+            continue;
+        }
+        assert!(cold["goodput_mbps"].as_f64() > row["goodput_mbps"]["mean"].as_f64(), "{row}");
+    }
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, SlowdownColumn, Take, TakeSlowdown, of_the_summary};
 use fanin_spec::{
-    Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
+    Cause, Column, ColumnType, EventRow, FaultRow, FlowKind, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
     LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, SampleRow, ServiceRow,
-    TaskRow, Totals, unit,
+    StallRow, TaskRow, Totals, unit,
 };
 use serde_json::Value;
 
@@ -32,6 +32,7 @@ is one; times count from the first request.
 | `summary`, `slowdown`, `flows`, `queries`, `ports` | `fanin compare --out DIR`, `fanin run --out DIR` |
 | `tasks`, `latency`, `port_series` | the same, of a MapReduce job, where `measure.latency` is on, where `measure.ports` is |
 | `memories`, `memory_series`, `holders` | the same, where `measure.ports` is on and switches share their memory among ports |
+| `stalls` | the same, where nothing came to a client for a while |
 | `requests` | the same, of a key_value workload |
 | `faults` | the same, where packets met one of `[faults]` |
 | `samples`, `events` | `fanin run --out DIR --samples` |
@@ -92,7 +93,13 @@ const COMPARE: Fields = &[
         "Whether seeds change anything in the row's runs; null of a single one.",
     ),
     ("rows[].fct_ms.at_least", "null", "Flows that did not end are counted in `slowdown`."),
-    ("rows[].slowest", "object", "The rounds that take longest, as below; null where under 1 % of them is none."),
+    ("rows[].least", "object", "What a round takes at the least, as below; null where that is not known."),
+    ("rows[].slowest", "object", "The rounds that take longest, as below; null where 1 % of them is none."),
+    (
+        "rows[].cold",
+        "object",
+        "The first rounds of each run that take over three medians, in the same form; null where there are none.",
+    ),
     ("rows[].background", "object", "What runs beside the workload, as below; null where nothing does."),
     ("along", "text", "The key along which onsets are looked for: the first swept one of more than one value."),
     (
@@ -109,12 +116,29 @@ const COMPARE: Fields = &[
     ("engine.events", "count", "Events taken from queues. Not part of the result, nor are the two below."),
     ("engine.packet_hops", "count", "Links that packets crossed."),
     ("engine.cpu_s", "s", "User CPU time of the simulations alone."),
+    ("findings[].scheme", "text", "The scheme that is spoken of; null of all together."),
+    (
+        "findings[].verdict",
+        "text",
+        "`holds`, `slow`, `sags`, `collapses` or `open` (`reading-the-report.md`); `overall` of all together.",
+    ),
+    ("findings[].head", "text", "What is found, in a few words."),
+    ("findings[].says", "text", "What is behind it."),
+];
+
+/// The fields of `rows[].least`.
+const LEAST: Fields = &[
+    ("whole_ms", "ms", "In all."),
+    ("wire_ms", "ms", "Packets on the wire."),
+    ("round_trips_ms", "ms", "Ways there and back, handshakes and slow start."),
+    ("work_ms", "ms", "What servers need, and are put off."),
+    ("requests_ms", "ms", "The requests before the last one."),
 ];
 
 /// The fields of `rows[].slowest`.
 const SLOWEST: Fields = &[
     ("rounds[]", "numbers", "Seed and round of the longest, at most five."),
-    ("count", "count", "How many rounds they are: fewer than one in a hundred."),
+    ("count", "count", "How many rounds they are: of the slowest up to one in a hundred."),
     ("of", "count", "Of how many that ended, over all seeds."),
     ("goodput_mbps", "Mbit/s", "Goodput without them: mean over seeds."),
 ];
@@ -341,7 +365,7 @@ fn summary(json: bool) -> String {
 
 /// Whether a column's figure is no part of an object that may be absent.
 fn flat(column: &fanin_lab::columns::SummaryColumn) -> bool {
-    !column.json.starts_with("background.")
+    !column.json.starts_with("background.") && !column.json.starts_with("least.")
 }
 
 /// The slowdowns' columns.
@@ -377,6 +401,9 @@ fn page() -> String {
         + "\nIts classes:\n\n"
         + &FlowKind::ALL.iter().map(|(kind, says)| format!("- `{}`: {says}\n", kind.word())).collect::<String>()
         + &table::<QueryRow>("one row a round or query")
+        + &table::<StallRow>("one row a time in which nothing came to a client that waited, where there were any")
+        + "\nIts causes:\n\n"
+        + &Cause::KNOWN.iter().map(|(cause, says)| format!("- `{}`: {says}\n", cause.word())).collect::<String>()
         + &table::<PortRow>("one row a port that took or dropped a packet")
         + &table::<FaultRow>("one row a link over which packets met a fault")
         + &table::<PortPartRow>("one row a port and part of a run, where measure.ports is on")
@@ -404,6 +431,8 @@ fn page() -> String {
         + &fields(TIERS).replacen("field", "field of `rows[].tiers[]`", 1)
         + "\n"
         + &fields(SERVICE).replacen("field", "field of `rows[].service`", 1)
+        + "\n"
+        + &fields(LEAST).replacen("field", "field of `rows[].least`", 1)
         + "\n"
         + &fields(SLOWEST).replacen("field", "field of `rows[].slowest`", 1)
         + "\n"
@@ -518,29 +547,38 @@ const ONE_POINT: [&str; 8] = [
 #[test]
 fn whatever_a_comparison_writes_is_documented() {
     let rows = || {
-        let shared = ["seeds_differ", "fct_ms.at_least", "slowest", "background"];
+        let shared = ["seeds_differ", "fct_ms.at_least", "slowest", "cold", "background"];
         of_the_summary().filter(|column| flat(column)).map(|column| column.json).chain(shared).collect::<Vec<_>>()
     };
     let with = |within: &[&'static str]| rows().into_iter().filter(|name| !within.contains(name)).collect::<Vec<_>>();
     let of = |fields: Fields| fields.iter().map(|(path, ..)| *path).collect::<Vec<_>>();
     let compared = |set: &[&str], more: &[&str], within: &[(&str, Vec<&str>)]| {
-        let mut tables = vec!["flows", "ports", "queries", "slowdown", "summary"];
+        let mut tables = vec!["flows", "ports", "queries", "slowdown", "stalls", "summary"];
         tables.extend(more);
-        let (object, _) = written(&[&ONE_POINT[..], set].concat(), &tables);
+        let (mut object, _) = written(&[&ONE_POINT[..], set].concat(), &tables);
+        // Some begin cold: in the form of the slowest.
+        object["rows"][0]["cold"] = Value::Null;
         assert_eq!(found(&object), told(COMPARE, within), "{set:?}");
     };
-    compared(&["--seeds", "2"], &[], &[("rows[]", rows())]);
-    let within = [("rows[]", rows()), ("rows[].tiers[]", of(TIERS)), ("rows[].latency[]", of(LATENCY))];
+    let least = ("rows[].least", of(LEAST));
+    compared(&["--seeds", "2"], &[], &[("rows[]", rows()), least.clone()]);
+    let within = [("rows[]", rows()), least.clone(), ("rows[].tiers[]", of(TIERS)), ("rows[].latency[]", of(LATENCY))];
     let measured = ["--set", "measure.ports=true", "--set", "measure.latency=true"];
     compared(&measured, &["latency", "port_series"], &within);
-    let within = [("rows[]", with(&["memories"])), ("rows[].tiers[]", of(TIERS)), ("rows[].memories", of(MEMORIES))];
+    let within = [
+        ("rows[]", with(&["memories"])),
+        least.clone(),
+        ("rows[].tiers[]", of(TIERS)),
+        ("rows[].memories", of(MEMORIES)),
+    ];
     let measured = ["--set", "measure.ports=true", "--set", "switch.shared_buffer=64 KB"];
     compared(&measured, &["holders", "memories", "memory_series", "port_series"], &within);
-    let within =
-        [("rows[]", with(&["background"])), ("rows[].service", of(SERVICE)), ("rows[].background", of(BACKGROUND))];
+    // Beside others, no bound is known.
+    let beside = [with(&["background"]), vec!["least"]].concat();
+    let within = [("rows[]", beside), ("rows[].service", of(SERVICE)), ("rows[].background", of(BACKGROUND))];
     compared(&["--set", "service.fan_out=4", "--set", "service.queries_per_s=100"], &["service"], &within);
-    compared(&["--set", "faults.loss=0.01"], &["faults"], &[("rows[]", rows())]);
-    let within = [("rows[]", with(&["slowest"])), ("rows[].slowest", of(SLOWEST))];
+    compared(&["--set", "faults.loss=0.01"], &["faults"], &[("rows[]", rows()), least.clone()]);
+    let within = [("rows[]", with(&["slowest"])), least, ("rows[].slowest", of(SLOWEST))];
     let many = ["compare", "scenarios/fixed-fragment.toml", "--schemes", "dctcp", "--fan-in", "2", "--seeds", "3"];
     let small = ["--set", "workload.duration=300 ms", "--no-cache", "--json"];
     assert_eq!(found(&fanin(&[&many[..], &small].concat())), told(COMPARE, &within));

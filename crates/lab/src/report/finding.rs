@@ -21,9 +21,11 @@ pub struct Finding {
 pub enum Verdict {
     /// It has at least four fifths of what is allowed, at every point.
     Holds,
-    /// It has less somewhere, and at least half everywhere.
+    /// It has less somewhere, and no losses or stalls tell why.
+    Slow,
+    /// It has less somewhere, with losses.
     Sags,
-    /// It has less than half somewhere.
+    /// It has less than half somewhere, and stalls or timeouts explain it.
     Collapses,
     /// The seeds do not tell, or nothing is judged.
     Open,

@@ -3,13 +3,13 @@
 use fanin_spec::Contender;
 
 use super::finding::{Finding, Verdict};
-use super::judgement::{Judged, State, focus, judged, over_the_sweep, state};
+use super::judgement::{Judged, State, focus, judged, over_the_sweep, with_stalls};
 use super::spread;
 use super::story::Story;
-use super::why::why;
+use super::why::{bound_by, room, why};
 use crate::figures::{three, time};
 use crate::stats::Interval;
-use crate::{Axis, Summary, SummaryRow};
+use crate::{Axis, Slowest, Summary, SummaryRow};
 
 /// Whether a fall from the best point before it may be none: the two intervals meet.
 fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {
@@ -107,22 +107,44 @@ impl Subject<'_> {
             return (Verdict::Open, "has no finished run".into(), String::new());
         };
         if !self.contender.settings.workload.kind.many_to_one() {
-            let (head, says) = self.between_hosts(last);
-            return (Verdict::Open, head, says);
+            return self.between_hosts(last);
         }
         let points: Vec<(String, Judged)> = rows.iter().map(|row| (self.axis.tick(row), judged(row))).collect();
         let (verdict, head) = over_the_sweep(&points, self.axis);
         let row = focus(rows).unwrap_or(last);
         let says = self.level(row)
             + &self.doubt(row)
+            + &room(row, self.contender)
             + &why(row, self.contender, self.story)
+            + &bound_by(row)
             + &self.hangs_on(row)
             + &self.onset();
         (verdict, head, says + &self.searched())
     }
 
-    /// The last point of a workload between any hosts, and the first one beside it.
-    fn between_hosts(&self, last: &SummaryRow) -> (String, String) {
+    /// Of a workload between any hosts the first point at which goodput a host is under half of what it was at one before, with
+    /// timeouts: else the last point, and the first one beside it.
+    fn between_hosts(&self, last: &SummaryRow) -> (Verdict, String, String) {
+        if let Some((best, row)) = spread::collapse(&self.curve.rows) {
+            let [before, there] = [best, row].map(|row| (self.rate(row.goodput_mbps.mean), self.axis.tick(row)));
+            let line_mbps = self.contender.points[row.place].settings.line_rate() as f64 / 1e6;
+            let (head, says) = spread::words(row, &rate(row.goodput_mbps.mean, line_mbps), None);
+            let factor = three(spread::a_host(best) / spread::a_host(row));
+            let head = format!("collapses {}: {head}", self.axis.at(&there.1));
+            let fall = format!(
+                "{} it moves {}, {} {}: {factor} times less a host, with timeouts.",
+                capital(&self.axis.at(&there.1)),
+                there.0,
+                before.0,
+                self.axis.again(&before.1)
+            );
+            return (Verdict::Collapses, head, format!("{fall} {says}"));
+        }
+        let (head, says) = self.last_and_first(last);
+        (Verdict::Open, head, says)
+    }
+
+    fn last_and_first(&self, last: &SummaryRow) -> (String, String) {
         let of = |row: &SummaryRow| {
             let workload = &self.contender.points[row.place].settings.workload;
             let offered = workload.load.0.filter(|_| workload.kind.facts().poisson);
@@ -147,9 +169,7 @@ impl Subject<'_> {
         let level = self.rate(goodput);
         let allowed = row.allowed_mbps.map_or(String::new(), |allowed| {
             let share = three(goodput / allowed * 100.0);
-            // Who shares a link may get more than its part.
-            let by = if row.background.is_some() { "its neighbours leave it" } else { "the network allows" };
-            format!(", {share} % of the {} that {by}", rate_alone(allowed, self.line_mbps))
+            format!(", {share} % of the {} that the network allows", rate_alone(allowed, self.line_mbps))
         });
         match best_before(&self.curve.rows, row)
             .filter(|best| goodput < best.goodput_mbps.mean && judged(row).state > judged(best).state)
@@ -173,29 +193,27 @@ impl Subject<'_> {
         format!(" Its interval, {lo} to {hi}, does not tell: more seeds may.")
     }
 
-    /// Where a verdict follows from a few rounds.
+    /// Where a verdict follows from the first rounds, or from a few: without them it is another.
     fn hangs_on(&self, row: &SummaryRow) -> String {
-        let Some(slowest) = &row.slowest else { return String::new() };
-        if state(row, slowest.goodput_mbps) >= judged(row).state {
-            return String::new();
-        }
+        let better = |some: &&Slowest| with_stalls(row, some.goodput_mbps) < judged(row).state;
+        let cold = row.cold.as_ref().filter(better);
+        let Some(rounds) = cold.or(row.slowest.as_ref().filter(better)) else { return String::new() };
         let one_seed = row.seeds == 1;
         let name = |(seed, round): &(u64, u32)| match one_seed {
             true => round.to_string(),
             false => format!("{round} (seed {seed})"),
         };
-        let mut named = slowest.rounds.iter().map(name).collect::<Vec<_>>().join(", ");
-        if slowest.count > slowest.rounds.len() {
+        let mut named = rounds.rounds.iter().map(name).collect::<Vec<_>>().join(", ");
+        if rounds.count > rounds.rounds.len() {
             named += ", ...";
         }
-        let (rounds, they) = if slowest.count == 1 { ("round", "it") } else { ("rounds", "them") };
-        let first = slowest.rounds.iter().all(|&(_, round)| round < 5);
-        let hint = if first { "; `workload.warm_up` leaves the first ones out" } else { "" };
+        let (round, they) = if rounds.count == 1 { ("round", "it") } else { ("rounds", "them") };
+        let hint = if cold.is_some() { "; `workload.warm_up` leaves the first ones out" } else { "" };
         format!(
-            " This hangs on {} of {} rounds, {rounds} {named}: without {they} it moves {}{hint}.",
-            slowest.count,
-            slowest.of,
-            self.rate(slowest.goodput_mbps)
+            " This hangs on {} of {} rounds, {round} {named}: without {they} it moves {}{hint}.",
+            rounds.count,
+            rounds.of,
+            self.rate(rounds.goodput_mbps)
         )
     }
 
@@ -245,28 +263,81 @@ impl Subject<'_> {
     }
 }
 
-/// Best against worst, at the last point that all schemes have finished; `found` of each curve.
+/// The schemes by how far each holds along the axis, and best against worst at the last point at which any does; `found` of each
+/// curve.
 fn comparison(summary: &Summary, found: &[Finding], line_mbps: f64, axis: &Axis) -> Option<Finding> {
-    let schemes = summary.onset.0.len();
-    let of = |row: &SummaryRow| row.place;
-    let complete = |n: usize| summary.rows.iter().filter(|row| of(row) == n).count() == schemes;
-    let place = summary.rows.iter().map(of).filter(|&n| complete(n)).max().filter(|_| schemes > 1)?;
-    let there = || summary.rows.iter().filter(|row| of(row) == place);
-    let better = |a: &SummaryRow, b: &SummaryRow| a.goodput_mbps.mean > b.goodput_mbps.mean;
-    let best = there().reduce(|a, b| if better(b, a) { b } else { a })?;
-    let worst = there().reduce(|a, b| if better(a, b) { b } else { a })?;
+    let labels: Vec<&String> = summary.onset.0.iter().map(|(label, _)| label).collect();
+    let complete = |n: usize| summary.rows.iter().filter(|row| row.place == n).count() == labels.len();
+    let mut places: Vec<usize> = summary.rows.iter().map(|row| row.place).filter(|&n| complete(n)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let (&first, &last) = (places.first()?, places.last().filter(|_| labels.len() > 1)?);
+    // Of several curves a scheme, no place lies behind another.
+    let one_curve = summary.rows.first().is_some_and(|row| axis.curve(row).is_empty());
+    let far = |label: &String| {
+        let own = |place: &usize| summary.rows.iter().find(|row| row.place == *place && row.scheme == *label);
+        let holds = |row: &&SummaryRow| judged(row).state == State::Holds;
+        places.iter().map_while(own).take_while(holds).last()
+    };
+    let reached: Vec<(&String, Option<&SummaryRow>)> = labels.iter().map(|label| (*label, far(label))).collect();
+    let farthest = reached.iter().filter_map(|(_, row)| row.map(|row| row.place)).max();
+    let place = if one_curve { farthest.unwrap_or(first) } else { last };
+    let head = match (summary.rows.iter().all(|row| row.place == place), one_curve) {
+        (true, _) => format!("one {} was tried", axis.noun()),
+        (_, true) => how_far(&reached, last, axis),
+        (_, false) => how_many(&labels, found),
+    };
+    let says = best_against_worst(summary, place, line_mbps, axis)?;
+    Some(Finding { scheme: None, verdict: Verdict::Overall, head, says })
+}
+
+/// How many schemes hold over the whole sweep.
+fn how_many(labels: &[&String], found: &[Finding]) -> String {
     let holds = |label: &String| {
         let mut own = found.iter().filter(|finding| finding.scheme.as_ref() == Some(label));
         own.all(|finding| finding.verdict == Verdict::Holds)
     };
-    let held = summary.onset.0.iter().filter(|(label, _)| holds(label)).count();
-    let head = match (held, schemes) {
-        _ if summary.rows.iter().all(|row| of(row) == place) => format!("one {} was tried", axis.noun()),
+    match (labels.iter().filter(|label| holds(label)).count(), labels.len()) {
         (0, _) => "no scheme holds over the whole sweep".into(),
         (held, all) if held == all => "every scheme holds over the whole sweep".into(),
         (1, all) => format!("one scheme of {all} holds over the whole sweep"),
         (held, all) => format!("{held} schemes of {all} hold over the whole sweep"),
+    }
+}
+
+/// Who holds furthest, and how far the others do.
+fn how_far(reached: &[(&String, Option<&SummaryRow>)], last: usize, axis: &Axis) -> String {
+    let place = |row: Option<&SummaryRow>| row.map(|row| row.place);
+    let Some(most) = reached.iter().filter_map(|(_, row)| *row).max_by_key(|row| row.place) else {
+        return format!("no scheme holds at the first {}", axis.noun());
     };
+    let (best, others): (Vec<_>, Vec<_>) = reached.iter().partition(|(_, row)| place(*row) == Some(most.place));
+    let names = best.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>().join(", ");
+    let verb = if best.len() == 1 { "holds" } else { "hold" };
+    let end = if most.place == last { format!(", the {} {} tried", axis.last(), axis.noun()) } else { String::new() };
+    let second = others.iter().max_by_key(|(_, row)| place(*row));
+    let than = match second {
+        None => return format!("every scheme holds to {}{end}", axis.tick(most)),
+        Some((label, None)) => format!("{label} nowhere"),
+        Some((label, Some(row))) => {
+            let factor = axis.number(most).zip(axis.number(row)).filter(|(_, less)| axis.doubles() && *less > 0.0);
+            let times = factor.map_or(String::new(), |(more, less)| format!(", {} times as far", three(more / less)));
+            return format!(
+                "{names} {verb} to {}{end}{times}; next comes {label}, to {}",
+                axis.tick(most),
+                axis.tick(row)
+            );
+        }
+    };
+    format!("{names} {verb} to {}{end}; {than}", axis.tick(most))
+}
+
+/// Who moves most at a point, and who least.
+fn best_against_worst(summary: &Summary, place: usize, line_mbps: f64, axis: &Axis) -> Option<String> {
+    let there = || summary.rows.iter().filter(|row| row.place == place);
+    let better = |a: &SummaryRow, b: &SummaryRow| a.goodput_mbps.mean > b.goodput_mbps.mean;
+    let best = there().reduce(|a, b| if better(b, a) { b } else { a })?;
+    let worst = there().reduce(|a, b| if better(a, b) { b } else { a })?;
     let mut point = capital(&axis.at(&axis.tick(best)));
     if !axis.curve(best).is_empty() {
         point += &format!(" and {}", axis.curve(best));
@@ -289,7 +360,7 @@ fn comparison(summary: &Summary, found: &[Finding], line_mbps: f64, axis: &Axis)
     {
         says += &format!("; the 99th percentile of its rounds is {best_p99}, against {worst_p99}");
     }
-    Some(Finding { scheme: None, verdict: Verdict::Overall, head, says: says + "." })
+    Some(says + ".")
 }
 
 /// As a sentence begins.
@@ -316,7 +387,7 @@ const LARGE_MBPS: f64 = 100_000.0;
 mod tests {
     use super::super::sample::{Point, contenders, onset_of, rows, stalled};
     use super::*;
-    use crate::{Cost, Onsets, Slowest, Spread};
+    use crate::{Cost, Least, Memories, Onsets, Spread, Squeezed};
 
     fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
         Summary {
@@ -330,6 +401,7 @@ mod tests {
             searched: false,
             precision: None,
             engine: Cost::default(),
+            findings: Vec::new(),
         }
     }
 
@@ -408,7 +480,7 @@ mod tests {
     #[test]
     fn goodput_that_falls_and_recovers_is_said_to() {
         let points =
-            [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 212.0, 203.0, 0.0, 0.0, 0.0), (32, 850.0, 99.0, 0.0, 0.0, 0.0)];
+            [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 212.0, 203.0, 1.0, 0.0, 0.0), (32, 850.0, 99.0, 0.0, 0.0, 0.0)];
         let (verdict, says) = one(None, &points, &[]);
         assert_eq!(verdict, Verdict::Collapses);
         assert!(says.starts_with("holds to 8, collapses at 16, holds at 32: Goodput falls from 905"), "{says}");
@@ -429,7 +501,7 @@ mod tests {
 
     #[test]
     fn an_interval_too_wide_to_tell_makes_no_verdict() {
-        let points = [(2, 454.0, 5.0, 0.0, 0.9, 0.0), (8, 900.0, 20.0, 0.0, 0.0, 0.0)];
+        let points = [(2, 454.0, 5.0, 0.9, 0.9, 0.0), (8, 900.0, 20.0, 0.0, 0.0, 0.0)];
         let mut summary = summed(&[("newreno", None, &points)]);
         summary.rows[0].goodput_mbps = Interval { mean: 454.0, lo: 120.0, hi: 840.0 };
         let found = &findings(&contenders(&["newreno"]), &summary)[0];
@@ -442,8 +514,11 @@ mod tests {
         let points = [(64, 940.0, 9.0, 0.0, 0.0, 0.0), (128, 330.0, 9.0, 0.0, 0.5, 0.0)];
         let mut summary = summed(&[("newreno", Some(128), &points)]);
         let slowest = Slowest { rounds: vec![(1, 0), (1, 1)], count: 2, of: 1_255, goodput_mbps: 933.0 };
-        summary.rows[1].slowest = Some(slowest);
+        summary.rows[1].cold = Some(slowest);
         summary.rows[1].seeds = 1;
+        // Two rounds of 200 ms, and the others' 9.
+        (summary.rows[1].rounds, summary.rows[1].measured_ms) = (1_255.0, 11_700.0);
+        (summary.rows[1].stalls, summary.rows[1].stalled_ms) = (2.0, 8_000.0);
         let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
         let expected = " This hangs on 2 of 1255 rounds, rounds 0, 1: without them it moves 933 Mbit/s; `workload.warm_up` \
                         leaves the first ones out.";
@@ -458,10 +533,20 @@ mod tests {
         assert_eq!(
             says,
             "holds to 128, the largest fan-in tried: 900 Mbit/s with 128 senders, 90.0 % of the 1000 that the network \
-             allows. A round takes 300 ms on average, with no drops and no marks and no timeout."
+             allows. The queue at the client's port took at most 99.2 % of its 64 KiB. A round takes 300 ms on average, with no drops and no marks and no timeout."
         );
         let marked = [(8, 905.0, 20.0, 0.0, 0.0, 0.0), (128, 900.0, 300.0, 0.01, 3.0, 61.0)];
         assert!(one(None, &marked, &[]).1.ends_with(", with 3.0 drops and 61 marks and hardly a timeout."));
+    }
+
+    #[test]
+    fn who_held_the_memory_comes_before_what_followed() {
+        let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
+        let squeezed = Squeezed { port: "switch>server1".into(), refused_packets: 40.0, elsewhere_share: 0.72 };
+        summary.rows[2].memories = Some(Memories { squeezed: Some(squeezed), ..Memories::default() });
+        let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
+        let held = " switch>server1 lost most to what others held: 72 % of the shared memory in use was theirs as it found no room. A round";
+        assert!(says.contains(held), "{says}");
     }
 
     #[test]
@@ -474,11 +559,7 @@ mod tests {
         }
         let found = &findings(&contenders(&["newreno"]), &summary)[0];
         assert_eq!((found.verdict, found.head.as_str()), (Verdict::Collapses, "is collapsed at every fan-in tried"));
-        assert!(
-            found.says.ends_with("no timeout. On average it stands still 1.0 times, for 40.0 ms."),
-            "{}",
-            found.says
-        );
+        assert!(found.says.ends_with("no timeout. On average it stands still once, for 40.0 ms."), "{}", found.says);
     }
 
     #[test]
@@ -530,10 +611,45 @@ mod tests {
 
     #[test]
     fn one_fan_in_is_judged_and_none_is_not() {
-        let (verdict, says) = one(None, &[(32, 200.0, 400.0, 0.0, 0.0, 0.0)], &[]);
+        let (verdict, says) = one(None, &[(32, 200.0, 240.0, 1.0, 3.0, 0.0)], &[]);
         assert_eq!(verdict, Verdict::Collapses);
         assert!(says.starts_with("is collapsed with 32 senders, the only fan-in tried: 200 Mbit/s"), "{says}");
         assert_eq!(one(None, &[], &[]), (Verdict::Open, "has no finished run: ".into()));
+    }
+
+    #[test]
+    fn schemes_are_compared_by_how_far_they_hold_and_not_where_both_have_collapsed() {
+        // At 64, where both have collapsed, the worse one moves twenty times as much.
+        let low = |fan_in, mbps, mean| (fan_in, mbps, mean, 2.0, 9.0, 0.0);
+        let worse: &[Point] = &[(8, 905.0, 20.0, 0.0, 0.0, 0.0), low(32, 300.0, 240.0), low(64, 400.0, 240.0)];
+        let better: &[Point] =
+            &[(8, 905.0, 20.0, 0.0, 0.0, 0.0), (32, 930.0, 70.0, 0.0, 0.0, 0.0), low(64, 20.0, 210.0)];
+        let all = found(&[("cubic", Some(32), worse), ("dctcp", Some(64), better)], &[]);
+        assert_eq!(all[0].head, "dctcp holds to 32, 4.00 times as far; next comes cubic, to 8");
+        assert!(
+            all[0].says.starts_with("With 32 senders dctcp moves 930 Mbit/s, 3.10 times as much as cubic;"),
+            "{}",
+            all[0].says
+        );
+    }
+
+    #[test]
+    fn what_is_slow_without_a_loss_or_a_stall_is_bound_by_latency() {
+        let points = [(50, 461.0, 0.449, 0.0, 0.0, 0.0)];
+        let mut summary = summed(&[("newreno", None, &points)]);
+        let least = Least { whole_ms: 0.3, wire_ms: 0.1, round_trips_ms: 0.15, work_ms: 0.05, requests_ms: 0.0 };
+        summary.rows[0].least = Some(least);
+        let found = &findings(&contenders(&["newreno"]), &summary)[0];
+        assert_eq!(
+            (found.verdict, found.head.as_str()),
+            (Verdict::Slow, "is slow with 50 senders, the only fan-in tried")
+        );
+        let expected = " Nothing is lost and nothing stands still: it is slow, bound by latency. At the least a round takes 300 us here, \
+                        150 us for round trips, 50.0 us for the servers' work, 100 us for its bytes on the wire.";
+        assert!(found.says.ends_with(expected), "{}", found.says);
+        summary.rows[0].drops = 1.0;
+        let lossy = &findings(&contenders(&["newreno"]), &summary)[0];
+        assert!(lossy.verdict == Verdict::Sags && !lossy.says.contains("latency"), "{lossy:?}");
     }
 
     #[test]
@@ -543,7 +659,10 @@ mod tests {
         let all = found(&[("newreno", Some(16), COLLAPSE), ("dctcp", None, well)], &[]);
         assert_eq!(
             (all[0].verdict, all[0].head.as_str()),
-            (Verdict::Overall, "one scheme of 2 holds over the whole sweep")
+            (
+                Verdict::Overall,
+                "dctcp holds to 16, the largest fan-in tried, 2.00 times as far; next comes newreno, to 8"
+            )
         );
         assert_eq!(
             all[0].says,
@@ -553,7 +672,7 @@ mod tests {
         let alone = found(&[("newreno", None, &well[..1]), ("dctcp", None, &well[..1])], &[]);
         assert_eq!(alone[0].head, "one fan-in was tried");
         let alike = found(&[("newreno", None, well), ("dctcp", None, well)], &[]);
-        assert_eq!(alike[0].head, "every scheme holds over the whole sweep");
+        assert_eq!(alike[0].head, "every scheme holds to 32, the largest fan-in tried");
         assert!(
             alike[0].says.ends_with("; the others move about as much, within their intervals."),
             "{}",

@@ -41,6 +41,7 @@ impl Report {
         for finding in &self.findings {
             let (class, chip) = match finding.verdict {
                 Verdict::Holds => ("holds", "holds"),
+                Verdict::Slow => ("slow", "slow"),
                 Verdict::Sags => ("sags", "sags"),
                 Verdict::Collapses => ("collapses", "collapses"),
                 Verdict::Open => ("open", "open"),

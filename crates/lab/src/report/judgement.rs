@@ -1,5 +1,5 @@
 //! How a scheme fares at each point of a sweep, and over it: held against what the closed form allows, not against itself
-//! alone, and no surer than its interval.
+//! alone, and no surer than its interval. What is low has collapsed or sags where losses and stalls explain it, else it is slow.
 
 use super::finding::Verdict;
 use crate::{Axis, SummaryRow};
@@ -18,9 +18,11 @@ const MOST_STRETCHES: usize = 4;
 pub enum State {
     /// At least four fifths of what is allowed, and rounds do not stand still as a rule.
     Holds,
-    /// At least half of it.
+    /// Less, and neither losses nor stalls tell why.
+    Slow,
+    /// Less, with losses; at least half where stalls or timeouts explain what is missing.
     Sags,
-    /// Less.
+    /// Less than half, and stalls or timeouts explain at least half of what is missing.
     Collapsed,
 }
 
@@ -31,18 +33,65 @@ pub(super) struct Judged {
     pub sure: bool,
 }
 
-/// The state of a share of what is allowed.
-fn state_of(share: f64) -> State {
-    match share {
-        share if share >= HOLDS => State::Holds,
-        share if share >= HALF => State::Sags,
-        _ => State::Collapsed,
+/// What a point has of what it may have, and what of the rest is accounted for; times are of one client's run.
+struct Share {
+    of_allowed: f64,
+    /// Over the measured time, or over the time of bursts.
+    whole_ms: f64,
+}
+
+impl Share {
+    /// Of a goodput; `None` where nothing is known that it could be held against.
+    fn of(row: &SummaryRow, mbps: f64) -> Option<Share> {
+        let of_goodput = |allowed| Share { of_allowed: mbps / allowed, whole_ms: row.measured_ms };
+        // Bursts come when they come: their own time counts, not goodput.
+        let of_bursts = || {
+            let (least, mean) = (row.least?, row.qct_ms.mean?);
+            let rounds = row.rounds + row.rounds_open;
+            Some(Share { of_allowed: least.whole_ms / mean, whole_ms: mean * rounds })
+        };
+        row.allowed_mbps.map(of_goodput).or_else(of_bursts)
     }
+
+    fn missing_ms(&self) -> f64 {
+        self.whole_ms * (1.0 - self.of_allowed)
+    }
+}
+
+/// What stalls, or rounds with a timeout, take of the time of one client's run.
+pub(super) fn trouble_ms(row: &SummaryRow) -> f64 {
+    row.stalled_ms.max(row.repair_ms) / f64::from(row.clients.max(1))
 }
 
 /// Judges goodput at a point where `mbps` would be its mean.
 pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
-    state_of(row.allowed_mbps.map_or(1.0, |allowed| mbps / allowed))
+    let losses = row.drops + row.lost + row.timeouts + row.stalls > 0.0;
+    match Share::of(row, mbps) {
+        Some(share) if share.of_allowed >= HOLDS => State::Holds,
+        Some(share) if trouble_ms(row) >= HALF * share.missing_ms() && losses => {
+            if share.of_allowed >= HALF {
+                State::Sags
+            } else {
+                State::Collapsed
+            }
+        }
+        Some(_) if losses => State::Sags,
+        Some(_) => State::Slow,
+        None => unbounded(row),
+    }
+}
+
+/// Where no bound is known: by how much of the time is spent on stalls and timeouts, and how often.
+fn unbounded(row: &SummaryRow) -> State {
+    let whole_ms = match row.qct_ms.mean {
+        Some(mean) => mean * (row.rounds + row.rounds_open) / f64::from(row.clients.max(1)),
+        None => row.measured_ms,
+    };
+    match trouble_ms(row) {
+        trouble if trouble > 0.0 && trouble >= HALF * whole_ms => State::Collapsed,
+        _ if row.a_round(row.timeouts) >= OFTEN && row.begun() > 0.0 => State::Sags,
+        _ => State::Holds,
+    }
 }
 
 /// How goodput stands at a point, by its mean.
@@ -53,24 +102,30 @@ pub fn state_at(row: &SummaryRow) -> State {
 /// Judges a point.
 pub(super) fn judged(row: &SummaryRow) -> Judged {
     let goodput = row.goodput_mbps;
-    let by_goodput = state(row, goodput.mean);
+    let by_goodput = with_stalls(row, goodput.mean);
     let sure = match by_goodput {
         // It could be that what holds has collapsed, or that what does not holds.
         State::Holds => state(row, goodput.lo) < State::Collapsed,
-        worse => state(row, goodput.hi) == worse,
+        worse => with_stalls(row, goodput.hi) == worse,
     };
-    let still = row.rounds + row.rounds_open > 0.0 && row.a_round(row.stalls) >= OFTEN;
-    match by_goodput {
-        State::Holds if still => Judged { state: State::Sags, sure: true },
-        state => Judged { state, sure },
+    Judged { state: by_goodput, sure }
+}
+
+/// The state of a goodput; what stands still as a rule does not hold.
+pub(super) fn with_stalls(row: &SummaryRow, mbps: f64) -> State {
+    let still = row.begun() > 0.0 && row.a_round(row.stalls) >= OFTEN;
+    match state(row, mbps) {
+        State::Holds if still => State::Sags,
+        state => state,
     }
 }
 
-/// The row that there is most to say of: the first that has collapsed, else the first that sags, else the last.
+/// The row that there is most to say of: the first that has collapsed, else the first that sags or is slow, else the last.
 pub(super) fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
     let first = |wanted| rows.iter().copied().find(|row| judged(row) == wanted);
     let of = |state| first(Judged { state, sure: true }).or_else(|| first(Judged { state, sure: false }));
-    of(State::Collapsed).or_else(|| of(State::Sags)).or_else(|| rows.last().copied())
+    let worst_first = [State::Collapsed, State::Sags, State::Slow];
+    worst_first.into_iter().find_map(of).or_else(|| rows.last().copied())
 }
 
 /// Points that follow one another and fare alike.
@@ -98,6 +153,8 @@ fn verdict(points: &[(String, Judged)]) -> Verdict {
         Verdict::Collapses
     } else if any(State::Sags, true) {
         Verdict::Sags
+    } else if any(State::Slow, true) {
+        Verdict::Slow
     } else if points.iter().any(|(_, judged)| !judged.sure) {
         Verdict::Open
     } else {
@@ -161,6 +218,8 @@ fn verb(Judged { state, sure }: Judged, first: bool) -> &'static str {
     match (state, sure) {
         (State::Holds, true) => "holds",
         (State::Holds, false) => "may hold",
+        (State::Slow, true) => "is slow",
+        (State::Slow, false) => "may be slow",
         (State::Sags, true) => "sags",
         (State::Sags, false) => "may sag",
         (State::Collapsed, true) if first => "is collapsed",
@@ -178,7 +237,15 @@ mod tests {
 
     fn at(mbps: f64, lo: f64, hi: f64) -> SummaryRow {
         let row = rows("newreno", &[(8, mbps, 20.0, 0.0, 0.0, 0.0)]).remove(0);
-        SummaryRow { goodput_mbps: Interval { mean: mbps, lo, hi }, allowed_mbps: Some(900.0), ..row }
+        // Stalls explain whatever is missing.
+        let (stalls, stalled_ms) = (0.1, row.measured_ms);
+        SummaryRow {
+            goodput_mbps: Interval { mean: mbps, lo, hi },
+            allowed_mbps: Some(900.0),
+            stalls,
+            stalled_ms,
+            ..row
+        }
     }
 
     #[test]
@@ -188,6 +255,52 @@ mod tests {
         assert_eq!(of(719.0), Judged { state: State::Sags, sure: true });
         assert_eq!(of(450.0), Judged { state: State::Sags, sure: true });
         assert_eq!(of(449.0), Judged { state: State::Collapsed, sure: true });
+    }
+
+    #[test]
+    fn what_is_low_has_collapsed_where_stalls_explain_half_of_what_is_missing() {
+        // Two thirds are missing of 200 ms: 67 explain half of it.
+        let at = |stalled_ms: f64, drops: f64| {
+            let row = at(300.0, 290.0, 310.0);
+            judged(&SummaryRow { stalls: f64::from(u8::from(stalled_ms > 0.0)), stalled_ms, drops, ..row }).state
+        };
+        assert_eq!(
+            [at(67.0, 9.0), at(66.0, 9.0), at(0.0, 9.0), at(0.0, 0.0)],
+            [State::Collapsed, State::Sags, State::Sags, State::Slow]
+        );
+    }
+
+    #[test]
+    fn without_a_bound_it_is_the_time_that_counts_which_is_spent_on_stalls_and_timeouts() {
+        let none = |trouble_ms: f64, timeouts: f64| {
+            let row = at(300.0, 290.0, 310.0);
+            let (stalled_ms, repair_ms, stalls) = (0.0, trouble_ms, 0.0);
+            judged(&SummaryRow { allowed_mbps: None, stalled_ms, stalls, repair_ms, timeouts, ..row }).state
+        };
+        // Ten rounds of 20 ms.
+        assert_eq!([none(0.0, 0.0), none(50.0, 3.0), none(100.0, 3.0)], [State::Holds, State::Sags, State::Collapsed]);
+    }
+
+    #[test]
+    fn bursts_are_held_against_their_own_time() {
+        let least = |whole_ms| {
+            Some(crate::Least { whole_ms, wire_ms: whole_ms, round_trips_ms: 0.0, work_ms: 0.0, requests_ms: 0.0 })
+        };
+        let of = |whole_ms, repair_ms| {
+            let row = at(300.0, 290.0, 310.0);
+            let (timeouts, stalled_ms) = (f64::from(u8::from(repair_ms > 0.0)), 0.0);
+            judged(&SummaryRow {
+                allowed_mbps: None,
+                least: least(whole_ms),
+                repair_ms,
+                timeouts,
+                stalled_ms,
+                stalls: 0.0,
+                ..row
+            })
+            .state
+        };
+        assert_eq!([of(16.0, 0.0), of(9.0, 0.0), of(9.0, 60.0)], [State::Holds, State::Slow, State::Collapsed]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use fanin_spec::{Contender, Point as At, RunSpec, Scenario};
 
-use super::stall::{Cause, Stall};
+use super::stall::{Loss, Stall};
 use super::story::Story;
 use crate::stats::Interval;
 use crate::{Onset, Spread, SummaryRow};
@@ -39,7 +39,10 @@ pub(super) fn rows(scheme: &str, points: &[Point]) -> Vec<SummaryRow> {
             allowed_mbps: Some(1000.0),
             qct_ms: if ended { spread } else { Spread::default() },
             fct_ms: if ended { spread } else { Spread::default() },
+            clients: 1,
+            measured_ms: 10.0 * mean,
             timeouts: rto * 10.0,
+            repair_ms: if rto > 0.0 { 10.0 * (200.0 * rto).min(200.0).min(mean) } else { 0.0 },
             drops: drop * 10.0,
             marks: mark * 10.0,
             data_packets: 1e5,
@@ -61,7 +64,8 @@ pub(super) fn onset_of(fan_in: Option<u32>) -> Onset {
 
 /// A story in which everyone waits 200 ms for server7 and `others` more.
 pub(super) fn stalled(scheme: &str, fan_in: usize, others: usize) -> Story {
-    let cause = Some(Cause::WholeWindow { packets: 2 });
-    let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server: "server7".into(), others, cause };
+    let loss = Some(Loss::WholeWindow { packets: 2 });
+    let (server, waits_for) = ("server7".into(), "timeouts");
+    let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others, loss };
     Story { scheme: scheme.into(), place: fan_in - 1, stalled: true, stalls: vec![stall], ..Story::default() }
 }

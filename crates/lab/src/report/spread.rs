@@ -44,6 +44,27 @@ pub(super) fn words(row: &SummaryRow, moves: &str, offered: Option<&str>) -> (St
     (head, says)
 }
 
+/// Goodput of one host, in Mbit/s.
+pub(super) fn a_host(row: &SummaryRow) -> f64 {
+    row.goodput_mbps.mean / f64::from(row.hosts.max(1))
+}
+
+/// The first point with timeouts at which goodput a host is under half of that at a point before, surely, and that point: what moves
+/// less between any hosts for another reason has not collapsed.
+pub(super) fn collapse<'a>(rows: &[&'a SummaryRow]) -> Option<(&'a SummaryRow, &'a SummaryRow)> {
+    let mut best: Option<&SummaryRow> = None;
+    for &row in rows {
+        if let Some(best) = best {
+            let surely = row.goodput_mbps.hi / f64::from(row.hosts.max(1)) < a_host(best) / 2.0;
+            if surely && row.timeouts > 0.0 {
+                return Some((best, row));
+            }
+        }
+        best = best.filter(|best| a_host(best) >= a_host(row)).or(Some(row));
+    }
+    None
+}
+
 /// How long what is one round takes, a shuffle or a job: the mean over seeds.
 fn took(row: &SummaryRow) -> Option<String> {
     let least = if row.qct_ms.at_least.is_some() { "at least " } else { "" };
@@ -139,6 +160,17 @@ mod tests {
         assert!(says.contains(" Flows are slowed down 10.0 times in the median, 40.0 times"), "{says}");
         shuffle.qct_ms.at_least = Some("p50");
         assert_eq!(words(&shuffle, "8000 Mbit/s", None).0, "takes at least 2.31 s");
+    }
+
+    #[test]
+    fn a_shuffle_that_moves_a_fraction_a_host_with_timeouts_collapses() {
+        let at = |hosts, mean: f64, timeouts| {
+            let goodput_mbps = crate::stats::Interval { mean, lo: mean, hi: mean };
+            SummaryRow { hosts, goodput_mbps, timeouts, ..row("newreno", 1.0) }
+        };
+        let [well, low, quiet] = [at(16, 982_000.0, 0.0), at(32, 9_820.0, 700.0), at(32, 9_820.0, 0.0)];
+        assert_eq!(collapse(&[&well, &low]).map(|(best, row)| (best.hosts, row.hosts)), Some((16, 32)));
+        assert!(collapse(&[&well, &quiet]).is_none() && collapse(&[&low, &well]).is_none());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct Story {
     /// When it begins in the run; every other time is since then.
     pub start_ms: f64,
     pub length_us: f64,
-    /// Whether a round waits for a timeout.
+    /// Whether a round stands still.
     pub stalled: bool,
     /// How long the first round of the story takes, if it ends.
     pub round_ms: Option<f64>,
@@ -202,7 +202,7 @@ impl Story {
             fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
             timeouts: happenings("timeout", usize::MAX),
             round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
-            stalls: stalls(spec, from, samples, events),
+            stalls: stalls(spec, window, seen),
             opens_us: [0.0, length_us],
             says: String::new(),
         };
@@ -241,7 +241,7 @@ impl Story {
             n => format!("{n} {what}s"),
         };
         let rounds = match (self.stalled, self.round_ends_us.len()) {
-            (true, _) => "The first round that waits for a timeout".into(),
+            (true, _) => "The first round that stands still".into(),
             (false, 0) => format!("The first {}", time(self.length_us / 1e3)),
             (false, 1) => "The first round".into(),
             (false, n) => format!("The first {n} rounds"),
@@ -272,12 +272,13 @@ impl Story {
 
     fn wait_in_words(&self, stall: &Stall) -> String {
         let mut text = format!(
-            " From {} to {} nothing reaches the client: everyone waits for {}",
+            " From {} to {} nothing reaches the client: everyone waits for {}{}",
             time(stall.from_us / 1e3),
             time(stall.to_us / 1e3),
-            stall.server
+            stall.waits_for,
+            if stall.server.is_empty() { String::new() } else { format!(", of {} first", stall.server) },
         );
-        text += &stall.cause.map_or(String::new(), |cause| format!(", which {}", cause.clause()));
+        text += &stall.loss.map_or(String::new(), |loss| format!(", which {}", loss.clause()));
         text += &match stall.others {
             0 => ".".into(),
             1 => "; 1 more server times out in this round.".into(),
@@ -346,7 +347,7 @@ mod tests {
 
     #[test]
     fn the_median_seed_is_told_where_the_scheme_collapses() {
-        let points = [(4, 600.0, 9.0, 0.0, 0.0, 0.0), (8, 90.0, 9.0, 0.0, 0.0, 0.0), (16, 900.0, 9.0, 0.0, 0.0, 0.0)];
+        let points = [(4, 600.0, 9.0, 1.0, 0.0, 0.0), (8, 90.0, 9.0, 1.0, 0.0, 0.0), (16, 900.0, 9.0, 0.0, 0.0, 0.0)];
         assert_eq!(chosen(&points), Some((8, 3)));
     }
 
@@ -396,7 +397,7 @@ mod tests {
 
     /// A story of 220 ms with a stall from 20 ms to 210 ms, and with drops then.
     fn opening(drops_us: &[f64], earlier: Option<Stall>) -> Option<[f64; 2]> {
-        let stall = |from_us, to_us| Stall { from_us, to_us, server: "server1".into(), others: 0, cause: None };
+        let stall = |from_us, to_us| Stall { from_us, to_us, ..Stall::default() };
         let drops = Happenings { total: drops_us.len(), us: drops_us.to_vec(), servers: Vec::new() };
         let stalls = earlier.into_iter().chain([stall(20_000.0, 210_000.0)]).collect();
         Story { length_us: 220_000.0, drops, stalls, ..Story::default() }.cause()
@@ -409,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_story_opens_on_what_came_after_the_wait_before() {
-        let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, server: "server2".into(), others: 0, cause: None };
+        let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, ..Stall::default() };
         assert_eq!(opening(&[500.0, 15_000.0], Some(earlier)), Some([14_000.0, 23_600.0]));
     }
 
@@ -421,7 +422,7 @@ mod tests {
 
     #[test]
     fn a_story_that_begins_with_its_wait_opens_on_a_part_of_that() {
-        let stall = Stall { from_us: 0.0, to_us: 100_000.0, server: "server1".into(), others: 0, cause: None };
+        let stall = Stall { from_us: 0.0, to_us: 100_000.0, ..Stall::default() };
         let story = Story { length_us: 110_000.0, stalls: vec![stall], ..Story::default() };
         assert_eq!(story.cause(), Some([0.0, 1_200.0]));
     }

@@ -1,6 +1,6 @@
 //! Which part of a run a story shows.
 
-use fanin_spec::{QueryRow, RunSpec, RunTables};
+use fanin_spec::{QueryRow, RunSpec, RunTables, StallRow};
 use fanin_units::Time;
 
 /// A part of a run, from round to round.
@@ -10,7 +10,7 @@ pub(super) struct Window {
     pub to: Time,
     /// Where the servers' times are looked up: the round that stalls, else the first that is shown.
     pub round: u32,
-    /// Whether that round waited for a timeout.
+    /// Whether that round stands still, or waits for a timeout beside others' answers.
     pub stalls: bool,
 }
 
@@ -20,11 +20,17 @@ const LONGEST: Time = Time::from_millis(400);
 const ROUNDS: usize = 3;
 
 impl Window {
-    /// The first round that a timeout stalls, with a margin; else the first rounds.
+    /// The first round that stands still for a fourth of its time, or that a timeout stalls, with a margin; else the first rounds.
     pub fn of(spec: &RunSpec, tables: &RunTables) -> Window {
         let rto_min = spec.settings.tcp.rto_min;
-        let stalls = |q: &&QueryRow| q.timeouts > 0 && q.qct_ps.is_none_or(|ps| ps >= rto_min.0);
-        let stalled = tables.queries.iter().find(stalls);
+        let times_out = |q: &QueryRow| q.timeouts > 0 && q.qct_ps.is_none_or(|ps| ps >= rto_min.0);
+        let still = |q: &QueryRow| {
+            let took = q.qct_ps.or(q.waited_ps).unwrap_or(0);
+            let within = |row: &&StallRow| row.start_ps >= q.start_ps && row.start_ps < q.start_ps.saturating_add(took);
+            let own = tables.stalls.iter().filter(|row| row.client_host == q.client_host);
+            own.filter(within).map(|row| row.took_ps).sum::<u64>() >= took.div_ceil(4).max(1)
+        };
+        let stalled = tables.queries.iter().filter(|q| q.client_host == 0).find(|q| still(q) || times_out(q));
         let shown = match (stalled, tables.queries.first()) {
             (Some(stalled), _) => std::slice::from_ref(stalled),
             (None, Some(_)) => &tables.queries[..tables.queries.len().min(ROUNDS)],

@@ -97,10 +97,10 @@ pub(crate) trait Driver: View {
     fn after(&mut self, span: Time, timer: Meaning);
     /// The workload begins, connections that stand before it apart: so does what runs beside it.
     fn begin(&mut self);
-    /// From now on the client waits for answers, which a server may need so much time for.
-    fn await_answers(&mut self, work: Time);
-    /// The client waits for nothing in a time that begins now.
-    fn rest(&mut self, span: Time);
+    /// From now on these clients wait for answers, which a server may need so much time for.
+    fn await_answers(&mut self, clients: &[HostId], work: Time);
+    /// A client waits for nothing in a time that begins now.
+    fn rest(&mut self, client: HostId, span: Time);
     /// All connections stand and the first round begins: for whoever watches.
     fn clock_starts(&mut self);
     /// What was so far is left out of all figures: the workload has delivered `payload`.

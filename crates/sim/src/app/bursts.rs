@@ -88,6 +88,9 @@ impl Bursts {
             missing: senders as u32,
             row: None,
         });
+        if self.transfers.missing == 0 {
+            driver.rest(HostId::CLIENT, Time::ZERO);
+        }
         let (share, rest) = (burst.bytes / senders as u64, burst.bytes % senders as u64);
         for place in 0..senders {
             let other = place + self.peers.below((self.servers.len() - place) as u32) as usize;
@@ -120,6 +123,8 @@ impl Application for Bursts {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
+        driver.await_answers(&[HostId::CLIENT], Time::ZERO);
+        driver.rest(HostId::CLIENT, Time::NEVER);
         driver.after(self.duration, Timer::End.into());
         driver.after(self.duration.saturating_mul(PATIENCE), Timer::GiveUp.into());
         self.wait(driver);
@@ -134,8 +139,11 @@ impl Application for Bursts {
             self.bursts[number].row = Some(self.query(driver, number, true));
             driver.round_ended(number as u32);
         }
-        if self.over && self.transfers.missing == 0 {
-            driver.finish();
+        if self.transfers.missing == 0 {
+            driver.rest(HostId::CLIENT, Time::NEVER);
+            if self.over {
+                driver.finish();
+            }
         }
     }
 

@@ -55,7 +55,7 @@ impl Application for Long {
 
     fn start(&mut self, driver: &mut dyn Driver) {
         driver.begin();
-        driver.await_answers(self.start_jitter);
+        driver.await_answers(&[HostId::CLIENT], self.start_jitter);
         for (&at, server) in self.starts.iter().zip(0..) {
             driver.after(at, Timer::Open(server).into());
         }

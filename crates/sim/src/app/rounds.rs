@@ -184,7 +184,8 @@ impl Rounds {
         self.began = driver.now();
         // Only now: beside endless flows, opening the connections could take for ever.
         driver.begin();
-        driver.await_answers(self.service + self.service_jitter + self.start_jitter + self.gap);
+        let clients: Vec<HostId> = self.clients.iter().map(|client| client.host).collect();
+        driver.await_answers(&clients, self.service + self.service_jitter + self.start_jitter + self.gap);
         self.warm_up.begin(driver, Timer::WarmUp);
         for client in 0..self.clients.len() as u32 {
             self.begin_round(driver, client);
@@ -316,15 +317,14 @@ impl Rounds {
         at.done += 1;
         if !self.warm_up.is_on() && self.limit == Some(at.done) {
             self.running -= 1;
+            driver.rest(at.host, Time::NEVER);
             if self.running == 0 {
                 driver.finish();
             }
         } else if self.pause == Time::ZERO {
             self.begin_round(driver, client);
         } else {
-            if at.host == HostId::CLIENT {
-                driver.rest(self.pause);
-            }
+            driver.rest(at.host, self.pause);
             driver.after(self.pause, Timer::Next(client).into());
         }
     }

@@ -9,6 +9,7 @@ use fanin_units::{Rate, Share, Time};
 
 use super::Net;
 use crate::event::Key;
+use crate::ids::{ConnectionId, EndpointId};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
 use crate::streams::{Purpose, SmallStream};
@@ -37,12 +38,25 @@ impl Counts {
 /// By the link.
 pub(crate) type ByLink = BTreeMap<LinkId, Counts>;
 
+/// What became of a packet that did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// A port had no room for it, or dropped it early.
+    AtPort,
+    /// It was lost at random.
+    OnPurpose,
+    /// Its host, or the one that it was for, was down.
+    WithHost,
+}
+
 /// A host: the draws of its packets, and how it stands.
 struct Host {
     loss: SmallStream,
     duplication: SmallStream,
     reordering: SmallStream,
     down: bool,
+    /// When it last crashed, returned or changed its speed.
+    befell: Option<Time>,
     pace: Share,
     /// Of its link, were it not slow.
     rate: Rate,
@@ -75,6 +89,8 @@ pub(crate) struct Faults {
     /// Packets that crossed a link and are late, the first one in front.
     late: BTreeMap<LinkId, VecDeque<(u64, Packet)>>,
     counts: ByLink,
+    /// Of each connection, what became of the last packet that did not arrive.
+    last_lost: BTreeMap<ConnectionId, Lost>,
 }
 
 impl Faults {
@@ -89,12 +105,18 @@ impl Faults {
             duplication: SmallStream::new(seed, Purpose::Duplication, number),
             reordering: SmallStream::new(seed, Purpose::Reordering, number),
             down: false,
+            befell: None,
             pace: Share::of(1, 1),
             rate: fabric.link(fabric.uplink(HostId(number))).rate,
         };
         let hosts = (0..fabric.hosts()).map(host).collect();
-        let (late, counts) = Default::default();
-        Some(Box::new(Faults { settings: settings.clone(), hosts, late, counts }))
+        let (late, counts, last_lost) = Default::default();
+        Some(Box::new(Faults { settings: settings.clone(), hosts, late, counts, last_lost }))
+    }
+
+    /// A packet for an endpoint will not arrive.
+    pub fn lost(&mut self, to: EndpointId, how: Lost) {
+        self.last_lost.insert(to.connection(), how);
     }
 }
 
@@ -104,7 +126,7 @@ impl<P: Probe> Net<P> {
     pub(super) fn passes(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
         let fanin_fabric::Link { from, to, .. } = *self.fabric.link(link);
         if self.fabric.is_host(to) && self.is_down(HostId(to.0)) {
-            self.lose_by_fault(now, link, packet, |counts| &mut counts.crashed);
+            self.lose_by_fault(now, link, packet, Lost::WithHost);
             return false;
         }
         let Some(Faults { settings, hosts, .. }) = self.faults.as_deref_mut() else { return true };
@@ -112,7 +134,7 @@ impl<P: Probe> Net<P> {
         let Some(host) = hosts.get_mut(from.index()) else { return true };
         let Fate { lost, twice, late } = host.fate(settings);
         if lost {
-            self.lose_by_fault(now, link, packet, |counts| &mut counts.lost);
+            self.lose_by_fault(now, link, packet, Lost::OnPurpose);
             return false;
         }
         if twice {
@@ -158,6 +180,7 @@ impl<P: Probe> Net<P> {
         let link = &mut self.links[uplink.index()];
         let Some(faults) = &mut self.faults else { return fault };
         let host = &mut faults.hosts[fault.host.0 as usize];
+        host.befell = Some(Time(now));
         match fault.to {
             HostState::Returned => host.down = false,
             HostState::Slowed(pace) => {
@@ -167,7 +190,7 @@ impl<P: Probe> Net<P> {
             HostState::Crashed => {
                 host.down = true;
                 for packet in link.clear() {
-                    self.lose_by_fault(now, uplink, &packet, |counts| &mut counts.crashed);
+                    self.lose_by_fault(now, uplink, &packet, Lost::WithHost);
                 }
                 self.probe.port(Time(now), uplink, &self.links[uplink.index()]);
             }
@@ -189,6 +212,17 @@ impl<P: Probe> Net<P> {
     /// Whether a host is down.
     pub fn is_down(&self, host: HostId) -> bool {
         self.faults.as_ref().is_some_and(|faults| faults.hosts[host.0 as usize].down)
+    }
+
+    /// Whether a host is down or slow, or was since then.
+    pub fn was_in_trouble(&self, host: HostId, since: Time) -> bool {
+        let troubled = |host: &Host| host.down || host.pace != Share::of(1, 1) || host.befell >= Some(since);
+        self.faults.as_ref().is_some_and(|faults| troubled(&faults.hosts[host.0 as usize]))
+    }
+
+    /// What became of the last packet of a connection that did not arrive, where there are faults.
+    pub fn last_lost(&self, connection: ConnectionId) -> Option<Lost> {
+        self.faults.as_ref()?.last_lost.get(&connection).copied()
     }
 
     /// How long a host takes now for what takes `span` at its full speed.
@@ -222,13 +256,18 @@ impl<P: Probe> Net<P> {
         self.met().into_iter().filter_map(since).collect()
     }
 
-    fn lose_by_fault(&mut self, now: u64, link: LinkId, packet: &Packet, count: fn(&mut Counts) -> &mut u64) {
+    fn lose_by_fault(&mut self, now: u64, link: LinkId, packet: &Packet, how: Lost) {
+        let count: fn(&mut Counts) -> &mut u64 = match how {
+            Lost::OnPurpose => |counts| &mut counts.lost,
+            _ => |counts| &mut counts.crashed,
+        };
         self.luggage.free(packet.beside);
         self.count_lost(packet, 1);
+        let to = self.ends[packet.to.index()].id;
         if let Some(faults) = &mut self.faults {
             *count(faults.counts.entry(link).or_default()) += 1;
+            faults.lost(to, how);
         }
-        let to = self.ends[packet.to.index()].id;
         self.probe.happening(Time(now), Happening::Loss(link, to));
     }
 

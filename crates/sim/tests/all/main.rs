@@ -30,6 +30,7 @@ mod pools;
 mod properties;
 mod sawtooth;
 mod service;
+mod stalls;
 mod stepping;
 mod warm_up;
 mod watching;

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use fanin_laws::sender::{Ack, Cause, Window};
 use fanin_units::Time;
 
+use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::params::RttVariance;
 use crate::prr::Prr;
@@ -92,6 +93,15 @@ impl Rack {
             reorder_at: Time::NEVER,
             validation: Validation::new(),
             variance: Variance::new(),
+        }
+    }
+
+    /// Which of its timers is next.
+    pub fn awaits(&self) -> Awaited {
+        match self.rto_at.min(self.probe_at).min(self.reorder_at) {
+            next if next == self.reorder_at => Awaited::Reordering,
+            next if next == self.probe_at => Awaited::Probe,
+            _ => Awaited::Timeout,
         }
     }
 

@@ -318,6 +318,14 @@ fn a_claim_of_several_curves_needs_each_of_them() {
 }
 
 #[test]
+fn no_time_is_told_to_lie_below_nothing() {
+    // Of 1, 1 and 297 the half interval is 4.3027 * 170.9 / sqrt(3) = 424.6.
+    let wide = seeds("a", &[(1.0, &[1.0, 1.0, 297.0])]);
+    let level = Test::Level { curves: a(), bound: Bound::AtLeast(200.0), range: ALL };
+    assert_eq!(level.judge(&[wide]).measured, "99.67 (0 to 524.2) at 1");
+}
+
+#[test]
 fn a_factor_may_be_off_by_one_and_a_half_and_at_least_has_no_upper_end() {
     let factor = |at_least| Test::Factor {
         curves: a(),

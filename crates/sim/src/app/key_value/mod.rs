@@ -392,6 +392,7 @@ impl KeyValue {
         at.done += u32::from(!self.warm_up.is_on() && !early);
         if at.done == self.spec.settings.workload.queries && !early {
             self.running -= 1;
+            driver.rest(HostId(front), Time::NEVER);
             if self.running == 0 {
                 debug_assert!(self.is_tidy(), "something is kept of requests that are over");
                 driver.finish();
@@ -405,9 +406,7 @@ impl KeyValue {
             Time::ZERO => self.ask_next(driver, front),
             pause => {
                 self.fronts[front as usize].pauses = true;
-                if HostId(front) == HostId::CLIENT {
-                    driver.rest(pause);
-                }
+                driver.rest(HostId(front), pause);
                 driver.after(pause, Timer::Paused(front).into());
             }
         }
@@ -527,7 +526,8 @@ impl Application for KeyValue {
         }
         let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
         if waits {
-            driver.await_answers(host.service_time + host.service_jitter);
+            let fronts: Vec<HostId> = (0..self.fronts.len() as u32).map(HostId).collect();
+            driver.await_answers(&fronts, host.service_time + host.service_jitter);
         }
         self.warm_up.begin(driver, Timer::WarmUp);
         if self.warm_up.ends_with(driver.now(), 0) {

@@ -1,0 +1,106 @@
+//! What each stall is put down to: the timer that ended it, and what had become of what that sends again.
+
+use fanin_spec::{Cause, RunTables};
+
+use crate::common::{run, spec};
+
+/// How often each cause was seen, of all stalls of a run.
+fn share(tables: &RunTables, cause: Cause) -> (usize, usize) {
+    let of = tables.stalls.iter().filter(|stall| stall.cause == cause).count();
+    assert_eq!(tables.stalls.len() as u64, tables.totals.stalls);
+    assert_eq!(tables.stalls.iter().map(|stall| stall.took_ps).sum::<u64>(), tables.totals.stalled_ps);
+    (of, tables.stalls.len())
+}
+
+/// Checks that there are stalls, and that those of one cause take most of their time; beside losses, some segment may wait for a
+/// delayed ACK.
+fn mostly(text: &str, fan_in: u32, cause: Cause) -> RunTables {
+    let tables = run(&spec(text, fan_in, 1));
+    let of: u64 = tables.stalls.iter().filter(|stall| stall.cause == cause).map(|stall| stall.took_ps).sum();
+    assert!(2 * of > tables.totals.stalled_ps, "{:?}", tables.stalls);
+    tables
+}
+
+const READS: &str =
+    "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[workload]\nfragment = \"64 KiB\"\nduration = \"1 s\"\n";
+
+#[test]
+fn a_window_that_is_lost_whole_is_waited_for_by_a_timeout() {
+    let tables = mostly(&format!("{READS}[switch]\nbuffer = \"64 KiB\"\n"), 32, Cause::Rto);
+    // The least timeout, less what others had still to send.
+    let stall = tables.stalls.iter().max_by_key(|stall| stall.took_ps).unwrap();
+    assert!((150_000_000_000..210_000_000_000).contains(&stall.took_ps) && stall.cause == Cause::Rto, "{stall:?}");
+    assert!(stall.from_host.is_some_and(|host| (1..=32).contains(&host)) && stall.client_host == 0, "{stall:?}");
+}
+
+#[test]
+fn a_lost_tail_is_waited_for_by_a_probe_and_no_timeout() {
+    let text =
+        format!("{READS}[switch]\nbuffer = \"64 KiB\"\n[tcp]\nprofile = \"linux\"\n").replace("newreno", "cubic");
+    let tables = run(&spec(&text, 16, 1));
+    assert!(share(&tables, Cause::Probe).0 > 0, "{:?}", tables.stalls);
+}
+
+#[test]
+fn a_lone_segment_waits_for_a_delayed_ack() {
+    let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[tcp]\ninitial_window = 1\n\
+                [workload]\nkind = \"web-search\"\nfragment = \"6000 B\"\nqueries = 20\n";
+    assert!(mostly(text, 4, Cause::DelayedAck).stalls.len() >= 20);
+}
+
+#[test]
+fn a_handshake_that_a_full_port_drops_is_waited_for_by_its_syn() {
+    let text = "schemes = [\"newreno\"]\n[link]\ndelay = \"5 us\"\n[host]\npacket_jitter = \"none\"\n[switch]\nbuffer = \"8 packets\"\n\
+                [workload]\nkind = \"one-shot\"\nfragment = \"100 B\"\n";
+    let tables = run(&spec(text, 40, 1));
+    let (of, all) = share(&tables, Cause::Syn);
+    assert!(of > 1 && of + share(&tables, Cause::Rto).0 == all, "{:?}", tables.stalls);
+    // What waits for it has its timeouts, each of a second.
+    assert!(
+        tables.queries[0].timeouts > 0 && tables.queries[0].waited_ps > Some(1_000_000_000_000),
+        "{:?}",
+        tables.queries
+    );
+}
+
+#[test]
+fn what_faults_have_lost_is_told_from_what_ports_drop() {
+    let text = format!("{READS}[switch]\nbuffer = \"1 MiB\"\n[faults]\nloss = \"1 %\"\n");
+    let tables = mostly(&text, 2, Cause::InjectedLoss);
+    assert_eq!(tables.totals.drops, 0);
+}
+
+#[test]
+fn a_host_that_crashes_or_is_slow_is_waited_for() {
+    let fault = |what: &str| format!("{READS}[switch]\nbuffer = \"8 MiB\"\n[faults]\nhosts = [\"{what}\"]\n");
+    let crashed = mostly(&fault("20 ms server3 crashes"), 8, Cause::Host);
+    // Nothing ends it but the run.
+    let last = crashed.stalls.last().unwrap();
+    assert!(last.from_host.is_none() && last.took_ps > 900_000_000_000, "{last:?}");
+    let slow =
+        fault("20 ms server3 slows to 0.001").replace("[workload]", "[host]\nservice_time = \"50 us\"\n[workload]");
+    let slow = mostly(&slow, 8, Cause::Host);
+    assert!(slow.stalls.iter().all(|stall| stall.from_host.is_none_or(|host| host == 3)), "{:?}", slow.stalls);
+}
+
+#[test]
+fn servers_that_work_for_others_first_are_waited_for_as_applications() {
+    let text = "schemes = [\"one-all\"]\n[link]\ndelay = \"5 us\"\n[host]\nservice_time = \"1 ms\"\n\
+                [workload]\nkind = \"key_value\"\nqueries = 20\n\
+                [key_value]\nobjects = 100\nreplicas = 1\nper_request = 1\nfront_ends = 6\nserver = \"fifo\"\n";
+    let tables = run(&spec(text, 6, 1));
+    let (of, all) = share(&tables, Cause::Application);
+    // Front ends are servers, too: what a client hears of may be a question to it.
+    let unknown = share(&tables, Cause::Unknown).0;
+    assert!(of > unknown && of + unknown == all, "{of} of {all}: {:?}", tables.stalls);
+}
+
+#[test]
+fn every_client_and_every_burst_is_waited_for() {
+    let text = format!("{READS}clients = 3\nservers = \"own\"\n[switch]\nbuffer = \"32 KiB\"\n");
+    let tables = mostly(&text, 32, Cause::Rto);
+    let mut clients: Vec<u32> = tables.stalls.iter().map(|stall| stall.client_host).collect();
+    clients.sort_unstable();
+    clients.dedup();
+    assert_eq!(clients, [0, 33, 66]);
+}
