@@ -107,7 +107,10 @@ function allowed(report: Report, view: View, unit: number): uPlot.Plugin {
     if (!first) return;
     font(c, ratio);
     c.textAlign = "left";
-    c.fillText("what the network allows", u.valToPos(first.x, "x", true), u.valToPos(first.y, "y", true) + 14 * ratio);
+    const text = "what the network allows";
+    // Within the chart, wherever its first point is.
+    const last = u.bbox.left + u.bbox.width - c.measureText(text).width;
+    c.fillText(text, Math.max(u.bbox.left, Math.min(u.valToPos(first.x, "x", true), last)), u.valToPos(first.y, "y", true) + 14 * ratio);
   });
 }
 
