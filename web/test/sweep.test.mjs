@@ -15,7 +15,7 @@ describePage("the report of a sweep over loads and buffers", "FANIN_LOADS", (ope
   it("has a choice of the other keys, which its curves follow", async (t) => {
     const { page } = await opened(t);
     const select = page.locator("#curve");
-    assert.deepEqual(await select.locator("option").allTextContents(), ["at a buffer of 128 KiB", "at buffer 256 KiB"]);
+    assert.deepEqual(await select.locator("option").allTextContents(), ["at buffer 128 KiB", "at buffer 256 KiB"]);
     const over = page.locator("section[aria-labelledby=sweep] .u-over");
     const before = await hovered(page, over.nth(1));
     await select.selectOption("at buffer 256 KiB");
