@@ -134,7 +134,7 @@ def main():
             processes.extend(memcached(port, program) for port in [ALONE[name], *servers])
             processes.append(front(FRONT[name], servers))
         seeds = [options.seed] if options.seed is not None else range(10**9)
-        begun, count, compared = time.time(), 0, dict.fromkeys(versions, 0)
+        begun, count, again, compared = time.time(), 0, [], dict.fromkeys(versions, 0)
         for seed in seeds:
             if time.time() - begun > options.seconds:
                 break
@@ -147,13 +147,14 @@ def main():
                 differ = [name for name in agree if alone[name] != ours[name]]
                 if not differ:
                     break
+                again.append(seed)
             for name in agree:
                 compared[name] += 1
             for name in differ:
                 print(f"they differ: --seed {seed}, {name}\nsent      {text!r}\nmemcached {alone[name]!r}\nfanin     {ours[name]!r}")
                 sys.exit(1)
         told = ", ".join(f"{times} by {name}" for name, times in compared.items())
-        print(f"{count} streams in {time.time() - begun:.0f} s, compared {told}: the same answers, byte for byte")
+        print(f"{count} streams in {time.time() - begun:.0f} s, compared {told}: the same answers, byte for byte; put again, since the first answers differed: {again or 'none'}")
 
 
 def asked(port, text, seed):

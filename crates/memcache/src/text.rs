@@ -20,7 +20,7 @@ pub const NO_FLAG: &str = "CLIENT_ERROR invalid flag\r\n";
 pub const NO_FLAG_OR_TWICE: &str = "CLIENT_ERROR invalid or duplicate flag\r\n";
 /// A flag's number that is none.
 pub const BAD_TOKEN: &str = "CLIENT_ERROR bad token in command line format\r\n";
-/// The flags `J` and `D`.
+/// The flag `J`.
 pub const BAD_INITIAL: &str = "CLIENT_ERROR invalid numeric initial value\r\n";
 /// The flag `D`.
 pub const BAD_FLAG_DELTA: &str = "CLIENT_ERROR invalid numeric delta value\r\n";
