@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what each crate may depend on, that units, laws and fan-outs do without the standard library, and that simulator and lab do
-without an operating system: a browser can step a run and report on it.
+without an operating system: a browser can run a comparison and report on it.
 
 The arrows between crates are the house's plan (docs/design.md): a change here is a change of that plan. Clocks, hash
 containers' order, platform float functions and sockets are clippy's part (clippy.toml).
@@ -46,19 +46,23 @@ ALLOWED = {
         "fanin-fanout fanin-memcache fanin-ring fanin-units",
         "libm md-5 mio nix procfs rand serde socket2 strsim thiserror toml",
     ),
-    "fanin-cli": (
+    # What a program or a notebook calls.
+    "fanin": (
         "fanin-daemon fanin-execute fanin-lab fanin-model fanin-placement fanin-sim fanin-spec fanin-tcp fanin-units",
-        "anstream anstyle clap clap_complete etcetera etherparse indicatif pcap-file serde_json signal-hook terminal_size",
+        "etcetera etherparse pcap-file serde_json thiserror",
     ),
+    # Arguments, terminal, exit codes: all else is the library's.
+    "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size"),
+    "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("fanin-fanout fanin-laws fanin-model fanin-placement fanin-roles insta proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-placement fanin-roles fanin-sim fanin-spec fanin-units insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.
-WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab"]
+WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-page"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
 SYSTEMS = set("env fs io net os process thread time".split())
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fanin_units::{Bytes, Time};
+use fanin::{Bytes, Time};
 
 /// The version, with the commit that it was built from where that is known.
 pub const VERSION: &str = env!("FANIN_VERSION");

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use fanin_execute::{Pruning, Usage};
-use fanin_units::Bytes;
+use fanin::{Bytes, Pruning, Usage, user_cache};
 use serde_json::json;
 
 use crate::arguments::{CacheArguments, CacheCommand};
 use crate::failure::Failure;
-use crate::simulate::user_cache;
+
 use crate::terminal::{fold, say};
 
 /// Shows the cache, or prunes it.

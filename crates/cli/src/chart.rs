@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Style};
-use fanin_lab::{Axis, State, Summary, SummaryRow, line_mbps, setting, state_at};
-use fanin_spec::{Cause, Contender};
+use fanin::{Axis, Cause, Contender, State, Summary, SummaryRow, line_mbps, setting, state_at};
 
 use crate::figures::{BOLD, GREY, bar, clean, count, range, three, time, two, wrap};
 
@@ -52,7 +51,7 @@ pub fn header(name: &str, title: Option<&str>, contenders: &[Contender], width: 
 
 /// What is to be known of all figures, a line each.
 pub fn notes(summary: &Summary, width: usize) -> String {
-    fanin_lab::notes(summary).iter().map(|note| format!("{GREY}{}{GREY:#}\n", wrap(note, width, "  "))).collect()
+    fanin::notes(summary).iter().map(|note| format!("{GREY}{}{GREY:#}\n", wrap(note, width, "  "))).collect()
 }
 
 /// The unit of goodput and what a full bar stands for.

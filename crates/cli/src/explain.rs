@@ -1,6 +1,6 @@
 //! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
 
-use fanin_spec::{KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack};
+use fanin::words::{KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack, closed_forms};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::ExplainArguments;
@@ -55,12 +55,12 @@ fn marked(file: &str) -> String {
 fn model_text() -> String {
     let says = "What can be said of incast without a simulation, and what no simulation may contradict.";
     let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", indent(&marked(file)));
-    format!("{BOLD}model{BOLD:#}: {says}\n{}", fanin_model::headers().iter().map(form).collect::<String>())
+    format!("{BOLD}model{BOLD:#}: {says}\n{}", closed_forms().iter().map(form).collect::<String>())
 }
 
 fn model_object() -> Value {
     let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
-    json!({"forms": fanin_model::headers().iter().map(form).collect::<Vec<_>>()})
+    json!({"forms": closed_forms().iter().map(form).collect::<Vec<_>>()})
 }
 
 fn limits_text() -> String {

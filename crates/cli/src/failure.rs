@@ -1,12 +1,9 @@
 //! Why a command did not do all of its work, and its exit code.
 
-use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
-use fanin_execute::Refusal;
-use fanin_lab::Broken;
-use fanin_spec::Problem;
+use fanin::{Error, Refusal};
 
 use crate::stop;
 
@@ -56,24 +53,24 @@ impl Failure {
     }
 }
 
-impl From<Problem> for Failure {
-    fn from(problem: Problem) -> Failure {
-        Failure::Input(problem.to_string())
-    }
-}
-
-impl From<Broken> for Failure {
-    fn from(broken: Broken) -> Failure {
-        Failure::fault(&broken)
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::Broken(_) => Failure::Check(error.to_string()),
+            Error::Folder(refusal) => Failure::unwritten(refusal),
+            Error::Unwritten(what) => Failure::Environment(what),
+            Error::Stopped => Failure::Stopped(format!("stopped by {}; nothing was written", stop::what())),
+            Error::Scenario(_)
+            | Error::Unread { .. }
+            | Error::Asked(_)
+            | Error::Memory(_)
+            | Error::Paper(_)
+            | Error::Unadvised(_) => Failure::Input(error.to_string()),
+        }
     }
 }
 
 impl Failure {
-    /// A run that broke an invariant: a fault of ours.
-    pub fn fault(what: &dyn Display) -> Failure {
-        Failure::Check(format!("a fault of the simulator, please report it with the scenario: {what}"))
-    }
-
     /// An output folder that cannot be claimed: bad input.
     pub fn unclaimed(refusal: Refusal) -> Failure {
         Failure::Input(format!("--out {refusal}"))

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-pub use fanin_lab::figures::{bytes, clean, count, three, time};
+pub use fanin::figures::{bytes, clean, count, three, time};
 
 /// What stands aside.
 pub const GREY: Style = Style::new().dimmed();

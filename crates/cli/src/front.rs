@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
 
-use fanin_daemon::Settings;
+use fanin::front::Settings;
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
         return say(&format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads));
     }
     stop::listen()?;
-    let running = fanin_daemon::start(&settings)
+    let running = fanin::front::start(&settings)
         .map_err(|error| Failure::Environment(format!("the front end cannot be started: {error}")))?;
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
         say(&format!("{} listens on {listens}: servers {}", pool.name, pool.servers.len()))?;

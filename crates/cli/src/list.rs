@@ -1,6 +1,6 @@
 //! `fanin list`: what there is.
 
-use fanin_spec::{Chip, Kind, REGISTRY, Scheme, Stack};
+use fanin::words::{Chip, Kind, REGISTRY, Scheme, Stack};
 use serde_json::{Value, json};
 
 use crate::arguments::ListArguments;

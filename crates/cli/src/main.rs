@@ -9,7 +9,6 @@ mod completions;
 mod explain;
 mod failure;
 mod figures;
-mod frame;
 mod front;
 mod list;
 mod load;
@@ -19,13 +18,13 @@ mod reproduce;
 mod run;
 #[cfg(test)]
 mod sample;
-mod simulate;
 mod spread;
 mod starter;
 mod stop;
 mod terminal;
 mod trace;
 mod verdict;
+mod work;
 
 use std::io::Write;
 use std::process::ExitCode;

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::Duration;
 
-use fanin_execute::Progress;
+use fanin::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::figures::span;
@@ -14,13 +14,10 @@ const BAR_AFTER: Duration = Duration::from_secs(1);
 const LINE_AFTER: Duration = Duration::from_secs(5);
 const LINES_APART: Duration = Duration::from_secs(60);
 
-/// Tells on standard error how far a job is, which may be several batches of runs.
+/// Tells on standard error how far a job is.
 #[derive(Default)]
 pub struct Teller {
     bar: Option<ProgressBar>,
-    /// The time of all batches before this one, and of this one.
-    before: Duration,
-    batch: Duration,
     /// When the last line was told.
     told: Duration,
 }
@@ -28,17 +25,12 @@ pub struct Teller {
 impl Teller {
     /// Something has changed, or time has passed.
     pub fn update(&mut self, progress: Progress) {
-        if progress.elapsed < self.batch {
-            self.before += self.batch;
-        }
-        self.batch = progress.elapsed;
-        let elapsed = self.before + self.batch;
         if stderr().is_terminal() {
-            if elapsed >= BAR_AFTER {
+            if progress.elapsed >= BAR_AFTER {
                 self.draw(progress);
             }
-        } else if elapsed >= next_line(self.told) {
-            self.told = elapsed;
+        } else if progress.elapsed >= next_line(self.told) {
+            self.told = progress.elapsed;
             // Where it cannot be told, the results are none the worse.
             let _ = writeln!(stderr(), "{} of {} runs, {}", progress.done, progress.total, left(progress));
         }

@@ -2,36 +2,27 @@
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
-use std::num::NonZeroUsize;
-use std::thread;
 
-use fanin_execute::Out;
-use fanin_execute::paper::{self, Unreproduced};
-use fanin_lab::paper::{
-    Changed, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
+use fanin::Out;
+use fanin::paper::{
+    self, Changed, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
     Setting, Verdict,
 };
 
 use crate::arguments::ReproduceArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, YELLOW, clean, wrap};
-use crate::simulate::{Means, in_lab, notice};
 use crate::stop::{self, listen};
 use crate::terminal::{fold, say};
+use crate::work::{Means, in_lab, notice};
 
 /// Reproduces what was asked for.
 pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
     let papers = read(arguments)?;
-    let jobs = arguments.jobs.or(thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-    let means = Means { jobs, cached: !arguments.no_cache };
+    let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
     if arguments.sensitivity {
-        return in_lab(means, |lab, progress| {
-            for paper in &papers {
-                let mut tell = |what: &str| drop(writeln!(stderr(), "{}: {what}", paper.name));
-                paper::sweep(lab, paper, &mut tell, progress)?;
-            }
-            Ok::<_, Unreproduced>(())
-        });
+        let mut tell = |paper: &Paper, what: &str| drop(writeln!(stderr(), "{}: {what}", paper.name));
+        return in_lab(means, |lab, hear| lab.sensitivity(&papers, &mut tell, hear)).map_err(resumable);
     }
     let recorded = papers.iter().map(|p| paper::recorded(&p.folder)).collect::<Result<Vec<_>, _>>()?;
     listen()?;
@@ -43,8 +34,8 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         set: arguments.set.iter().map(|assignment| Setting::everywhere(assignment)).collect(),
     };
     let wanted = |figure: &Figure| arguments.figure.as_ref().is_none_or(|id| *id == figure.id);
-    let reproduced = in_lab(means, |lab, progress| paper::reproduce(lab, &papers, &wanted, &conditions, progress))?;
-    notice(&reproduced.notices);
+    let reproduced =
+        in_lab(means, |lab, hear| lab.reproduce(&papers, &wanted, &conditions, hear)).map_err(resumable)?;
     let card = Scorecard::new(&reproduced, env!("CARGO_PKG_VERSION"));
     finish(arguments, papers.iter().zip(recorded), &reproduced, &card, out)
 }
@@ -62,7 +53,7 @@ fn finish<'a>(
             let unwritten = |error| Failure::Environment(format!("{}: {error}", paper.folder.display()));
             paper::record(expected, paper, card).map_err(unwritten)?;
         } else if expected.is_empty(card.mode) {
-            notice(&[format!("{}: no verdicts are recorded of such runs; `--record` records them", paper.name)]);
+            notice(&format!("{}: no verdicts are recorded of such runs; `--record` records them", paper.name));
         } else {
             changed.extend(expected.changed(&paper.name, card));
         }
@@ -185,15 +176,13 @@ impl From<PaperProblem> for Failure {
     }
 }
 
-impl From<Unreproduced> for Failure {
-    fn from(failure: Unreproduced) -> Failure {
-        match failure {
-            Unreproduced::Paper(problem) => problem.into(),
-            Unreproduced::Broken(broken) => broken.into(),
-            Unreproduced::Stopped => Failure::Stopped(format!(
-                "stopped by {}; finished runs are kept, and the same command goes on from them",
-                stop::what()
-            )),
-        }
+/// A stop loses nothing.
+fn resumable(failure: Failure) -> Failure {
+    match failure {
+        Failure::Stopped(_) => Failure::Stopped(format!(
+            "stopped by {}; finished runs are kept, and the same command goes on from them",
+            stop::what()
+        )),
+        other => other,
     }
 }

@@ -3,65 +3,50 @@
 use std::io::Write;
 use std::num::NonZeroUsize;
 
-use fanin_execute::Beside;
-use fanin_lab::{Axis, place_of, summarise};
-use fanin_spec::{Cell, Contender, Coordinate, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Watch};
-use fanin_units::Time;
-use serde_json::{Map, Value, json};
+use fanin::{
+    Axis, Comparison, Contender, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Time, Watch, place_of,
+};
 
 use crate::arguments::RunArguments;
 use crate::chart::header;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
-use crate::load::{Loaded, Wishes, fan_ins, load, warn};
-use crate::simulate::{Means, all_finished, cost, simulate, simulate_watched};
+use crate::load::{Asked, Loaded, fan_ins, load};
 use crate::spread::slowdown;
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
+use crate::work::{self, Means, all_finished, cost, in_lab, warn};
 
 /// How many rows of a table are shown; `--json` and `--out` have them all.
 const SHOWN: usize = 12;
 
 /// Runs it and shows totals, queries and ports.
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
-    let wishes = one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?;
-    let mut loaded = load(&arguments.scenario, &arguments.common.set, arguments.common.out.as_deref(), &wishes)?;
-    one_point(&loaded)?;
-    let watch = arguments.samples.map(|step| watch(step, &arguments.server, &loaded.contenders)).transpose()?;
-    warn(&loaded.warnings);
-    let (beside, (specs, outcome)) = match watch {
-        Some(watch) => (Beside::Series, simulate_watched(&loaded.contenders, watch)?),
-        None => {
-            let means = Means { jobs: NonZeroUsize::MIN, cached: !arguments.common.no_cache };
-            (Beside::Nothing, simulate(&loaded.contenders, fanin_lab::Wishes::default(), means)?)
-        }
-    };
-    let summary = summarise(&loaded.name, &loaded.contenders, fanin_lab::Wishes::default(), (&specs, &outcome));
-    if let Some(out) = loaded.out.take() {
-        out.fill(&loaded.manifest, &summary, &specs, &outcome, beside).map_err(Failure::unwritten)?;
+    let (common, asked) =
+        (&arguments.common, one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?);
+    let Loaded { scenario, out } = load(&arguments.scenario, &common.set, common.out.as_deref(), &asked)?;
+    scenario.one_run()?;
+    let watch = arguments.samples.map(|step| watch(step, &arguments.server, scenario.contenders())).transpose()?;
+    warn(scenario.warnings());
+    let means = Means { jobs: Some(NonZeroUsize::MIN), cached: !common.no_cache };
+    let comparison = in_lab(means, |lab, hear| lab.run(&scenario, watch.as_ref(), hear))?;
+    if let Some(out) = out {
+        comparison.write(out, &work::arguments())?;
     }
-    if let (Some(spec), Some(Some(done))) = (specs.first(), outcome.runs.first()) {
-        if arguments.common.json {
-            let mut object = object(spec, &done.tables);
-            object["schema"] = summary.schema.into();
-            object["scenario"] = summary.scenario.into();
-            object["hash"] = summary.hash.into();
-            object["warnings"] = json!(loaded.warnings);
-            object["slowdown"] = json!(summary.rows.first().map(|row| &row.slowdown));
-            object["engine"] = json!(summary.engine);
-            say(&format!("{object}\n"))?;
+    if let Some((spec, tables)) = comparison.runs().next() {
+        if common.json {
+            say(&(comparison.to_json() + "\n"))?;
         } else {
-            let told = text(&loaded, spec, &done.tables, &slowdown(&Axis::of(&loaded.contenders), &summary, width()));
-            say(&(told + "\n" + &verdicts(&loaded.contenders, &summary, width())))?;
+            say(&(text(&comparison, spec, tables) + "\n" + &verdicts(comparison.findings(), width())))?;
             // The cost is beside the point: where it cannot be told, it is not.
-            let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&outcome)));
+            let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&comparison)));
         }
     }
-    all_finished(&outcome)
+    all_finished(&comparison)
 }
 
-/// What a command wishes that runs one scheme at one fan-in under one seed.
-pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) -> Result<Wishes<'a>, Failure> {
+/// What a command asks that runs one scheme at one fan-in under one seed.
+pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) -> Result<Asked<'a>, Failure> {
     let mut keys = vec![("one run".into(), "run.seeds", "1".into())];
     if let Some(fan_in) = fan_in {
         if fan_in.contains(',') {
@@ -73,33 +58,7 @@ pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) ->
     if let Some(seed) = seed {
         keys.push((format!("--seed {seed}"), "run.first_seed", seed.into()));
     }
-    Ok(Wishes { schemes: Some(vec![scheme]), keys, sweeps: Vec::new() })
-}
-
-/// Refuses a sweep where one run is wanted.
-pub fn one_point(loaded: &Loaded) -> Result<(), Failure> {
-    let Some(contender) = loaded.contenders.first().filter(|contender| contender.points.len() > 1) else {
-        return Ok(());
-    };
-    let coordinates = |axis: usize| contender.points.iter().map(move |at| &at.point.0[axis]);
-    let (mut swept, mut such_as) = (Vec::new(), Vec::new());
-    for axis in contender.moving() {
-        let mut values: Vec<String> = Vec::new();
-        for shown in coordinates(axis).map(Coordinate::shown) {
-            if !values.contains(&shown) {
-                values.push(shown);
-            }
-        }
-        let first = &contender.points[0].point.0[axis];
-        swept.push(format!("{} has {}", clean(&first.key), clean(&values.join(", "))));
-        such_as.push(match first.is_fan_in() {
-            true => format!("--fan-in {}", first.shown()),
-            false => format!("--set {}=\"{}\"", first.key, first.shown()),
-        });
-    }
-    let (swept, such_as) = (swept.join(" and "), clean(&such_as.join(" ")));
-    let what = format!("one run is at one point, and in {} {swept}: give one with {such_as}", clean(&loaded.name));
-    Err(Failure::Input(what))
+    Ok(Asked { schemes: Some(vec![scheme]), keys, sweeps: Vec::new() })
 }
 
 /// The whole run, with the windows of the servers that are named, or of all.
@@ -120,31 +79,9 @@ fn watch(step: Time, names: &[String], contenders: &[Contender]) -> Result<Watch
     Ok(Watch { step, from: Time::ZERO, to: Time::NEVER, servers })
 }
 
-fn object(spec: &RunSpec, tables: &RunTables) -> Value {
-    json!({
-        "scheme": spec.label,
-        "point": spec.point,
-        "fan_in": spec.settings.servers(),
-        "seed": spec.seed,
-        "goodput_mbps": fanin_lab::stats::six_digits(tables.goodput_mbps()),
-        "totals": row(&tables.totals),
-        "queries": tables.queries.iter().map(row).collect::<Vec<_>>(),
-        "ports": tables.ports.iter().map(row).collect::<Vec<_>>(),
-        "memories": tables.memories.iter().map(row).collect::<Vec<_>>(),
-        "holders": tables.holders.iter().map(row).collect::<Vec<_>>(),
-    })
-}
-
-fn row<R: Row>(row: &R) -> Value {
-    let value = |cell| match cell {
-        Cell::U64(number) => number.into(),
-        Cell::Text(text) => text.into(),
-    };
-    let pairs = R::COLUMNS.iter().zip(row.cells());
-    Value::Object(pairs.map(|(column, cell)| (column.name.to_string(), value(cell))).collect::<Map<_, _>>())
-}
-
-fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> String {
+fn text(comparison: &Comparison, spec: &RunSpec, tables: &RunTables) -> String {
+    let scenario = comparison.scenario();
+    let slowdown = slowdown(&Axis::of(scenario.contenders()), comparison.summary(), width());
     let title = |text: &str| format!("\n{BOLD}{text}{BOLD:#}\n");
     let who = clean(&place_of(spec));
     let rounds = match tables.queries.is_empty() {
@@ -152,7 +89,7 @@ fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> 
         false => title("queries") + &queries(tables),
     };
     let slowdown = if slowdown.is_empty() { String::new() } else { format!("\n{slowdown}") };
-    header(&loaded.name, loaded.title.as_deref(), &loaded.contenders, width())
+    header(scenario.name(), scenario.title(), scenario.contenders(), width())
         + &title(&format!("{}, {who}: {} Mbit/s", clean(&spec.label), three(tables.goodput_mbps())))
         + &totals(tables)
         + &rounds
@@ -163,7 +100,7 @@ fn text(loaded: &Loaded, spec: &RunSpec, tables: &RunTables, slowdown: &str) -> 
 }
 
 fn totals(tables: &RunTables) -> String {
-    use fanin_spec::Totals;
+    use fanin::{Cell, Totals};
     let name = Totals::COLUMNS.iter().map(|c| c.name.len()).max().unwrap_or(0);
     // What a figure means stands beside it, or where there is no room below.
     let beside = name + 2 + 16 + 2;

@@ -1,7 +1,6 @@
 //! Flows between any two hosts: what they were given, and their slowdown by size.
 
-use fanin_lab::{Axis, Latency, Slowdown, Summary, SummaryRow, Tier};
-use fanin_spec::{Contender, TIERS};
+use fanin::{Axis, Contender, Latency, Slowdown, Summary, SummaryRow, TIERS, Tier};
 
 use crate::chart::Scale;
 use crate::figures::{BOLD, GREY, clean, columns, count, three, time, wrap};

@@ -1,6 +1,6 @@
 //! `fanin new`: a commented scenario to start from: a fabric, and only the keys that it needs.
 
-use fanin_spec::{FabricKind, Settings};
+use fanin::words::{FabricKind, Settings};
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 
 use std::fs;
 use std::process;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::thread;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -13,7 +13,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 
 /// Whether it is to end.
-pub static STOP: AtomicBool = AtomicBool::new(false);
+pub static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// The signal that asked for it.
 static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
 
@@ -31,7 +31,7 @@ pub fn listen() -> Result<(), Failure> {
 
 fn hear(signal: i32) {
     if STOP.swap(true, Ordering::Relaxed) {
-        fanin_execute::clean_up();
+        fanin::clean_up();
         process::exit(code(signal).into());
     }
     SIGNAL.store(signal, Ordering::Relaxed);

@@ -1,14 +1,13 @@
 //! What the lab found, a sentence or two a scheme.
 
 use anstyle::{AnsiColor, Style};
-use fanin_lab::{Finding, Summary, Verdict, findings};
-use fanin_spec::Contender;
+use fanin::{Finding, Verdict};
 
 use crate::figures::{BOLD, clean, wrap};
 
 /// The findings of all schemes, each from a line of its own, wrapped at `width`.
-pub fn verdicts(contenders: &[Contender], summary: &Summary, width: usize) -> String {
-    findings(contenders, summary).iter().map(|finding| verdict(finding, width)).collect()
+pub fn verdicts(findings: &[Finding], width: usize) -> String {
+    findings.iter().map(|finding| verdict(finding, width)).collect()
 }
 
 fn verdict(finding: &Finding, width: usize) -> String {
@@ -37,6 +36,8 @@ fn style(verdict: Verdict) -> Style {
 
 #[cfg(test)]
 mod tests {
+    use fanin_lab::findings;
+
     use super::*;
     use crate::sample::{Curve, comparison};
 
@@ -45,7 +46,7 @@ mod tests {
     #[test]
     fn the_terminal_says_what_the_report_finds() {
         let (contenders, summary) = comparison(&[("newreno", None, SAGS), ("dctcp", None, &SAGS[..1])]);
-        let text = anstream::adapter::strip_str(&verdicts(&contenders, &summary, 400)).to_string();
+        let text = anstream::adapter::strip_str(&verdicts(&findings(&contenders, &summary), 400)).to_string();
         assert_eq!(
             text,
             "every scheme holds to 8, the largest fan-in tried. With 8 senders newreno moves 905 Mbit/s; the others move about as much, \
@@ -60,7 +61,7 @@ mod tests {
     #[test]
     fn a_verdict_has_its_colour_and_is_wrapped() {
         let (contenders, summary) = comparison(&[("newreno", Some(16), SAGS)]);
-        let text = verdicts(&contenders, &summary, 60);
+        let text = verdicts(&findings(&contenders, &summary), 60);
         assert!(text.starts_with(&style(Verdict::Sags).to_string()), "{text}");
         assert!(anstream::adapter::strip_str(&text).to_string().lines().all(|line| line.chars().count() <= 60));
     }

@@ -8,8 +8,6 @@ use fanin_lab::Runner;
 use fanin_lab::figures::bytes;
 use fanin_spec::{Contender, Need, Settings, what_would_fit};
 
-use crate::Lab;
-
 /// What a comparison takes, roughly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Forecast {
@@ -21,15 +19,30 @@ pub struct Forecast {
     pub bytes: f64,
     /// And where all do.
     pub least_bytes: f64,
+    /// Bytes that are free, where that is known.
+    pub free: Option<u64>,
 }
 
-/// What these schemes' runs take in a lab.
+impl Forecast {
+    /// Whether it may take more memory than is free.
+    pub fn is_tight(&self) -> bool {
+        self.free.is_some_and(|free| self.bytes > free as f64)
+    }
+}
+
+/// What these schemes' runs take, so many at once.
 ///
 /// # Errors
 /// They cannot fit into `memory`; what would.
-pub fn forecast(lab: &Lab, contenders: &[Contender], memory: Option<u64>) -> Result<Forecast, String> {
-    let of_all = |points: &mut dyn Iterator<Item = &Settings>| of(lab.runner, lab.jobs, points);
+pub fn forecast(
+    runner: &dyn Runner,
+    jobs: NonZeroUsize,
+    contenders: &[Contender],
+    memory: Option<u64>,
+) -> Result<Forecast, String> {
+    let of_all = |points: &mut dyn Iterator<Item = &Settings>| of(runner, jobs, points);
     let forecast = of_all(&mut contenders.iter().flat_map(|c| &c.points).map(|at| &at.settings));
+    let forecast = Forecast { free: memory, ..forecast };
     let Some(memory) = memory.filter(|&memory| forecast.least_bytes > memory as f64) else { return Ok(forecast) };
     let fits = |first: &[Settings]| {
         // All schemes have the first one's size: they rarely differ in it.

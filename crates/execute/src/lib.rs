@@ -1,4 +1,4 @@
-//! What touches the world for the laboratory: runs on local threads ([`execute()`]), finished ones kept ([`Cache`]), files read
+//! What touches the world for the laboratory: runs on local threads ([`Threads`]), finished ones kept ([`Cache`]), files read
 //! ([`load()`]) and results written ([`Out`]). What is run, and what comes of it, `lab` says.
 
 mod advice;
@@ -7,7 +7,6 @@ mod cleanup;
 mod draft;
 mod draws;
 mod estimate;
-mod executor;
 mod forecast;
 pub mod input;
 mod load;
@@ -15,12 +14,13 @@ mod out;
 pub mod paper;
 pub mod requests;
 mod tables;
+mod threads;
 
 pub use advice::{Advice, Effect, Unadvised, advise, demo};
 pub use cache::{Cache, Found, Pruning, Usage};
 pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};
-pub use executor::{Lab, Progress, conduct, execute};
 pub use forecast::{Forecast, forecast, free_memory};
 pub use load::{Loaded, Unloaded, load};
 pub use out::{Beside, Out, Refusal};
+pub use threads::Threads;

@@ -32,13 +32,20 @@ pub enum Unloaded {
 /// # Errors
 /// [`Unloaded`].
 pub fn load(path: &Path) -> Result<Loaded, Unloaded> {
-    let text = input::text(path, SCENARIO_MAX)?;
-    let scenario = Scenario::parse(&path.display().to_string(), &text)?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-    Ok(Loaded { text, scenario, folder })
+    Ok(Loaded::parse(path, input::text(path, SCENARIO_MAX)?)?)
 }
 
 impl Loaded {
+    /// Takes the text of a scenario as if it had been read from there.
+    ///
+    /// # Errors
+    /// What is not understood.
+    pub fn parse(path: &Path, text: String) -> Result<Loaded, Problem> {
+        let scenario = Scenario::parse(&path.display().to_string(), &text)?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Ok(Loaded { text, scenario, folder })
+    }
+
     /// The schemes, resolved: files that it names lie beside it.
     ///
     /// # Errors

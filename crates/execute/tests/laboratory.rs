@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use fanin_execute::{Beside, Cache, Lab, Out, conduct, execute};
-use fanin_lab::{Manifest, Outcome, Runner, Summary, Wishes, plan, summarise};
+use fanin_execute::{Beside, Cache, Out, Threads};
+use fanin_lab::{Batch, Manifest, Outcome, Runner, Summary, Wishes, conduct, execute, plan, summarise};
 use fanin_spec::{Contender, Engine, FlowRow, PortRow, QueryRow, RunError, RunSpec, RunTables, Scenario, Totals};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -80,12 +80,17 @@ fn contenders(seeds: u32) -> Vec<Contender> {
     Scenario::parse("toy.toml", &text).and_then(|s| s.contenders()).unwrap()
 }
 
+fn batch(specs: &[RunSpec]) -> Batch<'_> {
+    Batch { specs, watch: None }
+}
+
 fn run(runner: &dyn Runner, seeds: u32, jobs: usize) -> (Vec<RunSpec>, Outcome, Summary) {
     let contenders = contenders(seeds);
     let specs = plan(&contenders);
     let jobs = NonZeroUsize::new(jobs).unwrap();
     let outcome =
-        execute(&Lab { runner, cache: None, jobs, stop: &AtomicBool::new(false) }, &specs, &mut |_| {}).unwrap();
+        execute(&Threads { runner, cache: None, jobs, stop: &AtomicBool::new(false) }, batch(&specs), &mut |_| {})
+            .unwrap();
     let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     (specs, outcome, summary)
 }
@@ -128,13 +133,14 @@ fn a_stop_keeps_what_has_finished() {
     let specs = plan(&contenders);
     let stop = AtomicBool::new(false);
     let two = NonZeroUsize::new(2).unwrap();
-    let outcome = execute(&Lab { runner: &Endless, cache: None, jobs: two, stop: &stop }, &specs, &mut |p| {
-        assert_eq!(p.total, 18);
-        assert_eq!(p.left.is_none(), p.done == 0);
-        if p.done == 12 {
-            stop.store(true, Ordering::Relaxed);
-        }
-    });
+    let outcome =
+        execute(&Threads { runner: &Endless, cache: None, jobs: two, stop: &stop }, batch(&specs), &mut |p| {
+            assert_eq!(p.total, 18);
+            assert_eq!(p.left.is_none(), p.done == 0);
+            if p.done == 12 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
     let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome.unwrap()));
     assert_eq!(summary.rows.len(), 6);
     assert!(summary.rows.iter().all(|row| row.seeds == 2));
@@ -145,8 +151,12 @@ fn a_point_without_a_finished_run_has_no_row() {
     let contenders = contenders(1);
     let specs = plan(&contenders);
     let stop = AtomicBool::new(true);
-    let outcome =
-        execute(&Lab { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop }, &specs, &mut |_| {}).unwrap();
+    let outcome = execute(
+        &Threads { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop },
+        batch(&specs),
+        &mut |_| {},
+    )
+    .unwrap();
     let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     assert!(summary.rows.is_empty());
     assert_eq!(summary.onset.0[0].1[0].at, None);
@@ -156,9 +166,12 @@ fn a_point_without_a_finished_run_has_no_row() {
 fn a_broken_run_says_what_replays_it() {
     let specs = plan(&contenders(3));
     let two = NonZeroUsize::new(2).unwrap();
-    let broken =
-        execute(&Lab { runner: &Faulty, cache: None, jobs: two, stop: &AtomicBool::new(false) }, &specs, &mut |_| {})
-            .unwrap_err();
+    let broken = execute(
+        &Threads { runner: &Faulty, cache: None, jobs: two, stop: &AtomicBool::new(false) },
+        batch(&specs),
+        &mut |_| {},
+    )
+    .unwrap_err();
     assert!(broken.to_string().contains("at fan_in 4 under seed 2: lost a packet"), "{broken}");
 }
 
@@ -268,7 +281,7 @@ impl Runner for Counting<'_> {
 #[test]
 fn progress_is_told_some_times_a_second_however_many_runs_there_are() {
     let stop = AtomicBool::new(false);
-    let lab = Lab { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop };
+    let lab = Threads { runner: &Toy, cache: None, jobs: NonZeroUsize::MIN, stop: &stop };
     let mut told = 0;
     // To tell it takes a look at every run: told at each one's end, it took time that grew with their square.
     let (specs, _) = conduct(&lab, &contenders(100), Wishes::default(), &mut |_| told += 1).unwrap();
@@ -283,7 +296,7 @@ fn a_sweep_that_was_stopped_goes_on_where_it_stopped_and_repeats_no_run() {
     let go = |stop_after: usize| {
         let stop = AtomicBool::new(false);
         let counting = Counting { runs: AtomicUsize::new(0), stop_after, stop: &stop };
-        let lab = Lab { runner: &counting, cache: Some(&cache), jobs: NonZeroUsize::MIN, stop: &stop };
+        let lab = Threads { runner: &counting, cache: Some(&cache), jobs: NonZeroUsize::MIN, stop: &stop };
         let (specs, outcome) = conduct(&lab, &contenders, Wishes::default(), &mut |_| {}).unwrap();
         let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
         (counting.runs.into_inner(), outcome.cached, without_cost(summary))

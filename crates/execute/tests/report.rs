@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use fanin_execute::{Lab, execute};
-use fanin_lab::{Manifest, Report, Runner, Wishes, plan, report, summarise};
+use fanin_execute::Threads;
+use fanin_lab::{Batch, Manifest, Report, Runner, Wishes, execute, plan, report, summarise};
 use fanin_spec::{EventRow, FlowRow, QueryRow, RunError, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
 
 /// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.
@@ -89,8 +89,8 @@ fn made(runner: &dyn Runner, jobs: usize, stop: bool) -> Report {
     let title = scenario.title.clone();
     let contenders = scenario.contenders().unwrap();
     let specs = plan(&contenders);
-    let lab = Lab { runner, cache: None, jobs: NonZeroUsize::new(jobs).unwrap(), stop: &AtomicBool::new(false) };
-    let outcome = execute(&lab, &specs, &mut |_| {}).unwrap();
+    let lab = Threads { runner, cache: None, jobs: NonZeroUsize::new(jobs).unwrap(), stop: &AtomicBool::new(false) };
+    let outcome = execute(&lab, Batch { specs: &specs, watch: None }, &mut |_| {}).unwrap();
     let summary = summarise("toy.toml", &contenders, Wishes::default(), (&specs, &outcome));
     let manifest = Manifest {
         version: "0.1.0".into(),

@@ -2,12 +2,13 @@
 //! ([`Summary`]), findings, a [`Report`], and the verdicts on papers ([`paper`]). All of it follows from its arguments: no files,
 //! threads, clocks or environment.
 //!
-//! What runs a spec is a [`Runner`]; which one, and where, the caller decides.
+//! What runs a spec is a [`Runner`], and what carries out a batch of them an [`Executor`]; which ones, the caller decides.
 
 mod allowed;
 mod axis;
 mod causes;
 pub mod columns;
+mod course;
 mod fairness;
 pub mod figures;
 mod jitter;
@@ -29,6 +30,7 @@ mod typescript;
 pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};
 pub use causes::{Causes, Stalled};
+pub use course::{Batch, Course, Executor, News, Progress, conduct, execute};
 pub use jitter::{hang_on_phases, with_jitter};
 pub use latency::Latency;
 pub use manifest::Manifest;
@@ -36,7 +38,7 @@ pub use memories::{Memories, Squeezed};
 pub use outcome::{Broken, Done, Outcome};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
 pub use report::{Finding, Report, State, Verdict, findings, line_mbps, report, state_at};
-pub use runner::{Runner, Watching};
+pub use runner::Runner;
 pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
 pub use summary::{Background, Cost, Least, Onset, Onsets, Precision, Slowest, Spread, Summary, SummaryRow, summarise};

@@ -26,21 +26,3 @@ pub trait Runner: Sync {
         Need::default()
     }
 }
-
-/// A runner that watches whatever it is asked to run.
-pub struct Watching<'a> {
-    /// What runs.
-    pub runner: &'a dyn Runner,
-    /// What is watched.
-    pub watch: Watch,
-}
-
-impl Runner for Watching<'_> {
-    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        self.runner.watch(spec, self.watch.clone(), stop)
-    }
-
-    fn need(&self, settings: &Settings) -> Need {
-        self.runner.need(settings)
-    }
-}

@@ -1,6 +1,7 @@
 //! Requests as somebody's log has them: in place of what a key_value workload would draw.
 
 use fanin_units::Time;
+use sha2::{Digest, Sha256};
 
 /// Objects, where they lie, and who asked for which.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,9 +39,42 @@ impl Requests {
         self.ends.is_empty()
     }
 
+    /// SHA-256 over all that is in it.
+    pub(crate) fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        for (words, what) in [(&self.sizes, "sizes"), (&self.homes, "homes")] {
+            digest.update(format!("{what} {}\n", words.len()));
+            words.iter().for_each(|word| digest.update(word.to_le_bytes()));
+        }
+        for (begins, objects) in (0..self.len()).filter_map(|number| self.get(number)) {
+            digest.update(format!("at {} {}\n", begins.0, objects.len()));
+            objects.iter().for_each(|object| digest.update(object.to_le_bytes()));
+        }
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// When a request begins, and what it is for.
     pub fn get(&self, number: usize) -> Option<(Time, &[u32])> {
         let first = number.checked_sub(1).map_or(0, |before| self.ends[before]);
         Some((*self.begins.get(number)?, &self.objects[first..self.ends[number]]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_that_differ_in_anything_have_other_digests() {
+        let log = |size, home, begins, objects: [u32; 2]| {
+            let mut log = Requests::new(vec![size, 20], vec![home, 2]);
+            log.push(Time(begins), objects);
+            log.digest()
+        };
+        let one = log(10, 1, 5, [0, 1]);
+        assert_eq!(one, log(10, 1, 5, [0, 1]));
+        for other in [log(11, 1, 5, [0, 1]), log(10, 3, 5, [0, 1]), log(10, 1, 6, [0, 1]), log(10, 1, 5, [1, 0])] {
+            assert_ne!(one, other);
+        }
     }
 }

@@ -204,3 +204,28 @@ pub struct Watch {
     /// The servers whose windows are kept, counted from zero.
     pub servers: Vec<u32>,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{Requests, Scenario};
+
+    #[test]
+    fn two_runs_of_different_request_logs_have_different_names() {
+        let text =
+            "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nduration = \"1 s\"\n[sweep]\nfan_in = [4]\n";
+        let contenders = Scenario::parse("log.toml", text).and_then(|scenario| scenario.contenders()).unwrap();
+        let name = |size| {
+            let mut settings = contenders[0].settings.clone();
+            let mut log = Requests::new(vec![size], vec![1]);
+            log.push(Time::ZERO, [0]);
+            settings.inputs.requests = Some(Arc::new(log));
+            let with_log = Contender::new("log", contenders[0].scheme, settings).unwrap();
+            with_log.at(0, 1).unwrap().canonical()
+        };
+        assert_eq!(name(100), name(100));
+        assert_ne!(name(100), name(101));
+    }
+}

@@ -634,6 +634,9 @@ impl Settings {
         if let Some(sizes) = &self.inputs.sizes {
             text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
         }
+        if let Some(requests) = &self.inputs.requests {
+            text += &format!("requests = {}\n", requests.digest());
+        }
         if let Some(plan) = &self.inputs.plan {
             text += &format!("plan = {} of the places of seed {}\n", plan.digest(), self.run.first_seed);
         }

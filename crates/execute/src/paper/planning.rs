@@ -9,7 +9,7 @@ use fanin_placement::{Cluster, Kind, Object, Placement, RequestLog, Resources, S
 use fanin_units::{Rate, Time};
 
 use crate::draws::{Draws, Harmonic};
-use crate::executor::clock;
+use crate::threads::clock;
 
 const OBJECTS: u32 = 100_000;
 const RACKS: u32 = 80;

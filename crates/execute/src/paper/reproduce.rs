@@ -6,14 +6,13 @@ use std::time::Duration;
 use fanin_lab::paper::{
     Along, Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
 };
-use fanin_lab::{Broken, Done, Watching};
+use fanin_lab::{Batch, Broken, Course, Done};
 use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::Time;
 
 use super::apart::carry_out;
 use super::read::{contenders, sensitivity};
-use crate::executor::{clock, each};
-use crate::{Lab, Progress};
+use crate::threads::clock;
 
 /// Why there is no outcome.
 #[derive(Debug, thiserror::Error)]
@@ -34,13 +33,12 @@ pub enum Unreproduced {
 /// # Errors
 /// [`Unreproduced`].
 pub fn reproduce(
-    lab: &Lab,
+    course: &mut Course<'_>,
     papers: &[Paper],
     wanted: &dyn Fn(&Figure) -> bool,
     conditions: &Conditions,
-    progress: &mut dyn FnMut(Progress),
 ) -> Result<Reproduced, Unreproduced> {
-    let start = clock();
+    let (start, cached) = (clock(), course.cached);
     let mut out = Reproduced {
         conditions: conditions.clone(),
         papers: Vec::new(),
@@ -58,7 +56,7 @@ pub fn reproduce(
     let precise = conditions.mode == Mode::Full && conditions.seeds.is_none();
     let precision = |job: &Job| papers[job.paper].precision.filter(|_| precise);
     let mut measured = vec![Measured::default(); papers.len()];
-    run_all(lab, jobs, &precision, &mut measured, &mut out, progress)?;
+    run_all(course, jobs, &precision, &mut measured, &mut out)?;
     for ((paper, mut measured), sensitivity) in papers.iter().zip(measured).zip(sensitivities) {
         for figure in paper.figures.iter().filter(|f| wanted(f)) {
             if let Source::Apart(apart) = &figure.source {
@@ -70,6 +68,8 @@ pub fn reproduce(
         out.papers.push(DrawnPaper { name, title, figures, sensitivity });
     }
     out.wall = start.elapsed();
+    out.cached_runs = course.cached - cached;
+    out.notices.clone_from(&course.notices);
     Ok(out)
 }
 
@@ -167,36 +167,19 @@ fn specs(
 /// The first server's window, as closely as figures need it.
 const FIRST_WINDOW: (Time, u32) = (Time::from_micros(100), 0);
 
-/// Progress over everything that is run.
-struct Tally<'a> {
-    done: usize,
-    total: usize,
-    elapsed: Duration,
-    tell: &'a mut dyn FnMut(Progress),
-}
-
-impl Tally<'_> {
-    fn tell(&mut self, now: Progress) {
-        let (done, elapsed) = (self.done + now.done, self.elapsed + now.elapsed);
-        let left = (done > 0).then(|| elapsed.mul_f64((self.total - done) as f64 / done as f64));
-        (self.tell)(Progress { done, total: self.total, elapsed, left });
-    }
-}
-
 /// So many seeds are added at a time.
 const STEP: usize = 5;
 
 /// Runs jobs of all papers together, so that no core waits for the end of a scheme. Where a paper has a precision, a point's runs
 /// go on until its mean query time is known as precisely, or all of its seeds were run.
 fn run_all(
-    lab: &Lab,
+    course: &mut Course<'_>,
     jobs: Vec<Job>,
     precision: &dyn Fn(&Job) -> Option<f64>,
     measured: &mut [Measured],
     out: &mut Reproduced,
-    progress: &mut dyn FnMut(Progress),
 ) -> Result<(), Unreproduced> {
-    let mut tally = Tally { done: 0, total: jobs.len(), elapsed: Duration::ZERO, tell: progress };
+    course.expect(jobs.len());
     for job in &jobs {
         if let Some(precision) = precision(job) {
             measured[job.paper].plan(&job.scenario, &job.spec.label, job.x, precision);
@@ -208,7 +191,7 @@ fn run_all(
         let (now, later): (Vec<_>, Vec<_>) =
             left.into_iter().partition(|job| job.nth < reach || precision(job).is_none());
         for watched in [false, true] {
-            run(lab, (&now, watched), &mut tally, measured, out)?;
+            run(course, (&now, watched), measured, out)?;
         }
         let is_known = |job: &Job| {
             let width = measured[job.paper].width(&job.scenario, &job.spec.label, job.x);
@@ -218,7 +201,7 @@ fn run_all(
         for job in &spared {
             measured[job.paper].spare(&job.scenario, &job.spec.label, job.x);
         }
-        tally.total -= spared.len();
+        course.spare(spared.len());
         left = needed;
     }
     Ok(())
@@ -226,9 +209,8 @@ fn run_all(
 
 /// Runs those of the jobs that are watched, or those that are not. Of each, only what figures want is kept.
 fn run(
-    lab: &Lab,
+    course: &mut Course<'_>,
     (jobs, watched): (&[Job], bool),
-    tally: &mut Tally,
     measured: &mut [Measured],
     out: &mut Reproduced,
 ) -> Result<(), Unreproduced> {
@@ -238,9 +220,6 @@ fn run(
     }
     let (step, server) = FIRST_WINDOW;
     let watch = Watch { step, from: Time::ZERO, to: Time::NEVER, servers: vec![server] };
-    let watching = Watching { runner: lab.runner, watch };
-    // The cache knows runs by their specs, and those that were not watched have no samples.
-    let lab = if watched { Lab { runner: &watching, cache: None, ..*lab } } else { *lab };
     let specs: Vec<RunSpec> = jobs.iter().map(|job| job.spec.clone()).collect();
     let mut gave: Vec<Option<Measured>> = vec![None; jobs.len()];
     let mut take = |index: usize, done: Done| {
@@ -250,11 +229,7 @@ fn run(
         gave[index] = Some(one);
         out.cpu += done.cpu;
     };
-    let ended = each(&lab, &specs, &mut take, &mut |progress| tally.tell(progress))?;
-    tally.done += specs.len();
-    tally.elapsed += ended.wall;
-    out.cached_runs += ended.cached;
-    out.notices.extend(ended.notices);
+    course.run(Batch { specs: &specs, watch: watched.then_some(&watch) }, &mut take)?;
     for (job, gave) in jobs.into_iter().zip(gave) {
         measured[job.paper].join(gave.ok_or(Unreproduced::Stopped)?);
     }

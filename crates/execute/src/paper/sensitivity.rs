@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use fanin_lab::Course;
 use fanin_lab::paper::{Conditions, Hanging, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
 use serde::Deserialize;
 
 use super::read::{SENSITIVITY, contenders};
 use super::reproduce::{Unreproduced, reproduce};
+use crate::draft;
 use crate::input::{self, SCENARIO_MAX};
-use crate::{Lab, Progress, draft};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,18 +123,13 @@ impl Reading {
 ///
 /// # Errors
 /// As [`reproduce`]; a `sensitivity.toml` that is not there or not right, or results that cannot be written.
-pub fn sweep(
-    lab: &Lab,
-    paper: &Paper,
-    tell: &mut dyn FnMut(&str),
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(), Unreproduced> {
+pub fn sweep(course: &mut Course<'_>, paper: &Paper, tell: &mut dyn FnMut(&str)) -> Result<(), Unreproduced> {
     let ranges = Ranges::read(paper)?;
     let judged = paper.for_its_claims();
     let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, Unreproduced> {
         let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
-        let out = reproduce(lab, std::slice::from_ref(&judged), &|_| true, &conditions, progress)?;
+        let out = reproduce(course, std::slice::from_ref(&judged), &|_| true, &conditions)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
         Ok(claims.map(|c| (c.claim.id, c.judgement.verdict)).collect())
     };

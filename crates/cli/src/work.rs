@@ -1,0 +1,133 @@
+//! The command's lab: what its runs will take before they begin, how far they are, what they cost.
+
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fanin::{Comparison, Error, Forecast, Lab, Update};
+
+use crate::failure::Failure;
+use crate::figures::{self, BOLD, GREY, clean, wrap};
+use crate::progress::Teller;
+use crate::stop::{self, STOP, listen};
+use crate::terminal::width;
+
+/// How to run: on so many threads, all cores unless told, with or without the user's cache.
+#[derive(Clone, Copy)]
+pub struct Means {
+    /// Threads.
+    pub jobs: Option<NonZeroUsize>,
+    /// Take finished runs from the user's cache, and keep them there.
+    pub cached: bool,
+}
+
+/// Works in a lab that a signal ends, telling how far it is.
+pub fn in_lab<T>(
+    means: Means,
+    work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>,
+) -> Result<T, Failure> {
+    listen()?;
+    let mut lab = Lab::default().stopped_by(Arc::clone(&STOP));
+    if let Some(jobs) = means.jobs {
+        lab = lab.jobs(jobs);
+    }
+    if !means.cached {
+        lab = lab.without_cache();
+    }
+    let mut teller = Teller::default();
+    let done = work(&lab, &mut |update| hear(&mut teller, lab.at_once(), update));
+    teller.clear();
+    Ok(done?)
+}
+
+fn hear(teller: &mut Teller, jobs: NonZeroUsize, update: Update) {
+    match update {
+        Update::Progress(progress) => teller.update(progress),
+        Update::Forecast(forecast) => {
+            teller.clear();
+            *teller = Teller::default();
+            announce(&forecast, jobs);
+        }
+        Update::Notice(text) => {
+            teller.clear();
+            notice(&text);
+        }
+        Update::Warning(text) => {
+            teller.clear();
+            warn(&[text]);
+        }
+    }
+}
+
+/// Tells what runs will take where that is long, or more than there is.
+fn announce(forecast: &Forecast, jobs: NonZeroUsize) {
+    const LONG: Duration = Duration::from_secs(10);
+    if forecast.time < LONG && !forecast.is_tight() {
+        return;
+    }
+    let warning = if forecast.is_tight() { ", more than is free unless rounds stall" } else { "" };
+    notice(&format!(
+        "{} {}, about {} with {} at once, and {} of memory{warning}; less where runs are kept from before",
+        forecast.runs,
+        if forecast.runs == 1 { "run" } else { "runs" },
+        figures::span(forecast.time),
+        forecast.runs.min(jobs.get() as u64),
+        figures::bytes(forecast.bytes)
+    ));
+}
+
+/// Tells what the user may want to know besides the results.
+pub fn notice(notice: &str) {
+    // Where it cannot be told, the results are none the worse.
+    let _ = writeln!(anstream::stderr(), "{GREY}note: {}{GREY:#}", clean(notice));
+}
+
+/// Tells warnings: those of a scenario once nothing is refused any more.
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        // Where it cannot be told, the results are none the worse.
+        let text = wrap(&format!("warning: {}", clean(warning)), width(), "  ");
+        let _ =
+            writeln!(anstream::stderr(), "{BOLD}warning:{BOLD:#}{}", text.strip_prefix("warning:").unwrap_or(&text));
+    }
+}
+
+/// The command's arguments, for what results say of it.
+pub fn arguments() -> Vec<String> {
+    std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
+}
+
+/// What a stopped comparison is told as, or `Ok` where everything has finished.
+pub fn all_finished(comparison: &Comparison) -> Result<(), Failure> {
+    let [done, total] = comparison.finished();
+    if done == total {
+        return Ok(());
+    }
+    Err(Failure::Stopped(format!(
+        "stopped by {} with {done} of {total} runs finished; the results are those alone",
+        stop::what()
+    )))
+}
+
+/// What it cost, in a line.
+pub fn cost(comparison: &Comparison) -> String {
+    let outcome = comparison.outcome();
+    let done = || outcome.runs.iter().flatten();
+    let runs = done().count();
+    let events: u64 = done().map(|d| d.tables.engine.events).sum();
+    let packets: u64 = done().map(|d| d.tables.totals.data_packets).sum();
+    let cpu = done().map(|d| d.cpu).sum::<Duration>().as_secs_f64();
+    let speed = match cpu > 0.0 {
+        true => format!("; {} packets per core-second", figures::large(packets as f64 / cpu)),
+        false => String::new(),
+    };
+    format!(
+        "{runs} {}{}, {} events, {} data packets; {cpu:.2} s CPU, {:.2} s wall{speed}",
+        if runs == 1 { "run" } else { "runs" },
+        if outcome.cached > 0 { format!(" ({} kept from before)", outcome.cached) } else { String::new() },
+        figures::large(events as f64),
+        figures::large(packets as f64),
+        outcome.wall.as_secs_f64(),
+    )
+}

@@ -1,0 +1,195 @@
+//! Runs specs on local threads. The outcome is ordered by the plan and does not depend on the number of threads.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fanin_lab::{Batch, Broken, Done, Executor, News, Runner};
+use fanin_spec::{RunError, RunSpec};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+use crate::cache::{Cache, Found};
+use crate::estimate::{Costs, spread};
+
+/// Threads of this process.
+#[derive(Clone, Copy)]
+pub struct Threads<'a> {
+    /// Runs one spec.
+    pub runner: &'a dyn Runner,
+    /// Keeps finished runs, if anything does.
+    pub cache: Option<&'a Cache>,
+    /// Threads.
+    pub jobs: NonZeroUsize,
+    /// Ends it with what has finished.
+    pub stop: &'a AtomicBool,
+}
+
+/// How often progress is told.
+const TICK: Duration = Duration::from_millis(200);
+
+/// What a worker tells.
+#[expect(clippy::large_enum_variant, reason = "one is sent a run, and none is kept")]
+enum Word {
+    Cached(usize, Box<Done>),
+    Started(usize),
+    Ended(usize, Result<Done, RunError>),
+    Notice(String),
+}
+
+impl Executor for Threads<'_> {
+    fn carry_out(&self, batch: Batch<'_>, tell: &mut dyn FnMut(News)) -> Result<Duration, Broken> {
+        let specs = batch.specs;
+        let order = schedule(specs);
+        let next = AtomicUsize::new(0);
+        let jobs = self.jobs.get().min(specs.len());
+        let mut underway = Underway::new(specs, jobs);
+        let mut broken: Option<(usize, String)> = None;
+        let mut told = clock();
+        thread::scope(|scope| {
+            let (say, words) = mpsc::channel();
+            for _ in 0..jobs {
+                let (say, order, next) = (say.clone(), &order, &next);
+                scope.spawn(move || self.work(batch, order, next, &say));
+            }
+            drop(say);
+            loop {
+                match words.recv_timeout(TICK) {
+                    Ok(Word::Cached(place, done)) => {
+                        underway.found(place);
+                        tell(News::Ended { place, done, cached: true });
+                    }
+                    Ok(Word::Notice(text)) => tell(News::Notice(text)),
+                    Ok(Word::Started(place)) => underway.started(place),
+                    Ok(Word::Ended(place, Err(RunError::Broken(what)))) => {
+                        self.stop.store(true, Ordering::Relaxed);
+                        if broken.as_ref().is_none_or(|(first, _)| place < *first) {
+                            broken = Some((place, what));
+                        }
+                    }
+                    Ok(Word::Ended(place, result)) => {
+                        underway.ended(place, result.is_ok());
+                        if let Ok(done) = result {
+                            tell(News::Ended { place, done: Box::new(done), cached: false });
+                        }
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if told.elapsed() >= TICK {
+                    // To work out what is left takes a look at every run, so that it is not done as each ends.
+                    tell(News::Underway { elapsed: underway.start.elapsed(), left: underway.left() });
+                    told = clock();
+                }
+            }
+        });
+        match broken {
+            Some((place, what)) => Err(Broken::new(&specs[place], what)),
+            None => Ok(underway.start.elapsed()),
+        }
+    }
+}
+
+impl Threads<'_> {
+    fn work(&self, batch: Batch<'_>, order: &[usize], next: &AtomicUsize, words: &mpsc::Sender<Word>) {
+        // The receiver outlives the workers; a failed send would have nobody to hear of it.
+        let say = |word: Word| drop(words.send(word));
+        let cache = self.cache.filter(|_| batch.watch.is_none());
+        while !self.stop.load(Ordering::Relaxed)
+            && let Some(&place) = order.get(next.fetch_add(1, Ordering::Relaxed))
+        {
+            let spec = &batch.specs[place];
+            match cache.map_or(Found::Nothing, |cache| cache.get(spec)) {
+                Found::Run(done) => {
+                    say(Word::Cached(place, done));
+                    continue;
+                }
+                Found::Damaged(path) => {
+                    say(Word::Notice(format!("a damaged entry of the cache was discarded: {}", path.display())));
+                }
+                Found::Nothing => {}
+            }
+            say(Word::Started(place));
+            let before = thread_user_time();
+            let result = match batch.watch {
+                None => self.runner.run(spec, self.stop),
+                Some(watch) => self.runner.watch(spec, watch.clone(), self.stop),
+            };
+            let cpu = thread_user_time().saturating_sub(before);
+            let result = result.map(|tables| Done { tables, cpu });
+            if let (Ok(done), Some(cache)) = (&result, cache)
+                && let Err(error) = cache.put(spec, done)
+            {
+                say(Word::Notice(format!("runs are not kept in {}: {error}", cache.folder().display())));
+            }
+            say(Word::Ended(place, result));
+        }
+    }
+}
+
+/// The order of work: the first seed of every point, then the second, so that a stop leaves something everywhere and
+/// costs are known early; the largest fan-ins first, since they may take longest.
+fn schedule(specs: &[RunSpec]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..specs.len()).collect();
+    order.sort_by_key(|&i| (specs[i].seed, std::cmp::Reverse(specs[i].fan_in), i));
+    order
+}
+
+/// User CPU time of the calling thread.
+fn thread_user_time() -> Duration {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD);
+    usage.map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
+}
+
+/// The wall clock, which no result sees.
+#[expect(clippy::disallowed_methods, reason = "progress and cost figures need a clock")]
+pub(crate) fn clock() -> Instant {
+    Instant::now()
+}
+
+/// How far a batch is, as the calling thread knows.
+struct Underway<'a> {
+    specs: &'a [RunSpec],
+    jobs: usize,
+    start: Instant,
+    waiting: Vec<bool>,
+    running: BTreeMap<usize, Instant>,
+    costs: Costs,
+}
+
+impl<'a> Underway<'a> {
+    fn new(specs: &'a [RunSpec], jobs: usize) -> Underway<'a> {
+        let waiting = vec![true; specs.len()];
+        Underway { specs, jobs, start: clock(), waiting, running: BTreeMap::new(), costs: Costs::default() }
+    }
+
+    fn found(&mut self, place: usize) {
+        self.waiting[place] = false;
+    }
+
+    fn started(&mut self, place: usize) {
+        self.waiting[place] = false;
+        self.running.insert(place, clock());
+    }
+
+    fn ended(&mut self, place: usize, finished: bool) {
+        let since = self.running.remove(&place);
+        if let (Some(since), true) = (since, finished) {
+            self.costs.learn(&self.specs[place], since.elapsed());
+        }
+    }
+
+    /// Wall time until the end; `None` before the first run has finished.
+    fn left(&self) -> Option<Duration> {
+        let waiting = (0..self.specs.len()).filter(|&i| self.waiting[i]).map(|i| (i, Duration::ZERO));
+        let running = self.running.iter().map(|(&i, since)| (i, since.elapsed()));
+        let left: Option<Vec<Duration>> = waiting
+            .chain(running)
+            .map(|(i, spent)| self.costs.expect(&self.specs[i]).map(|whole| whole.saturating_sub(spent)))
+            .collect();
+        left.map(|left| spread(left.into_iter(), self.jobs as u32))
+    }
+}

@@ -1,0 +1,135 @@
+//! The laboratory: what carries runs out, where finished ones are kept, and what ends them.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use etcetera::{BaseStrategy, choose_base_strategy};
+use fanin_execute::{Cache, Forecast, Threads, forecast, free_memory};
+use fanin_lab::{Executor, Outcome, Progress, Runner, Wishes, conduct};
+use fanin_spec::{Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
+
+use crate::Error;
+
+/// The simulator.
+pub(crate) struct Simulator;
+
+impl Runner for Simulator {
+    fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        fanin_sim::run(spec, stop)
+    }
+
+    fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        fanin_sim::watch(spec, watch, stop)
+    }
+
+    fn need(&self, settings: &Settings) -> Need {
+        fanin_sim::need(settings)
+    }
+}
+
+/// What is told while work goes on.
+#[derive(Clone, Debug)]
+pub enum Update {
+    /// What comparisons will take, before they are begun; more than one where runs are compared with others.
+    Forecast(Forecast),
+    /// How far the work is, some times a second.
+    Progress(Progress),
+    /// Something that the user may want to know.
+    Notice(String),
+    /// What makes a result doubtful.
+    Warning(String),
+}
+
+/// Where runs are carried out: on all cores of this machine and with the user's cache of finished runs, unless it is told otherwise.
+/// What comes of a run hangs on neither.
+pub struct Lab {
+    jobs: NonZeroUsize,
+    cache: Option<Cache>,
+    executor: Option<Box<dyn Executor>>,
+    pub(crate) stop: Arc<AtomicBool>,
+}
+
+impl Default for Lab {
+    fn default() -> Lab {
+        let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Lab { jobs, cache: user_cache(), executor: None, stop: Arc::default() }
+    }
+}
+
+impl Lab {
+    /// A lab with so many threads.
+    #[must_use]
+    pub fn jobs(self, jobs: NonZeroUsize) -> Lab {
+        Lab { jobs, ..self }
+    }
+
+    /// A lab that takes no finished runs from before, and keeps none.
+    #[must_use]
+    pub fn without_cache(self) -> Lab {
+        Lab { cache: None, ..self }
+    }
+
+    /// A lab that keeps finished runs in a folder.
+    #[must_use]
+    pub fn cache_in(self, folder: impl Into<PathBuf>) -> Lab {
+        Lab { cache: Some(Cache::new(folder, fanin_sim::ENGINE)), ..self }
+    }
+
+    /// A lab whose runs something else carries out, in place of its threads and its cache.
+    #[must_use]
+    pub fn executor(self, executor: impl Executor + 'static) -> Lab {
+        Lab { executor: Some(Box::new(executor)), ..self }
+    }
+
+    /// A lab that ends its work with what has finished once this is set.
+    #[must_use]
+    pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Lab {
+        Lab { stop, ..self }
+    }
+
+    /// How many runs it carries out at once.
+    pub fn at_once(&self) -> NonZeroUsize {
+        self.jobs
+    }
+
+    /// Works with what carries runs out.
+    pub(crate) fn with_executor<T>(&self, work: impl FnOnce(&dyn Executor) -> T) -> T {
+        match &self.executor {
+            Some(executor) => work(executor.as_ref()),
+            None => {
+                work(&Threads { runner: &Simulator, cache: self.cache.as_ref(), jobs: self.jobs, stop: &self.stop })
+            }
+        }
+    }
+
+    /// What contenders' runs take, roughly.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn forecast(&self, contenders: &[Contender]) -> Result<Forecast, Error> {
+        forecast(&Simulator, self.jobs, contenders, free_memory()).map_err(Error::Memory)
+    }
+
+    /// Carries a comparison's plan out.
+    pub(crate) fn conduct(
+        &self,
+        contenders: &[Contender],
+        wishes: Wishes,
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<(Vec<RunSpec>, Outcome), Error> {
+        hear(Update::Forecast(self.forecast(contenders)?));
+        let mut progress = |progress| hear(Update::Progress(progress));
+        let (specs, outcome) = self.with_executor(|executor| conduct(executor, contenders, wishes, &mut progress))?;
+        outcome.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
+        Ok((specs, outcome))
+    }
+}
+
+/// The user's cache of finished runs, where the system has a place for it.
+pub fn user_cache() -> Option<Cache> {
+    let folder = choose_base_strategy().ok()?.cache_dir();
+    Some(Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
+}

@@ -1,0 +1,69 @@
+//! Predicts, compares and fixes incast, the collapse of many-to-one traffic in data centres.
+//!
+//! A [`Scenario`] says what is to be compared, a [`Lab`] carries it out, and a [`Comparison`] says what came of it:
+//!
+//! ```
+//! use fanin::{Lab, Scenario, Wishes};
+//!
+//! let mut scenario = Scenario::parse(
+//!     "rack.toml",
+//!     r#"
+//!     schemes = ["newreno", "dctcp"]
+//!     [workload]
+//!     fragment = "64 KiB"
+//!     duration = "100 ms"
+//!     [sweep]
+//!     fan_in = [4, 32]
+//!     [run]
+//!     seeds = 1
+//!     "#,
+//! )?;
+//! scenario.set("switch.buffer=128 KiB")?;
+//! let rack = scenario.resolve()?;
+//! let comparison = Lab::default().without_cache().compare(&rack, Wishes::default(), &mut |_| {})?;
+//! assert_eq!(comparison.summary().rows.len(), 4);
+//! let dctcp = comparison.findings().iter().find(|finding| finding.scheme.as_deref() == Some("dctcp"));
+//! assert!(dctcp.is_some_and(|finding| finding.head.contains("holds")));
+//! # Ok::<(), fanin::Error>(())
+//! ```
+//!
+//! One run, the packets at the client's port ([`Lab::trace`]), a plan of where objects should live ([`Lab::plan`]) and papers
+//! ([`Lab::reproduce`]) go the same way. Nothing here prints, exits, or panics on what it is given.
+
+mod comparison;
+mod error;
+mod frame;
+mod lab;
+pub mod paper;
+mod plan;
+mod scenario;
+mod trace;
+pub mod words;
+
+pub use comparison::Comparison;
+pub use error::Error;
+pub use lab::{Lab, Update, user_cache};
+pub use plan::{Conclusion, Latencies, Plan};
+pub use scenario::{Resolved, Scenario};
+pub use trace::Capture;
+
+/// The memcached front end.
+#[cfg(feature = "front")]
+pub use fanin_daemon as front;
+
+// What the calls above take and give.
+pub use fanin_execute::requests::Reading;
+pub use fanin_execute::{
+    Advice, Cache, Draft, Effect, Forecast, Out, Pruning, Refusal, Unadvised, Usage, clean_up, demo, is_special,
+};
+pub use fanin_lab::{
+    Axis, Background, Batch, Broken, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets, Outcome,
+    Progress, Report, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, Wishes, figures,
+    line_mbps, notes, place_of, setting, state_at, stats,
+};
+pub use fanin_placement::Reason;
+pub use fanin_spec::{
+    Cause, Cell, Contender, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables,
+    TIERS, Totals, Watch,
+};
+pub use fanin_units::{Bytes, QueueSize, Rate, Time};

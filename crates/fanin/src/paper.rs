@@ -1,0 +1,61 @@
+//! Papers: their figures reproduced, and which of their claims hold.
+
+pub use fanin_execute::paper::{names, read, record, recorded};
+pub use fanin_lab::paper::{
+    Changed, Claim, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
+    Setting, Verdict,
+};
+
+use fanin_execute::paper::{self, Unreproduced};
+use fanin_lab::Course;
+
+use crate::{Error, Lab, Update};
+
+impl From<Unreproduced> for Error {
+    fn from(why: Unreproduced) -> Error {
+        match why {
+            Unreproduced::Paper(problem) => problem.into(),
+            Unreproduced::Broken(broken) => broken.into(),
+            Unreproduced::Stopped => Error::Stopped,
+        }
+    }
+}
+
+impl Lab {
+    /// Reproduces papers, or those of their figures that `wanted` names. What was run until a stop is kept in the cache.
+    ///
+    /// # Errors
+    /// [`Error::Paper`], [`Error::Broken`], [`Error::Stopped`].
+    pub fn reproduce(
+        &self,
+        papers: &[Paper],
+        wanted: &dyn Fn(&Figure) -> bool,
+        conditions: &Conditions,
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<Reproduced, Error> {
+        let mut progress = |progress| hear(Update::Progress(progress));
+        let reproduced = self.with_executor(|executor| {
+            paper::reproduce(&mut Course::new(executor, &mut progress), papers, wanted, conditions)
+        })?;
+        reproduced.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
+        Ok(reproduced)
+    }
+
+    /// Moves every open parameter of papers to either end, and writes what changes beside them. `tell` hears what is moved.
+    ///
+    /// # Errors
+    /// As [`Lab::reproduce`].
+    pub fn sensitivity(
+        &self,
+        papers: &[Paper],
+        tell: &mut dyn FnMut(&Paper, &str),
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<(), Error> {
+        let mut progress = |progress| hear(Update::Progress(progress));
+        self.with_executor(|executor| {
+            let mut course = Course::new(executor, &mut progress);
+            papers.iter().try_for_each(|paper| paper::sweep(&mut course, paper, &mut |what| tell(paper, what)))
+        })?;
+        Ok(())
+    }
+}

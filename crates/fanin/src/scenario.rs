@@ -1,0 +1,166 @@
+//! Scenarios: read or put together, then resolved.
+
+use std::path::Path;
+
+use fanin_execute::{Loaded, Unloaded, load};
+use fanin_spec::{Contender, Coordinate, RunSpec};
+
+use crate::Error;
+
+/// What is to be compared: a scenario's text with what a caller sets on top of it.
+pub struct Scenario(Loaded);
+
+impl Scenario {
+    /// Reads a scenario (TOML); files that it names lie beside it.
+    ///
+    /// # Errors
+    /// [`Error::Unread`], [`Error::Scenario`].
+    pub fn read(path: impl AsRef<Path>) -> Result<Scenario, Error> {
+        let path = path.as_ref();
+        load(path).map(Scenario).map_err(|why| match why {
+            Unloaded::Problem(problem) => problem.into(),
+            Unloaded::Unread(error) => Error::Unread { path: path.into(), error },
+        })
+    }
+
+    /// Takes a scenario's text; files that it names lie beside `name`, which stands in what is said of it.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn parse(name: &str, text: impl Into<String>) -> Result<Scenario, Error> {
+        Ok(Scenario(Loaded::parse(Path::new(name), text.into())?))
+    }
+
+    /// Sets a key: `link.rate=10 Gbit/s`.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`], which names the assignment.
+    pub fn set(&mut self, assignment: &str) -> Result<&mut Scenario, Error> {
+        self.set_by(assignment, assignment)
+    }
+
+    /// Sets a key, and has what is wrong with it told of `argument`: the words in which the user asked for it.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn set_by(&mut self, argument: &str, assignment: &str) -> Result<&mut Scenario, Error> {
+        self.0.scenario.assign(argument, assignment)?;
+        Ok(self)
+    }
+
+    /// Sweeps over a key in place of the values that it has: `KEY=A,B,C`.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn sweep(&mut self, axis: &str) -> Result<&mut Scenario, Error> {
+        self.sweep_by(axis, axis)
+    }
+
+    /// Sweeps over a key, and has what is wrong with it told of `argument`.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn sweep_by(&mut self, argument: &str, axis: &str) -> Result<&mut Scenario, Error> {
+        self.0.scenario.sweep(argument, axis)?;
+        Ok(self)
+    }
+
+    /// Keeps only these schemes, in this order: labels of the scenario's own, or names as `dctcp+gss`.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn schemes(&mut self, names: &[&str]) -> Result<&mut Scenario, Error> {
+        self.0.scenario.select(names)?;
+        Ok(self)
+    }
+
+    /// Resolves and checks every setting of every scheme at every point.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`]: what cannot work, with its place.
+    pub fn resolve(&self) -> Result<Resolved, Error> {
+        let contenders = self.0.contenders()?;
+        contenders.iter().try_for_each(plan_fits)?;
+        let scenario = &self.0.scenario;
+        let warnings = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
+        let (name, title, text) = (scenario.name.clone(), scenario.title.clone(), self.0.text.clone());
+        Ok(Resolved { name, title, text, contenders, warnings })
+    }
+}
+
+/// Refuses a plan of placement that is not for the cluster of every point; it is for one placement, whatever the seed.
+fn plan_fits(contender: &Contender) -> Result<(), Error> {
+    let runs = (0..contender.points.len()).filter_map(|place| contender.at(place, contender.settings.run.first_seed));
+    runs.into_iter().try_for_each(|spec| Ok(fanin_sim::fits(&spec)?))
+}
+
+/// A scenario that can be run: checked, and not to be changed any more.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    name: String,
+    title: Option<String>,
+    text: String,
+    contenders: Vec<Contender>,
+    warnings: Vec<String>,
+}
+
+impl Resolved {
+    /// The name of its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it says of itself.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its schemes, at least one, each with a label of its own, with every setting at every point.
+    pub fn contenders(&self) -> &[Contender] {
+        &self.contenders
+    }
+
+    /// What was set and has no effect, or not the one that was meant.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The one run that it has: of one scheme, at one point, under the first seed.
+    ///
+    /// # Errors
+    /// [`Error::Asked`], where a key is swept over.
+    pub fn one_run(&self) -> Result<RunSpec, Error> {
+        let contender = &self.contenders[0];
+        if contender.points.len() == 1 {
+            let first = contender.at(0, contender.settings.run.first_seed);
+            return first.ok_or_else(|| Error::Asked(format!("{} has no point", self.name)));
+        }
+        let coordinates = |axis: usize| contender.points.iter().map(move |at| &at.point.0[axis]);
+        let (mut swept, mut such_as) = (Vec::new(), Vec::new());
+        for axis in contender.moving() {
+            let mut values: Vec<String> = Vec::new();
+            for shown in coordinates(axis).map(Coordinate::shown) {
+                if !values.contains(&shown) {
+                    values.push(shown);
+                }
+            }
+            let first = &contender.points[0].point.0[axis];
+            swept.push(format!("{} has {}", first.key, values.join(", ")));
+            such_as.push(match first.is_fan_in() {
+                true => format!("--fan-in {}", first.shown()),
+                false => format!("--set {}=\"{}\"", first.key, first.shown()),
+            });
+        }
+        Err(Error::Asked(format!(
+            "one run is at one point, and in {} {}: give one with {}",
+            self.name,
+            swept.join(" and "),
+            such_as.join(" ")
+        )))
+    }
+}

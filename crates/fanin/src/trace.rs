@@ -1,0 +1,124 @@
+//! The packets of one run, as pcapng.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fanin_lab::Broken;
+use fanin_sim::{Caught, TapPoint};
+use fanin_spec::{RunError, RunSpec};
+use fanin_units::Time;
+use pcap_file::DataLink;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+
+use crate::frame::{Stack, packet};
+use crate::{Error, Lab, Resolved};
+
+/// What crossed the links at a host or a port in one run.
+pub struct Capture {
+    stack: Stack,
+    caught: Vec<Caught>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Lab {
+    /// Runs the one run that a scenario has, and keeps every packet at a host (`client`, `server3`) or at a port (`switch>client`).
+    ///
+    /// # Errors
+    /// [`Error::Asked`] where a key is swept over or there is no such place, [`Error::Broken`], [`Error::Stopped`].
+    pub fn trace(&self, scenario: &Resolved, at: &str) -> Result<Capture, Error> {
+        let spec = scenario.one_run()?;
+        let point = if at.contains('>') { TapPoint::Port(at.into()) } else { TapPoint::Host(at.into()) };
+        match fanin_sim::tap(&spec, &point, &self.stop) {
+            Ok(Some((_, caught))) => Ok(Capture { stack: stack(&spec), caught, stop: Arc::clone(&self.stop) }),
+            Ok(None) => {
+                let (hosts, ports) = fanin_sim::tap_points(&spec);
+                let last = hosts.last().map_or("", String::as_str);
+                let port = ports.first().map_or("", String::as_str);
+                Err(Error::Asked(format!(
+                    "--at {at}: there is no such host or port; hosts are client, server1 to {last}, ports such as {port}"
+                )))
+            }
+            Err(RunError::Stopped) => Err(Error::Stopped),
+            Err(RunError::Broken(what)) => Err(Broken::new(&spec, what).into()),
+        }
+    }
+}
+
+impl Capture {
+    /// How many packets there are.
+    pub fn len(&self) -> usize {
+        self.caught.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.caught.is_empty()
+    }
+
+    /// When the last one came.
+    pub fn last(&self) -> Option<Time> {
+        self.caught.last().map(|caught| caught.time)
+    }
+
+    /// Writes one interface a link, in the order in which packets first crossed them, and every packet, stamped in nanoseconds.
+    ///
+    /// # Errors
+    /// [`Error::Unwritten`], [`Error::Stopped`].
+    pub fn write(&self, file: impl Write) -> Result<(), Error> {
+        let unwritten = |error: pcap_file::PcapError| Error::Unwritten(error.to_string());
+        let mut writer = PcapNgWriter::new(file).map_err(unwritten)?;
+        let mut interfaces: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut ids: BTreeMap<u32, u16> = BTreeMap::new();
+        for one in &self.caught {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Error::Stopped);
+            }
+            let next = interfaces.len() as u32;
+            let interface_id = *interfaces.entry(&one.port).or_insert(next);
+            if interface_id == next {
+                writer.write_pcapng_block(interface(&one.port)).map_err(unwritten)?;
+            }
+            let id = ids.entry(one.from.0).or_default();
+            *id = id.wrapping_add(1);
+            let data = packet(one, &self.stack, *id).map_err(Error::Unwritten)?;
+            let block = EnhancedPacketBlock {
+                interface_id,
+                timestamp: Duration::from_nanos(one.time.0 / 1000),
+                original_len: data.len() as u32,
+                data: Cow::Owned(data),
+                options: Vec::new(),
+            };
+            writer.write_pcapng_block(block).map_err(unwritten)?;
+        }
+        writer.into_inner().flush().map_err(|error| Error::Unwritten(error.to_string()))
+    }
+}
+
+/// Raw IP packets, stamped in nanoseconds.
+fn interface(name: &str) -> InterfaceDescriptionBlock<'_> {
+    InterfaceDescriptionBlock {
+        linktype: DataLink::RAW,
+        snaplen: 0,
+        options: vec![
+            InterfaceDescriptionOption::IfName(Cow::Borrowed(name)),
+            InterfaceDescriptionOption::IfTsResol(9),
+        ],
+    }
+}
+
+fn stack(spec: &RunSpec) -> Stack {
+    let tcp = &spec.settings.tcp;
+    Stack {
+        mss: tcp.mss.0 as u16,
+        sack: tcp.sack,
+        timestamps: tcp.timestamps,
+        mcw: spec.scheme.m21,
+        receive_window: tcp.receive_window.0 as u32,
+    }
+}
