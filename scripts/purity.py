@@ -27,7 +27,7 @@ ALLOWED = {
     "fanin-tcp": ("fanin-laws fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
     "fanin-memcache": ("", "base64 itoa memchr"),
-    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-tcp fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
     "fanin-sim": (
         "fanin-assemble fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-roles fanin-spec fanin-tcp fanin-units",

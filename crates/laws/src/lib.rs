@@ -16,6 +16,7 @@ pub mod receiver;
 pub mod row;
 pub mod sender;
 pub mod settings;
+pub mod stack;
 
 use alloc::vec::Vec;
 

@@ -2,7 +2,6 @@
 
 use crate::declare::words;
 use crate::literal::Literal;
-use crate::setting::Setting;
 
 words! {
     /// A switch whose memory somebody published.

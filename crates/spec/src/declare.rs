@@ -177,11 +177,11 @@ pub(crate) mod needs {
 /// by it.
 macro_rules! words {
     (for $name:ident, $form:literal { $($variant:ident = $word:literal,)* }) => {
-        impl Setting for $name {
+        impl crate::setting::Setting for $name {
             const FORM: &'static str = $form;
-            fn read(literal: &Literal) -> Result<$name, String> {
+            fn read(literal: &crate::Literal) -> Result<$name, String> {
                 match literal {
-                    Literal::Text(text) => match text.as_str() {
+                    crate::Literal::Text(text) => match text.as_str() {
                         $($word => Ok($name::$variant),)*
                         other => Err(format!("\"{other}\" is not one of these{}{}",
                             crate::problem::did_you_mean(other, [$($word),*]), crate::limits::hint(other))),
@@ -201,7 +201,7 @@ macro_rules! words {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
 
-        words! { for $name, $form { $($variant = $word,)* } }
+        crate::declare::words! { for $name, $form { $($variant = $word,)* } }
 
         impl $name {
             /// The word that stands for it in a scenario.
@@ -245,11 +245,11 @@ macro_rules! section {
             const KEYS: &'static [&'static str] = &[$(stringify!($key)),*];
             const WORKLOADS: &'static [&'static str] = &[$($(crate::Kind::$all.word()),*)?];
 
-            fn set(&mut self, key: &str, literal: &Literal) -> Result<(), String> {
+            fn set(&mut self, key: &str, literal: &crate::Literal) -> Result<(), String> {
                 match key {
                     $(stringify!($key) => {
-                        self.$key = <$type>::read(literal)
-                            .map_err(|why| format!("{why}; right would be {}", <$type>::FORM))?;
+                        self.$key = <$type as crate::setting::Setting>::read(literal)
+                            .map_err(|why| format!("{why}; right would be {}", <$type as crate::setting::Setting>::FORM))?;
                     })*
                     _ => unreachable!("keys are looked up before they are set"),
                 }
@@ -258,7 +258,7 @@ macro_rules! section {
 
             fn value(&self, key: &str) -> (String, Option<f64>) {
                 match key {
-                    $(stringify!($key) => (self.$key.show(), self.$key.number()),)*
+                    $(stringify!($key) => (crate::setting::Setting::show(&self.$key), crate::setting::Setting::number(&self.$key)),)*
                     _ => unreachable!("keys are looked up before they are asked for"),
                 }
             }
@@ -274,12 +274,12 @@ macro_rules! section {
                 None
             }
 
-            fn docs(&self) -> Vec<KeyDoc> {
-                vec![$(KeyDoc {
+            fn docs(&self) -> Vec<crate::declare::KeyDoc> {
+                vec![$(crate::declare::KeyDoc {
                     path: format!("{}.{}", $section, stringify!($key)),
-                    form: <$type>::FORM,
+                    form: <$type as crate::setting::Setting>::FORM,
                     range: [$(crate::range::Range::of($range, "").says())?].first().cloned(),
-                    default: self.$key.show(),
+                    default: crate::setting::Setting::show(&self.$key),
                     doc: concat!($($kdoc),*).trim().to_string(),
                     workloads: match const { &[$($(crate::Kind::$kind.word()),*)?] as &[&str] } {
                         [] => Self::WORKLOADS,

@@ -1,5 +1,8 @@
 //! The words in which a workload's row (`Kind::facts`) says what is known of it besides what it does.
 
+use crate::problem::Wrong;
+use crate::settings::Settings;
+
 /// What a host or server is asked to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
@@ -41,4 +44,69 @@ pub struct Swept<'a> {
     pub poisson: &'a str,
     /// Prints a number in three digits.
     pub three: fn(f64) -> String,
+}
+
+/// Facts of a workload.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    /// Whether many send to one client; otherwise flows go between any hosts.
+    pub many_to_one: bool,
+    /// Whether the client asks again and again: then it may ask some at once.
+    pub(crate) asks: bool,
+    /// Whether several clients may ask at once.
+    pub(crate) many_clients: bool,
+    /// Whether it lasts as long as it is given, whatever is done; others end by themselves.
+    pub(crate) lasts: bool,
+    /// Whether it takes all of the fabric's hosts where nothing says how many.
+    pub(crate) all_hosts: bool,
+    /// Whether its flows have no end.
+    pub endless: bool,
+    /// Whether its flows are those of a list.
+    pub listed: bool,
+    /// Whether its flows are Poisson flows: they need a load, and nothing of that kind runs beside.
+    pub poisson: bool,
+    /// What is sent.
+    pub payload: Payload,
+    pub(crate) leaves: Leaves,
+    /// Whether its connections usually stand, and carry answer after answer.
+    pub stands: bool,
+    /// Round trips before the first byte of who sends unasked over a new connection.
+    pub(crate) setup_rtts: Option<f64>,
+    /// What a run moves: of one that lasts, in a round.
+    pub(crate) moves: fn(&Settings) -> Moves,
+    /// What it does, in a few words, for whoever reads its figures.
+    pub says: fn(&Settings, &Swept) -> String,
+    /// Refuses what cannot work under it alone.
+    pub(crate) check: fn(&Settings) -> Result<(), Wrong>,
+}
+
+impl Facts {
+    /// Reads, round after round, over standing connections.
+    pub(crate) const READS: Facts = Facts {
+        many_to_one: true,
+        asks: true,
+        many_clients: false,
+        lasts: true,
+        all_hosts: false,
+        endless: false,
+        listed: false,
+        poisson: false,
+        payload: Payload::Answers,
+        leaves: Leaves::TimeOrRounds,
+        stands: true,
+        setup_rtts: None,
+        moves: |_| Moves { flows: 0.0, bytes: 0.0, draws: 0.0 },
+        says: |_, _| String::new(),
+        check: |_| Ok(()),
+    };
+    /// Flows between any hosts, until they are done.
+    pub(crate) const BETWEEN: Facts = Facts {
+        many_to_one: false,
+        asks: false,
+        lasts: false,
+        payload: Payload::Own,
+        leaves: Leaves::Nothing,
+        stands: false,
+        ..Facts::READS
+    };
 }

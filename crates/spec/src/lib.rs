@@ -13,6 +13,7 @@ mod declare;
 mod effect;
 mod facts;
 mod faults;
+mod flow_kind;
 mod flows;
 mod framing;
 mod jitter;
@@ -45,16 +46,17 @@ pub use cause::Cause;
 pub use changes::{Change, State};
 pub use chips::Chip;
 pub use declare::KeyDoc;
-pub use facts::{Payload, Swept};
+pub use facts::{Facts, Payload, Swept};
 pub use fanin_fabric::{Fabric, HostId, TIERS};
 pub use fanin_fanout::Kind as FanOut;
 pub use fanin_laws::port::Kind as Discipline;
 pub use fanin_laws::row::Offer;
 pub use fanin_laws::sender::Kind as Base;
+pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 pub use fanin_placement::Kind as Gathering;
-pub use fanin_tcp::{Ect, NewReno, RtoFloor, RttVariance};
 pub use fanin_units::{Ratio, Share};
 pub use faults::{HostFault, HostState};
+pub use flow_kind::FlowKind;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use jitter::PacketJitter;
@@ -70,8 +72,9 @@ pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
-    FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, Link, MapReduce, Measure, Placement, Run,
-    Service, Settings, Sweep, Switch, Tcp, Tell,
+    Connections, FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue, Kind, Link, MapReduce,
+    Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Servers, Service, Settings, Sweep,
+    Switch, Tcp, Tell, Windows, Workload,
 };
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;
@@ -82,7 +85,3 @@ pub use tables::{
     SampleRow, ServiceRow, StallRow, TaskRow, Totals, unit,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
-pub use workload::{
-    Connections, Facts, FlowKind, KeyValue, Kind, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Servers,
-    Windows, Workload,
-};

@@ -2,7 +2,6 @@
 
 use crate::declare::words;
 use crate::literal::Literal;
-use crate::setting::Setting;
 
 words! {
     /// A TCP that hosts run.

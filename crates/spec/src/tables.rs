@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
-use crate::workload::FlowKind;
+use crate::flow_kind::FlowKind;
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use std::num::NonZeroU64;
 
 use fanin_laws::sender::{Law, Window};
+use fanin_laws::stack::Ect;
 use fanin_units::Time;
 
 use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::loss::Loss;
-use crate::params::{Ect, Params};
+use crate::params::Params;
 use crate::segment::{Beside, Flags, Notes, Segment, Wire, header_bytes, microseconds};
 use crate::tcb::{Progress, State, Stats, Tcb};
 

@@ -32,6 +32,7 @@ mod variance;
 pub use awaited::Awaited;
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};
-pub use params::{Echo, Ect, NewReno, Params, RtoFloor, RttVariance};
+pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
+pub use params::{Echo, Params};
 pub use segment::{Beside, Block, Flags, Notes, Segment, Wire};
 pub use tcb::{Progress, Stats};

@@ -1,11 +1,12 @@
 //! The sending half in bad times: fast retransmit and fast recovery, with and without SACK, and timeouts.
 
 use fanin_laws::sender::{Ack, Cause, Window};
+use fanin_laws::stack::NewReno;
 use fanin_units::Time;
 
 use super::Counts;
 use crate::call::Call;
-use crate::params::{NewReno, Params};
+use crate::params::Params;
 use crate::prr::Prr;
 use crate::segment::{Block, Wire};
 use crate::tcb::Tcb;

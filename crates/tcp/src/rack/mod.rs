@@ -11,11 +11,11 @@ mod undo;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Ack, Cause, Window};
+use fanin_laws::stack::RttVariance;
 use fanin_units::Time;
 
 use crate::awaited::Awaited;
 use crate::call::Call;
-use crate::params::RttVariance;
 use crate::prr::Prr;
 use crate::segment::{Block, Segment, Wire};
 use crate::tcb::Tcb;

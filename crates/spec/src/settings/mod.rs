@@ -1,0 +1,362 @@
+//! Every key of a scenario, with its default: the one place where a setting is declared, but for those of workloads and of laws,
+//! which stand in their own files.
+
+mod fabric;
+mod key_value;
+mod link;
+mod mapreduce;
+mod node;
+mod run;
+mod service;
+mod tcp;
+mod workload;
+
+use std::sync::Arc;
+
+use fanin_laws::settings::Key;
+use fanin_placement::Resources;
+use fanin_units::{Bytes, QueueSize, Time};
+
+use crate::declare::{KeyDoc, Section};
+use crate::requests::Requests;
+use crate::sizes::Sizes;
+use crate::{Bursts, FAN_IN, Flows, Literal, Plan, laws};
+
+pub use fabric::{FabricKind, FabricSettings, Placement};
+pub use key_value::{KeyValue, Popularity, Replica, ReplicaRacks, Route, ServerOrder, Windows};
+pub use link::{Frames, Link};
+pub use mapreduce::{MapReduce, Tell};
+pub use node::{Host, HostQueue, Switch};
+pub use run::{Faults, Measure, Run};
+pub use service::Service;
+pub use tcp::Tcp;
+pub use workload::{Connections, Kind, Servers, Workload};
+
+/// What is swept where nothing else is said.
+pub(crate) const FAN_INS: [u32; 7] = [2, 4, 8, 16, 32, 64, 128];
+
+/// The section `[sweep]`: its keys are those of other sections.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sweep;
+
+impl Section for Sweep {
+    const NAME: &'static str = "sweep";
+    const DOC: &'static str = "What is swept: one key or more, each with its values. `fan_in`, or any key of one run with its section, such as \"workload.load\" = [\"20 %\", \"60 %\"]; points are all combinations. An onset is looked for along the first key of more than one value.";
+    const KEYS: &'static [&'static str] = &[FAN_IN];
+    const WORKLOADS: &'static [&'static str] = &[];
+
+    fn set(&mut self, _: &str, _: &Literal) -> Result<(), String> {
+        unreachable!("an axis is no setting")
+    }
+
+    fn value(&self, _: &str) -> (String, Option<f64>) {
+        unreachable!("an axis is no setting")
+    }
+
+    fn out_of_range(&self) -> Option<(&'static str, String)> {
+        None
+    }
+
+    fn docs(&self) -> Vec<KeyDoc> {
+        vec![KeyDoc {
+            path: "sweep.fan_in".into(),
+            form: "a list of whole numbers, such as [2, 4, 8]",
+            range: None,
+            default: Literal::List(FAN_INS.map(|n| Literal::Integer(n.into())).to_vec()).show(),
+            doc: "Numbers of servers that answer, `workload.fan_in`, rising; of a workload between any hosts, the hosts besides the client. The default is for where nothing is swept and nothing says how many.".into(),
+            workloads: &[],
+            need: None,
+        }]
+    }
+}
+
+/// What is read from files, beside the scenario's own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// The list of a flows workload.
+    pub flows: Option<Arc<Flows>>,
+    /// The sizes of Poisson flows, where there are any.
+    pub sizes: Option<Arc<Sizes>>,
+    /// The bursts of a bursts workload.
+    pub bursts: Option<Arc<Bursts>>,
+    /// What front ends ask for, where that is not drawn.
+    pub requests: Option<Arc<Requests>>,
+    /// The plan of a key_value workload's placement.
+    pub plan: Option<Arc<Plan>>,
+}
+
+macro_rules! settings {
+    ($($field:ident: $section:ty,)*) => {
+        /// Every setting, resolved for one scheme.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Settings {
+            $(#[doc = concat!("Section `[", stringify!($field), "]`.")] pub $field: $section,)*
+            /// Those of laws, which their own files declare.
+            pub laws: fanin_laws::Settings,
+            /// Those of ways to ask servers, which their own files declare.
+            pub fan_outs: fanin_fanout::Settings,
+            /// Those of placements, which their own files declare.
+            pub placements: fanin_placement::Settings,
+            /// What the files hold that settings name.
+            pub inputs: Inputs,
+        }
+
+        impl Settings {
+            /// Each section that a law's file declares.
+            pub fn of_laws(&self) -> Vec<&dyn fanin_laws::settings::Section> {
+                [self.laws.sections(), self.fan_outs.sections(), self.placements.sections()].concat()
+            }
+
+            /// The names of the sections with what they hold.
+            pub fn sections() -> Vec<(&'static str, &'static str)> {
+                let mut sections = vec![$((<$section>::NAME, <$section>::DOC.trim_ascii())),*];
+                let laws = Settings::default();
+                sections.extend(laws.of_laws().iter().map(|section| (section.name(), section.says())));
+                sections
+            }
+
+            /// The keys of a section, or `None` where there is no such section.
+            pub(crate) fn keys_of(section: &str) -> Option<Vec<&'static str>> {
+                match section {
+                    $(stringify!($field) => Some(<$section>::KEYS.to_vec()),)*
+                    _ => {
+                        let laws = Settings::default();
+                        let law = laws.of_laws().into_iter().find(|law| law.name() == section)?;
+                        Some(law.keys().iter().map(|key| key.name).collect())
+                    }
+                }
+            }
+
+            /// Sets one key, which exists.
+            pub(crate) fn set(&mut self, section: &str, key: &str, literal: &Literal) -> Result<(), String> {
+                match section {
+                    $(stringify!($field) => self.$field.set(key, literal),)*
+                    _ => {
+                        let mut laws = self.laws.sections_mut();
+                        laws.extend(self.fan_outs.sections_mut());
+                        laws.extend(self.placements.sections_mut());
+                        let law = laws.into_iter().find(|law| law.name() == section);
+                        laws::set(law.expect("sections are looked up before they are set"), key, literal)
+                    }
+                }
+            }
+
+            /// A key's value, printed, and its place among others.
+            pub(crate) fn value(&self, section: &str, key: &str) -> (String, Option<f64>) {
+                match section {
+                    $(stringify!($field) => self.$field.value(key),)*
+                    _ => {
+                        let law = self.of_laws().into_iter().find(|law| law.name() == section);
+                        laws::value(law.expect("sections are looked up before they are asked for"), key)
+                    }
+                }
+            }
+
+            /// The first key whose value lies out of its range, and what is wrong with it; of sections that are looked
+            /// at, by their names and the workloads that do.
+            pub(crate) fn out_of_range(
+                &self,
+                looked_at: impl Fn(&str, &[&str]) -> bool,
+            ) -> Option<(&'static str, String)> {
+                $(if looked_at(<$section>::NAME, <$section>::WORKLOADS)
+                    && let Some(wrong) = self.$field.out_of_range()
+                {
+                    return Some(wrong);
+                })*
+                let laws = self.of_laws().into_iter();
+                laws.filter(|law| looked_at(law.name(), &[])).find_map(laws::out_of_range)
+            }
+
+            /// Every key with its form, documentation and present value.
+            pub fn docs(&self) -> Vec<KeyDoc> {
+                let mut docs = Vec::new();
+                $(docs.extend(self.$field.docs());)*
+                for law in self.of_laws() {
+                    docs.extend(law.keys().iter().map(law_doc));
+                }
+                docs
+            }
+        }
+    };
+}
+
+settings! {
+    link: Link,
+    fabric: FabricSettings,
+    switch: Switch,
+    host: Host,
+    tcp: Tcp,
+    workload: Workload,
+    mapreduce: MapReduce,
+    service: Service,
+    key_value: KeyValue,
+    faults: Faults,
+    measure: Measure,
+    sweep: Sweep,
+    run: Run,
+}
+
+/// A key of a law's section.
+fn law_doc(key: &Key) -> KeyDoc {
+    KeyDoc {
+        path: key.path.into(),
+        form: laws::form(key.value),
+        range: laws::range(key),
+        default: laws::show(key.value),
+        doc: key.says.to_string(),
+        workloads: &[],
+        need: None,
+    }
+}
+
+impl Settings {
+    /// Every key with its value that results follow from, a line each: of a file that is named, what it holds.
+    pub(crate) fn canonical(&self, keep: impl Fn(&str) -> bool) -> String {
+        const NAMES_OF_FILES: [&str; 4] = ["workload.file", "workload.bursts", "workload.sizes", "key_value.placement"];
+        let mut text = String::new();
+        for key in self.docs().iter().filter(|key| keep(&key.path) && !NAMES_OF_FILES.contains(&key.path.as_str())) {
+            text += &format!("{} = {}\n", key.path, key.default);
+        }
+        if let Some(flows) = &self.inputs.flows {
+            text += &format!("flows = {} between {}\n", flows.digest(), flows.hosts());
+        }
+        if let Some(bursts) = &self.inputs.bursts {
+            text += &format!("bursts = {}\n", bursts.digest());
+        }
+        if let Some(sizes) = &self.inputs.sizes {
+            text += &format!("sizes = {:?}\n", sizes.points().collect::<Vec<_>>());
+        }
+        if let Some(requests) = &self.inputs.requests {
+            text += &format!("requests = {}\n", requests.digest());
+        }
+        if let Some(plan) = &self.inputs.plan {
+            text += &format!("plan = {} of the places of seed {}\n", plan.digest(), self.run.first_seed);
+        }
+        text
+    }
+
+    /// The payload that fills a packet, where `link.frames` says how large one is.
+    pub(crate) fn mss_of_frames(&self) -> Option<Bytes> {
+        self.link.frames.packet().map(|packet| Bytes(packet.0 - self.headers()))
+    }
+
+    /// Headers of a data packet: IP's, TCP's and timestamps'.
+    pub(crate) fn headers(&self) -> u64 {
+        if self.tcp.timestamps { 52 } else { 40 }
+    }
+
+    /// A full data packet as IP has it, without TCP options.
+    pub fn full_packet(&self) -> Bytes {
+        Bytes(self.tcp.mss.0 + 40)
+    }
+
+    /// What a full data packet takes of a buffer.
+    pub fn full_frame(&self) -> Bytes {
+        Bytes(self.link.framing.frame(self.full_packet().0 as u32).into())
+    }
+
+    /// What a queue of this size holds, a packet counted as a full frame.
+    pub fn in_bytes(&self, size: QueueSize) -> u64 {
+        match size {
+            QueueSize::Bytes(bytes) => bytes,
+            QueueSize::Packets(packets) => u64::from(packets).saturating_mul(self.full_frame().0),
+        }
+    }
+
+    /// The hosts of the network but for those of background flows: the client and whoever takes part.
+    pub fn hosts(&self) -> u32 {
+        self.fabric.hosts.0.unwrap_or(self.taking_part())
+    }
+
+    /// Clients and servers of a workload that many send in; of others the hosts where nothing else says how many.
+    pub(crate) fn taking_part(&self) -> u32 {
+        let (clients, fan_in) = (self.clients(), self.workload.fan_in);
+        match self.workload.servers {
+            Servers::Same => fan_in.saturating_add(clients),
+            Servers::Own => fan_in.saturating_add(1).saturating_mul(clients),
+            Servers::Others => fan_in.saturating_add(1).max(clients),
+        }
+    }
+
+    /// How many ask at once, each in rounds of its own.
+    pub fn clients(&self) -> u32 {
+        if self.workload.kind.facts().many_clients { self.workload.clients } else { 1 }
+    }
+
+    /// The host of a client; of the first one, which every workload has, 0.
+    pub fn client_host(&self, client: u32) -> u32 {
+        match self.workload.servers {
+            Servers::Same if client > 0 => self.workload.fan_in + client,
+            Servers::Own => client * (self.workload.fan_in + 1),
+            Servers::Same | Servers::Others => client,
+        }
+    }
+
+    /// The host of one of its servers.
+    pub fn server_host(&self, client: u32, server: u32) -> u32 {
+        match self.workload.servers {
+            Servers::Same => server + 1,
+            Servers::Own => self.client_host(client) + 1 + server,
+            Servers::Others => (client + 1 + server) % self.taking_part(),
+        }
+    }
+
+    /// The servers that answer the client; of a workload between any hosts, all of them but the client.
+    pub fn servers(&self) -> u32 {
+        if self.workload.kind.many_to_one() { self.workload.fan_in } else { self.hosts() - 1 }
+    }
+
+    /// The rate, in bits a second, at which a workload can move bytes at most: that of its clients' links, or of all hosts'
+    /// together.
+    pub fn line_rate(&self) -> u64 {
+        let client = self.link.client_rate.0.unwrap_or(self.link.rate).0;
+        match self.workload.kind.many_to_one() {
+            true => client.saturating_add(self.link.rate.0.saturating_mul((self.clients() - 1).into())),
+            false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
+        }
+    }
+
+    /// What a server can give in a period of `picc`, whose plan is not to ask more of any.
+    pub fn capacity(&self) -> Resources {
+        let picc = &self.placements.picc;
+        let in_period = |a_second: u64| {
+            let all = u128::from(a_second) * u128::from(picc.period.0) / u128::from(Time::from_secs(1).0);
+            u64::try_from(all).unwrap_or(u64::MAX)
+        };
+        let requests = in_period(picc.requests_per_s.into());
+        let bandwidth = in_period(self.link.rate.0 / 8);
+        Resources { storage: picc.memory.0, computing: requests, io: requests, bandwidth }
+    }
+
+    /// The mean time between two requests of a front end, where they do not wait for one another.
+    pub fn request_interval(&self) -> Option<Time> {
+        self.key_value.within.0.map(|within| Time(within.0 / u64::from(self.workload.queries.max(1))))
+    }
+
+    /// Whether the workload's connections stay and carry answer after answer.
+    pub fn connections_stand(&self) -> bool {
+        self.workload.connections.stand(self.workload.kind.facts().stands)
+    }
+
+    /// Round trips before an answer's first byte, where each comes over a new connection.
+    pub fn setup_rtts(&self) -> Option<f64> {
+        let facts = self.workload.kind.facts();
+        match facts.asks {
+            // A handshake takes one, a request and its answer's first byte another.
+            true => (!self.connections_stand()).then_some(2.0),
+            false => facts.setup_rtts,
+        }
+    }
+
+    /// The length of one server's answer with `fan_in` servers: of the first `block % fan_in` servers one byte more.
+    pub fn answer(&self, fan_in: u32, server: u32) -> Bytes {
+        match (self.workload.fragment.0, self.workload.block.0) {
+            (Some(fragment), _) => fragment,
+            (None, Some(Bytes(block))) => {
+                let (share, rest) = (block / u64::from(fan_in), block % u64::from(fan_in));
+                Bytes(share + u64::from(u64::from(server) < rest))
+            }
+            (None, None) => Bytes(0),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Ring all-reduces.
+
+use crate::facts::{Facts, Moves, Payload};
+use crate::problem::wrong;
+
+pub(super) const FACTS: Facts = Facts {
+    all_hosts: true,
+    stands: true,
+    payload: Payload::Fragments,
+    // Each host sends as many parts of its vector as it has, but one, twice.
+    moves: |s| {
+        let (hosts, others, all) = (f64::from(s.hosts()), f64::from(s.servers()), f64::from(s.workload.queries));
+        let vector = s.answer(s.servers(), 0).0 as f64;
+        Moves { flows: 2.0 * hosts * others * all, bytes: 2.0 * others * vector * all, draws: 0.0 }
+    },
+    says: |s, swept| {
+        let vector = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
+        format!("{} ring all-reduces of {vector} over {} hosts", s.workload.queries, swept.hosts)
+    },
+    check: |s| match (s.workload.fragment.0, s.hosts()) {
+        (Some(vector), hosts) if vector.0 < hosts.into() => {
+            wrong(&["workload.fragment"], format!("{vector} leave less than a byte for each of {hosts} hosts"))
+        }
+        _ if s.workload.queries == 0 => wrong(&["workload.queries"], "no all-reduce: right would be at least 1"),
+        _ => Ok(()),
+    },
+    ..Facts::BETWEEN
+};

@@ -1,0 +1,13 @@
+//! Flows without end.
+
+use crate::facts::{Facts, Leaves, Moves, Payload};
+
+pub(super) const FACTS: Facts = Facts {
+    asks: false,
+    endless: true,
+    payload: Payload::Own,
+    leaves: Leaves::Time,
+    moves: |s| Moves { flows: s.servers().into(), ..Moves::default() },
+    says: |s, _| format!("long flows for {}", s.workload.duration),
+    ..Facts::READS
+};

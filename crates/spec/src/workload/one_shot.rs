@@ -1,0 +1,15 @@
+//! Every sender sends one fragment, once.
+
+use super::barrier::{answers, answers_of};
+use crate::facts::{Facts, Leaves};
+
+pub(super) const FACTS: Facts = Facts {
+    asks: false,
+    lasts: false,
+    leaves: Leaves::Nothing,
+    // A handshake takes one; who sends unasked needs half of what a request and its answer do.
+    setup_rtts: Some(1.5),
+    moves: |s| answers_of(s, 1),
+    says: |s, _| format!("one shot: {}", answers(s)),
+    ..Facts::READS
+};

@@ -1,0 +1,33 @@
+//! From every host to every other one.
+
+use crate::facts::{Facts, Moves, Payload, Swept};
+use crate::problem::wrong;
+use crate::settings::Settings;
+
+pub(super) const FACTS: Facts = Facts {
+    all_hosts: true,
+    payload: Payload::Fragments,
+    moves: |s| {
+        let hosts = f64::from(s.hosts());
+        let flows = hosts * f64::from(s.servers()) * s.workload.pairs.as_f64();
+        Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: hosts * hosts }
+    },
+    says,
+    check: |s| match s.workload.pairs.in_q(32) {
+        0 => wrong(
+            &["workload.pairs"],
+            "a shuffle between none of the pairs: right would be a share above 0, such as 0.1",
+        ),
+        _ => Ok(()),
+    },
+    ..Facts::BETWEEN
+};
+
+fn says(s: &Settings, swept: &Swept) -> String {
+    let of = match s.workload.pairs.as_f64() {
+        1.0 => "each other one".into(),
+        share => format!("{} % of the others", (swept.three)(100.0 * share)),
+    };
+    let size = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
+    format!("shuffle between {} hosts: {size} from each to {of}", swept.hosts)
+}

@@ -1,0 +1,21 @@
+//! An aggregator and its workers.
+
+use super::barrier::{answers, answers_of};
+use crate::facts::Facts;
+use crate::problem::wrong;
+
+pub(super) const FACTS: Facts = Facts {
+    many_clients: true,
+    lasts: false,
+    stands: false,
+    moves: |s| answers_of(s, s.workload.queries),
+    says: |s, _| format!("web search, {} queries: {}", s.workload.queries, answers(s)),
+    check: |s| match s.workload.queries == 0 || s.workload.request.0 == 0 {
+        true => wrong(
+            &["workload.queries", "workload.request"],
+            "a web search has at least one query, and its request at least 1 B",
+        ),
+        false => Ok(()),
+    },
+    ..Facts::READS
+};
