@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn main() {
     let version = env!("CARGO_PKG_VERSION");
-    let named = match commit() {
+    let named = match packed().or_else(commit) {
         Some(commit) => format!("{version} ({commit})"),
         None => version.into(),
     };
@@ -16,6 +16,13 @@ fn main() {
         println!("cargo::rerun-if-changed={file}");
     }
     println!("cargo::rerun-if-changed=build.rs");
+}
+
+/// The commit that a packed crate was made from, as `cargo package` has written it there.
+fn packed() -> Option<String> {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".cargo_vcs_info.json")).ok()?;
+    let sha = text.split("\"sha1\": \"").nth(1)?.get(..12)?;
+    Some(sha.to_string())
 }
 
 /// The short name of the commit, if this package lies in its own repository and not in somebody's else.
