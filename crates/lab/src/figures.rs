@@ -42,6 +42,12 @@ pub fn bytes(bytes: f64) -> String {
     }
 }
 
+/// As a sentence begins.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A text of the user's, without characters that would disturb a terminal or turn a line round: control, and direction.
 pub fn clean(text: &str) -> String {
     let disturbs = |c: char| {

@@ -7,7 +7,7 @@ use super::judgement::{Judged, State, focus, judged, over_the_sweep, with_stalls
 use super::spread;
 use super::story::Story;
 use super::why::{bound_by, room, why};
-use crate::figures::{three, time};
+use crate::figures::{capital, three, time};
 use crate::stats::Interval;
 use crate::{Axis, Slowest, Summary, SummaryRow};
 
@@ -363,12 +363,6 @@ fn best_against_worst(summary: &Summary, place: usize, line_mbps: f64, axis: &Ax
     Some(says + ".")
 }
 
-/// As a sentence begins.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// A goodput with its unit; the unit follows from line rate, so that figures can be compared.
 fn rate(mbps: f64, line_mbps: f64) -> String {
     let unit = if line_mbps >= LARGE_MBPS { "Gbit/s" } else { "Mbit/s" };
@@ -542,10 +536,11 @@ mod tests {
     #[test]
     fn who_held_the_memory_comes_before_what_followed() {
         let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
-        let squeezed = Squeezed { port: "switch>server1".into(), refused_packets: 40.0, elsewhere_share: 0.72 };
+        let (port, holder) = ("switch>client".into(), "switch>server1".into());
+        let squeezed = Squeezed { port, refused_packets: 40.0, elsewhere_share: 0.8, holder, holder_share: 0.72 };
         summary.rows[2].memories = Some(Memories { squeezed: Some(squeezed), ..Memories::default() });
         let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
-        let held = " switch>server1 lost most to what others held: 72 % of the shared memory in use was theirs as it found no room. A round";
+        let held = " switch>server1 held 72 % of the shared memory as 40 packets a run found no room at switch>client. A round";
         assert!(says.contains(held), "{says}");
     }
 

@@ -6,10 +6,10 @@ use fanin_spec::{EventRow, RunError, RunSpec, RunTables, Watch};
 
 use super::judgement::focus;
 use super::points::{round_to, thinned};
-use super::stall::{Stall, stalls};
+use super::stall::{Stall, server_of, stalls};
 use super::window::Window;
 use crate::axis::place_of;
-use crate::figures::time;
+use crate::figures::{capital, time};
 use crate::{Broken, Runner, SummaryRow};
 
 /// One run, watched for some rounds.
@@ -176,7 +176,7 @@ impl Story {
             Happenings {
                 total: rows.len(),
                 us: kept().map(|e| us(e.time_ps)).collect(),
-                servers: kept().map(|e| if what == "drop" { e.of.clone() } else { e.at.clone() }).collect(),
+                servers: kept().map(|e| server_of(e).to_string()).collect(),
             }
         };
         let first = queries.iter().find(|q| q.start_ps >= from);
@@ -284,6 +284,9 @@ impl Story {
             1 => "; 1 more server times out in this round.".into(),
             n => format!("; {n} more servers time out in this round."),
         };
+        if let Some(missing) = &stall.missing {
+            text += &format!(" {}.", capital(&missing.clause()));
+        }
         if let Some(round) = self.round_ms {
             let lasts = (stall.to_us - stall.from_us) / 1e3;
             let share = lasts / round * 100.0;
