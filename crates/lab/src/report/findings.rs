@@ -6,7 +6,7 @@ use super::finding::{Finding, Verdict};
 use super::judgement::{Judged, State, focus, judged, over_the_sweep, with_stalls};
 use super::spread;
 use super::story::Story;
-use super::why::{bound_by, room, why};
+use super::why::{bound_by, first_drops, room, why};
 use crate::figures::{capital, three, time};
 use crate::stats::Interval;
 use crate::{Axis, Slowest, Summary, SummaryRow};
@@ -115,6 +115,7 @@ impl Subject<'_> {
         let says = self.level(row)
             + &self.doubt(row)
             + &room(row, self.contender)
+            + &first_drops(rows, self.axis, self.searched)
             + &why(row, self.contender, self.story)
             + &bound_by(row)
             + &self.hangs_on(row)
@@ -417,8 +418,8 @@ mod tests {
     #[test]
     fn a_collapse_says_how_far_it_holds_how_it_falls_and_what_a_round_waits_for() {
         let expected = "holds to 8, collapses at 16: Goodput falls from 905 Mbit/s with 8 senders to 212 Mbit/s with 16, \
-                        21.2 % of the 1000 that the network allows. A round takes 203 ms on average and has 2.1 timeouts of \
-                        200 ms or more.";
+                        21.2 % of the 1000 that the network allows. The queue at the client's port took at most 99.2 % of its \
+                        64 KiB. A round takes 203 ms on average and has 2.1 timeouts of 200 ms or more.";
         assert_eq!(one(Some(16), COLLAPSE, &[]), (Verdict::Collapses, expected.into()));
         let says = one(Some(16), COLLAPSE, &[stalled("newreno", 16, 0)]).1;
         let wait =
@@ -467,7 +468,8 @@ mod tests {
         assert_eq!(
             says,
             "holds to 32, sags from 48 on: Goodput falls from 930 Mbit/s with 32 senders to 600 Mbit/s with 48, 60.0 % of \
-             the 1000 that the network allows. A round takes 220 ms on average and has one timeout of 200 ms or more."
+             the 1000 that the network allows. The queue at the client's port took at most 99.2 % of its 64 KiB. The first \
+             drops of the sweep come with 48 senders. A round takes 220 ms on average and has one timeout of 200 ms or more."
         );
     }
 

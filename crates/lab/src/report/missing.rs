@@ -5,32 +5,35 @@ use fanin_spec::EventRow;
 use crate::figures::bytes;
 
 /// A lost packet, in words.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub(super) struct Missing {
     /// `the request to server1`, `data of server7 (sequence 1461)`.
     pub packet: String,
     /// The port that it was lost at.
     pub port: String,
+    /// When it was lost, since the start of the story.
+    pub lost_us: f64,
     /// What for: `as switch>client held 72 % of the shared memory`.
     pub why: String,
 }
 
 impl Missing {
     /// The packet that a timer of an end of a connection is for: its last copy that was lost, of up to `segment` bytes.
-    pub fn of(timer: &EventRow, segment: u64, events: &[EventRow]) -> Option<Missing> {
+    pub fn of(timer: &EventRow, segment: u64, events: &[EventRow], us: impl Fn(u64) -> f64) -> Option<Missing> {
         let first = timer.seq?;
         // What the timer sends again begins within the packet, and numbers wrap.
         let covers = |seq: u64| (first as u32).wrapping_sub(seq as u32) < (segment.max(1) as u32);
         let lost = |e: &&EventRow| matches!(e.what.as_str(), "drop" | "loss") && e.of == timer.at && e.to == timer.to;
         let before = events.iter().filter(|e| e.time_ps < timer.time_ps).filter(lost).filter(|e| e.packet != "ack");
         let packet = before.filter(|e| e.seq.is_some_and(covers)).next_back()?;
-        Some(Missing { packet: named(packet), port: packet.at.clone(), why: why(packet) })
+        let lost_us = us(packet.time_ps);
+        Some(Missing { packet: named(packet), port: packet.at.clone(), lost_us, why: why(packet) })
     }
 
     /// What follows a semicolon.
     pub fn clause(&self) -> String {
-        let Missing { packet, port, why } = self;
+        let Missing { packet, port, why, .. } = self;
         format!("{packet} was lost at {port}, {why}")
     }
 }
@@ -89,7 +92,7 @@ mod tests {
     }
 
     fn said(timer: &EventRow, events: &[EventRow]) -> Option<String> {
-        Missing::of(timer, 1460, events).map(|missing| missing.clause())
+        Missing::of(timer, 1460, events, |ps| ps as f64).map(|missing| missing.clause())
     }
 
     #[test]

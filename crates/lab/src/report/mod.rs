@@ -9,6 +9,7 @@ mod findings;
 mod heat;
 mod html;
 mod judgement;
+mod lane;
 mod missing;
 mod page;
 mod phases;

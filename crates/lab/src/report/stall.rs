@@ -94,7 +94,7 @@ pub(super) fn stalls(spec: &RunSpec, window: Window, seen: &RunTables) -> Vec<St
                 waits_for: row.cause.says(),
                 others: others.len(),
                 loss: timeout.and_then(|timeout| loss(spec, timeout, samples, events)),
-                missing: timer.and_then(|timer| Missing::of(timer, segment, events)),
+                missing: timer.and_then(|timer| Missing::of(timer, segment, events, us)),
             }
         })
         .collect()

@@ -4,8 +4,8 @@ use fanin_spec::{Cause, Contender};
 
 use super::judgement::{State, judged};
 use super::story::Story;
-use crate::{Squeezed, SummaryRow};
-use crate::figures::{count, three, time};
+use crate::{Axis, Squeezed, SummaryRow};
+use crate::figures::{count, shown, three, time};
 
 /// What a round is like at a point, and what the story shows of one.
 pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>) -> String {
@@ -20,7 +20,7 @@ pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>
     }
 }
 
-/// Who held the memory that a port found no room in; where nothing was dropped, how much room there was left at the client's port.
+/// Who held the memory that a port found no room in; else how much of what the client's port may hold was taken.
 pub(super) fn room(row: &SummaryRow, contender: &Contender) -> String {
     let settings = &contender.points[row.place].settings;
     if let Some(squeezed) = row.memories.as_ref().and_then(|memories| memories.squeezed.as_ref()) {
@@ -31,13 +31,22 @@ pub(super) fn room(row: &SummaryRow, contender: &Contender) -> String {
             count(*refused_packets)
         );
     }
-    let holds = judged(row).state == State::Holds && row.drops == 0.0;
-    if !holds || row.clients > 1 || settings.switch.shared_buffer.0.is_some() {
+    if row.clients > 1 || settings.switch.shared_buffer.0.is_some() {
         return String::new();
     }
     let (buffer, held) = (settings.client_buffer(), row.queue_max_bytes as f64);
     let share = 100.0 * held / settings.in_bytes(buffer).max(1) as f64;
-    format!(" The queue at the client's port took at most {} % of its {buffer}.", three(share))
+    format!(" The queue at the client's port took at most {} % of its {}.", three(share), shown(buffer))
+}
+
+/// Where on a curve packets are dropped first, where some points before have no drop.
+pub(super) fn first_drops(rows: &[&SummaryRow], axis: &Axis, searched: bool) -> String {
+    match rows.iter().position(|row| row.drops > 0.0) {
+        Some(place) if place > 0 && !searched => {
+            format!(" The first drops of the sweep come {}.", axis.at(&axis.tick(rows[place])))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What a run without rounds is like.
