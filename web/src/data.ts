@@ -162,6 +162,8 @@ export type Missing = {
   packet: string,
   /** The port that it was lost at. */
   port: string,
+  /** When it was lost, since the start of the story. */
+  lost_us: number,
   /** What for: `as switch>client held 72 % of the shared memory`. */
   why: string, };
 

@@ -124,6 +124,8 @@ fn file_of(path: &str) -> String {
 fn buffer(s: &Settings) -> String {
     match s.switch.shared_buffer.0 {
         None => format!("{} a switch port", shown(s.switch.buffer)),
-        Some(memory) => format!("{} shared by a switch's ports, alpha {}", shown(QueueSize::Bytes(memory.0)), s.switch.alpha),
+        Some(memory) => {
+            format!("{} shared by a switch's ports, alpha {}", shown(QueueSize::Bytes(memory.0)), s.switch.alpha)
+        }
     }
 }

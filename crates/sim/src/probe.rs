@@ -329,7 +329,8 @@ impl Probe for Recorder {
                 seq: Some(packet.seq.into()),
                 ..row(what, fabric.link_name(link))
             };
-            let repairs = |what, endpoint: EndpointId| EventRow { to: host(endpoint.peer()), ..row(what, host(endpoint)) };
+            let repairs =
+                |what, endpoint: EndpointId| EventRow { to: host(endpoint.peer()), ..row(what, host(endpoint)) };
             let fired = |what, endpoint, first: u32| EventRow { seq: Some(first.into()), ..repairs(what, endpoint) };
             match happening {
                 Happening::Drop(link, to, drop) => {

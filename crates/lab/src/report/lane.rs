@@ -25,7 +25,8 @@ pub(super) fn answers(seen: &RunTables, server: &str, us: impl Fn(u64) -> f64, [
 pub(super) fn waits(seen: &RunTables, server: &str, us: impl Fn(u64) -> f64, (from, step): (u64, u64)) -> Vec<Wait> {
     let own = |e: &&EventRow| e.what != "round_end" && server_of(e) == server;
     let is_timer = |e: &&EventRow| matches!(e.what.as_str(), "timeout" | "probe");
-    let heard: Vec<u64> = seen.samples.iter().filter(|s| s.series == "cwnd" && s.of == server).map(|s| s.time_ps).collect();
+    let heard: Vec<u64> =
+        seen.samples.iter().filter(|s| s.series == "cwnd" && s.of == server).map(|s| s.time_ps).collect();
     let timers = seen.events.iter().filter(own).filter(is_timer);
     timers
         .map(|timer| {
@@ -72,7 +73,8 @@ mod tests {
             to: to.into(),
             ..EventRow::default()
         };
-        let sample = |at_us| SampleRow { time_ps: at_us * US, series: "cwnd".into(), of: "server7".into(), value_bytes: 1 };
+        let sample =
+            |at_us| SampleRow { time_ps: at_us * US, series: "cwnd".into(), of: "server7".into(), value_bytes: 1 };
         let lost = EventRow { of: "client".into(), ..event(12, "drop", "switch>server7", "server7") };
         let timers = [event(9, "probe", "server7", "client"), lost, event(212, "timeout", "client", "server7")];
         let seen = RunTables { events: timers.into(), samples: vec![sample(5), sample(8)], ..RunTables::default() };

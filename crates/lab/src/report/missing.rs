@@ -25,8 +25,8 @@ impl Missing {
         // What the timer sends again begins within the packet, and numbers wrap.
         let covers = |seq: u64| (first as u32).wrapping_sub(seq as u32) < (segment.max(1) as u32);
         let lost = |e: &&EventRow| matches!(e.what.as_str(), "drop" | "loss") && e.of == timer.at && e.to == timer.to;
-        let before = events.iter().filter(|e| e.time_ps < timer.time_ps).filter(lost).filter(|e| e.packet != "ack");
-        let packet = before.filter(|e| e.seq.is_some_and(covers)).next_back()?;
+        let mut before = events.iter().filter(|e| e.time_ps < timer.time_ps).filter(lost).filter(|e| e.packet != "ack");
+        let packet = before.rfind(|e| e.seq.is_some_and(covers))?;
         let lost_us = us(packet.time_ps);
         Some(Missing { packet: named(packet), port: packet.at.clone(), lost_us, why: why(packet) })
     }
@@ -61,7 +61,9 @@ fn why(packet: &EventRow) -> String {
             _ => format!("as its queue was full, with {queue} in it"),
         },
         (_, "early") => format!("as that port drops early, with {queue} in its queue"),
-        (_, "not_ect") => format!("as that port would have marked it, with {queue} in its queue, and it was not ECN-capable"),
+        (_, "not_ect") => {
+            format!("as that port would have marked it, with {queue} in its queue, and it was not ECN-capable")
+        }
         _ => "as that link was down".into(),
     }
 }
@@ -104,7 +106,8 @@ mod tests {
             ..drop(1, ["client", "server1"], 101)
         };
         let says = said(&timer(["client", "server1"], 101), &[shared]);
-        let expected = "the request to server1 was lost at switch>server1, as switch>server1 held 72 % of the shared memory";
+        let expected =
+            "the request to server1 was lost at switch>server1, as switch>server1 held 72 % of the shared memory";
         assert_eq!(says.as_deref(), Some(expected));
     }
 
@@ -113,7 +116,8 @@ mod tests {
         let ends = ["server7", "client"];
         let events = [drop(1, ends, 1461), drop(2, ends, 2921), drop(3, ["server6", "client"], 1461)];
         let says = said(&timer(ends, 2921), &events);
-        let expected = "data of server7 (sequence 2921) was lost at switch>client, as its queue was full, with 64.0 KB in it";
+        let expected =
+            "data of server7 (sequence 2921) was lost at switch>client, as its queue was full, with 64.0 KB in it";
         assert_eq!(says.as_deref(), Some(expected));
         assert_eq!(said(&timer(ends, 4381), &events), None, "what had come is not lost");
     }

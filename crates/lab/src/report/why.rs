@@ -4,8 +4,8 @@ use fanin_spec::{Cause, Contender};
 
 use super::judgement::{State, judged};
 use super::story::Story;
-use crate::{Axis, Squeezed, SummaryRow};
 use crate::figures::{count, shown, three, time};
+use crate::{Axis, Squeezed, SummaryRow};
 
 /// What a round is like at a point, and what the story shows of one.
 pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>) -> String {
