@@ -40,4 +40,8 @@ rm -rf "$swarms"
 memory=$PWD/target/web-memory
 rm -rf "$memory"
 "$fanin" compare scenarios/shared-memory.toml --seeds 1 --no-cache --out "$memory" >/dev/null
-FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent
+many=$PWD/target/web-many
+rm -rf "$many"
+"$fanin" compare scenarios/fixed-fragment.toml --schemes newreno,cubic,dctcp,d2tcp,l2dct,vegas,newreno+red,newreno+m21 \
+  --fan-in 2,8 --seeds 1 --sweep "tcp.rto_min=5 ms,200 ms" --set "workload.duration=100 ms" --no-cache --out "$many" >/dev/null
+FANIN_MANY=$many/report.html FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

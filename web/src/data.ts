@@ -156,6 +156,17 @@ export type Memories = {
   /** The port that lost most to what others held; `None` where there was room for all. */
   squeezed: Squeezed | null, };
 
+/** A lost packet, in words. */
+export type Missing = {
+  /** `the request to server1`, `data of server7 (sequence 1461)`. */
+  packet: string,
+  /** The port that it was lost at. */
+  port: string,
+  /** When it was lost, since the start of the story. */
+  lost_us: number,
+  /** What for: `as switch>client held 72 % of the shared memory`. */
+  why: string, };
+
 export type OverSeeds = { p50: [number, number] | null, p99: [number, number] | null, };
 
 export type PaperFigure = { paper: string, id: string, log: boolean, charts: Array<DrawnChart>, claims: Array<DrawnClaim>, };
@@ -310,7 +321,9 @@ export type ScorecardData = {
 /** A value that stands from each time to the next. */
 export type Series = { us: Array<number>, bytes: Array<number>, };
 
-export type ServerWindow = { server: string, cwnd: Series, };
+export type ServerWindow = { server: string, cwnd: Series,
+  /** From question to answer. */
+  answers_us: Array<[number, number]>, waits: Array<Wait>, };
 
 /** Queries of the service beside a workload. */
 export type Service = {
@@ -381,7 +394,11 @@ export type Squeezed = {
   /** Its packets without room, mean over seeds. */
   refused_packets: number,
   /** Of what was held as they came, the share that other ports held, mean over them. */
-  elsewhere_share: number, };
+  elsewhere_share: number,
+  /** The port that held most then. */
+  holder: string,
+  /** Its share of what the ports share, mean over these packets. */
+  holder_share: number, };
 
 /** A time in which nothing reaches the client. */
 export type Stall = {
@@ -394,7 +411,9 @@ export type Stall = {
   /** How many more servers time out before the next round, the first one not counted. */
   others: number,
   /** Of a wait for a timeout, what that server had lost; `None` where the events do not say. */
-  loss: Loss | null, };
+  loss: Loss | null,
+  /** The packet that the timer sent again; `None` where no timer ended it, or nothing was lost. */
+  missing: Missing | null, };
 
 /** One run, watched for some rounds. */
 export type Story = { scheme: string,
@@ -413,7 +432,9 @@ export type Story = { scheme: string,
   /** What the queue may be, and what all ports hold of what they share; empty where the switch's ports share no memory. */
   threshold: Series, memory: Series,
   /** Windows of some servers, in the order in which they time out; the last one is for comparison. */
-  windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
+  windows: Array<ServerWindow>, drops: Happenings, fast_retransmits: Happenings, timeouts: Happenings,
+  /** Timers for lost tails that fired. */
+  probes: Happenings, round_ends_us: Array<number>, stalls: Array<Stall>,
   /** What is shown at first: what led to the longest stall and where that begins, else all. */
   opens_us: [number, number],
   /** The story in words. */
@@ -478,3 +499,8 @@ export type Tier = {
 
 /** How a scheme fares. */
 export type Verdict = "holds" | "slow" | "sags" | "collapses" | "open" | "overall";
+
+/** A time in which a server, or the client that asks it, hears nothing of the other until a timer fires. */
+export type Wait = { from_us: number, to_us: number,
+  /** The timer's word: `timeout` or `probe`. */
+  timer: string, };

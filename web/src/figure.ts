@@ -140,7 +140,7 @@ function draw(chart: DrawnChart, log: boolean, schemes: Schemes, claims: Claims)
   // Of time, round values tell more than those at which something happened.
   const few = !chart.steps && xs.length <= 16;
   const ticks: uPlot.Axis = few
-    ? { splits: (u) => apart(u, xs), filter: (_, splits) => splits, values: (_, splits) => splits.map(plain) }
+    ? { splits: (u) => apart(u, xs, plain), filter: (_, splits) => splits, values: (_, splits) => splits.map(plain) }
     : { values: (_, splits) => splits.map(plain) };
   const upward: uPlot.Axis = logarithmic
     ? { splits: () => logTicks(low, high), filter: (_, splits) => splits, values: (_, splits) => splits.map(plain) }

@@ -62,7 +62,7 @@ export function sortable<R extends { scheme: string }>(
   schemes.onChange(() => {
     for (const { row, line } of lines) line.hidden = !schemes.shows(row.scheme);
   });
-  const whole = el("table", {}, el("caption", {}, caption), el("thead", {}, el("tr", {}, ...heads)), body);
+  const whole = el("table", {}, el("caption", {}, el("span", {}, caption)), el("thead", {}, el("tr", {}, ...heads)), body);
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": heading }, whole);
 }
 

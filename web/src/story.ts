@@ -2,9 +2,10 @@
 
 import uPlot from "uplot";
 import { at, axis, Chart, drawing, font, type Hover, LEFT, type Line, reference, tooltip, upright, wide } from "./chart";
-import type { Happenings, Report, Series, Story } from "./data";
+import type { Report, Series, Story } from "./data";
 import { el, section } from "./dom";
 import { sizesAs, three, time } from "./format";
+import { LANE, Lanes, losses } from "./lanes";
 import { type Schemes, swatch } from "./schemes";
 import { colours } from "./theme";
 
@@ -28,21 +29,26 @@ function article(story: Story, schemes: Schemes): HTMLElement {
     panels.queue.frame,
     el("div", { class: "title" }, el("h4", {}, "Congestion windows, packets"), panels.legend()),
     panels.windows.frame,
-    el("h4", {}, "Timeouts, fast retransmits, drops"),
-    panels.events.frame,
-    el("figcaption", {}, `Time is since the start of the first round shown${into}. Dotted line: a round ends. Red line: a timeout.`),
+    el("h4", {}, "Servers"),
+    panels.servers.frame,
+    el("figcaption", {}, `Time is since the start of the first round shown${into}. Dotted line: a round ends. Red line: a timeout. Shaded: nothing reaches the client. ${LEGEND}`),
   );
   const whole = el("article", {}, title, el("p", {}, story.says), figure);
   schemes.onChange(() => (whole.hidden = !schemes.shows(story.scheme)));
   return whole;
 }
 
+/** What stands in the lanes. */
+const LEGEND =
+  "A server’s bar lasts from its question to its answer; a tick is a lost packet, a cross on its window too, a triangle a fast retransmit, a diamond a timer that fired, and the red box its wait for it.";
+
 const ms = (us: number) => us / 1e3;
 
 class Panels {
   readonly queue: Chart;
   readonly windows: Chart;
-  readonly events: Chart;
+  readonly servers: Chart;
+  private readonly lanes: Lanes;
   private readonly hidden = new Set<string>();
   private readonly cursor: uPlot.SyncPubSub;
   /** What is zoomed to, so that charts made anew show it too. */
@@ -60,8 +66,10 @@ class Panels {
       190,
       () => this.windowChart(),
     );
-    const totals = `${story.timeouts.total} timeouts, ${story.fast_retransmits.total} fast retransmits, ${story.drops.total} drops`;
-    this.events = new Chart(`When it happened: ${totals}, ${where}.`, 138, () => this.eventChart());
+    const totals = `${story.timeouts.total} timeouts, ${story.probes.total} probes, ${story.fast_retransmits.total} fast retransmits, ${story.drops.total} drops`;
+    this.lanes = new Lanes(story);
+    const height = Math.max(2, this.lanes.all.length) * LANE + 58;
+    this.servers = new Chart(`A lane a server: ${totals}, ${where}.`, height, () => this.laneChart());
   }
 
   /** Buttons that zoom, for who has no mouse. */
@@ -102,14 +110,14 @@ class Panels {
     const needed = wide(this.left)(u, values);
     if (needed > this.left) {
       this.left = needed;
-      queueMicrotask(() => [this.queue, this.windows, this.events].filter((chart) => chart.u !== u).forEach((chart) => chart.draw()));
+      queueMicrotask(() => [this.queue, this.windows, this.servers].filter((chart) => chart.u !== u).forEach((chart) => chart.draw()));
     }
     return this.left;
   };
 
   private zoom(min: number, max: number): void {
     this.view = [min, max];
-    for (const chart of [this.queue, this.windows, this.events]) {
+    for (const chart of [this.queue, this.windows, this.servers]) {
       const { min: low, max: high } = chart.u?.scales["x"] ?? {};
       if (low !== min || high !== max) chart.u?.setScale("x", { min, max });
     }
@@ -224,11 +232,19 @@ class Panels {
       }
       return { title: moment(x), lines };
     };
+    const lost = drawing(false, (u, c, ratio) => {
+      for (const [i, window] of windows.entries()) {
+        if (this.hidden.has(window.server)) continue;
+        c.strokeStyle = colour(i);
+        losses(u, c, ratio, window, this.story.drops, mss_bytes);
+      }
+    });
     const base = this.common(hover, false);
     const options = {
       ...base,
       scales: { ...base.scales, y: { range: (_: uPlot, __: number, max: number) => [0, Math.max(4, max * 1.08)] as [number, number] } },
       axes: [...(base.axes ?? []), axis({ size: this.size })],
+      plugins: [...(base.plugins ?? []), lost],
       series: [{}, ...windows.map(({ server }, i) => ({ ...stepped(colour(i), 1.5), show: !this.hidden.has(server) }))],
     };
     const tables = windows.map(({ cwnd }) => framed([cwnd.us, packets(cwnd)], length_us));
@@ -236,44 +252,26 @@ class Panels {
     return { options, data: tables.length > 0 ? uPlot.join(tables) : nothing };
   }
 
-  private eventChart() {
-    const { timeouts, fast_retransmits, drops, length_us } = this.story;
-    const lanes = () => {
-      const { bad, warn, faint } = colours();
-      return [
-        { name: "timeout", of: timeouts, y: 2.5, colour: bad, draw: diamond },
-        { name: "fast rtx", of: fast_retransmits, y: 1.5, colour: warn, draw: triangle },
-        { name: "drop", of: drops, y: 0.5, colour: faint, draw: bar },
-      ];
-    };
+  private laneChart() {
+    const { length_us } = this.story;
+    const count = this.lanes.all.length;
     const hover: Hover = (u) => {
       const left = u.cursor.left ?? 0;
-      const near = [u.posToVal(left - 6, "x") * 1e3, u.posToVal(left + 6, "x") * 1e3] as const;
-      const lines = lanes().flatMap(({ name, of, colour }) => {
-        const from = at(of.us, near[0]) + 1;
-        const to = at(of.us, near[1]) + 1;
-        return from < to ? [{ name, value: who(of, from, to), colour }] : [];
-      });
-      return { title: moment(u.posToVal(left, "x")), lines };
+      const [from, to] = [u.posToVal(left - 6, "x") * 1e3, u.posToVal(left + 6, "x") * 1e3];
+      const said = this.lanes.said(u.posToVal(u.cursor.top ?? 0, "y"), from, to);
+      return { title: `${said.title}, ${moment(u.posToVal(left, "x"))}`, lines: said.lines };
     };
     const base = this.common(hover, true);
-    const marks = drawing(false, (u, c, ratio) => {
-      for (const { of, y, colour, draw } of lanes()) {
-        c.fillStyle = colour;
-        const height = u.valToPos(y, "y", true);
-        for (const us of of.us) draw(c, u.valToPos(ms(us), "x", true), height, ratio);
-      }
-    });
-    const names = lanes();
+    const middles = this.lanes.all.map((_, lane) => this.lanes.middle(lane));
     const options = {
       ...base,
-      scales: { ...base.scales, y: { range: () => [0, 3] as [number, number] } },
+      scales: { ...base.scales, y: { range: () => [0, Math.max(1, count)] as [number, number] } },
       axes: [
         ...(base.axes ?? []),
-        axis({ size: this.size, splits: () => [0.5, 1.5, 2.5], values: (_, splits) => splits.map((v) => names.find((l) => l.y === v)?.name ?? "") }),
+        axis({ size: this.size, splits: () => middles, filter: (_, splits) => splits, values: () => this.lanes.all.map(({ name }) => name) }),
       ],
       series: [{}, { width: 0, points: { show: false } }],
-      plugins: [...(base.plugins ?? []), marks],
+      plugins: [...(base.plugins ?? []), drawing(false, (u, c, ratio) => this.lanes.draw(u, c, ratio))],
     };
     return { options, data: framed([[], []], length_us) };
   }
@@ -281,12 +279,6 @@ class Panels {
 
 function moment(x: number): string {
   return `${x.toFixed(x < 10 ? 3 : 2)} ms`;
-}
-
-function who(of: Happenings, from: number, to: number): string {
-  const servers = [...new Set(of.servers.slice(from, to))];
-  const names = servers.length > 3 ? `${servers.slice(0, 2).join(", ")} and ${servers.length - 2} more` : servers.join(", ");
-  return to - from > 1 ? `${to - from}: ${names}` : names;
 }
 
 /** A value that stands until the next. */
@@ -304,27 +296,4 @@ function framed([us, values]: [number[], number[]], length_us: number): uPlot.Al
   const kept = values.slice(before, before + inside);
   const y = [first, ...kept, kept[kept.length - 1] ?? first];
   return [x, y];
-}
-
-function diamond(c: CanvasRenderingContext2D, x: number, y: number, ratio: number): void {
-  const r = 6 * ratio;
-  c.beginPath();
-  c.moveTo(x, y - r);
-  c.lineTo(x + r, y);
-  c.lineTo(x, y + r);
-  c.lineTo(x - r, y);
-  c.fill();
-}
-
-function triangle(c: CanvasRenderingContext2D, x: number, y: number, ratio: number): void {
-  const r = 4.5 * ratio;
-  c.beginPath();
-  c.moveTo(x, y - r);
-  c.lineTo(x + r, y + r);
-  c.lineTo(x - r, y + r);
-  c.fill();
-}
-
-function bar(c: CanvasRenderingContext2D, x: number, y: number, ratio: number): void {
-  c.fillRect(x - 0.5 * ratio, y - 7 * ratio, ratio, 14 * ratio);
 }

@@ -5,7 +5,8 @@ import { axis, Chart, drawing, font, type Hover, LEFT, logTicks, reference, tool
 import type { Report, ReportRow } from "./data";
 import { choice, el, section } from "./dom";
 import { rateUnit, three, tick, time } from "./format";
-import { apart, lines, NONE, type Point } from "./lines";
+import { grid } from "./grid";
+import { apart, ENDS, ends, labelled, lines, NONE, type Point } from "./lines";
 import { bound, curvesOf, points } from "./read";
 import type { Schemes } from "./schemes";
 import { colours } from "./theme";
@@ -38,8 +39,9 @@ export function sweep(report: Report, schemes: Schemes): HTMLElement {
   const charts = [goodput(report, schemes, view)];
   if (rounds) charts.push(queryTime(report, schemes, view));
   else if (slowed) charts.push(slowdowns(report, schemes, view));
-  const pair = el("div", { class: "pair" }, ...charts);
-  return section("sweep", "Over the sweep", ...(all.length > 1 ? [chooser(all, view)] : []), pair);
+  // Labels at curves' ends need the whole width.
+  const pair = el("div", { class: labelled(schemes.labels) ? "" : "pair" }, ...charts);
+  return section("sweep", "Over the sweep", ...(all.length > 1 ? [chooser(all, view)] : []), pair, ...grid(report, schemes));
 }
 
 /** The other keys that move, a choice a combination. */
@@ -195,6 +197,7 @@ function curves(report: Report, schemes: Schemes, view: View, pick: Pick, show: 
   along.sort((a, b) => a.x - b.x);
   const x = along.map((row) => row.x);
   const ticks = new Map(along.map((row) => [row.x, row.tick]));
+  const label = (n: number) => ticks.get(n) ?? "";
   const columns = schemes.labels.map((label) =>
     along.map(({ place }) => {
       const row = report.rows.find((r) => r.scheme === label && r.place === place);
@@ -214,19 +217,19 @@ function curves(report: Report, schemes: Schemes, view: View, pick: Pick, show: 
   };
   const options: Omit<uPlot.Options, "width" | "height"> = {
     legend: { show: false },
-    padding: [8, 14, 0, 0],
+    padding: [8, labelled(schemes.labels) ? ENDS : 14, 0, 0],
     scales: {
       x: { time: false, ...(log ? { distr: 3 as const, log: 2 as const } : {}), range: () => spread(x, log) },
       y: y.scale,
     },
     axes: [
-      axis({ label: title, size: 34, splits: (u) => apart(u, x), filter: (_, splits) => splits, values: (_, splits) => splits.map((n) => ticks.get(n) ?? "") }),
+      axis({ label: title, size: 34, splits: (u) => apart(u, x, label), filter: (_, splits) => splits, values: (_, splits) => splits.map(label) }),
       axis({ size: wide(LEFT - 10), ...y.axis }),
     ],
     series,
     bands,
     cursor: { drag: { x: false, y: false }, y: false, points: { size: 9 } },
-    plugins: [tooltip(hover), ...y.plugins],
+    plugins: [tooltip(hover), ...y.plugins, ...(labelled(schemes.labels) ? [ends(schemes, schemes.labels, columns)] : [])],
   };
   return { options, data: [x, ...values] as uPlot.AlignedData };
 }

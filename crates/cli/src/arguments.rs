@@ -160,7 +160,7 @@ pub struct TraceArguments {
 
 #[derive(Args)]
 pub struct ReproduceArguments {
-    /// Folders of `papers/`, or `all`
+    /// Folders of `papers/`, or `all`; the program carries those of its version
     #[arg(value_name = "PAPER", required = true)]
     pub papers: Vec<String>,
     /// One figure alone, such as M-6
@@ -178,9 +178,9 @@ pub struct ReproduceArguments {
     /// Set any key of the scenarios, to see what the claims hang on; may be given again
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// Where the papers are
-    #[arg(long, value_name = "DIR", default_value = "papers")]
-    pub papers_in: PathBuf,
+    /// Where the papers are; unless told `papers`, where there is such a folder, else those that the program carries
+    #[arg(long, value_name = "DIR")]
+    pub papers_in: Option<PathBuf>,
     /// A new or empty folder for scorecard.json, the figures' tables and the report
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
+use std::path::Path;
 
 use fanin::Out;
 use fanin::paper::{
@@ -91,14 +92,24 @@ fn differences(changed: &[Changed]) -> String {
     changed.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
+/// Where papers are looked for first.
+const PAPERS: &str = "papers";
+
 /// The papers that were asked for, read and checked; the figure is one of theirs.
 fn read(arguments: &ReproduceArguments) -> Result<Vec<Paper>, Failure> {
-    let folder = &arguments.papers_in;
+    let folder = match &arguments.papers_in {
+        Some(folder) => folder.as_path(),
+        None if !paper::names(Path::new(PAPERS)).is_empty() => Path::new(PAPERS),
+        None if arguments.record || arguments.sensitivity => {
+            let what =
+                "what is recorded is written beside the papers: run from the project's folder, or give --papers-in";
+            return Err(Failure::Environment(what.into()));
+        }
+        None => Path::new(paper::CARRIED),
+    };
     let known = paper::names(folder);
     if known.is_empty() {
-        let what =
-            format!("{}: no papers are there; run from the project's folder, or give --papers-in", folder.display());
-        return Err(Failure::Environment(what));
+        return Err(Failure::Environment(format!("{}: no papers are there", folder.display())));
     }
     let mut names: Vec<String> = Vec::new();
     for name in &arguments.papers {
@@ -148,7 +159,7 @@ fn told(card: &Scorecard) -> String {
     }
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
-        "{} of {} claims hold, {} are undecided, {} are fragile; {:.1} s, {:.1} s CPU, {} runs kept from before\n",
+        "{} of {} claims hold, {} are undecided, {} are fragile (another verdict\n  within what the paper leaves open); {:.1} s, {:.1} s CPU, {} runs kept from before\n",
         count.held, count.all, count.undecided, count.fragile, card.wall_s, card.cpu_s, card.cached_runs
     )
 }
@@ -159,13 +170,20 @@ fn told_claim(claim: &ScoredClaim) -> String {
         Verdict::Undecided => YELLOW,
         Verdict::Fail => RED,
     };
-    let lines = |words: &str| format!("{INDENT}{}\n", wrap(&clean(words), WIDTH, INDENT));
+    // Backticks are of the page, where code has a face of its own.
+    let lines =
+        |words: &str| format!("{INDENT}{}\n", wrap(&clean(words).replace('`', ""), WIDTH - INDENT.len(), INDENT));
     let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
     let repeats = claim.repeats.as_ref().map_or(String::new(), |id| format!(", repeats {}", clean(id)));
     let mut text = format!("  {colour}{}{colour:#} {}{fragile}{repeats}\n", claim.verdict.word(), clean(&claim.id));
     text += &lines(&claim.says);
     let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
     text += &format!("{GREY}{}{GREY:#}", lines(&seen));
+    let there = claim.hangs_on.iter().map(|on| format!("{} with {}", on.verdict.says(), on.setting));
+    if !claim.hangs_on.is_empty() {
+        let there = there.collect::<Vec<_>>().join(", ");
+        text += &lines(&format!("fragile, since what the paper leaves open decides: it {there}"));
+    }
     let words = [&claim.why, &claim.note].into_iter().flatten();
     text + &words.map(|words| lines(words)).collect::<String>()
 }

@@ -334,7 +334,8 @@ mod tests {
             refused_packets: 0.0,
             squeezed: None,
         };
-        let squeezed = Squeezed { port: "switch>client".into(), refused_packets: 40.0, elsewhere_share: 0.625 };
+        let (port, holder) = ("switch>client".into(), "switch>server1".into());
+        let squeezed = Squeezed { port, refused_packets: 40.0, elsewhere_share: 0.625, holder, holder_share: 0.5 };
         summary.rows[0].memories = Some(Memories { refused_packets: 70.0, squeezed: Some(squeezed), ..room.clone() });
         summary.rows[1].memories = Some(room);
         let plain = anstream::adapter::strip_str(&memories(&Axis::of(&[]), &summary, 200)).to_string();

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use fanin_lab::figures::bytes;
 
+use crate::carried;
+
 /// A scenario, or a file of a paper, is at most so long.
 pub const SCENARIO_MAX: usize = 16_000_000;
 /// A list of flows, or a table of sizes, is at most so long.
@@ -23,6 +25,9 @@ const CHUNK: usize = 1 << 16;
 /// # Errors
 /// What the file system says; nothing that comes for ten seconds; more than `most`; `InvalidData` where it is not UTF-8.
 pub fn text(path: &Path, most: usize) -> io::Result<String> {
+    if let Some(text) = carried::text(path) {
+        return Ok(text.into());
+    }
     text_within(path, most, SILENCE)
 }
 

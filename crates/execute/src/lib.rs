@@ -3,6 +3,7 @@
 
 mod advice;
 mod cache;
+mod carried;
 mod cleanup;
 mod draft;
 mod draws;

@@ -12,6 +12,7 @@ use fanin_lab::figures::clean;
 use fanin_lab::paper::CurveRow;
 use fanin_placement::{Reason, Server};
 use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
+use fanin_units::{Bytes, Rate, Time};
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -231,7 +232,35 @@ fn swept<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
             Values::Text(led().map(|point| point.get(key).map_or(String::new(), Coordinate::shown)).collect())
         }
     };
-    keys.iter().map(|key| Column { name: (*key).into(), values: values(key) }).collect()
+    let columns = keys.iter().flat_map(|key| {
+        let written = Column { name: (*key).into(), values: values(key) };
+        [Some(written), measured(key, &all, &led)]
+    });
+    columns.flatten().collect()
+}
+
+/// Reads a quantity with its unit.
+type Reads = fn(&str) -> Option<u64>;
+
+/// A swept key's sizes, times or rates as numbers; `None` where its values are none of these.
+fn measured<'a, A: Iterator<Item = &'a Point>, L: Iterator<Item = &'a Point>>(
+    key: &str,
+    all: &impl Fn() -> A,
+    led: &impl Fn() -> L,
+) -> Option<Column> {
+    let quantities: [(&str, Reads); 3] = [
+        ("ps", |text| text.parse::<Time>().ok().map(|time| time.0)),
+        ("bytes", |text| text.parse::<Bytes>().ok().map(|bytes| bytes.0)),
+        ("bps", |text| text.parse::<Rate>().ok().map(|rate| rate.0)),
+    ];
+    let shown = |point: &Point| point.get(key).map(Coordinate::shown);
+    let of_kind = |read: Reads| {
+        let mut values = all().filter_map(shown).filter(|text| text != "none").peekable();
+        values.peek().is_some() && values.all(|text| read(&text).is_some())
+    };
+    let (unit, read) = quantities.into_iter().find(|(_, read)| of_kind(*read))?;
+    let values = led().map(|point| read(&shown(point)?)).collect();
+    Some(Column { name: format!("{key}_{unit}"), values: Values::Whole(values) })
 }
 
 fn whole(values: impl Iterator<Item = u64>) -> Values {

@@ -58,6 +58,16 @@ impl Runner for Toy {
             what: what.into(),
             at: at.into(),
             of: of.into(),
+            ..EventRow::default()
+        };
+        // Each is of a packet from server2 to the client.
+        let lost = |seq, row| EventRow {
+            to: "client".into(),
+            packet: "data".into(),
+            seq: Some(seq),
+            why: "full".into(),
+            queue_bytes: Some(2_700),
+            ..row
         };
         let mut samples: Vec<SampleRow> = (0..10).map(|i| sample(i, "queue", "switch>client", i * 300)).collect();
         samples.insert(5, sample(4, "cwnd", "server2", 2_920));
@@ -65,8 +75,9 @@ impl Runner for Toy {
         let mut events = Vec::new();
         if collapses(spec) {
             samples.push(sample(210, "queue", "switch>client", 1_500));
-            events.extend([5, 6].map(|ms| event(ms, "drop", "switch>client", "server2")));
-            events.extend([event(209, "timeout", "server2", ""), event(222, "round_end", "client", "0")]);
+            events.extend([5, 6].map(|ms| lost(1 + 1_460 * (ms - 5), event(ms, "drop", "switch>client", "server2"))));
+            let timer = EventRow { to: "client".into(), seq: Some(1), ..event(209, "timeout", "server2", "") };
+            events.extend([timer, event(222, "round_end", "client", "0")]);
         }
         Ok(RunTables { samples, events, ..self.run(spec, stop)? })
     }

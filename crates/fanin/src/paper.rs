@@ -1,6 +1,6 @@
 //! Papers: their figures reproduced, and which of their claims hold.
 
-pub use fanin_execute::paper::{names, read, record, recorded};
+pub use fanin_execute::paper::{CARRIED, names, read, record, recorded};
 pub use fanin_lab::paper::{
     Changed, Claim, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
     Setting, Verdict,

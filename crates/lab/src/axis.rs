@@ -64,6 +64,7 @@ impl Axis {
         match &self.of {
             Of::Senders => "fan-in".into(),
             Of::Hosts => "number of hosts".into(),
+            Of::Key(key) if COUNTED.contains(&name(key).as_str()) => format!("number of {}", name(key)),
             Of::Key(key) => name(key),
         }
     }
@@ -108,7 +109,8 @@ impl Axis {
 
     /// The same, where the axis was named before: `with 8`, `at 60 %`.
     pub fn again(&self, tick: &str) -> String {
-        if self.doubles() { format!("with {tick}") } else { format!("at {tick}") }
+        let counted = matches!(&self.of, Of::Key(key) if COUNTED.contains(&name(key).as_str()));
+        if self.doubles() || counted { format!("with {tick}") } else { format!("at {tick}") }
     }
 
     /// Which of the curves a point is on, where there are several: `at buffer 64 KiB`; else empty.
@@ -152,7 +154,15 @@ fn name(key: &str) -> String {
     key.split_once('.').map_or(key, |(_, name)| name).replace('_', " ")
 }
 
-/// `at load 60 %`, `at clients 48`.
+/// Keys that are how many of something there are.
+const COUNTED: [&str; 4] = ["clients", "hosts", "racks", "hubs"];
+
+/// `at load 60 %`, `with 48 clients`.
 fn at(key: &str, tick: &str) -> String {
-    format!("at {} {tick}", name(key))
+    let name = name(key);
+    match (COUNTED.contains(&name.as_str()), tick) {
+        (true, "1") => format!("with one {}", name.trim_end_matches('s')),
+        (true, _) => format!("with {tick} {name}"),
+        (false, _) => format!("at {name} {tick}"),
+    }
 }

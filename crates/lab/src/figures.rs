@@ -1,5 +1,7 @@
 //! Figures for people: few digits, units that fit.
 
+use fanin_units::QueueSize;
+
 /// Three digits: `905`, `28.3`, `9.31`.
 pub fn three(value: f64) -> String {
     match value.abs() {
@@ -40,6 +42,20 @@ pub fn bytes(bytes: f64) -> String {
         v if v < 999.5e9 => format!("{} GB", three(v / 1e9)),
         v => format!("{} TB", three(v / 1e12)),
     }
+}
+
+/// A room for packets as it was written, and one of odd bytes in the unit that suits it: `64 KiB`, `24.2 MB`.
+pub fn shown(room: QueueSize) -> String {
+    match (room, room.to_string()) {
+        (QueueSize::Bytes(all), text) if text.ends_with(" B") && all >= 10_000 => bytes(all as f64),
+        (_, text) => text,
+    }
+}
+
+/// As a sentence begins.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A text of the user's, without characters that would disturb a terminal or turn a line round: control, and direction.

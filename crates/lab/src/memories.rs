@@ -34,6 +34,10 @@ pub struct Squeezed {
     pub refused_packets: f64,
     /// Of what was held as they came, the share that other ports held, mean over them.
     pub elsewhere_share: f64,
+    /// The port that held most then.
+    pub holder: String,
+    /// Its share of what the ports share, mean over these packets.
+    pub holder_share: f64,
 }
 
 /// The memories of a point; `None` where ports share none, or were not measured.
@@ -56,12 +60,13 @@ pub(crate) fn memories(runs: &[&RunTables]) -> Option<Memories> {
 /// The port with the most packets without room, each counted by the share that other ports held.
 fn squeezed(runs: &[&RunTables]) -> Option<Squeezed> {
     #[derive(Default)]
-    struct Sums {
+    struct Sums<'a> {
         packets: u64,
         all: f64,
         elsewhere: f64,
+        holders: BTreeMap<&'a str, f64>,
     }
-    let mut ports: BTreeMap<&str, Sums> = BTreeMap::new();
+    let mut ports: BTreeMap<&str, Sums<'_>> = BTreeMap::new();
     for run in runs {
         for rows in run.holders.chunk_by(|a, b| a.port == b.port) {
             let sums = ports.entry(&rows[0].port).or_default();
@@ -69,17 +74,23 @@ fn squeezed(runs: &[&RunTables]) -> Option<Squeezed> {
             for row in rows {
                 let held = row.held_mean_bytes as f64 * row.refused_packets as f64;
                 sums.all += held;
+                *sums.holders.entry(&row.holder).or_default() += held;
                 sums.elsewhere += if row.holder == row.port { 0.0 } else { held };
             }
         }
     }
-    let share = |sums: &Sums| if sums.all > 0.0 { sums.elsewhere / sums.all } else { 0.0 };
-    let lost = |sums: &Sums| (share(sums) * sums.packets as f64, sums.packets as f64);
+    let share = |sums: &Sums<'_>| if sums.all > 0.0 { sums.elsewhere / sums.all } else { 0.0 };
+    let lost = |sums: &Sums<'_>| (share(sums) * sums.packets as f64, sums.packets as f64);
     let (port, sums) = ports.iter().reduce(|a, b| if lost(b.1) > lost(a.1) { b } else { a })?;
+    let (holder, held) = sums.holders.iter().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
+    let of = |row: &&MemoryRow| port.strip_prefix(row.switch.as_str()).is_some_and(|rest| rest.starts_with('>'));
+    let shared = runs.iter().flat_map(|run| &run.memories).find(of)?.shared_bytes;
     Some(Squeezed {
         port: port.to_string(),
         refused_packets: six_digits(sums.packets as f64 / runs.len() as f64),
         elsewhere_share: six_digits(share(sums)),
+        holder: holder.to_string(),
+        holder_share: six_digits(held / sums.packets.max(1) as f64 / shared.max(1) as f64),
     })
 }
 
@@ -118,10 +129,13 @@ mod tests {
     #[test]
     fn squeezed_is_the_port_that_loses_most_while_others_hold_the_memory() {
         // At a, 10 packets found 300 B at b and 100 at a; at b, 50 found all of 400 B at b itself.
-        let holders = vec![held("a", "b", 10, 300), held("a", "a", 10, 100), held("b", "b", 50, 400)];
-        let run = RunTables { holders, ..RunTables::default() };
+        let holders = vec![held("s>a", "s>b", 10, 300), held("s>a", "s>a", 10, 100), held("s>b", "s>b", 50, 400)];
+        let memories = vec![MemoryRow { switch: "s".into(), ..memory(500, [0; 3], 60) }];
+        let run = RunTables { holders, memories, ..RunTables::default() };
         let same = squeezed(&[&run, &RunTables::default()]).expect("two ports");
-        assert_eq!(same, Squeezed { port: "a".into(), refused_packets: 5.0, elsewhere_share: 0.75 });
+        let (port, holder) = ("s>a".into(), "s>b".into());
+        let right = Squeezed { port, refused_packets: 5.0, elsewhere_share: 0.75, holder, holder_share: 0.6 };
+        assert_eq!(same, right);
     }
 
     #[test]

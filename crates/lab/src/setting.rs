@@ -1,9 +1,10 @@
 //! What was compared, in two lines for people, and what is to be known of all its figures.
 
 use fanin_spec::{Contender, Settings, Swept, WarmUp};
+use fanin_units::QueueSize;
 
 use crate::Summary;
-use crate::figures::{clean, three};
+use crate::figures::{clean, shown, three};
 
 /// The cluster; the workload and its seeds. What differs between schemes is said to.
 pub fn setting(contenders: &[Contender]) -> [String; 2] {
@@ -122,7 +123,9 @@ fn file_of(path: &str) -> String {
 /// What the ports of a switch hold.
 fn buffer(s: &Settings) -> String {
     match s.switch.shared_buffer.0 {
-        None => format!("{} a switch port", s.switch.buffer),
-        Some(memory) => format!("{memory} shared by a switch's ports, alpha {}", s.switch.alpha),
+        None => format!("{} a switch port", shown(s.switch.buffer)),
+        Some(memory) => {
+            format!("{} shared by a switch's ports, alpha {}", shown(QueueSize::Bytes(memory.0)), s.switch.alpha)
+        }
     }
 }

@@ -37,6 +37,14 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
+    fn of(&mut self, drop: Drop) -> &mut u64 {
+        match drop {
+            Drop::Full => &mut self.drops_full,
+            Drop::Early => &mut self.drops_early,
+            Drop::NotEct => &mut self.drops_not_ect,
+        }
+    }
+
     pub fn drops(&self) -> u64 {
         self.drops_full + self.drops_early + self.drops_not_ect + self.drops_down
     }
@@ -51,8 +59,17 @@ pub(crate) enum Todo {
     Arrival(Due),
     /// The next packet leaves the queue then.
     Departure(u64),
-    /// The packet is gone; what it holds can be freed.
-    Dropped,
+    /// The packet is gone, and what for; what it holds can be freed.
+    Dropped(Why),
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The port's law says so.
+    Law(Drop),
+    /// The link is down.
+    Down,
 }
 
 /// One direction of a link: the FIFO holds packets on the wire first, then those that wait.
@@ -278,25 +295,24 @@ impl Link {
             self.settle(now);
         } else if self.down {
             self.count_lost(1);
-            return Todo::Dropped;
+            return Todo::Dropped(Why::Down);
         }
         let idle = self.busy_until <= now;
         // Without a port, nothing is ever dropped or marked.
         let Some(port) = &mut self.port else { return self.take(now, packet, idle) };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        match port.verdict(now, &queue, &packet, luggage) {
+        let drop = match port.verdict(now, &queue, &packet, luggage) {
             Verdict::Admit { mark } => {
                 port.counts.marks += u64::from(mark);
                 let todo = self.take(now, packet, idle);
                 self.slots.last_mut().packet.mark(mark);
                 return todo;
             }
-            Verdict::Drop(Drop::Full) => port.counts.drops_full += 1,
-            Verdict::Drop(Drop::Early) => port.counts.drops_early += 1,
-            Verdict::Drop(Drop::NotEct) => port.counts.drops_not_ect += 1,
-        }
-        Todo::Dropped
+            Verdict::Drop(drop) => drop,
+        };
+        *port.counts.of(drop) += 1;
+        Todo::Dropped(Why::Law(drop))
     }
 
     /// Puts a packet in.
@@ -366,8 +382,8 @@ impl Link {
         }
     }
 
-    /// Asks the law about the first packet that waits, which would leave now: gives it if it is dropped.
-    pub fn drop_first(&mut self, now: u64) -> Option<Packet> {
+    /// Asks the law about the first packet that waits, which would leave now: gives it if it is dropped, and what for.
+    pub fn drop_first(&mut self, now: u64) -> Option<(Packet, Why)> {
         let port = self.port.as_mut().filter(|port| self.waiting > 0 && port.law.needs_dequeue())?;
         let at = self.slots.len() - self.waiting as usize;
         let slot = self.slots.get_mut(at);
@@ -378,14 +394,17 @@ impl Link {
             Departure::Pass { mark } => {
                 slot.packet.mark(mark);
                 port.counts.marks += u64::from(mark);
-                return None;
+                None
             }
-            Departure::Drop(Drop::NotEct) => port.counts.drops_not_ect += 1,
-            Departure::Drop(_) => port.counts.drops_early += 1,
+            Departure::Drop(drop) => {
+                // What waits had room.
+                let drop = if drop == Drop::NotEct { drop } else { Drop::Early };
+                *port.counts.of(drop) += 1;
+                self.waiting -= 1;
+                self.waiting_bytes -= bytes;
+                Some((self.slots.remove(at).packet, Why::Law(drop)))
+            }
         }
-        self.waiting -= 1;
-        self.waiting_bytes -= bytes;
-        Some(self.slots.remove(at).packet)
     }
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.

@@ -16,10 +16,10 @@ use crate::ids::{EndpointId, Owner, Slot};
 use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
-use crate::link::{Link, Todo};
+use crate::link::{Link, Todo, Why};
 use crate::packet::{Luggage, Packet};
 use crate::pools::Pools;
-use crate::probe::{Happening, Probe};
+use crate::probe::{Dropped, Filled, Gone, Happening, Probe};
 
 pub(crate) use faults::{ByLink, Faults, Lost};
 
@@ -115,7 +115,7 @@ impl<P: Probe> Net<P> {
                 State::Up => self.links[id.index()].heal(),
                 State::Down => {
                     for packet in self.links[id.index()].fail() {
-                        self.lose(now, id, packet.to, packet.beside);
+                        self.dropped(now, id, &packet, Why::Down);
                     }
                     self.count(now, id);
                     self.probe.port(Time(now), id, &self.links[id.index()]);
@@ -194,12 +194,12 @@ impl<P: Probe> Net<P> {
     #[inline(always)]
     fn put(&mut self, now: u64, link: LinkId, packet: Packet, from_host: bool) {
         let todo = self.links[link.index()].enqueue(now, packet, &mut self.luggage);
-        if P::ON && todo != Todo::Dropped {
+        if P::ON && !matches!(todo, Todo::Dropped(_)) {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         match todo {
             Todo::Nothing => {}
-            Todo::Dropped => self.lose(now, link, packet.to, packet.beside),
+            Todo::Dropped(why) => self.dropped(now, link, &packet, why),
             Todo::Arrival(due) if from_host => {
                 let due = self.jitter.late(link, due);
                 self.schedule(link, Todo::Arrival(due));
@@ -229,7 +229,19 @@ impl<P: Probe> Net<P> {
         self.pools.as_ref().and_then(|pools| pools.broken(&self.links))
     }
 
-    /// A packet is dropped.
+    /// A port drops a packet.
+    #[inline(always)]
+    fn dropped(&mut self, now: u64, link: LinkId, packet: &Packet, why: Why) {
+        self.lose(now, link, packet.to, packet.beside);
+        if P::ON {
+            let memory = self.pools.as_ref().and_then(|pools| pools.of(link)).map(Filled::of);
+            let queue = self.links[link.index()].queue_bytes();
+            let drop = Dropped { packet: Gone::of(packet), why, queue, memory };
+            self.probe.happening(Time(now), Happening::Drop(link, self.ends[packet.to.index()].id, drop));
+        }
+    }
+
+    /// A packet is gone.
     fn lose(&mut self, now: u64, link: LinkId, to: Slot, beside: u32) {
         self.luggage.free(beside);
         let end = &mut self.ends[to.index()];
@@ -239,7 +251,6 @@ impl<P: Probe> Net<P> {
         if let Some(faults) = &mut self.faults {
             faults.lost(end.id, Lost::AtPort);
         }
-        self.probe.happening(Time(now), Happening::Drop(link, end.id));
     }
 
     #[inline]
@@ -247,14 +258,14 @@ impl<P: Probe> Net<P> {
         match todo {
             Todo::Arrival(due) => self.events.push(link.index(), Key::arrival(due, link)),
             Todo::Departure(at) => self.events.push(self.links.len() + link.index(), Key::departure(at, link)),
-            Todo::Nothing | Todo::Dropped => {}
+            Todo::Nothing | Todo::Dropped(_) => {}
         }
     }
 
     /// Serves a departure.
     pub fn depart(&mut self, now: u64, link: LinkId) {
-        while let Some(packet) = self.links[link.index()].drop_first(now) {
-            self.lose(now, link, packet.to, packet.beside);
+        while let Some((packet, why)) = self.links[link.index()].drop_first(now) {
+            self.dropped(now, link, &packet, why);
         }
         let (arrives, departs) = self.links[link.index()].depart(now);
         self.count(now, link);

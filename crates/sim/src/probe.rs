@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fabric::{Fabric, HostId, LinkId};
+use fanin_laws::port::Drop;
 use fanin_laws::sender::Window;
 use fanin_spec::{EventRow, SampleRow, Watch};
-use fanin_tcp::Beside;
+use fanin_tcp::{Beside, Flags, Segment};
 use fanin_units::Time;
 
 use crate::ids::{EndpointId, Owner};
-use crate::link::Link;
+use crate::link::{Link, Why};
 use crate::occupancy::Occupancy;
 use crate::packet::{Caught, Packet};
 use crate::pools::Memory;
@@ -18,23 +19,84 @@ use crate::pools::Memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     /// A port dropped a packet for this endpoint.
-    Drop(LinkId, EndpointId),
+    Drop(LinkId, EndpointId, Dropped),
     /// A packet for this endpoint was lost by a fault.
-    Loss(LinkId, EndpointId),
-    /// An endpoint's retransmission timer fired.
-    Timeout(EndpointId),
+    Loss(LinkId, EndpointId, Gone),
+    /// An endpoint's retransmission timer fired: the first sequence number that is not acknowledged.
+    Timeout(EndpointId, u32),
+    /// The same of its timer for a lost tail.
+    Probe(EndpointId, u32),
     /// An endpoint entered fast recovery.
     FastRetransmit(EndpointId),
     /// A round or query ended.
     RoundEnd(u32),
 }
 
+/// A packet that did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gone {
+    /// What it was, in a word.
+    kind: &'static str,
+    /// Where in its sender's stream.
+    seq: u32,
+}
+
+impl Gone {
+    pub fn of(packet: &Packet) -> Gone {
+        let Segment { seq, flags, .. } = packet.segment;
+        let kind = match () {
+            _ if flags.any(Flags::SYN) => "syn",
+            _ if packet.has_payload() => "data",
+            _ if flags.any(Flags::FIN | Flags::RST) => "fin",
+            _ => "ack",
+        };
+        Gone { kind, seq }
+    }
+}
+
+/// A packet that a port dropped, what for, and how full it was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dropped {
+    pub packet: Gone,
+    pub why: Why,
+    /// Bytes in the port's queue.
+    pub queue: u64,
+    /// The memory that it shares, if any.
+    pub memory: Option<Filled>,
+}
+
+impl Dropped {
+    fn word(&self) -> &'static str {
+        match self.why {
+            Why::Law(Drop::Full) => "full",
+            Why::Law(Drop::Early) => "early",
+            Why::Law(Drop::NotEct) => "not_ect",
+            Why::Down => "down",
+        }
+    }
+}
+
+/// Who held most of a memory that ports share, and how much there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filled {
+    holder: Option<(LinkId, u64)>,
+    shared: u64,
+}
+
+impl Filled {
+    pub fn of(memory: Memory<'_>) -> Filled {
+        let most = memory.holders().max_by_key(|&(id, bytes)| (bytes, std::cmp::Reverse(id)));
+        Filled { holder: most, shared: memory.shared() }
+    }
+}
+
 impl Happening {
     fn endpoint(self) -> Option<EndpointId> {
         match self {
-            Happening::Drop(_, endpoint)
-            | Happening::Loss(_, endpoint)
-            | Happening::Timeout(endpoint)
+            Happening::Drop(_, endpoint, _)
+            | Happening::Loss(_, endpoint, _)
+            | Happening::Timeout(endpoint, _)
+            | Happening::Probe(endpoint, _)
             | Happening::FastRetransmit(endpoint) => Some(endpoint),
             Happening::RoundEnd(_) => None,
         }
@@ -259,14 +321,37 @@ impl Probe for Recorder {
         }
         samples.sort_by(|a, b| (a.time_ps, &a.series, &a.of).cmp(&(b.time_ps, &b.series, &b.of)));
         let event = |&(time, happening): &(Time, Happening)| {
-            let (what, at, of) = match happening {
-                Happening::Drop(link, to) => ("drop", fabric.link_name(link), host(to.peer())),
-                Happening::Loss(link, to) => ("loss", fabric.link_name(link), host(to.peer())),
-                Happening::Timeout(endpoint) => ("timeout", host(endpoint), String::new()),
-                Happening::FastRetransmit(endpoint) => ("fast_retransmit", host(endpoint), String::new()),
-                Happening::RoundEnd(round) => ("round_end", fabric.name(HostId::CLIENT.node()), round.to_string()),
+            let row = |what: &str, at| EventRow { time_ps: time.0, what: what.into(), at, ..EventRow::default() };
+            let lost = |what, link, to: EndpointId, packet: Gone| EventRow {
+                of: host(to.peer()),
+                to: host(to),
+                packet: packet.kind.into(),
+                seq: Some(packet.seq.into()),
+                ..row(what, fabric.link_name(link))
             };
-            EventRow { time_ps: time.0, what: what.into(), at, of }
+            let repairs =
+                |what, endpoint: EndpointId| EventRow { to: host(endpoint.peer()), ..row(what, host(endpoint)) };
+            let fired = |what, endpoint, first: u32| EventRow { seq: Some(first.into()), ..repairs(what, endpoint) };
+            match happening {
+                Happening::Drop(link, to, drop) => {
+                    let holder = drop.memory.and_then(|memory| memory.holder);
+                    EventRow {
+                        why: drop.word().into(),
+                        queue_bytes: Some(drop.queue),
+                        holder: holder.map_or(String::new(), |(id, _)| fabric.link_name(id)),
+                        holder_bytes: holder.map(|(_, bytes)| bytes),
+                        shared_bytes: drop.memory.map(|memory| memory.shared),
+                        ..lost("drop", link, to, drop.packet)
+                    }
+                }
+                Happening::Loss(link, to, packet) => lost("loss", link, to, packet),
+                Happening::Timeout(endpoint, first) => fired("timeout", endpoint, first),
+                Happening::Probe(endpoint, first) => fired("probe", endpoint, first),
+                Happening::FastRetransmit(endpoint) => repairs("fast_retransmit", endpoint),
+                Happening::RoundEnd(round) => {
+                    EventRow { of: round.to_string(), ..row("round_end", fabric.name(HostId::CLIENT.node())) }
+                }
+            }
         };
         (samples, self.happenings.iter().map(event).collect())
     }

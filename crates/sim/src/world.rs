@@ -147,17 +147,22 @@ impl<P: Probe> World<P> {
             let late_ack = socket.endpoint.acknowledges_late(self.now);
             self.with(slot, |endpoint, call| progress = endpoint.expire(call));
             let after = &self.sockets.at(slot).endpoint;
+            // The SYN is number 0, data starts at 1.
+            let first = if opens { 0 } else { after.written().acked as u32 + 1 };
             let timed_out = after.stats().timeouts > before.timeouts;
             let probed = after.stats().probes > before.probes;
             if timed_out {
                 self.timeouts += 1;
-                self.net.probe.happening(self.now, Happening::Timeout(id));
+                self.net.probe.happening(self.now, Happening::Timeout(id, first));
                 self.net.probe.window(self.now, id, after.window());
             }
             match () {
                 () if timed_out && opens => self.note(id, slot, Cause::Syn),
                 () if timed_out => self.note(id, slot, Cause::Rto),
-                () if probed => self.note(id, slot, Cause::Probe),
+                () if probed => {
+                    self.net.probe.happening(self.now, Happening::Probe(id, first));
+                    self.note(id, slot, Cause::Probe);
+                }
                 () if late_ack => self.note(id, slot, Cause::DelayedAck),
                 () => self.note(id, slot, Cause::Reordering),
             }

@@ -261,3 +261,32 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
             .contains("<span class=\"chip fragile\">fragile</span>")
     );
 }
+
+#[test]
+fn without_a_checkout_the_papers_that_the_program_carries_are_reproduced() {
+    let place = Place::with("");
+    let says = place.says(&["reproduce", "m21", "--figure", "M-5", "--quick"]);
+    assert!(says.starts_with("m21\n") && says.contains("M-5.1"), "{says}");
+    assert!(!place.path("papers").exists(), "nothing is put there");
+    assert!(place.refuses(&["reproduce", "nothing"]).contains("the papers are aqm, dctcp, gss, m21,"));
+    let output = place.fanin(&["reproduce", "m21", "--figure", "M-5", "--quick", "--record"]);
+    assert!(!output.status.success() && err(&output).contains("give --papers-in"), "{}", err(&output));
+    // A folder of papers is what counts, where there is one.
+    assert!(tiny().refuses(&["reproduce", "m21"]).contains("the papers are tiny, or all"));
+}
+
+#[test]
+fn a_scorecard_has_no_backticks_units_everywhere_and_says_what_fragile_is() {
+    let place = tiny();
+    let claims = place.path("papers/tiny/claims.toml");
+    let text = fs::read_to_string(&claims).unwrap();
+    let (head, claim) = text.split_once("[[figure.claim]]").expect("a claim");
+    fs::write(&claims, format!("{head}[[figure.claim]]\nnote = \"as `fanin run` shows\"{claim}")).unwrap();
+    let says = place.says_in("100", &["reproduce", "tiny", "--out", "page"]);
+    assert!(says.contains("as fanin run shows") && !says.contains('`'), "{says}");
+    assert!(says.contains("Mbit/s at ") && says.contains(" senders"), "{says}");
+    assert!(says.contains("fragile (another verdict"), "{says}");
+    let page = fs::read_to_string(place.path("page/report.html")).unwrap();
+    assert!(page.contains("as <code>fanin run</code> shows"));
+    assert!(says.lines().all(|line| line.chars().count() <= 100), "{says}");
+}

@@ -62,10 +62,14 @@ fn two_keys_give_the_same_bytes_with_any_number_of_jobs_and_from_the_cache() {
     let report = fs::read_to_string(place.path("one/report.html")).unwrap();
     assert!(report.contains("at buffer 16 KiB"), "findings name the curve");
     let summary = fs::read_to_string(place.path("one/summary.csv")).unwrap();
-    assert!(summary.starts_with("scheme,fan_in,workload.load,switch.buffer,seeds,"), "{summary}");
-    assert!(summary.contains("\nnewreno,3,20 %,16 KiB,2,"), "{summary}");
+    assert!(summary.starts_with("scheme,fan_in,workload.load,switch.buffer,switch.buffer_bytes,seeds,"), "{summary}");
+    assert!(summary.contains("\nnewreno,3,20 %,16 KiB,16384,2,"), "{summary}");
     let flows = fs::read_to_string(place.path("one/flows.csv")).unwrap();
-    assert!(flows.starts_with("scheme,fan_in,workload.load,switch.buffer,seed,"), "{}", &flows[..80]);
+    assert!(
+        flows.starts_with("scheme,fan_in,workload.load,switch.buffer,switch.buffer_bytes,seed,"),
+        "{}",
+        &flows[..80]
+    );
 }
 
 #[test]
@@ -143,4 +147,29 @@ fn a_sweep_that_cannot_be_is_told_by_its_argument() {
     }
     let message = place.refuses(&["compare", "my.toml", "--fan-in", "2", "--sweep", "fan_in=4"]);
     assert!(message.contains("`fan_in` is swept twice"), "{message}");
+}
+
+#[test]
+fn swept_sizes_and_times_stand_in_tables_as_numbers_too() {
+    let place = Place::with(SMALL);
+    let sweep = ["compare", "my.toml", "--out", "o", "--sweep", "switch.buffer=16 KiB,1 MB"];
+    place.says(&[&sweep[..], &["--sweep", "tcp.rto_min=5 ms,200 ms", "--sweep", "workload.clients=1,2"]].concat());
+    for table in ["summary.csv", "queries.csv"] {
+        let text = fs::read_to_string(place.path("o").join(table)).unwrap();
+        let head: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let swept = ["switch.buffer", "switch.buffer_bytes", "tcp.rto_min", "tcp.rto_min_ps", "workload.clients"];
+        assert_eq!(head[2..7], swept, "{table}");
+        let first: Vec<&str> = text.lines().nth(1).unwrap().split(',').collect();
+        assert_eq!(first[2..7], ["16 KiB", "16384", "5 ms", "5000000000", "1"], "{table}");
+    }
+}
+
+#[test]
+fn what_is_counted_is_a_number_of_it() {
+    let place = Place::with(SMALL);
+    let says = place.says_in("400", &["compare", "my.toml", "--fan-in", "4", "--sweep", "workload.clients=1,2"]);
+    assert!(!says.contains("at clients") && !says.contains("last clients"), "{says}");
+    assert!(says.contains("last number of clients tried") && says.contains("with 2 clients"), "{says}");
+    let odd = ["compare", "my.toml", "--set", "switch.buffer=24192256 B"];
+    assert!(place.says(&odd).contains("24.2 MB a switch port"));
 }

@@ -43,7 +43,9 @@ is one; times count from the first request.
 | `report.html`, `scorecard.json` | the same: [how to read them](reproducing.md); the scorecard comes last |
 
 Where another key than `fan_in` is swept, each table that has `fan_in` has a column of that key behind it, called as in the
-scenario (`workload.load`): whole or real where all of its values are numbers without a unit, else text as it was written.
+scenario (`workload.load`): whole or real where all of its values are numbers without a unit, else text as it was written. Behind
+sizes, times and rates stands a column of the same as whole numbers, with their unit in its name (`switch.buffer_bytes`,
+`tcp.rto_min_ps`, `link.rate_bps`); where the value is `none` it is empty.
 
 ## `summary`: one row a scheme and point
 
@@ -169,6 +171,8 @@ const MEMORIES: Fields = &[
         "share",
         "Of what was held as they came, the share that other ports held, mean over them.",
     ),
+    ("squeezed.holder", "text", "The port that held most then."),
+    ("squeezed.holder_share", "share", "Its share of what the ports share, mean over these packets."),
 ];
 
 /// The fields of `rows[].tiers[]`.

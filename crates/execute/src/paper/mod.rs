@@ -7,6 +7,7 @@ mod reproduce;
 mod sensitivity;
 mod swarms;
 
+pub use crate::carried::CARRIED;
 pub use read::{names, read, record, recorded};
 pub use reproduce::{Unreproduced, reproduce};
 pub use sensitivity::sweep;

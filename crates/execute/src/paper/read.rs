@@ -8,6 +8,7 @@ use fanin_lab::paper::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensiti
 use fanin_spec::Contender;
 use serde::Deserialize;
 
+use crate::carried::{self, CARRIED};
 use crate::input::{self, SCENARIO_MAX};
 use crate::{Unloaded, draft, load};
 
@@ -16,8 +17,11 @@ const EXPECTED: &str = "expected.json";
 /// On what they hang.
 pub(super) const SENSITIVITY: &str = "sensitivity.json";
 
-/// The papers of a folder, by name.
+/// The papers of a folder, by name; those that the program carries, under [`CARRIED`].
 pub fn names(papers: &Path) -> Vec<String> {
+    if papers == Path::new(CARRIED) {
+        return carried::folders_with(CLAIMS).collect();
+    }
     let Ok(entries) = fs::read_dir(papers) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .filter_map(Result::ok)
@@ -48,7 +52,7 @@ pub(super) fn contenders(
     set: &[String],
 ) -> Result<Option<Vec<Contender>>, PaperProblem> {
     let path = folder.join(scenario);
-    if !path.is_file() {
+    if !path.is_file() && carried::text(&path).is_none() {
         return Ok(None);
     }
     let problem = |problem: fanin_spec::Problem| PaperProblem(problem.to_string());

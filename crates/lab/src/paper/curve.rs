@@ -11,6 +11,42 @@ pub struct Curve {
     pub points: Vec<Point>,
     /// Whether it was worked out and not run, so that nothing in it is due to chance.
     pub exact: bool,
+    /// What its numbers are of.
+    pub axes: Axes,
+}
+
+/// The units of a curve's numbers, for words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axes {
+    /// Behind a value, with a space before it: ` Mbit/s`; empty of an index or a probability.
+    pub unit: String,
+    /// What the curve is drawn over: `senders`, `time, ms`, `round`.
+    pub over: String,
+}
+
+impl Axes {
+    /// Of axes as charts have them: `goodput, Mbit/s` over `senders`.
+    pub fn of(value: &str, over: &str) -> Axes {
+        let unit = match value.rsplit_once(", ") {
+            Some((_, unit)) if unit.starts_with('%') => " %".into(),
+            Some((_, unit)) => format!(" {unit}"),
+            None if value.contains("index") || value.contains("probability") => String::new(),
+            None => format!(" {value}"),
+        };
+        Axes { unit, over: over.into() }
+    }
+
+    /// Where a point lies: `16 senders`, `350 ms`, `round 3`.
+    pub fn place(&self, x: f64) -> String {
+        let over = self.over.as_str();
+        match over.rsplit_once(", ") {
+            _ if over.is_empty() => x.to_string(),
+            Some((_, unit)) => format!("{x} {unit}"),
+            None if x == 1.0 && over.ends_with('s') => format!("1 {}", over.trim_end_matches('s')),
+            None if over.ends_with('s') => format!("{x} {over}"),
+            None => format!("{over} {x}"),
+        }
+    }
 }
 
 /// What was measured at one x.

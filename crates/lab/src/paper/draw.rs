@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fanin_model::{Bottleneck, Growth};
 use fanin_spec::{RunSpec, RunTables};
 
-use super::curve::{Curve, Point};
+use super::curve::{Axes, Curve, Point};
 use super::file::{Claim, Figure, ModelCurve, ModelForm, Source};
 use super::measure::{Measure, Over};
 use super::reproduced::{Chart, DrawnFigure, JudgedClaim, Spared};
@@ -109,12 +109,17 @@ impl Measured {
             }
             (_, None) => Vec::new(),
         };
-        Curve { name: scheme.into(), points, exact: false }
+        Curve { name: scheme.into(), points, exact: false, axes: Axes::default() }
     }
 
     /// Draws a figure and judges its claims.
     pub fn draw(&self, figure: &Figure, sensitivity: &Sensitivity) -> DrawnFigure {
-        let curves = |measure: Measure| -> Vec<Curve> {
+        let over = |measure: Measure| match (&figure.source, measure.over()) {
+            (Source::Runs { along, .. }, Over::FanIn) => along.axis(),
+            (Source::Apart(apart), _) => apart.axis().into(),
+            _ => measure.over_axis().into(),
+        };
+        let drawn = |measure: Measure| -> Vec<Curve> {
             match &figure.source {
                 Source::Runs { scenario, schemes, xs, .. } => {
                     schemes.iter().map(|scheme| self.curve(scenario, scheme, xs, measure)).collect()
@@ -126,13 +131,13 @@ impl Measured {
                 Source::Model { curves, flows } => curves.iter().map(|c| model_curve(c, flows)).collect(),
             }
         };
+        let curves = |measure: Measure| -> Vec<Curve> {
+            let axes = Axes::of(measure.axis(), &over(measure));
+            drawn(measure).into_iter().map(|curve| Curve { axes: axes.clone(), ..curve }).collect()
+        };
         let chart = |&measure: &Measure| Chart {
             measure,
-            x: match (&figure.source, measure.over()) {
-                (Source::Runs { along, .. }, Over::FanIn) => along.axis(),
-                (Source::Apart(apart), _) => apart.axis().into(),
-                _ => measure.over_axis().into(),
-            },
+            x: over(measure),
             y: measure.axis(),
             curves: curves(measure),
             over: figure.over.get(&measure).cloned().unwrap_or_default(),
@@ -170,5 +175,5 @@ fn model_curve(curve: &ModelCurve, flows: &[u32]) -> Curve {
         ModelForm::Window => fanin_model::incast_at(n, curve.window.unwrap_or(1.0), bottleneck.buffer_packets()),
     };
     let points = flows.iter().filter_map(|&n| Point::new(n.into(), vec![probability(n.into())])).collect();
-    Curve { name: curve.name.clone(), points, exact: true }
+    Curve { name: curve.name.clone(), points, exact: true, axes: Axes::default() }
 }

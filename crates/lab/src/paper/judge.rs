@@ -9,7 +9,7 @@ mod shape;
 #[cfg(test)]
 mod tests;
 
-use super::curve::Curve;
+use super::curve::{Axes, Curve};
 use crate::stats::six_digits;
 use bounds::Bounds;
 use mark::Wanted;
@@ -97,13 +97,19 @@ impl Test {
     /// Judges the claim by the figure's curves.
     pub fn judge(&self, curves: &[Curve]) -> Judgement {
         let (verdict, measured) = self.see(curves);
-        Judgement { verdict, measured, expected: self.expects() }
+        let axes = curves.first().map_or(Axes::default(), |curve| curve.axes.clone());
+        Judgement { verdict, measured, expected: self.expects(&axes) }
     }
 
     fn see(&self, curves: &[Curve]) -> Seen {
         let curve = |name: &String| {
             let found = curves.iter().find(|c| c.name == *name);
-            found.cloned().unwrap_or(Curve { name: name.clone(), points: Vec::new(), exact: false })
+            found.cloned().unwrap_or(Curve {
+                name: name.clone(),
+                points: Vec::new(),
+                exact: false,
+                axes: Axes::default(),
+            })
         };
         let every = |names: &[String]| -> Vec<Curve> { names.iter().map(curve).collect() };
         let all = |names: &[String], one: &dyn Fn(&Curve) -> Seen| {
@@ -189,7 +195,8 @@ impl Test {
     }
 
     /// What would pass, in words.
-    fn expects(&self) -> String {
+    fn expects(&self, axes: &Axes) -> String {
+        let unit = &axes.unit;
         match self {
             Test::Order { above, below, or_equal, whole, .. } => {
                 let above = format!(
@@ -204,15 +211,17 @@ impl Test {
             }
             Test::Onset { at, grid, .. } => {
                 let (lo, hi) = onset::neighbours(grid, *at);
-                format!("onset in {lo}..{hi}")
+                format!("onset in {lo}..{}", axes.place(hi))
             }
             Test::Holds { line: None, percent, .. } => format!("every point at least {percent} % of the best up to it"),
-            Test::Holds { line: Some(line), percent, .. } => format!("every point at least {percent} % of {line}"),
-            Test::Level { bound: Bound::AtLeast(least), .. } => format!("at least {}", figure(*least)),
-            Test::Level { bound: Bound::AtMost(most), .. } => format!("at most {}", figure(*most)),
+            Test::Holds { line: Some(line), percent, .. } => {
+                format!("every point at least {percent} % of {line}{unit}")
+            }
+            Test::Level { bound: Bound::AtLeast(least), .. } => format!("at least {}{unit}", figure(*least)),
+            Test::Level { bound: Bound::AtMost(most), .. } => format!("at most {}{unit}", figure(*most)),
             Test::Level { bound, .. } => {
                 let Bounds { least, most } = bound.bounds();
-                format!("{}..{}", figure(least), figure(most))
+                format!("{}..{}{unit}", figure(least), figure(most))
             }
             Test::Factor { times, at_least: true, .. } => format!("at least {}x", figure(times / 1.5)),
             Test::Factor { times, .. } => format!("{}x..{}x", figure(times / 1.5), figure(times * 1.5)),

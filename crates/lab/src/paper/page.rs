@@ -11,7 +11,7 @@ use super::measure::{Measure, Over};
 use super::reproduced::{Chart, Conditions, DrawnFigure, JudgedClaim, Mode, Reproduced};
 use super::scorecard::{Count, Scorecard, ScoredClaim, ScoredFigure, ScoredPaper};
 use super::sensitivity::Sensitivity;
-use crate::report::{Page, quoted, text, thinned};
+use crate::report::{Page, prose, quoted, text, thinned};
 use crate::stats::six_digits;
 
 /// What the charts' code reads.
@@ -286,6 +286,7 @@ fn overview(card: &Scorecard) -> String {
             let chip = match (count.held, count.undecided) {
                 (held, _) if held == count.all => "pass",
                 (held, undecided) if held + undecided == count.all => "undecided",
+                (held, _) if 2 * held >= count.all => "mostly",
                 _ => "fail",
             };
             rows += &format!(
@@ -329,6 +330,9 @@ fn figure_html(figure: &ScoredFigure, command: &str) -> String {
     )
 }
 
+/// What the word is for, where it stands.
+const FRAGILE: &str = "Fragile, since what the paper leaves open decides";
+
 fn claim_html(claim: &ScoredClaim) -> String {
     let chip = |class: &str, words: &str| format!(" <span class=\"chip {class}\">{}</span>", text(words));
     let mut chips = chip(claim.verdict.word(), claim.verdict.word());
@@ -338,14 +342,14 @@ fn claim_html(claim: &ScoredClaim) -> String {
     if let Some(id) = &claim.repeats {
         chips += &chip("repeats", &format!("repeats {id}"));
     }
-    let there = claim.hangs_on.iter().map(|on| format!("{} with {}", on.verdict.says(), on.setting));
+    let there = claim.hangs_on.iter().map(|on| format!("{} with `{}`", on.verdict.says(), on.setting));
     let hangs_on = match claim.hangs_on.is_empty() {
         true => String::new(),
-        false => format!("It {}.", there.collect::<Vec<_>>().join(", ")),
+        false => format!("{FRAGILE}: it {}.", there.collect::<Vec<_>>().join(", ")),
     };
     let words = |class: &str, words: &str| match words {
         "" => String::new(),
-        words => format!("<p class=\"{class}\">{}</p>", text(words)),
+        words => format!("<p class=\"{class}\">{}</p>", prose(words)),
     };
     format!(
         "<li class=\"claim {}\" data-claim=\"{}\" tabindex=\"0\"><p class=\"head\">{} <b>{}</b> {}</p>\
@@ -354,7 +358,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
         text(&claim.id),
         chips.trim_start(),
         text(&claim.id),
-        text(&claim.says),
+        prose(&claim.says),
         text(&claim.measured),
         text(&claim.expected),
         claim.class,

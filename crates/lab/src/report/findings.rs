@@ -6,8 +6,8 @@ use super::finding::{Finding, Verdict};
 use super::judgement::{Judged, State, focus, judged, over_the_sweep, with_stalls};
 use super::spread;
 use super::story::Story;
-use super::why::{bound_by, room, why};
-use crate::figures::{three, time};
+use super::why::{bound_by, first_drops, room, why};
+use crate::figures::{capital, three, time};
 use crate::stats::Interval;
 use crate::{Axis, Slowest, Summary, SummaryRow};
 
@@ -115,6 +115,7 @@ impl Subject<'_> {
         let says = self.level(row)
             + &self.doubt(row)
             + &room(row, self.contender)
+            + &first_drops(rows, self.axis, self.searched)
             + &why(row, self.contender, self.story)
             + &bound_by(row)
             + &self.hangs_on(row)
@@ -363,12 +364,6 @@ fn best_against_worst(summary: &Summary, place: usize, line_mbps: f64, axis: &Ax
     Some(says + ".")
 }
 
-/// As a sentence begins.
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// A goodput with its unit; the unit follows from line rate, so that figures can be compared.
 fn rate(mbps: f64, line_mbps: f64) -> String {
     let unit = if line_mbps >= LARGE_MBPS { "Gbit/s" } else { "Mbit/s" };
@@ -423,8 +418,8 @@ mod tests {
     #[test]
     fn a_collapse_says_how_far_it_holds_how_it_falls_and_what_a_round_waits_for() {
         let expected = "holds to 8, collapses at 16: Goodput falls from 905 Mbit/s with 8 senders to 212 Mbit/s with 16, \
-                        21.2 % of the 1000 that the network allows. A round takes 203 ms on average and has 2.1 timeouts of \
-                        200 ms or more.";
+                        21.2 % of the 1000 that the network allows. The queue at the client's port took at most 99.2 % of its \
+                        64 KiB. A round takes 203 ms on average and has 2.1 timeouts of 200 ms or more.";
         assert_eq!(one(Some(16), COLLAPSE, &[]), (Verdict::Collapses, expected.into()));
         let says = one(Some(16), COLLAPSE, &[stalled("newreno", 16, 0)]).1;
         let wait =
@@ -473,7 +468,8 @@ mod tests {
         assert_eq!(
             says,
             "holds to 32, sags from 48 on: Goodput falls from 930 Mbit/s with 32 senders to 600 Mbit/s with 48, 60.0 % of \
-             the 1000 that the network allows. A round takes 220 ms on average and has one timeout of 200 ms or more."
+             the 1000 that the network allows. The queue at the client's port took at most 99.2 % of its 64 KiB. The first \
+             drops of the sweep come with 48 senders. A round takes 220 ms on average and has one timeout of 200 ms or more."
         );
     }
 
@@ -542,10 +538,11 @@ mod tests {
     #[test]
     fn who_held_the_memory_comes_before_what_followed() {
         let mut summary = summed(&[("newreno", Some(16), COLLAPSE)]);
-        let squeezed = Squeezed { port: "switch>server1".into(), refused_packets: 40.0, elsewhere_share: 0.72 };
+        let (port, holder) = ("switch>client".into(), "switch>server1".into());
+        let squeezed = Squeezed { port, refused_packets: 40.0, elsewhere_share: 0.8, holder, holder_share: 0.72 };
         summary.rows[2].memories = Some(Memories { squeezed: Some(squeezed), ..Memories::default() });
         let says = &findings(&contenders(&["newreno"]), &summary)[0].says;
-        let held = " switch>server1 lost most to what others held: 72 % of the shared memory in use was theirs as it found no room. A round";
+        let held = " switch>server1 held 72 % of the shared memory as 40 packets a run found no room at switch>client. A round";
         assert!(says.contains(held), "{says}");
     }
 

@@ -3,6 +3,7 @@
 use super::Report;
 use super::finding::Verdict;
 use super::page::{Page, text};
+use crate::figures::capital;
 
 impl Report {
     /// The page, in one file that asks for no other.
@@ -77,9 +78,4 @@ impl Report {
             text(&self.scenario_text)
         )
     }
-}
-
-fn capital(sentence: &str) -> String {
-    let mut chars = sentence.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

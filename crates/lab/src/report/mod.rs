@@ -9,6 +9,8 @@ mod findings;
 mod heat;
 mod html;
 mod judgement;
+mod lane;
+mod missing;
 mod page;
 mod phases;
 mod points;
@@ -40,7 +42,7 @@ use rows::ReportRow;
 use story::Story;
 use swarms::Swarms;
 
-pub(crate) use page::{Page, quoted, text};
+pub(crate) use page::{Page, prose, quoted, text};
 pub(crate) use points::thinned;
 
 /// Everything that the page shows; the JSON in it has this form.

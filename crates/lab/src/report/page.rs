@@ -47,8 +47,33 @@ pub(crate) fn text(raw: &str) -> String {
     safe
 }
 
+/// A sentence in which what stands between backticks is code.
+pub(crate) fn prose(raw: &str) -> String {
+    let parts: Vec<&str> = raw.split('`').collect();
+    // Without its end a backtick is one.
+    if parts.len().is_multiple_of(2) {
+        return text(raw);
+    }
+    let part = |(place, part): (usize, &&str)| match place % 2 {
+        0 => text(part),
+        _ => format!("<code>{}</code>", text(part)),
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
 /// A word as a shell takes it.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "+-_./,:=@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prose;
+
+    #[test]
+    fn what_stands_between_backticks_is_code_and_one_alone_is_itself() {
+        assert_eq!(prose("as `a<b>` and `c`"), "as <code>a&lt;b&gt;</code> and <code>c</code>");
+        assert_eq!(prose("it`s & so"), "it`s &amp; so");
+    }
 }

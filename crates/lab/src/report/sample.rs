@@ -66,6 +66,6 @@ pub(super) fn onset_of(fan_in: Option<u32>) -> Onset {
 pub(super) fn stalled(scheme: &str, fan_in: usize, others: usize) -> Story {
     let loss = Some(Loss::WholeWindow { packets: 2 });
     let (server, waits_for) = ("server7".into(), "timeouts");
-    let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others, loss };
+    let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others, loss, missing: None };
     Story { scheme: scheme.into(), place: fan_in - 1, stalled: true, stalls: vec![stall], ..Story::default() }
 }

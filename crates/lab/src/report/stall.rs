@@ -2,6 +2,7 @@
 
 use fanin_spec::{Cause, EventRow, RunSpec, RunTables, SampleRow};
 
+use super::missing::Missing;
 use super::points::round_to;
 use super::window::Window;
 
@@ -20,7 +21,19 @@ pub(super) struct Stall {
     pub others: usize,
     /// Of a wait for a timeout, what that server had lost; `None` where the events do not say.
     pub loss: Option<Loss>,
+    /// The packet that the timer sent again; `None` where no timer ended it, or nothing was lost.
+    pub missing: Option<Missing>,
 }
+
+/// The server of a connection that something happened on: the end that does not ask.
+pub(super) fn server_of(event: &EventRow) -> &str {
+    let lost = matches!(event.what.as_str(), "drop" | "loss");
+    let end = if lost { &event.of } else { &event.at };
+    if end == CLIENT { &event.to } else { end }
+}
+
+/// The name of the host that a story is of.
+const CLIENT: &str = "client";
 
 /// Why a server heard nothing until its timer ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -65,12 +78,15 @@ pub(super) fn stalls(spec: &RunSpec, window: Window, seen: &RunTables) -> Vec<St
             let fired = |e: &&EventRow| e.what == "timeout" && e.time_ps > start;
             let round_ends = |e: &&EventRow| e.what == "round_end" && e.time_ps > start;
             let round_end = events.iter().find(round_ends).map_or(u64::MAX, |e| e.time_ps);
-            let later = events.iter().filter(fired).filter(|e| e.time_ps <= round_end && e.at != server);
-            let mut others: Vec<&str> = later.map(|e| e.at.as_str()).collect();
+            let later = events.iter().filter(fired).filter(|e| e.time_ps <= round_end).map(server_of);
+            let mut others: Vec<&str> = later.filter(|name| *name != server).collect();
             others.sort_unstable();
             others.dedup();
             let timeout = events.iter().filter(fired).find(|e| e.time_ps <= end && e.at == server);
             let timeout = timeout.filter(|_| row.cause == Cause::Rto);
+            let timer = |e: &&EventRow| matches!(e.what.as_str(), "timeout" | "probe") && server_of(e) == server;
+            let timer = events.iter().filter(timer).find(|e| e.time_ps > start && e.time_ps <= end);
+            let segment = spec.settings.tcp.mss.0;
             Stall {
                 from_us: us(start),
                 to_us: us(end.min(to_ps)),
@@ -78,6 +94,7 @@ pub(super) fn stalls(spec: &RunSpec, window: Window, seen: &RunTables) -> Vec<St
                 waits_for: row.cause.says(),
                 others: others.len(),
                 loss: timeout.and_then(|timeout| loss(spec, timeout, samples, events)),
+                missing: timer.and_then(|timer| Missing::of(timer, segment, events, us)),
             }
         })
         .collect()
@@ -138,7 +155,7 @@ mod tests {
     }
 
     fn event(ms: u64, what: &str, at: &str, of: &str) -> EventRow {
-        EventRow { time_ps: ms * MS, what: what.into(), at: at.into(), of: of.into() }
+        EventRow { time_ps: ms * MS, what: what.into(), at: at.into(), of: of.into(), ..EventRow::default() }
     }
 
     fn lost(ms: u64) -> EventRow {
@@ -178,7 +195,7 @@ mod tests {
         let found = stalls(&spec(), shown(10), &seen(2, &events));
         let loss = Some(Loss::WholeWindow { packets: 2 });
         let (server, waits_for) = ("server7".into(), "timeouts");
-        let expected = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others: 1, loss };
+        let expected = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others: 1, loss, missing: None };
         assert_eq!(found, [expected]);
     }
 

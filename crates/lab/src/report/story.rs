@@ -5,11 +5,12 @@ use core::sync::atomic::AtomicBool;
 use fanin_spec::{EventRow, RunError, RunSpec, RunTables, Watch};
 
 use super::judgement::focus;
+use super::lane::{Wait, answers, waits};
 use super::points::{round_to, thinned};
-use super::stall::{Stall, stalls};
+use super::stall::{Stall, server_of, stalls};
 use super::window::Window;
 use crate::axis::place_of;
-use crate::figures::time;
+use crate::figures::{capital, time};
 use crate::{Broken, Runner, SummaryRow};
 
 /// One run, watched for some rounds.
@@ -42,6 +43,8 @@ pub(super) struct Story {
     pub drops: Happenings,
     pub fast_retransmits: Happenings,
     pub timeouts: Happenings,
+    /// Timers for lost tails that fired.
+    pub probes: Happenings,
     pub round_ends_us: Vec<f64>,
     pub stalls: Vec<Stall>,
     /// What is shown at first: what led to the longest stall and where that begins, else all.
@@ -63,6 +66,9 @@ pub(super) struct Series {
 pub(super) struct ServerWindow {
     server: String,
     cwnd: Series,
+    /// From question to answer.
+    answers_us: Vec<[f64; 2]>,
+    waits: Vec<Wait>,
 }
 
 /// Things that happened: `servers` names each one's server.
@@ -136,22 +142,24 @@ fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
 }
 
 /// The windows of the servers that are shown.
-fn windows(seen: &RunTables, apart: u64, us: impl Fn(u64) -> f64) -> Vec<ServerWindow> {
+fn windows(seen: &RunTables, window: Window, us: impl Fn(u64) -> f64) -> Vec<ServerWindow> {
+    let (from, to, step) = (window.from.0, window.to.0, window.step().0);
     let cwnds = || seen.samples.iter().filter(|s| s.series == "cwnd");
     let mut names: Vec<&str> = cwnds().map(|s| s.of.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let first_timeout = |name: &str| {
-        let fired = seen.events.iter().find(|e| e.what == "timeout" && e.at == name);
+        let fired = seen.events.iter().find(|e| e.what == "timeout" && server_of(e) == name);
         (fired.map_or(u64::MAX, |e| e.time_ps), number(name))
     };
     names.sort_by_key(|name| first_timeout(name));
-    let window = |name: &str| {
+    let lane = |name: &str| {
         let cwnd: Vec<_> = cwnds().filter(|s| s.of == name).map(|s| (s.time_ps, s.value_bytes)).collect();
-        let cwnd = thinned(&changes(&cwnd), apart, WINDOW_POINTS);
-        ServerWindow { server: name.to_string(), cwnd: Series::new(&cwnd, &us) }
+        let cwnd = thinned(&changes(&cwnd), step * 1_000, WINDOW_POINTS);
+        let (answers_us, waits) = (answers(seen, name, &us, [from, to]), waits(seen, name, &us, (from, step)));
+        ServerWindow { server: name.to_string(), cwnd: Series::new(&cwnd, &us), answers_us, waits }
     };
-    shortened(names, SHOWN).into_iter().map(window).collect()
+    shortened(names, SHOWN).into_iter().map(lane).collect()
 }
 
 impl Story {
@@ -176,7 +184,7 @@ impl Story {
             Happenings {
                 total: rows.len(),
                 us: kept().map(|e| us(e.time_ps)).collect(),
-                servers: kept().map(|e| if what == "drop" { e.of.clone() } else { e.at.clone() }).collect(),
+                servers: kept().map(|e| server_of(e).to_string()).collect(),
             }
         };
         let first = queries.iter().find(|q| q.start_ps >= from);
@@ -197,10 +205,11 @@ impl Story {
             queue: series("queue"),
             threshold: series("threshold"),
             memory: series("memory"),
-            windows: windows(seen, window.step().0 * 1_000, us),
+            windows: windows(seen, window, us),
             drops: happenings("drop", HAPPENINGS),
             fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
             timeouts: happenings("timeout", usize::MAX),
+            probes: happenings("probe", usize::MAX),
             round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
             stalls: stalls(spec, window, seen),
             opens_us: [0.0, length_us],
@@ -211,11 +220,12 @@ impl Story {
         story
     }
 
-    /// What led to the longest stall, from the first drop or timeout since the stall before it, and enough of the stall to
-    /// be seen; `None` where there is none.
+    /// What led to the longest stall, from the first drop or timeout since the stall before its packet was lost, and enough of
+    /// the stall to be seen; `None` where there is none.
     fn cause(&self) -> Option<[f64; 2]> {
         let longest = self.longest_stall()?;
-        let before = self.stalls.iter().map(|stall| stall.to_us).filter(|&end| end <= longest.from_us);
+        let lost_us = longest.missing.as_ref().map_or(longest.from_us, |missing| missing.lost_us);
+        let before = self.stalls.iter().map(|stall| stall.to_us).filter(|&end| end <= lost_us.min(longest.from_us));
         let earliest = before.fold(0.0, f64::max);
         let causes = [&self.drops.us, &self.fast_retransmits.us, &self.timeouts.us].into_iter().flatten().copied();
         let first = causes.filter(|&us| us >= earliest && us <= longest.from_us).fold(longest.from_us, f64::min);
@@ -284,6 +294,9 @@ impl Story {
             1 => "; 1 more server times out in this round.".into(),
             n => format!("; {n} more servers time out in this round."),
         };
+        if let Some(missing) = &stall.missing {
+            text += &format!(" {}.", capital(&missing.clause()));
+        }
         if let Some(round) = self.round_ms {
             let lasts = (stall.to_us - stall.from_us) / 1e3;
             let share = lasts / round * 100.0;
@@ -325,6 +338,7 @@ fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
 mod tests {
     use fanin_spec::{FlowRow, Totals};
 
+    use super::super::missing::Missing;
     use super::super::sample::{Point, rows, run};
     use super::*;
 
@@ -412,6 +426,16 @@ mod tests {
     fn a_story_opens_on_what_came_after_the_wait_before() {
         let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, ..Stall::default() };
         assert_eq!(opening(&[500.0, 15_000.0], Some(earlier)), Some([14_000.0, 23_600.0]));
+    }
+
+    #[test]
+    fn a_story_opens_before_the_first_loss_though_another_wait_came_between() {
+        let earlier = Stall { from_us: 12_000.0, to_us: 18_000.0, ..Stall::default() };
+        let missing = Missing { lost_us: 9_000.0, ..Missing::default() };
+        let stall = Stall { from_us: 20_000.0, to_us: 210_000.0, missing: Some(missing), ..Stall::default() };
+        let drops = Happenings { total: 2, us: vec![8_000.0, 9_000.0], servers: Vec::new() };
+        let story = Story { length_us: 220_000.0, drops, stalls: vec![earlier, stall], ..Story::default() };
+        assert!(story.cause().is_some_and(|[from, to]| from < 8_000.0 && to > 20_000.0), "{:?}", story.cause());
     }
 
     #[test]

@@ -4,8 +4,8 @@ use fanin_spec::{Cause, Contender};
 
 use super::judgement::{State, judged};
 use super::story::Story;
-use crate::SummaryRow;
-use crate::figures::{count, three, time};
+use crate::figures::{count, shown, three, time};
+use crate::{Axis, Squeezed, SummaryRow};
 
 /// What a round is like at a point, and what the story shows of one.
 pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>) -> String {
@@ -20,23 +20,33 @@ pub(super) fn why(row: &SummaryRow, contender: &Contender, story: Option<&Story>
     }
 }
 
-/// Who held the memory that a port found no room in; where nothing was dropped, how much room there was left at the client's port.
+/// Who held the memory that a port found no room in; else how much of what the client's port may hold was taken.
 pub(super) fn room(row: &SummaryRow, contender: &Contender) -> String {
     let settings = &contender.points[row.place].settings;
     if let Some(squeezed) = row.memories.as_ref().and_then(|memories| memories.squeezed.as_ref()) {
+        let Squeezed { port, holder, holder_share, refused_packets, .. } = squeezed;
         return format!(
-            " {} lost most to what others held: {:.0} % of the shared memory in use was theirs as it found no room.",
-            squeezed.port,
-            100.0 * squeezed.elsewhere_share
+            " {holder} held {:.0} % of the shared memory as {} packets a run found no room at {port}.",
+            100.0 * holder_share,
+            count(*refused_packets)
         );
     }
-    let holds = judged(row).state == State::Holds && row.drops == 0.0;
-    if !holds || row.clients > 1 || settings.switch.shared_buffer.0.is_some() {
+    if row.clients > 1 || settings.switch.shared_buffer.0.is_some() {
         return String::new();
     }
     let (buffer, held) = (settings.client_buffer(), row.queue_max_bytes as f64);
     let share = 100.0 * held / settings.in_bytes(buffer).max(1) as f64;
-    format!(" The queue at the client's port took at most {} % of its {buffer}.", three(share))
+    format!(" The queue at the client's port took at most {} % of its {}.", three(share), shown(buffer))
+}
+
+/// Where on a curve packets are dropped first, where some points before have no drop.
+pub(super) fn first_drops(rows: &[&SummaryRow], axis: &Axis, searched: bool) -> String {
+    match rows.iter().position(|row| row.drops > 0.0) {
+        Some(place) if place > 0 && !searched => {
+            format!(" The first drops of the sweep come {}.", axis.at(&axis.tick(rows[place])))
+        }
+        _ => String::new(),
+    }
 }
 
 /// What a run without rounds is like.
@@ -58,28 +68,33 @@ fn of_a_round(row: &SummaryRow, mean: f64, contender: &Contender, story: Option<
     let mean = format!("{}{}", if row.qct_ms.at_least.is_some() { "at least " } else { "" }, time(mean));
     let timeouts = row.a_round(row.timeouts);
     if timeouts < 0.05 {
-        return format!(" A round takes {mean} on average, with {}.{}", signs(row), stands_still(row));
+        let still = stands_still(row) + &of_the_story(row, story);
+        return format!(" A round takes {mean} on average, with {}.{still}", signs(row));
     }
     let rto_min = contender.points[row.place].settings.tcp.rto_min;
     let number = if count(timeouts) == "1.0" { "one timeout".into() } else { format!("{} timeouts", count(timeouts)) };
     let mut text = format!(" A round takes {mean} on average and has {number} of {rto_min} or more.");
     text += &stands_still(row);
-    let story = story.filter(|story| story.place == row.place);
-    if let Some(stall) = story.and_then(Story::longest_stall) {
-        let waits = time((stall.to_us - stall.from_us) / 1e3);
-        let cause = stall.loss.map(|loss| loss.clause());
-        text += &match (stall.others, cause) {
-            (0, Some(cause)) => {
-                format!(" In the round shown below everyone waits {waits} for one flow that {cause}.")
-            }
-            (0, None) => format!(" In the round shown below everyone waits {waits} for one flow."),
-            (n, Some(cause)) => {
-                format!(" In the round shown below everyone waits {waits} for {} flows; the first {cause}.", n + 1)
-            }
-            (n, None) => format!(" In the round shown below everyone waits {waits} for {} flows.", n + 1),
-        };
-    }
-    text
+    text + &of_the_story(row, story)
+}
+
+/// What the longest wait that is shown is for, and the packet that was lost.
+fn of_the_story(row: &SummaryRow, story: Option<&Story>) -> String {
+    let Some(stall) = story.filter(|story| story.place == row.place).and_then(Story::longest_stall) else {
+        return String::new();
+    };
+    let waits = time((stall.to_us - stall.from_us) / 1e3);
+    let lost = stall.loss.map(|loss| loss.clause());
+    let text = match (stall.others, lost) {
+        (0, Some(lost)) => format!("In the round shown below everyone waits {waits} for one flow that {lost}"),
+        (0, None) => format!("In the round shown below everyone waits {waits} for one flow"),
+        (n, Some(lost)) => {
+            format!("In the round shown below everyone waits {waits} for {} flows; the first {lost}", n + 1)
+        }
+        (n, None) => format!("In the round shown below everyone waits {waits} for {} flows", n + 1),
+    };
+    let missing = stall.missing.as_ref().map_or(String::new(), |missing| format!("; {}", missing.clause()));
+    format!(" {text}{missing}.")
 }
 
 /// What a round met where it has hardly a timeout: `no` is said of nothing at all.

@@ -11,7 +11,7 @@ use super::Net;
 use crate::event::Key;
 use crate::ids::{ConnectionId, EndpointId};
 use crate::packet::Packet;
-use crate::probe::{Happening, Probe};
+use crate::probe::{Gone, Happening, Probe};
 use crate::streams::{Purpose, SmallStream};
 
 /// What packets met over a link.
@@ -268,7 +268,7 @@ impl<P: Probe> Net<P> {
             *count(faults.counts.entry(link).or_default()) += 1;
             faults.lost(to, how);
         }
-        self.probe.happening(Time(now), Happening::Loss(link, to));
+        self.probe.happening(Time(now), Happening::Loss(link, to, Gone::of(packet)));
     }
 
     /// Of the packets to a slot so many more do not come; counts wrap.

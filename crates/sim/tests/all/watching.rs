@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{run, spec};
 use fanin_sim::watch;
-use fanin_spec::{RunTables, Watch};
+use fanin_spec::{RunTables, Scenario, Watch};
 use fanin_units::Time;
 
 const COLLAPSE: &str = r#"
@@ -99,4 +99,47 @@ fn a_threshold_and_what_ports_hold_of_their_memory_add_up_at_an_alpha_of_one() {
     assert_eq!(held.values().max(), Some(&seen.totals.queue_max_bytes));
     let queues = series("queue");
     assert!(queues.iter().all(|(time, queue)| held.get(time).is_none_or(|held| queue <= held)));
+}
+
+/// A port that is filled by a list of flows, behind which requests are lost: both share their switch's memory.
+const SQUEEZED: &str = r#"
+    schemes = ["newreno"]
+    [link]
+    rate = "10 Gbit/s"
+    [switch]
+    shared_buffer = "256 KB"
+    alpha = 1
+    [tcp]
+    rto_min = "10 ms"
+    [workload]
+    fragment = "16 KiB"
+    file = "flows.csv"
+    duration = "50 ms"
+    [sweep]
+    fan_in = [8]
+"#;
+
+#[test]
+fn a_drop_says_which_packet_was_lost_and_who_held_the_memory() {
+    let flows = "src,dst,bytes,start_us,stop_us\n6,1,,0,\n7,1,,0,\n8,1,,0,\n";
+    let scenario = Scenario::parse("squeezed.toml", SQUEEZED).unwrap();
+    let contenders = scenario.contenders_with(&|_| Ok(("flows.csv".into(), flows.into()))).unwrap();
+    let spec = contenders[0].run(8, 1).unwrap();
+    let all = Watch { step: Time::from_micros(10), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
+    let seen = watch(&spec, all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"));
+    let timers = seen.events.iter().filter(|e| e.what == "timeout" || e.what == "probe");
+    let lost = timers.filter_map(|timer| {
+        let own = |e: &&fanin_spec::EventRow| e.what == "drop" && e.of == timer.at && e.to == timer.to;
+        seen.events.iter().filter(own).find(|e| e.seq == timer.seq && e.packet == "data")
+    });
+    let lost: Vec<_> = lost.collect();
+    assert!(!lost.is_empty(), "no timer sends a lost packet again");
+    for drop in &lost {
+        assert_eq!((drop.at.as_str(), drop.to.as_str(), drop.why.as_str()), ("switch>client", "client", "full"));
+        let [held, shared] = [drop.holder_bytes, drop.shared_bytes].map(|bytes| bytes.expect("a shared memory"));
+        assert!(held * 4 > shared && held <= shared, "{held} of {shared}");
+        let own = drop.queue_bytes.expect("a port's queue");
+        assert!((drop.holder == "switch>client") == (own == held), "{drop:?}");
+    }
+    assert!(lost.iter().any(|drop| drop.holder == "switch>server1"), "the list's port held more than the client's");
 }

@@ -1,7 +1,7 @@
 //! Values that have to lie between bounds: the classes `level`, `factor`, `share` and `holds`; and `none`.
 
 use super::seen::{NOTHING, Range, Seen, Verdict, figure, nothing, with_half};
-use crate::paper::curve::{Curve, Point};
+use crate::paper::curve::{Axes, Curve, Point};
 use crate::stats::{Interval, mean};
 
 /// What of several ratios is held to a factor.
@@ -33,12 +33,12 @@ impl Bounds {
     }
 
     /// Every point in its own right.
-    fn judge_all(self, points: &[&Point], unit: &str) -> Seen {
+    fn judge_all(self, points: &[&Point], unit: &str, axes: &Axes) -> Seen {
         let verdicts: Vec<Verdict> = points.iter().map(|p| self.judge(&p.y)).collect();
         let worst = verdicts.iter().copied().max().unwrap_or(Verdict::Fail);
         let told = |(p, verdict): (&&Point, &Verdict)| match verdict {
-            Verdict::Undecided => format!("{} at {}", with_half(&p.y, unit), p.x),
-            _ => format!("{}{unit} at {}", figure(p.y.mean), p.x),
+            Verdict::Undecided => format!("{} at {}", with_half(&p.y, unit), axes.place(p.x)),
+            _ => format!("{}{unit} at {}", figure(p.y.mean), axes.place(p.x)),
         };
         let pairs = || points.iter().zip(&verdicts);
         let off: Vec<String> = pairs().filter(|(_, verdict)| **verdict != Verdict::Pass).map(told).collect();
@@ -59,7 +59,7 @@ impl Bounds {
 
 /// The curve itself.
 pub(super) fn level(curve: &Curve, bounds: Bounds, range: &Range) -> Seen {
-    range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, ""))
+    range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, &curve.axes.unit, &curve.axes))
 }
 
 /// The curve's best up to there.
@@ -77,7 +77,7 @@ pub(super) fn holds(curve: &Curve, line: Option<f64>, percent: f64, range: &Rang
     };
     // Where nothing ever moved there is nothing that could hold.
     let Some(shares) = points.iter().map(share).collect::<Option<Vec<Point>>>() else { return nothing() };
-    Bounds { least: percent, most: f64::INFINITY }.judge_all(&shares.iter().collect::<Vec<_>>(), " %")
+    Bounds { least: percent, most: f64::INFINITY }.judge_all(&shares.iter().collect::<Vec<_>>(), " %", &curve.axes)
 }
 
 /// The curve over another.
@@ -87,10 +87,10 @@ pub(super) fn factor(curve: &Curve, over: &Curve, takes: Takes, bounds: Bounds, 
         Err(why) => return (Verdict::Fail, why),
     };
     match takes {
-        Takes::Each => bounds.judge_all(&ratios.iter().collect::<Vec<_>>(), "x"),
+        Takes::Each => bounds.judge_all(&ratios.iter().collect::<Vec<_>>(), "x", &curve.axes),
         Takes::Largest => {
             let largest = ratios.iter().max_by(|a, b| a.y.mean.total_cmp(&b.y.mean));
-            bounds.judge_all(&largest.into_iter().collect::<Vec<_>>(), "x")
+            bounds.judge_all(&largest.into_iter().collect::<Vec<_>>(), "x", &curve.axes)
         }
         Takes::Mean => {
             let seeds = ratios.iter().map(|p| p.values.len()).min().unwrap_or(0);
@@ -106,13 +106,13 @@ pub(super) fn factor(curve: &Curve, over: &Curve, takes: Takes, bounds: Bounds, 
 /// The curve, or what it gains over another, in per cent.
 pub(super) fn share(curve: &Curve, over: Option<&Curve>, bounds: Bounds, range: &Range) -> Seen {
     let Some(over) = over else {
-        return range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, " %"));
+        return range.points(curve).map_or_else(nothing, |points| bounds.judge_all(&points, " %", &curve.axes));
     };
     let gain = |p: Point| Point::new(p.x, p.values.iter().map(|ratio| 100.0 * (ratio - 1.0)).collect());
     match ratios(curve, over, range) {
         Ok(ratios) => {
             let gains: Vec<Point> = ratios.into_iter().filter_map(gain).collect();
-            bounds.judge_all(&gains.iter().collect::<Vec<_>>(), " %")
+            bounds.judge_all(&gains.iter().collect::<Vec<_>>(), " %", &curve.axes)
         }
         Err(why) => (Verdict::Fail, why),
     }
@@ -123,7 +123,7 @@ pub(super) fn share(curve: &Curve, over: Option<&Curve>, bounds: Bounds, range: 
 fn ratios(curve: &Curve, over: &Curve, range: &Range) -> Result<Vec<Point>, String> {
     let (Some(points), Some(unders)) = (range.points(curve), range.points(over)) else { return Err(NOTHING.into()) };
     if let Some(zero) = unders.iter().find(|p| p.y.mean == 0.0) {
-        return Err(format!("{} is 0 at {}", over.name, zero.x));
+        return Err(format!("{} is 0 at {}", over.name, over.axes.place(zero.x)));
     }
     let ratio = |p: &&Point| {
         let under = unders.iter().find(|o| o.x == p.x)?;
@@ -144,7 +144,8 @@ pub(super) fn none(curve: &Curve, range: &Range) -> Seen {
         return (Verdict::Pass, format!("0 in all {runs} runs"));
     };
     let means = mean(&hit.iter().map(|p| p.y.mean).collect::<Vec<_>>()).unwrap_or(0.0);
+    let (unit, place) = (&curve.axes.unit, curve.axes.place(first.x));
     let words =
-        format!("{} on average at {} of {} points, the first {}", figure(means), hit.len(), points.len(), first.x);
+        format!("{}{unit} on average at {} of {} points, the first {place}", figure(means), hit.len(), points.len());
     (Verdict::Fail, words)
 }

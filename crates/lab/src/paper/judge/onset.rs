@@ -26,8 +26,8 @@ pub(super) fn onset(curve: &Curve, at: f64, past: Option<f64>, grid: &[f64], ran
     });
     let otherwise = otherwise.count();
     let mut words = match (found, points.last()) {
-        (Some(i), _) => format!("onset at {}", points[i].x),
-        (None, last) => format!("no onset up to {}", last.map_or(0.0, |p| p.x)),
+        (Some(i), _) => format!("onset at {}", curve.axes.place(points[i].x)),
+        (None, last) => format!("no onset up to {}", curve.axes.place(last.map_or(0.0, |p| p.x))),
     };
     words += &match (seeds, otherwise as f64 * 100.0 / TIMES as f64) {
         (1, _) => " (of one seed)".to_string(),

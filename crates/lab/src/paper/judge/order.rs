@@ -23,8 +23,8 @@ pub(super) fn order(above: &[Curve], below: &[Curve], range: &Range, or_equal: b
             kept += usize::from(stands == Verdict::Pass);
             reversed |= stands == Verdict::Fail;
             if stands != Verdict::Pass {
-                let [a, b] = [point, other].map(|p| with_half(&p.y, ""));
-                words.push(format!("{} {a} against {} {b} at {}", high.name, low.name, point.x));
+                let [a, b] = [point, other].map(|p| with_half(&p.y, &high.axes.unit));
+                words.push(format!("{} {a} against {} {b} at {}", high.name, low.name, high.axes.place(point.x)));
             }
         }
     }
@@ -36,6 +36,7 @@ pub(super) fn order(above: &[Curve], below: &[Curve], range: &Range, or_equal: b
         () => Verdict::Undecided,
     };
     let mut measured = match words.len() {
+        0 if total == 1 => "at its one point".into(),
         0 => format!("at all {total} points"),
         n if n <= 3 => format!("at {kept} of {total} points; not {}", words.join("; ")),
         n => format!("at {kept} of {total} points; not {}; and {} more", words[..3].join("; "), n - 3),

@@ -86,8 +86,10 @@ pub(super) fn figure(value: f64) -> String {
 /// A mean with half of its interval; where that would reach below nothing, which no time, rate or count does, the interval itself. A
 /// share gained may be negative.
 pub(super) fn with_half(y: &Interval, unit: &str) -> String {
+    // A word stands once behind both, `x` at each.
+    let each = if unit.starts_with(' ') { "" } else { unit };
     match y.lo < 0.0 && y.mean >= 0.0 && unit != " %" {
-        true => format!("{}{unit} (0 to {})", figure(y.mean), figure(y.hi)),
-        false => format!("{}{unit} ± {}", figure(y.mean), figure((y.hi - y.lo) / 2.0)),
+        true => format!("{}{each} (0 to {}){unit}", figure(y.mean), figure(y.hi)),
+        false => format!("{}{each} ± {}{unit}", figure(y.mean), figure((y.hi - y.lo) / 2.0)),
     }
 }

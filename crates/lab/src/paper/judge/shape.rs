@@ -22,8 +22,14 @@ pub(super) fn shape(curve: &Curve, shape: Shape, range: &Range) -> Seen {
     let Some(points) = range.points(curve) else { return nothing() };
     let [first, .., last] = points.as_slice() else { return nothing() };
     if shape == Shape::Flat {
-        let (from, to) = (first.y.mean, last.y.mean);
-        let words = format!("{} at {}, {} at {}", figure(from), first.x, figure(to), last.x);
+        let (from, to, unit) = (first.y.mean, last.y.mean, &curve.axes.unit);
+        let words = format!(
+            "{}{unit} at {}, {}{unit} at {}",
+            figure(from),
+            curve.axes.place(first.x),
+            figure(to),
+            curve.axes.place(last.x)
+        );
         return (Verdict::of((to - from).abs() <= 0.1 * from.abs()), words);
     }
     let samples: Vec<(f64, f64)> = points.iter().flat_map(|p| p.values.iter().map(|&value| (p.x, value))).collect();
@@ -44,5 +50,5 @@ pub(super) fn shape(curve: &Curve, shape: Shape, range: &Range) -> Seen {
         false => Verdict::Fail,
     };
     let [mean, lo, hi] = [fit.slope.mean, fit.slope.lo, fit.slope.hi].map(six_digits);
-    (verdict, format!("slope {mean} ({lo} to {hi})"))
+    (verdict, format!("slope {mean} ({lo} to {hi}){} a step of the axis", curve.axes.unit))
 }

@@ -8,13 +8,13 @@ use Verdict::{Fail, Pass, Undecided};
 /// A curve with these values at each x, one a seed.
 fn seeds(name: &str, points: &[(f64, &[f64])]) -> Curve {
     let points = points.iter().filter_map(|&(x, values)| Point::new(x, values.to_vec())).collect();
-    Curve { name: name.into(), points, exact: false }
+    Curve { name: name.into(), points, exact: false, axes: Axes::default() }
 }
 
 /// A curve of three seeds that agree.
 fn curve(name: &str, points: &[(f64, f64)]) -> Curve {
     let points = points.iter().filter_map(|&(x, y)| Point::new(x, vec![y; 3])).collect();
-    Curve { name: name.into(), points, exact: false }
+    Curve { name: name.into(), points, exact: false, axes: Axes::default() }
 }
 
 /// The same values at 1, 2, 3 and so on.
@@ -65,7 +65,7 @@ fn fewer_than_three_seeds_tell_no_order_but_of_what_was_worked_out() {
     let two = |name, y: f64| seeds(name, &[(1.0, &[y, y])]);
     let judged = above(ALL, false).judge(&[two("a", 9.0), two("b", 1.0)]);
     assert_eq!(judged.verdict, Undecided);
-    assert_eq!(judged.measured, "at all 1 points; fewer than 3 seeds tell no order");
+    assert_eq!(judged.measured, "at its one point; fewer than 3 seeds tell no order");
     assert_eq!(verdict(&above(ALL, false), &[two("a", 1.0), two("b", 9.0)]), Undecided, "neither the other way round");
     let exact = |name, y| Curve { exact: true, ..seeds(name, &[(1.0, &[y])]) };
     assert_eq!(verdict(&above(ALL, false), &[exact("a", 9.0), exact("b", 1.0)]), Pass);
@@ -97,7 +97,7 @@ fn an_order_is_undecided_where_more_intervals_overlap_than_are_forgiven_and_no_m
             }
         };
         let point = |i: usize| Point::new(i as f64 + 1.0, vec![mean(i) - 1.0, mean(i), mean(i) + 1.0]);
-        Curve { name: "a".into(), points: (0..10).filter_map(point).collect(), exact: false }
+        Curve { name: "a".into(), points: (0..10).filter_map(point).collect(), exact: false, axes: Axes::default() }
     };
     let whole = above(ALL, true);
     for (overlapping, reversed, expected) in [(1, 0, Pass), (0, 1, Pass), (2, 0, Undecided), (1, 1, Fail), (0, 2, Fail)]
@@ -269,7 +269,7 @@ fn a_factor_may_be_of_the_mean_or_of_the_largest_ratio() {
         Test::Factor { curves: a(), over, takes, times, at_least: false, range: ALL }.judge(&curves)
     };
     let mean = factor(Takes::Mean, 5.0);
-    assert_eq!((mean.verdict, mean.measured.as_str()), (Pass, "5.000x ± 0 on average over 3 points"));
+    assert_eq!((mean.verdict, mean.measured.as_str()), (Pass, "5.000x ± 0x on average over 3 points"));
     let largest = factor(Takes::Largest, 10.0);
     assert_eq!((largest.verdict, largest.measured.as_str()), (Pass, "10.00x at 3"));
     assert_eq!((factor(Takes::Mean, 8.0).verdict, factor(Takes::Largest, 5.0).verdict), (Fail, Fail));
@@ -495,4 +495,19 @@ fn what_a_claim_expects_is_marked_in_the_units_of_its_figure() {
     let mark = onset(2.0, None, &[1.0, 2.0, 3.0]).mark(&curves);
     assert_eq!((mark.onset, mark.reported_onset, mark.span), (vec![1.0, 3.0], Some(2.0), vec![1.0, 3.0]));
     assert_eq!(above(Range::At(vec![7.0]), true).mark(&curves).span, [] as [f64; 0], "nothing was measured there");
+}
+
+#[test]
+fn every_number_of_a_judgement_has_its_unit() {
+    let axes = Axes::of("goodput, Mbit/s", "senders");
+    let curve = Curve { axes, ..curve("a", &[(1.0, 352.0), (16.0, 77.5)]) };
+    let range = Range::At(vec![1.0, 16.0]);
+    let level = Test::Level { curves: names(&["a"]), bound: Bound::AtMost(400.0), range };
+    let judged = level.judge(std::slice::from_ref(&curve));
+    assert_eq!(judged.measured, "352.0 Mbit/s at 1 sender, 77.50 Mbit/s at 16 senders");
+    assert_eq!(judged.expected, "at most 400.0 Mbit/s");
+    let places = ["senders", "time, ms", "round"].map(|over| Axes::of("Jain's index", over).place(3.0));
+    assert_eq!(places, ["3 senders", "3 ms", "round 3"]);
+    assert_eq!(Axes::of("timeouts a run", "senders").unit, " timeouts a run");
+    assert_eq!(Axes::of("Jain's index", "senders").unit, "");
 }

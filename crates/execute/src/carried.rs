@@ -1,0 +1,40 @@
+//! The papers' files that the program carries within itself, under a folder that is on no disk.
+
+use std::path::Path;
+
+/// That folder.
+pub const CARRIED: &str = "papers of this program";
+
+/// Path within it and text.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+
+/// The text of a file; `None` where the path is not of that folder, or it has no such file.
+pub(crate) fn text(path: &Path) -> Option<&'static str> {
+    let within = path.strip_prefix(CARRIED).ok()?;
+    FILES.iter().find(|(place, _)| Path::new(place) == within).map(|(_, text)| *text)
+}
+
+/// Its folders that have a file of this name.
+pub(crate) fn folders_with(name: &str) -> impl Iterator<Item = String> {
+    let split =
+        |(place, _): &(&str, &str)| place.split_once('/').map(|(folder, file)| (folder.to_string(), file.to_string()));
+    FILES.iter().filter_map(split).filter(move |(_, file)| file == name).map(|(folder, _)| folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_carried_is_what_the_folder_of_papers_has() {
+        let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+        let names: Vec<String> = folders_with("claims.toml").collect();
+        assert!(names.len() >= 6, "{names:?}");
+        for (place, carried) in FILES {
+            let there = std::fs::read_to_string(papers.join(place)).unwrap();
+            assert_eq!(*carried, there, "{place}");
+            assert_eq!(text(&Path::new(CARRIED).join(place)), Some(*carried));
+        }
+        assert_eq!(text(Path::new("papers/m21/claims.toml")), None, "a folder of that name is the user's");
+    }
+}
