@@ -9,7 +9,8 @@ const READ: [&str; 3] = ["toml", "csv", "json"];
 
 fn main() -> io::Result<()> {
     let crate_folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let papers = crate_folder.join("../../papers");
+    // A link to the project's folder; in a packed crate what it leads to.
+    let papers = crate_folder.join("papers");
     println!("cargo::rerun-if-changed={}", papers.display());
     let mut rows = String::new();
     for folder in sorted(&papers)?.into_iter().filter(|entry| entry.is_dir()) {

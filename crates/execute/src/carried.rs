@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn what_is_carried_is_what_the_folder_of_papers_has() {
-        let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers");
+        let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("papers");
         let names: Vec<String> = folders_with("claims.toml").collect();
         assert!(names.len() >= 6, "{names:?}");
         for (place, carried) in FILES {

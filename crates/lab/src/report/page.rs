@@ -1,7 +1,7 @@
 //! A page in one file that asks for no other: words as plain HTML, data as JSON, and the charts' code.
 
-const SCRIPT: &str = include_str!("../../../../web/dist/report.js");
-const STYLE: &str = include_str!("../../../../web/dist/report.css");
+const SCRIPT: &str = include_str!("../../web/report.js");
+const STYLE: &str = include_str!("../../web/report.css");
 
 /// What a page is made of.
 pub(crate) struct Page<'a> {
