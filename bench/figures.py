@@ -4,6 +4,8 @@ import json
 import pathlib
 import subprocess
 
+# `tc red` with a burst of 20 packets of 1,500 B over a minimum of 30,000 B takes a weight of 1/2.
+RED = ["red.min_th=30000 B", "red.max_th=30001 B", "red.max_p=1", "red.weight=1/2", "red.gentle=false"]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FANIN = ROOT / "target" / "release" / "fanin"
 

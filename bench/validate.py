@@ -11,15 +11,32 @@ import math
 import statistics
 import sys
 
-from figures import ROOT, compare, goodputs
+from figures import RED, ROOT, compare, goodputs
 
 TABLE = ROOT / "docs" / "validation.md"
 SEEDS_B = 120
 SEEDS_C = 20
+# ns-3's clock ticks in ns: at 25 Gbit/s a frame of 1,502 B takes 481 there, not 480.64.
+IN_WHOLE_NS = "link.rate=24981288981 bit/s"
 
 # What is known of rows outside their bounds, by the beginnings of case and figure. Where a row is inside, its note is
 # not printed; once a cause is gone, take its note away.
 NOTES = {
+    ("ns-3, work A at 25 Gbit/s", "marks"):
+        "**ns-3, work A at 25 Gbit/s: fewer marks**, while goodput holds. Not explained. It is no phase: with delays moved by up to 100 ns ns-3 "
+        "has 8,275 to 8,305, fanin 6,571 to 7,302.",
+    ("Linux 6.1, own links over RED that marks", "segments"):
+        "**DCTCP over RED at 24 and 32 servers** loses a third of the segments that the kernel loses; goodput holds.",
+    ("Linux 6.1, all rates equal, 16 KiB, an ACK a segment", ""):
+        "**All rates equal, with an ACK a segment** 5, 8 and 12 servers are below the kernel, as without they are above or below it: there every "
+        "other answer or so ends on an odd segment.",
+    ("Linux 6.1, all rates equal, 16 KiB", ""):
+        "**All rates equal, 16 KiB into 32 KiB: the kernel waits 200 ms for a lost last segment, fanin mostly 10.** By captures at servers and client "
+        "(4 servers, 400 rounds): 21 of 31 such stalls are an answer's last segment, lost alone, whose probe waits two round trips and RTOmin, since "
+        "all before it has been acknowledged; in the other 10 a probe after 10 ms brings back a SACK within less than the connection's least round trip, from which "
+        "RACK learns nothing, and the timeout follows. In fanin a client acknowledges every second segment, so that of twelve the last two are out "
+        "together and the probe comes after 10 ms. The kernel's client acknowledges what it has read, and the emulated CPU lets it read two to "
+        "five segments at a time. With that cause taken away (`tcp.delayed_ack=1`: the rows below) fanin has the kernel's 19 to 31 Mbit/s at 4 servers.",
     ("Linux 6.1, reno, N = 32", "goodput"):
         "**Linux at N = 32: on the edge.** Two kinds of rounds alternate there, some of 44 ms without a stall and some of 250 ms with "
         "one; Linux had the second in nearly every round of its one measurement. Which of the two comes hangs, in fanin, on what the "
@@ -51,6 +68,11 @@ def t_975(df):
             + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3))
 
 
+def sets(*settings):
+    """Each as an argument of the command."""
+    return [word for setting in settings for word in ("--set", setting)]
+
+
 class Table:
     def __init__(self):
         self.lines = []
@@ -63,6 +85,8 @@ class Table:
             self.outside.append((case, figure))
 
     def within(self, case, figure, measured, reference, share):
+        if reference == 0:
+            return self.add(case, figure, number(measured), number(reference), "none", measured == 0)
         off = measured / reference - 1
         self.add(case, figure, f"{number(measured)} ({off:+.1%})", number(reference), f"±{share:.0%}", abs(off) <= share)
 
@@ -80,18 +104,23 @@ def only(out):
     return row
 
 
-def work_a(table, runs):
-    (reference,) = [r for r in runs if r["work"] == "a"]
-    mine = only(compare("scenarios/bench-star.toml"))
-    case = "ns-3, work A, 32 senders"
+def works(runs, work, senders):
+    return [r for r in runs if r["work"] == work and r["senders"] == senders]
+
+
+def work_a(table, runs, work, called, *settings):
+    (reference,) = works(runs, work, 32)
+    mine = only(compare("scenarios/bench-star.toml", *sets(*settings)))
+    case = f"ns-3, work A{called}, 32 senders"
+    table.within(case, "goodput, Mbit/s", mine["goodput_mbps"]["mean"], reference["goodput_mbps"], 0.05)
     table.within(case, "marks", mine["marks"], reference["marks"], 0.10)
-    factor = mine["drops"] / reference["drops"]
-    table.add(case, "drops", number(mine["drops"]), number(reference["drops"]), "a factor of two", 0.5 <= factor <= 2)
+    table.add(case, "drops", number(mine["drops"]), number(reference["drops"]), "a factor of two",
+              reference["drops"] / 2 <= mine["drops"] <= 2 * reference["drops"])
     table.add(case, "timeouts", number(mine["timeouts"]), number(reference["timeouts"]), "none", mine["timeouts"] == 0)
 
 
 def work_b(table, runs, senders):
-    theirs = [r for r in runs if r["work"] == "b" and r["senders"] == senders]
+    theirs = works(runs, "b", senders)
     mine = only(compare("scenarios/bench-barrier.toml", "--fan-in", senders, "--seeds", SEEDS_B))
     mean = lambda key: statistics.mean(r[key] for r in theirs)
     case = f"ns-3, work B, N = {senders}"
@@ -121,6 +150,18 @@ def work_c(table, theirs):
         table.within("ns-3, work C, 160 hosts", figure, mine["fct_ms"][percentile], theirs[f"fct_{percentile}_ms"], 0.03)
 
 
+def work_b_faster(table, runs, work, called, *settings):
+    """Work B at the rates of today's links."""
+    for senders in (2, 8, 32):
+        theirs = works(runs, work, senders)
+        mine = only(compare("scenarios/bench-barrier.toml", "--fan-in", senders, "--seeds", SEEDS_B, *sets(*settings)))
+        mean = lambda key: statistics.mean(r[key] for r in theirs)
+        case = f"ns-3, work B{called}, N = {senders}"
+        table.within(case, "goodput, Mbit/s", mine["goodput_mbps"]["mean"], mean("goodput_mbps"), 0.10)
+        for figure in ("timeouts", "drops", "rounds"):
+            table.within(case, figure, mine[figure], mean(figure), 0.25)
+
+
 def linux(table, runs):
     theirs = {r["senders"]: r for r in runs if r["law"] == "reno"}
     points = [32, 48, 64]
@@ -135,12 +176,12 @@ def linux_servers(table, where, runs, *settings):
     """Servers with links of their own, each point measured twice or three times: goodput within 15 % of what the two span, or, where they are over 15 %
     apart, one of them within the range of single seeds; retransmissions a round within a factor of two; timeouts within 30 % where
     there are over 30."""
-    schemes = {"reno": "newreno", "cubic": "cubic"}
+    schemes = {"reno": "newreno", "cubic": "cubic", "dctcp": "dctcp+red+ecn"}
     points = {}
     for run in runs:
         points.setdefault((run["law"], run["rto_min_ms"]), {}).setdefault(run["senders"], []).append(run)
     for (law, rto_min), by_senders in points.items():
-        more = [word for setting in (*settings, f"tcp.rto_min={rto_min} ms") for word in ("--set", setting)]
+        more = sets(*settings, f"tcp.rto_min={rto_min} ms")
         scheme = ["bench/scenarios/linux-servers.toml", "--schemes", schemes[law], *more]
         for row in compare(*scheme, "--fan-in", ",".join(map(str, by_senders)))["rows"]:
             senders = row["point"]["fan_in"]
@@ -222,14 +263,23 @@ def notes(outside):
 
 def document(ns3, shuffle, linux_figures, servers, pair_figures):
     table = Table()
-    work_a(table, ns3["runs"])
+    work_a(table, ns3["runs"], "a", "")
+    work_a(table, ns3["runs"], "a-25g", " at 25 Gbit/s", IN_WHOLE_NS, "switch.buffer=500 packets", "ecn_threshold.k=65 packets")
     for senders in (2, 8, 32):
         work_b(table, ns3["runs"], senders)
+    faster = ["tcp.mss=1460 B", "workload.duration=2 s", "link.rate=10 Gbit/s", "switch.buffer=262144 B"]
+    work_b_faster(table, ns3["runs"], "b-10g", " at 10 Gbit/s", *faster)
+    work_b_faster(table, ns3["runs"], "b-25g", " at 25 Gbit/s, RTOmin 10 ms", "tcp.mss=1460 B", "workload.duration=1 s", IN_WHOLE_NS,
+                  "switch.buffer=524288 B", "tcp.rto_min=10 ms")
     work_c(table, shuffle["work_c"])
     linux(table, linux_figures["runs"])
     linux_servers(table, "own links", servers["runs"])
     linux_servers(table, "own links, a quarter of all rates", servers["quarter"], "link.rate=250 Mbit/s", "link.client_rate=50 Mbit/s",
                   "workload.request_gap=230 us", "workload.duration=4 s")
+    linux_servers(table, "own links over RED that marks", servers["dctcp"], *RED, "workload.request_gap=250 us")
+    equal = ["link.rate=200 Mbit/s", "switch.buffer=31254 B", "workload.fragment=16 KiB", "workload.request_gap=180 us", "workload.duration=10 s"]
+    linux_servers(table, "all rates equal, 16 KiB", servers["equal"], *equal)
+    linux_servers(table, "all rates equal, 16 KiB, an ACK a segment", servers["equal"], *equal, "tcp.delayed_ack=1")
     found, unnamed = notes(table.outside)
     count = len(table.lines)
     text = f"""# Validation
@@ -241,7 +291,7 @@ figures are inside their bounds.
 
 {table.text()}
 - ns-3 is {ns3["header"]["version"]} ({ns3["header"]["package"]}), run by `{ns3["header"]["program"]}`; its recorded runs
-  are in `bench/reference/ns3-3.37.json`, seeds {ns3["header"]["seeds_b"]}. Work A is `scenarios/bench-star.toml`, work B
+  are in `bench/reference/ns3-3.37.json`, seeds {ns3["header"]["seeds"]["b"]}. Work A is `scenarios/bench-star.toml`, work B
   `scenarios/bench-barrier.toml`; fanin's figures of work B are means over {SEEDS_B} seeds, those of ns-3 over all its runs.
 - Work C is a tenth of the pairs of `scenarios/bench-shuffle.toml`, {SEEDS_C} seeds together; ns-3 ran `{shuffle["header"]["program"]}` with
   {shuffle["work_c"]["seeds"]} seeds, whose means are in `bench/reference/ns3-3.37-shuffle.json`. This case was added once both had run it, as was the quarter of all rates.
@@ -252,6 +302,13 @@ figures are inside their bounds.
   `workload.request_gap` says so: with all requests at once fanin has CUBIC at 4 servers at 127 Mbit/s in place of 186. Each point is
   measured twice, the second time with the port 1 % faster, and at a quarter of all rates once more with 0.5 % (`make linux-validate`); where they are over
   15 % apart, Linux scatters there, and one of them has to lie within the range of fanin's single seeds.
+- Segments sent again: past the onset fanin has 15 to 40 % fewer than the kernel nearly everywhere, within the factor of two that is allowed.
+  Whoever counts retransmissions takes that into account.
+- Linux cannot be had at 10 and 25 Gbit/s here: an emulated CPU carries some 300 Mbit/s. At these rates fanin is held against ns-3 alone.
+- At 25 Gbit/s the two are compared with frames of whole nanoseconds, as ns-3's clock has them. At 480.64 ns a frame work B at N = 8 moves
+  12.8 Gbit/s in place of 17.2, with 28 timeouts in place of 6: without jitter, an answer's last, short segment comes at one phase of the
+  port's departures, and there it finds the queue full; with links of 24.97 or 25.06 us in place of 25 it does not (17.1 Gbit/s, 6 timeouts).
+- DCTCP on the kernel: `tc red` that marks from 30,000 B on, requests 250 us apart by a capture at 16 servers. "All rates equal": servers and port at 200 Mbit/s.
 - Points drawn at random: `make linux-check SEED=k`. Of the 21 of SEED=1 to 7 20 hold (2026-11-22). The other, Reno with 8 servers of 21 KiB into
   110 Mbit/s and 49 KiB: the kernel waits 200 ms in one round of ten (37.8 and 37.3 Mbit/s), as fanin does under some seeds (39 to 95).
 """

@@ -14,13 +14,11 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from figures import goodputs
+from figures import RED, goodputs
 from machine import Point, measure
 
 SEEDS = 20
 SCHEMES = {"cubic": "cubic", "reno": "newreno", "dctcp": "dctcp+red+ecn"}
-# `tc red` with a burst of 20 packets of 1,500 B over a minimum of 30,000 B takes a weight of 1/2.
-RED = ["red.min_th=30000 B", "red.max_th=30001 B", "red.max_p=1", "red.weight=1/2", "red.gentle=false"]
 
 
 def draw(seed):

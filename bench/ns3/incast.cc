@@ -9,6 +9,8 @@
 //             starting when the client has all of the one before, for a given
 //             simulated time.
 //
+// Rates, segments, the port and RTOmin are the works' own unless they are told.
+//
 // One JSON object goes to stdout.
 
 #include "ns3/core-module.h"
@@ -125,6 +127,9 @@ struct Settings
     uint32_t limitPackets = 250;
     uint32_t markPackets = 20;
     uint32_t limitBytes = 65536;
+    std::string rate = "";
+    uint32_t mss = 0;
+    uint32_t rtoMin = 200;
 };
 
 const Time kSettle = Seconds(1); // work b: from the first SYN to the first round
@@ -181,7 +186,7 @@ class World
 
 World::World(const Settings& settings)
     : m_set(settings),
-      m_mss(settings.work == "a" ? 1460 : 576),
+      m_mss(settings.mss),
       m_flows(settings.senders)
 {
     RngSeedManager::SetSeed(1);
@@ -209,7 +214,7 @@ World::Defaults()
     // A connection that gives up would stop the rounds for good.
     Config::SetDefault("ns3::TcpSocket::DataRetries", UintegerValue(1000000));
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
-    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(m_set.rtoMin)));
     Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MilliSeconds(1)));
     Config::SetDefault("ns3::RttEstimator::InitialEstimation", TimeValue(Seconds(1)));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(a));
@@ -252,7 +257,7 @@ World::Build()
     stack.Install(m_senders);
 
     PointToPointHelper link;
-    link.SetDeviceAttribute("DataRate", StringValue(a ? "10Gbps" : "1Gbps"));
+    link.SetDeviceAttribute("DataRate", StringValue(m_set.rate));
     link.SetChannelAttribute("Delay", StringValue("25us"));
     link.SetQueue("ns3::DropTailQueue", "MaxSize", QueueSizeValue(endless));
     // Without flow control the device's own queue is all there is.
@@ -492,6 +497,9 @@ main(int argc, char** argv)
     cmd.AddValue("limit-packets", "work a: limit of a switch port", set.limitPackets);
     cmd.AddValue("mark-packets", "work a: packets from which a port marks", set.markPackets);
     cmd.AddValue("limit-bytes", "work b: limit of a switch port", set.limitBytes);
+    cmd.AddValue("rate", "of all links (10Gbps in work a, 1Gbps in work b)", set.rate);
+    cmd.AddValue("mss", "bytes (1460 in work a, 576 in work b)", set.mss);
+    cmd.AddValue("rto-min", "milliseconds", set.rtoMin);
     cmd.Parse(argc, argv);
     if ((set.work != "a" && set.work != "b") || set.senders == 0)
     {
@@ -501,6 +509,14 @@ main(int argc, char** argv)
     if (set.bytes == 0)
     {
         set.bytes = set.work == "a" ? 1000000 : 262144;
+    }
+    if (set.rate.empty())
+    {
+        set.rate = set.work == "a" ? "10Gbps" : "1Gbps";
+    }
+    if (set.mss == 0)
+    {
+        set.mss = set.work == "a" ? 1460 : 576;
     }
 
     World world(set);

@@ -2,8 +2,8 @@
 """Runs the ns-3 comparison program and records its figures.
 
 Writes bench/reference/ns3-3.37.json: one run of work A, and work B with 2, 8
-and 32 senders and many seeds each. One run at a time; about 30 minutes of one
-core. Runs that the file already holds are not repeated, so an interrupted
+and 32 senders and many seeds each; A at 25 Gbit/s, B at 10 and 25. One run at
+a time; about 45 minutes of one core. Runs that the file already holds are not repeated, so an interrupted
 recording can go on; delete the file to record everything afresh. Every
 simulated figure is reproducible to the last digit on the same ns-3 package;
 CPU time is not and is left out.
@@ -21,7 +21,13 @@ PROGRAM = BENCH / "build" / "ns3-incast"
 TARGET = BENCH / "reference" / "ns3-3.37.json"
 # With 8 servers one run's goodput scatters by a quarter of the mean, so that
 # 40 runs would leave the mean uncertain by 4 %.
-SEEDS_B = {32: 40, 8: 120, 2: 40}
+CASES = {
+    "a": ("--work=a --bytes=1000000", {32: 1}),
+    "b": ("--work=b --bytes=262144 --duration=5", {2: 40, 8: 120, 32: 40}),
+    "a-25g": ("--work=a --bytes=1000000 --rate=25Gbps --mark-packets=65 --limit-packets=500", {32: 1}),
+    "b-10g": ("--work=b --bytes=262144 --duration=2 --rate=10Gbps --mss=1460 --limit-bytes=262144", {2: 40, 8: 40, 32: 40}),
+    "b-25g": ("--work=b --bytes=262144 --duration=1 --rate=25Gbps --mss=1460 --limit-bytes=524288 --rto-min=10", {2: 20, 8: 20, 32: 20}),
+}
 
 
 def key(row):
@@ -29,13 +35,9 @@ def key(row):
 
 
 def run(work, senders, seed):
-    case = {
-        "a": ["--work=a", "--bytes=1000000"],
-        "b": ["--work=b", "--bytes=262144", "--duration=5"],
-    }[work]
-    command = [PROGRAM, *case, f"--senders={senders}", f"--seed={seed}"]
+    command = [PROGRAM, *CASES[work][0].split(), f"--senders={senders}", f"--seed={seed}"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    row = json.loads(done.stdout)
+    row = json.loads(done.stdout) | {"work": work}
     del row["cpu_s"]
     print(json.dumps(row), file=sys.stderr, flush=True)
     return row
@@ -70,20 +72,17 @@ def main():
     package = package_version()
     if not package.startswith("3.37"):
         sys.exit(f"record.py: the figures are those of ns-3 3.37, but {package} is installed")
-    seeds = ", ".join(f"N = {n}: 1..{last}" for n, last in sorted(SEEDS_B.items()))
     header = {
         "simulator": "ns-3",
         "version": "3.37",
         "package": f"Debian libns3-dev {package}",
         "program": "bench/ns3/incast.cc",
         "recorded_by": "bench/ns3/record.py",
-        "work_a": "--work=a --bytes=1000000 --senders=32 --seed=1",
-        "work_b": "--work=b --bytes=262144 --duration=5 --senders=N --seed=S",
-        "seeds_b": seeds,
+        "works": {work: f"{arguments} --senders=N --seed=S" for work, (arguments, _) in CASES.items()},
+        "seeds": {work: ", ".join(f"N = {n}: 1..{last}" for n, last in seeds.items()) for work, (_, seeds) in CASES.items()},
     }
 
-    wanted = [("a", 32, 1)]
-    wanted += [("b", n, seed) for n, last in SEEDS_B.items() for seed in range(1, last + 1)]
+    wanted = [(work, n, seed) for work, (_, seeds) in CASES.items() for n, last in seeds.items() for seed in range(1, last + 1)]
     rows = recorded(header)
     for case in wanted:
         if case not in rows:
@@ -91,12 +90,13 @@ def main():
             write(header, rows)
     write(header, rows)
 
-    for n, last in sorted(SEEDS_B.items()):
-        chosen = [rows["b", n, seed] for seed in range(1, last + 1)]
-        for name in ("goodput_mbps", "timeouts", "drops", "rounds"):
-            values = [row[name] for row in chosen]
-            mean, spread = statistics.mean(values), statistics.stdev(values)
-            print(f"N={n} {name}: {mean:.1f} ({spread:.1f})", file=sys.stderr)
+    for work, (_, seeds) in CASES.items():
+        for n, last in seeds.items():
+            chosen = [rows[work, n, seed] for seed in range(1, last + 1)]
+            for name in ("goodput_mbps", "timeouts", "drops", "rounds"):
+                values = [row[name] for row in chosen]
+                mean, spread = statistics.mean(values), statistics.stdev(values) if last > 1 else 0
+                print(f"{work}, N={n} {name}: {mean:.1f} ({spread:.1f})", file=sys.stderr)
 
 
 if __name__ == "__main__":
