@@ -140,7 +140,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.next = self.next.wrapping_add(1);
         let tag = Tag { origin: self.params.me, request: number, epoch: self.params.epoch };
         self.gone.retain(|_, until| *until > now);
-        let wish = |key| Wish { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1 };
+        let wish = |key| Wish { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1, redirected: 0 };
         let wishes: Vec<Wish<K>> = keys.into_iter().map(wish).collect();
         let left = wishes.len() as u32;
         let window = match &self.params.asking {

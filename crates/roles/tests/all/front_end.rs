@@ -419,7 +419,8 @@ fn a_hub_that_is_only_slow_is_told_that_it_is_over_and_what_it_lost_is_no_news()
     at.comes(ms(60), 21, 2);
     at.sent();
     at.due(ms(100));
-    let sent: Vec<Sent> = at.sent().into_iter().filter(|(_, _, body)| !matches!(body, Body::Speed(_))).collect();
+    let unpaced = |body: &Body<_, _>| !matches!(body, Body::Speed(_) | Body::Withdraw);
+    let sent: Vec<Sent> = at.sent().into_iter().filter(|(_, _, body)| unpaced(body)).collect();
     assert_eq!(sent[0], (11, 0, Body::Over));
     assert_eq!(sent[2..], [(12, 1, ask(1, 12)), (21, 0, ask(0, 21))]);
     // It is not asked any more.
@@ -481,6 +482,37 @@ fn what_a_slow_hub_gives_back_is_asked_for_through_another_and_what_it_has_sent_
     at.hears(ms(12), 11, 0, moving[0], Body::Withdrawn);
     at.hears(ms(12), 11, 0, moving[1], Body::Withdrawn);
     assert_eq!(at.asked(), []);
+}
+
+#[test]
+fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() {
+    let mut holders: Vec<&[u32]> = vec![&[11, 21]; 20];
+    holders.extend([&[21u32] as &[u32]; 8]);
+    let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    // 21 is ready in the first period, 11 delivers two objects of twenty.
+    (20..28).for_each(|index| at.comes(ms(4), 21, index));
+    (0..2).for_each(|index| at.comes(ms(9), 11, index));
+    at.due(ms(10));
+    let withdrawn = |sent: Vec<Sent>| sent.into_iter().filter(|(_, _, body)| *body == Body::Withdraw).count();
+    // Eighteen are left: at 2 objects in 10 ms, and at the 8 in 4 ms of the other, nearly all are there sooner.
+    let moving = withdrawn(at.sent());
+    assert!((9..18).contains(&moving), "{moving}");
+    // A period later 21 was given nothing yet, and is as early as it was.
+    let (mut at, moving) = redirected();
+    moving.iter().for_each(|&index| at.hears(ms(11), 11, 0, index, Body::Withdrawn));
+    at.sent();
+    (0..48).filter(|index| moving.contains(index) || *index == 47).for_each(|index| at.comes(ms(12), 21, index));
+    at.due(ms(20));
+    assert!(withdrawn(at.sent()) > 0, "what 11 has left goes to 21, which is ready again");
+    // Nothing goes to and fro: of two replicas, each was asked once.
+    let (mut at, moving) = redirected();
+    moving.iter().for_each(|&index| at.hears(ms(11), 11, 0, index, Body::Withdrawn));
+    (0..40).filter(|index| !moving.contains(index)).for_each(|index| at.comes(ms(12), 11, index));
+    at.sent();
+    at.due(ms(20));
+    assert_eq!(withdrawn(at.sent()), 0);
 }
 
 #[test]
