@@ -57,7 +57,24 @@ pub enum Asking {
         settings: sicc::Params,
         /// The most hubs that send to the front end itself.
         bound: u32,
+        /// Payload of a full packet, and its bytes besides, which count for hubs' speeds.
+        packet: (u32, u32),
     },
+}
+
+impl Asking {
+    /// What a message of so many bytes takes on the link: of hubs that pack, a part of a full packet; else packets of its own.
+    fn on_wire(&self, bytes: u64) -> u64 {
+        match self {
+            Asking::Servers(_) => bytes,
+            Asking::Swarms { parts: sicc::Parts { packing: true, .. }, packet: (room, overhead), .. } => {
+                bytes + bytes * u64::from(*overhead) / u64::from(*room)
+            }
+            Asking::Swarms { packet: (room, overhead), .. } => {
+                bytes + bytes.div_ceil((*room).into()) * u64::from(*overhead)
+            }
+        }
+    }
 }
 
 /// A front end's settings.
@@ -170,12 +187,13 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let (tag, index, bytes) = (message.tag, message.index, message.len() as u64);
+        let on_wire = self.params.asking.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&tag.request).filter(|request| request.tag == tag) else { return };
         let Some(&Wish { state, via, .. }) = request.wishes.get(index as usize) else { return };
         if state == State::Unasked {
             return;
         }
-        request.heard_of(now, from, via, bytes);
+        request.heard_of(now, from, via, on_wire);
         if state == State::Done {
             return;
         }
@@ -292,7 +310,7 @@ impl<K: Part + Clone> FrontEnd<K> {
 
     /// An object is there, or known to be missing.
     fn arrived<V>(&mut self, now: Time, from: Node, number: u32, index: u32, bytes: u64, out: &mut Outputs<K, V>) {
-        self.received += bytes;
+        self.received += self.params.asking.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&number) else { return };
         let wish = &mut request.wishes[index as usize];
         wish.state = State::Done;

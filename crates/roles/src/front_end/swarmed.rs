@@ -20,7 +20,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         draw: Draw<'_>,
         out: &mut Outputs<K, V>,
     ) {
-        let Asking::Swarms { parts, settings, bound } = &self.params.asking else { return };
+        let Asking::Swarms { parts, settings, bound, .. } = &self.params.asking else { return };
         let (parts, period) = (*parts, settings.period);
         let Some(request) = self.requests.get_mut(&number) else { return };
         let most = if parts.tree { *bound } else { u32::MAX };
@@ -134,11 +134,12 @@ impl<K: Part + Clone> FrontEnd<K> {
         directory: &impl Directory<K>,
         out: &mut Outputs<K, V>,
     ) {
-        let Asking::Swarms { parts, settings, .. } = &self.params.asking else { return };
-        let (parts, settings) = (*parts, *settings);
+        let Asking::Swarms { parts, settings, packet: (room, overhead), .. } = &self.params.asking else { return };
+        let (parts, settings, of_packet) = (*parts, *settings, u64::from(*room) / settings.mean_object.0.max(1));
+        let packet = Rate::of(u64::from(room + overhead), settings.period);
         let received = Bytes(std::mem::take(&mut self.received));
         let began = Time(self.period_ends.0 - settings.period.0);
-        self.requests.values_mut().for_each(|request| request.measure(began, now));
+        self.requests.values_mut().for_each(|request| request.measure(began, now, of_packet));
         if parts.speed {
             let (queue, buffer) = measured.map_or((Bytes(0), Bytes(1)), |measured| self.queue(measured));
             let before = self.planned.get();
@@ -146,7 +147,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             let roots = self.roots();
             let mut hubs = self.measured(&roots);
             // What was assigned is what speeds are held against.
-            speed::reassign(before, &mut hubs, &settings);
+            speed::reassign(before, &mut hubs, packet, &settings);
             speed::rescale(self.planned.get(), &mut hubs);
             self.assign(&roots, &hubs, &roots, out);
         }
@@ -171,7 +172,7 @@ impl<K: Part + Clone> FrontEnd<K> {
     fn measured(&self, roots: &[(u32, u32)]) -> Vec<speed::Hub> {
         let hub = |(number, way): &(u32, u32)| {
             let way = &self.requests[number].ways[*way as usize];
-            speed::Hub { assigned: way.assigned, real: way.real, backlog: true }
+            speed::Hub { assigned: way.assigned, real: way.real, backlog: way.backlog }
         };
         roots.iter().map(hub).collect()
     }

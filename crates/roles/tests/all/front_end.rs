@@ -516,6 +516,36 @@ fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() 
 }
 
 #[test]
+fn a_packet_more_or_less_in_a_period_takes_nothing_from_a_hub_nor_do_its_packets_own_bytes() {
+    // Without packing an object is a packet of 120 + 78 bytes: at half of 1 Gbit/s 3,156 in a period, of whose bytes objects are 61 %.
+    let holders: Vec<&[u32]> = [[&[11u32] as &[u32], &[21]]; 3_200].concat();
+    let mut at = At::new(asks_hubs(sicc::Parts { packing: false, ..FULL }, 2), Cluster::of(10, &holders));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    // One hub is two packets ahead.
+    (0..2 * 3_155).for_each(|index| at.comes(ms(5), [11, 21][index as usize % 2], index));
+    (0..2).for_each(|nth| at.comes(ms(5), 11, 2 * (3_155 + nth)));
+    at.due(ms(10));
+    assert_eq!(at.sent(), []);
+    assert_eq!(at.front_end.assigned(0, Node(21)), Some(Rate(500_000_000)));
+}
+
+#[test]
+fn what_a_hub_that_has_little_left_does_not_need_goes_to_one_with_a_backlog() {
+    let mut holders: Vec<&[u32]> = vec![&[11]; 6_000];
+    holders.extend([&[21u32] as &[u32]; 3_000]);
+    let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    // Both are as fast as they may; 21 owes two objects, a packet of them, and 11 thousands.
+    (6_000..8_998).for_each(|index| at.comes(ms(9), 21, index));
+    (0..4_900).for_each(|index| at.comes(ms(9), 11, index));
+    at.due(ms(10));
+    let of = |hub| at.front_end.assigned(0, Node(hub)).map_or(0, |rate| rate.0);
+    assert!(of(21) < 350_000_000 && of(11) > 650_000_000, "{} {}", of(21), of(11));
+}
+
+#[test]
 fn what_is_on_its_way_from_hub_to_hub_is_asked_for_elsewhere_whichever_of_them_goes() {
     let (mut at, moving) = redirected();
     at.loses(ms(11), 21);
