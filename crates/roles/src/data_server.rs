@@ -109,6 +109,11 @@ impl<K: Ord + Clone> DataServer<K> {
         self.pending == 0 && self.waiting.is_empty()
     }
 
+    /// How many objects it could take besides those that it looks for.
+    pub fn spare(&self) -> u32 {
+        self.most.saturating_sub(self.pending + self.waiting.len() as u32)
+    }
+
     /// It is asked for an object, of so many bytes: it looks ([`Output::Look`]), now or in its turn, or refuses.
     pub fn asked<V>(&mut self, now: Time, lookup: Lookup<K>, bytes: u32, out: &mut Outputs<K, V>) {
         let bytes = if self.links.contains_key(&lookup.key) { 0 } else { bytes };

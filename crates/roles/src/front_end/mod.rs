@@ -27,7 +27,7 @@ pub trait Directory<K> {
     fn rack(&self, node: Node) -> u32;
     /// The aggregation router that a rack is under.
     fn aggregation(&self, rack: u32) -> u32;
-    /// What a server has to spare for others' work, in any unit.
+    /// How many objects more a server could look for or pass on, with what it does at present.
     fn spare_io(&self, node: Node) -> u32;
     /// The bytes of an object, where they are known from before.
     fn size(&self, key: &K) -> Option<u32>;
@@ -119,6 +119,8 @@ pub struct FrontEnd<K> {
     period_ends: Time,
     /// Bytes of this period.
     received: u64,
+    /// When the last request ended.
+    idle_since: Time,
     least_rtt: Time,
     /// When to look who is late or silent: no later than that is.
     look_at: Time,
@@ -137,6 +139,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             planned,
             period_ends: Time::NEVER,
             received: 0,
+            idle_since: Time::ZERO,
             least_rtt: Time::NEVER,
             look_at: Time::NEVER,
             gone: BTreeMap::new(),
@@ -340,7 +343,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         out.push(Output::Done { request: number });
         self.requests.remove(&number);
         if self.requests.is_empty() {
-            (self.period_ends, self.look_at) = (Time::NEVER, Time::NEVER);
+            (self.period_ends, self.look_at, self.idle_since) = (Time::NEVER, Time::NEVER, now);
         }
         self.ask_more_servers(now, out);
     }

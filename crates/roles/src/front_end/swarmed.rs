@@ -21,11 +21,14 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let Asking::Swarms { parts, settings, bound, .. } = &self.params.asking else { return };
-        let (parts, period) = (*parts, settings.period);
+        let (parts, period, starts) = (*parts, settings.period, settings.start);
         let Some(request) = self.requests.get_mut(&number) else { return };
         let most = if parts.tree { *bound } else { u32::MAX };
         request.form(now, &parts, settings, most, directory, draw);
         if self.period_ends == Time::NEVER {
+            if starts == sicc::Start::Spare {
+                self.planned.start(Bytes(self.lately(now, period)), period);
+            }
             self.period_ends = now.saturating_add(period);
             self.received = 0;
         }
@@ -51,7 +54,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             None => (self.params.me, way.assigned),
             Some(parent) => (request.ways[parent as usize].node, self.rate_below(request, parent)),
         };
-        let rate = if self.controls_speed() { rate } else { Rate(0) };
+        let rate = if self.paces() { rate } else { Rate(0) };
         let body = Body::Swarm(Swarm { parent, rate, own: way.missing, all });
         out.push(Output::Send { to: way.node, message: Message { tag: request.tag, index: 0, body }, more: true });
     }
@@ -79,6 +82,17 @@ impl<K: Part + Clone> FrontEnd<K> {
     fn rate_below(&self, request: &Request<K>, parent: u32) -> Rate {
         let siblings = request.ways.iter().filter(|way| way.parent == Some(parent) && !way.gone).count();
         Rate(self.params.capacity.0 / siblings.max(1) as u64)
+    }
+
+    /// Bytes that came in the last period, where no request is under way: those of the one that the last request's end cut off.
+    fn lately(&self, now: Time, period: Time) -> u64 {
+        if now.since(self.idle_since) < period { self.received } else { 0 }
+    }
+
+    /// Whether hubs are told a speed at all.
+    fn paces(&self) -> bool {
+        let assigned = |settings: &sicc::Params| settings.uncontrolled == sicc::Uncontrolled::Assigned;
+        self.controls_speed() || matches!(&self.params.asking, Asking::Swarms { settings, .. } if assigned(settings))
     }
 
     fn controls_speed(&self) -> bool {

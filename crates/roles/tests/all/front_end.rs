@@ -545,6 +545,38 @@ fn what_a_hub_that_has_little_left_does_not_need_goes_to_one_with_a_backlog() {
     assert!(of(21) < 350_000_000 && of(11) > 650_000_000, "{} {}", of(21), of(11));
 }
 
+/// Two hubs with other settings; the first one's share as the request begins.
+fn begins(parts: sicc::Parts, change: impl Fn(&mut sicc::Params), since: Time) -> Option<Rate> {
+    let mut params = asks_hubs(parts, 2);
+    if let Asking::Swarms { settings, .. } = &mut params.asking {
+        change(settings);
+    }
+    let mut at = At::new(params, Cluster::of(10, &[&[11], &[21]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    (0..2).for_each(|index| at.comes(ms(2), [11, 21][index as usize], index));
+    at.sent();
+    at.asks(since, Time::NEVER);
+    at.sent().into_iter().find_map(|(_, _, body)| if let Body::Swarm(swarm) = body { Some(swarm.rate) } else { None })
+}
+
+#[test]
+fn a_front_end_begins_with_its_line_or_with_what_the_last_period_left_of_it() {
+    let half = Some(Rate(500_000_000));
+    let spare = |settings: &mut sicc::Params| settings.start = sicc::Start::Spare;
+    assert_eq!(begins(FULL, |_| {}, ms(3)), half);
+    // Two objects of 120 bytes and their parts of a packet's 78, 252 bytes in 10 ms.
+    assert_eq!(begins(FULL, spare, ms(3)), Some(Rate((1_000_000_000 - 252 * 800) / 2)));
+    assert_eq!(begins(FULL, spare, ms(12)), half, "a period later nothing came");
+}
+
+#[test]
+fn hubs_whose_speeds_nobody_controls_send_as_they_like_or_at_equal_parts() {
+    let alone = sicc::Parts { speed: false, ..FULL };
+    let assigned = |settings: &mut sicc::Params| settings.uncontrolled = sicc::Uncontrolled::Assigned;
+    assert_eq!(begins(alone, |_| {}, ms(3)), Some(Rate(0)));
+    assert_eq!(begins(alone, assigned, ms(3)), Some(Rate(500_000_000)));
+}
+
 #[test]
 fn what_is_on_its_way_from_hub_to_hub_is_asked_for_elsewhere_whichever_of_them_goes() {
     let (mut at, moving) = redirected();

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
+use fanin_fanout::swarm::Policy;
 use fanin_roles::data_server::{DataServer, HOPS, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
@@ -168,8 +169,17 @@ impl KeyValue {
         }
     }
 
+    /// What of a host's work leaves room for more: objects that its data server could take, without those that it gathers as a hub.
+    fn spare_io(host: &Host) -> u32 {
+        let owes = host.hub.as_ref().map_or(0, |hub| hub.role.owes());
+        host.server.spare().saturating_sub(owes)
+    }
+
     /// A front end asks for its next objects.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
+        if self.spec.settings.fan_outs.sicc.hub == Policy::SpareIo {
+            self.store.spare(self.hosts.iter().map(KeyValue::spare_io));
+        }
         let at = &mut self.fronts[front as usize];
         let (now, number) = (driver.now(), self.asked);
         let draws = if self.store.purpose() == Purpose::Asked { &mut at.asked } else { &mut at.draws };
