@@ -23,7 +23,7 @@ pub const UNIT: u32 = 256;
 const MOST: u64 = i32::MAX as u64;
 
 /// How close two objects are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     /// The two; the rarer first.
     pub ends: [Object; 2],

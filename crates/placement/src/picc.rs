@@ -5,11 +5,13 @@ use fanin_units::{Bytes, Share, Time};
 
 words! {
     /// Which requests a plan is made from.
-    Learn, "\"same\" or \"earlier\"" {
+    Learn, "\"same\", \"earlier\" or \"running\"" {
         /// Those that are to follow, as the paper has it (section IV): none could be known better.
         Same = "same",
         /// As many others, drawn alike, as if they had come before.
         Earlier = "earlier",
+        /// Those of the run, period by period: after each there is a plan, with the history that the last one left (section III).
+        Running = "running",
     }
 }
 
@@ -35,7 +37,7 @@ params! {
         least: Share = Share::of(1, 3),
         /// Which requests the plan is made from (section IV has those that are measured).
         learn: Learn = Learn::Earlier,
-        /// T: how long these take, for what a server can give in that time (section IV).
+        /// T: how long these take, for what a server can give in that time, and until the next plan (section IV).
         #[range(Time::from_millis(1)..=Time::from_secs(100_000))]
         period: Time = Time::from_secs(300),
         /// What a server has room for (section III-A's storage; the paper gives none).

@@ -104,6 +104,11 @@ impl<K: Ord + Clone> DataServer<K> {
         self.links.insert(key, to);
     }
 
+    /// An object that it had is here again.
+    pub fn take_back(&mut self, key: &K) {
+        self.links.remove(key);
+    }
+
     /// Whether there is nothing that it looks for.
     pub fn is_idle(&self) -> bool {
         self.pending == 0 && self.waiting.is_empty()
