@@ -15,6 +15,16 @@ words! {
     }
 }
 
+words! {
+    /// What of a server's load is held against what it can give.
+    Counts, "\"all\" or \"popular\"" {
+        /// All that lies there.
+        All = "all",
+        /// Popular objects, as Algorithm 1 has it, and what the plan brings there.
+        Popular = "popular",
+    }
+}
+
 params! {
     /// Objects gathered on few servers (PICC).
     picc {
@@ -40,6 +50,8 @@ params! {
         /// T: how long these take, for what a server can give in that time, and until the next plan (section IV).
         #[range(Time::from_millis(1)..=Time::from_secs(100_000))]
         period: Time = Time::from_secs(300),
+        /// What of a server's load is held against what it can give: section III-A compares it with the demand of popular objects alone.
+        counts: Counts = Counts::All,
         /// What a server has room for (section III-A's storage; the paper gives none).
         #[range(Bytes(1)..=Bytes(1 << 50))]
         memory: Bytes = Bytes(1 << 30),
