@@ -64,6 +64,7 @@ fn the_scorecard_has_the_fields_of_the_contract() {
             let more: &[&str] = match claim["id"].as_str().unwrap() {
                 "T-1.2" => &["why"],
                 "T-1.6" => &["note", "repeats"],
+                "T-1.7" => &["own"],
                 _ => &[],
             };
             let mut wanted = [&common[..], more].concat();

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::judge::{Bound, Range, Shape, Takes, Test};
+use super::judge::{Bound, MUCH, Range, Shape, Takes, Test};
 use super::measure::Measure;
 
 /// Every key that a claim of some class may have.
@@ -17,6 +17,7 @@ pub(super) struct RawClaim {
     pub why: Option<String>,
     pub note: Option<String>,
     pub repeats: Option<String>,
+    pub own: Option<bool>,
     curve: Option<OneOrMore<String>>,
     above: Option<OneOrMore<String>>,
     below: Option<OneOrMore<String>>,
@@ -56,8 +57,9 @@ impl<T: Clone> OneOrMore<T> {
 }
 
 /// The classes, and the keys of each beside `at`, `from` and `to`.
-const CLASSES: [(&str, &[&str]); 8] = [
+const CLASSES: [(&str, &[&str]); 9] = [
     ("order", &["above", "below", "or_equal", "whole"]),
+    ("much", &["above", "below", "at_least"]),
     ("onset", &["curve", "onset", "past", "grid"]),
     ("holds", &["curve", "line", "percent"]),
     ("level", &["curve", "value", "at_least", "at_most"]),
@@ -92,6 +94,12 @@ impl Test {
                 range,
                 or_equal: raw.or_equal.unwrap_or(false),
                 whole: raw.whole.unwrap_or(false),
+            },
+            "much" => Test::Much {
+                above: curves("above", &raw.above)?,
+                below: curves("below", &raw.below)?,
+                times: raw.at_least.unwrap_or(MUCH),
+                range,
             },
             "onset" => {
                 let (at, grid) = raw.onset()?;
