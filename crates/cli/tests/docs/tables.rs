@@ -303,7 +303,7 @@ const SCORECARD: Fields = &[
     (
         "papers[].figures[].claims[].class",
         "text",
-        "The class that sets the tolerance: order, much, onset, holds, level, factor, share, shape or none.",
+        "The class that sets the tolerance: order, much, steeper, onset, holds, level, factor, share, shape or none.",
     ),
     ("papers[].figures[].claims[].verdict", "text", "`pass`, `fail` or `undecided`."),
     ("papers[].figures[].claims[].measured", "text", "What was seen."),

@@ -57,9 +57,10 @@ impl<T: Clone> OneOrMore<T> {
 }
 
 /// The classes, and the keys of each beside `at`, `from` and `to`.
-const CLASSES: [(&str, &[&str]); 9] = [
+const CLASSES: [(&str, &[&str]); 10] = [
     ("order", &["above", "below", "or_equal", "whole"]),
     ("much", &["above", "below", "at_least"]),
+    ("steeper", &["above", "below"]),
     ("onset", &["curve", "onset", "past", "grid"]),
     ("holds", &["curve", "line", "percent"]),
     ("level", &["curve", "value", "at_least", "at_most"]),
@@ -101,6 +102,9 @@ impl Test {
                 times: raw.at_least.unwrap_or(MUCH),
                 range,
             },
+            "steeper" => {
+                Test::Steeper { above: curves("above", &raw.above)?, below: curves("below", &raw.below)?, range }
+            }
             "onset" => {
                 let (at, grid) = raw.onset()?;
                 Test::Onset { curves: curve()?, at, past: raw.past, grid, range }
