@@ -133,16 +133,7 @@ impl Test {
                 let percent = raw.value.ok_or("class \"share\" needs `value`")?;
                 Test::Share { curves: curve()?, over, percent, range }
             }
-            "shape" => {
-                let shape = match raw.shape.as_deref() {
-                    Some("rises") => Shape::Rises,
-                    Some("falls") => Shape::Falls,
-                    Some("flat") => Shape::Flat,
-                    Some("linear") => Shape::Linear,
-                    _ => return Err("class \"shape\" needs `shape`: rises, falls, flat or linear".into()),
-                };
-                Test::Shape { curves: curve()?, shape, range }
-            }
+            "shape" => Test::Shape { curves: curve()?, shape: raw.shape()?, range },
             // Any other class is refused above.
             _ => Test::None { curves: curve()?, range },
         })
@@ -209,6 +200,16 @@ impl RawClaim {
             (None, None, Some(value)) => Ok(Bound::AtMost(value)),
             _ => Err("class \"level\" needs one of `value`, `at_least`, `at_most`".into()),
         }
+    }
+
+    fn shape(&self) -> Result<Shape, String> {
+        Ok(match self.shape.as_deref() {
+            Some("rises") => Shape::Rises,
+            Some("falls") => Shape::Falls,
+            Some("flat") => Shape::Flat,
+            Some("linear") => Shape::Linear,
+            _ => return Err("class \"shape\" needs `shape`: rises, falls, flat or linear".into()),
+        })
     }
 
     fn takes(&self) -> Result<Takes, String> {
