@@ -4,7 +4,7 @@ use fanin_fabric::HostId;
 use fanin_fanout::{sicc, tree};
 use fanin_roles::front_end::{Asking, Params};
 use fanin_roles::{Node, data_server, hub};
-use fanin_spec::{FanOut, Replica, RunSpec, ServerOrder, Windows};
+use fanin_spec::{FanOut, Replica, RunSpec, ServerOrder, Settings, Windows};
 use fanin_units::{Bytes, Rate, Time};
 
 /// A front end at a host, in one of its lives.
@@ -27,6 +27,7 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
                 sicc.requests,
                 sicc.hubs,
             ),
+            packet: packet(s),
         },
     };
     let (anew, together) = (k.windows == Windows::Anew, k.replica == Replica::Together);
@@ -38,12 +39,11 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
 pub fn hub_params(spec: &RunSpec, host: u32) -> hub::Params {
     let (s, sicc) = (&spec.settings, &spec.settings.fan_outs.sicc);
     let parts: Option<sicc::Parts> = spec.scheme.fan_out.and_then(|fan_out| fan_out.parts(sicc));
-    // IP and TCP, and what the link layer adds.
-    let full = s.full_packet().0 as u32;
+    let (room, overhead) = packet(s);
     hub::Params {
         me: Node(host),
-        room: s.tcp.mss.0 as u32,
-        overhead: s.link.framing.on_wire(full) - s.tcp.mss.0 as u32,
+        room,
+        overhead,
         packs: parts.is_some_and(|parts| parts.packing),
         linger: sicc.linger,
         window: sicc.hub_window,
@@ -66,6 +66,12 @@ pub fn data_server_params(spec: &RunSpec, host: u32) -> data_server::Params {
         ServerOrder::Fifo | ServerOrder::Reordered => queued(k.sub_queue),
     };
     data_server::Params { me: Node(host), most: k.lookups, order }
+}
+
+/// Payload of a full packet, and its bytes besides: IP and TCP, and what the link layer adds.
+fn packet(s: &Settings) -> (u32, u32) {
+    let room = s.tcp.mss.0 as u32;
+    (room, s.link.framing.on_wire(s.full_packet().0 as u32) - room)
 }
 
 /// The rate of a host's own link.

@@ -175,7 +175,9 @@ fn told_claim(claim: &ScoredClaim) -> String {
         |words: &str| format!("{INDENT}{}\n", wrap(&clean(words).replace('`', ""), WIDTH - INDENT.len(), INDENT));
     let fragile = if claim.robust == Some(false) { ", fragile" } else { "" };
     let repeats = claim.repeats.as_ref().map_or(String::new(), |id| format!(", repeats {}", clean(id)));
-    let mut text = format!("  {colour}{}{colour:#} {}{fragile}{repeats}\n", claim.verdict.word(), clean(&claim.id));
+    let own = if claim.own { ", the project's own" } else { "" };
+    let mut text =
+        format!("  {colour}{}{colour:#} {}{fragile}{repeats}{own}\n", claim.verdict.word(), clean(&claim.id));
     text += &lines(&claim.says);
     let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
     text += &format!("{GREY}{}{GREY:#}", lines(&seen));

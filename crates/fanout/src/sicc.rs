@@ -27,6 +27,26 @@ words! {
     }
 }
 
+words! {
+    /// What a front end plans to receive as it begins to ask: B_p.
+    Start, "\"line\" or \"spare\"" {
+        /// All that its link takes, or what it planned last.
+        Line = "line",
+        /// B_d - B_a, as printed: what the last period left of its link (section 3.2.1).
+        Spare = "spare",
+    }
+}
+
+words! {
+    /// How fast hubs send whose speeds nobody controls.
+    Uncontrolled, "\"unpaced\" or \"assigned\"" {
+        /// As fast as their connections let them.
+        Unpaced = "unpaced",
+        /// At the equal parts that they are assigned at first (section 4.4).
+        Assigned = "assigned",
+    }
+}
+
 params! {
     /// Swarms of servers behind hubs (SICC).
     sicc {
@@ -71,6 +91,10 @@ params! {
         hub_window: Bytes = Bytes(32 << 10),
         /// Whether front ends are told the queue of their aggregation port (section 3.2.2) or estimate it.
         queue: Queue = Queue::Told,
+        /// What front ends plan to receive as they begin to ask (section 3.2.1).
+        start: Start = Start::Line,
+        /// How fast hubs of sicc-nssc send.
+        uncontrolled: Uncontrolled = Uncontrolled::Unpaced,
         /// What sicc-nps, sicc-nmt and sicc-nssc are without a part of: SICC without its enhancements, or all of it.
         ablate: Ablated = Ablated::Base,
     }

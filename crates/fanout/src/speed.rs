@@ -8,7 +8,8 @@
 //! Units:   bit/s, rounded down; shares in 1/65536.
 //! Owns:    B_p. The driver owns hubs' assignments and measures what they reach.
 //! Departs: equation 3's hubs, faster than assigned, cannot be, as a hub sends no faster than assigned: here they are those with
-//!          a backlog that reached `busy` of their assignment. Where there is none, nothing is taken from anyone. No hub falls
+//!          a backlog that reached `busy` of their assignment, or were a packet short of it: of ten in a period one more or less
+//!          says nothing. Where there is none, nothing is taken from anyone. No hub falls
 //!          under `floor` of an equal share, which equation 4 allows. What nobody was assigned counts as free, so that the sum
 //!          is B_p again. B_a, a size, is taken as its rate, and in equation 6 as no more than B_p: alpha bounds the increment.
 //!          B_p never falls under 1/64 of B_d: equation 6 would not lead back from nothing.
@@ -91,13 +92,15 @@ pub fn rescale(planned: Rate, hubs: &mut [Hub]) {
     }
 }
 
-/// Equations 3 and 4, mended, of a period in which hubs had these assignments: before B_p changes.
-pub fn reassign(planned: Rate, hubs: &mut [Hub], params: &Params) {
+/// Equations 3 and 4, mended, of a period in which hubs had these assignments: before B_p changes. `packet` is what a full packet
+/// more in the period would have been.
+pub fn reassign(planned: Rate, hubs: &mut [Hub], packet: Rate, params: &Params) {
     let count = hubs.len() as u64;
     let part = planned.0.checked_div(count).unwrap_or(0);
     let floor = share(part, params.floor.in_q(16).into(), 16);
     let busy_q16 = u64::from(params.busy.in_q(16));
-    let needs_more = |hub: &Hub| hub.backlog && hub.real.0 >= share(hub.assigned.0, busy_q16, 16);
+    let needs_more =
+        |hub: &Hub| hub.backlog && hub.real.0.saturating_add(packet.0) >= share(hub.assigned.0, busy_q16, 16);
     let busy = hubs.iter().filter(|hub| needs_more(hub)).count() as u64;
     // Equation 4, where what it frees is of use.
     let keeps = |hub: &Hub| match busy > 0 && !needs_more(hub) {

@@ -11,7 +11,7 @@
 //!          one to the more frequent object is. An edge is dropped that is so weak that `strongest` of it were not above w; and
 //!          one that is less than `least` of the more frequent object's requests. Without the last, what is asked for all the
 //!          time is close to everything, and minimum cuts find one cluster or none (docs/performance.md).
-//! Checked: tests/placement/closeness.rs, against all pairs counted one by one.
+//! Checked: tests/placement/closeness.rs, against all pairs counted one by one; vectors/closeness.json.
 
 use crate::picc::Params;
 use crate::{Object, RequestLog};
@@ -23,7 +23,7 @@ pub const UNIT: u32 = 256;
 const MOST: u64 = i32::MAX as u64;
 
 /// How close two objects are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
     /// The two; the rarer first.
     pub ends: [Object; 2],

@@ -7,8 +7,9 @@
 //!          server by weight that has room, which may be where they lie, a gathering server.
 //! Units:   bytes, requests of a period.
 //! Owns:    nothing.
-//! Departs: a server's capacity is for all that lies there, popular or not, so that none is filled beyond it; one that was asked
-//!          for more than that before keeps what it has unless there is room elsewhere. Each replica is gathered in its own rack
+//! Departs: a server's capacity is for all that lies there, popular or not, so that none is filled beyond it, unless
+//!          `picc.counts` is "popular", as printed; one that was asked for more than that before keeps what it has unless there
+//!          is room elsewhere. Each replica is gathered in its own rack
 //!          and asks for its part of the object's requests. All servers of a rack are as near: the "nearest" is the first.
 //!          Ties go to the lower number.
 //! Checked: tests/placement/gather.rs.

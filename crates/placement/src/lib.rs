@@ -21,6 +21,7 @@ mod settle;
 use fanin_laws::row::{File, Offer, Row, file, kinds};
 use fanin_laws::settings::sections;
 
+pub use closeness::Edge;
 pub use cluster::{Cluster, Resources, Server};
 pub use effect::ask;
 pub use gather::TooLarge;

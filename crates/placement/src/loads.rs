@@ -1,5 +1,6 @@
 //! What servers are asked for, with objects where they are to be.
 
+use crate::picc::Counts;
 use crate::{Cluster, Move, Object, Placement, Reason, RequestLog, Resources, Server};
 
 /// What an object's replicas ask of the server that each is at: its size, and its requests, shared evenly among them.
@@ -23,19 +24,30 @@ pub(crate) struct Loads<'a> {
     pub demands: Demands<'a>,
     pub placement: Placement,
     pub loads: Vec<Resources>,
+    /// Which replicas count where they lie; one that is moved does from then on.
+    counted: Vec<bool>,
     /// Why each replica was moved last.
     pub reasons: Vec<Reason>,
 }
 
 impl<'a> Loads<'a> {
-    pub(crate) fn of(cluster: &'a Cluster, demands: Demands<'a>, placement: &Placement) -> Loads<'a> {
+    pub(crate) fn of(
+        cluster: &'a Cluster,
+        demands: Demands<'a>,
+        placement: &Placement,
+        popular: &[Object],
+        counts: Counts,
+    ) -> Loads<'a> {
+        let replicas = placement.replicas();
+        let mut counted = vec![counts == Counts::All; placement.objects() * replicas];
+        popular.iter().for_each(|object| counted[object.0 as usize * replicas..][..replicas].fill(true));
         let mut loads = vec![Resources::default(); cluster.racks.len()];
-        for object in placement.all() {
+        for object in placement.all().filter(|object| counted[object.0 as usize * replicas]) {
             let demand = demands.of(object);
             placement.homes(object).iter().for_each(|home| loads[home.0 as usize] += demand);
         }
-        let reasons = vec![Reason::Popular; placement.objects() * demands.replicas as usize];
-        Loads { cluster, demands, placement: placement.clone(), loads, reasons }
+        let reasons = vec![Reason::Popular; counted.len()];
+        Loads { cluster, demands, placement: placement.clone(), loads, counted, reasons }
     }
 
     /// Whether a server has room for what it does not have.
@@ -49,11 +61,14 @@ impl<'a> Loads<'a> {
         if !self.fits(demand, of.to) {
             return false;
         }
-        self.reasons[self.placement.replica(&of)] = of.reason;
+        let replica = self.placement.replica(&of);
+        self.reasons[replica] = of.reason;
         self.placement.apply(&of);
         self.loads[of.to.0 as usize] += demand;
-        let from = &mut self.loads[of.from.0 as usize];
-        *from = *from - demand;
+        if std::mem::replace(&mut self.counted[replica], true) {
+            let from = &mut self.loads[of.from.0 as usize];
+            *from = *from - demand;
+        }
         true
     }
 }

@@ -5,11 +5,23 @@ use fanin_units::{Bytes, Share, Time};
 
 words! {
     /// Which requests a plan is made from.
-    Learn, "\"same\" or \"earlier\"" {
+    Learn, "\"same\", \"earlier\" or \"running\"" {
         /// Those that are to follow, as the paper has it (section IV): none could be known better.
         Same = "same",
         /// As many others, drawn alike, as if they had come before.
         Earlier = "earlier",
+        /// Those of the run, period by period: after each there is a plan, with the history that the last one left (section III).
+        Running = "running",
+    }
+}
+
+words! {
+    /// What of a server's load is held against what it can give.
+    Counts, "\"all\" or \"popular\"" {
+        /// All that lies there.
+        All = "all",
+        /// Popular objects, as Algorithm 1 has it, and what the plan brings there.
+        Popular = "popular",
     }
 }
 
@@ -35,9 +47,11 @@ params! {
         least: Share = Share::of(1, 3),
         /// Which requests the plan is made from (section IV has those that are measured).
         learn: Learn = Learn::Earlier,
-        /// T: how long these take, for what a server can give in that time (section IV).
+        /// T: how long these take, for what a server can give in that time, and until the next plan (section IV).
         #[range(Time::from_millis(1)..=Time::from_secs(100_000))]
         period: Time = Time::from_secs(300),
+        /// What of a server's load is held against what it can give: section III-A compares it with the demand of popular objects alone.
+        counts: Counts = Counts::All,
         /// What a server has room for (section III-A's storage; the paper gives none).
         #[range(Bytes(1)..=Bytes(1 << 50))]
         memory: Bytes = Bytes(1 << 30),

@@ -40,7 +40,7 @@ pub struct Plan {
 pub struct Gathering {
     /// The server.
     pub server: Server,
-    /// What all that lies there asks of it after the moves.
+    /// What is counted of all that lies there after the moves.
     pub load: Resources,
     /// What it can give.
     pub capacity: Resources,
@@ -92,9 +92,12 @@ pub fn plan(
     settings: &Params,
 ) -> Result<Plan, PlanError> {
     check(cluster, sizes, placement, log, settings)?;
-    let demands = || Demands { sizes, log, replicas: placement.replicas() as u64 };
-    let mut loads = Loads::of(cluster, demands(), placement);
     let popular = popular(log, settings.theta);
+    let unmoved = || {
+        let demands = Demands { sizes, log, replicas: placement.replicas() as u64 };
+        Loads::of(cluster, demands, placement, &popular, settings.counts)
+    };
+    let mut loads = unmoved();
     gather(&mut loads, &popular).map_err(PlanError::TooLarge)?;
     let mut plan = Plan { moves: Vec::new(), gathering: Vec::new(), clusters: Vec::new(), history: Vec::new() };
     if kind.correlates() {
@@ -105,7 +108,7 @@ pub fn plan(
         popular.iter().for_each(|object| is_popular[object.0 as usize] = true);
         settle(&mut loads, &plan.clusters, |object| is_popular[object.0 as usize]);
     }
-    let mut now = Loads::of(cluster, demands(), placement);
+    let mut now = unmoved();
     plan.moves = in_order(&mut now, wanted(placement, &loads));
     let mut gathers = vec![false; now.loads.len()];
     popular.iter().flat_map(|object| now.placement.homes(*object)).for_each(|home| gathers[home.0 as usize] = true);

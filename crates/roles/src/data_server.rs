@@ -104,9 +104,19 @@ impl<K: Ord + Clone> DataServer<K> {
         self.links.insert(key, to);
     }
 
+    /// An object that it had is here again.
+    pub fn take_back(&mut self, key: &K) {
+        self.links.remove(key);
+    }
+
     /// Whether there is nothing that it looks for.
     pub fn is_idle(&self) -> bool {
         self.pending == 0 && self.waiting.is_empty()
+    }
+
+    /// How many objects it could take besides those that it looks for.
+    pub fn spare(&self) -> u32 {
+        self.most.saturating_sub(self.pending + self.waiting.len() as u32)
     }
 
     /// It is asked for an object, of so many bytes: it looks ([`Output::Look`]), now or in its turn, or refuses.

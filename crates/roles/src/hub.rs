@@ -156,6 +156,11 @@ impl<K: Part + Clone, V: Part> Hub<K, V> {
         gathering.is_some_and(|g| g.find(index).is_ok_and(|place| g.objects[place].is_out()))
     }
 
+    /// Objects that it has yet to gather, for all requests.
+    pub fn owes(&self) -> u32 {
+        self.gatherings.values().map(|slot| slot.gathering.left).sum()
+    }
+
     /// Requests that it gathers for.
     pub fn gathers_for(&self) -> usize {
         self.gatherings.len()

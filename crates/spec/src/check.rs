@@ -2,6 +2,7 @@
 
 use fanin_fabric::{Fabric, HostId};
 use fanin_laws::settings::Refusal;
+use fanin_placement::picc::Learn;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::facts::{Leaves, Payload};
@@ -284,6 +285,10 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     if picc.memory < k.most {
         let what = format!("an object of {} fits into no server of {}: right would be more", k.most, picc.memory);
         return wrong(&["picc.memory", "key_value.most"], what);
+    }
+    if picc.learn == Learn::Running {
+        // Of what is asked for in a period too much to be given, nothing is moved.
+        return Ok(());
     }
     let asked = (u64::from(s.workload.queries) * u64::from(k.front_ends)).div_ceil(k.replicas.into());
     let most = s.capacity().computing;

@@ -51,7 +51,7 @@ fn a_claim_of_a_wrong_class_or_with_wrong_keys_is_refused() {
         (
             "\"level\"",
             "\"lvel\"",
-            "unknown class \"lvel\"; the classes are order, onset, holds, level, factor, share, shape, none",
+            "unknown class \"lvel\"; the classes are order, much, steeper, onset, holds, level, factor, share, shape, none",
         ),
         ("at_least = 1\n", "", "class \"level\" needs one of `value`, `at_least`, `at_most`"),
         ("at_least = 1\n", "at_least = 1\nat_most = 2\n", "class \"level\" needs one of"),

@@ -307,7 +307,7 @@ const SCORECARD: Fields = &[
     (
         "papers[].figures[].claims[].class",
         "text",
-        "The class that sets the tolerance: order, onset, holds, level, factor, share, shape or none.",
+        "The class that sets the tolerance: order, much, steeper, onset, holds, level, factor, share, shape or none.",
     ),
     ("papers[].figures[].claims[].verdict", "text", "`pass`, `fail` or `undecided`."),
     ("papers[].figures[].claims[].measured", "text", "What was seen."),
@@ -333,6 +333,11 @@ const SCORECARD: Fields = &[
         "papers[].figures[].claims[].repeats",
         "text",
         "The claim whose measurement it repeats, so that it is not counted again; there alone where it does.",
+    ),
+    (
+        "papers[].figures[].claims[].own",
+        "true",
+        "It is the project's own, where the paper says nothing, and is not counted; there alone where it is.",
     ),
 ];
 

@@ -155,7 +155,7 @@ pub fn sweep(course: &mut Course<'_>, paper: &Paper, tell: &mut dyn FnMut(&str))
 
 /// `sensitivity.md`.
 fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
-    let counted = |id: &str| paper.claims().any(|claim| claim.id == id && claim.repeats.is_none());
+    let counted = |id: &str| paper.claims().any(|claim| claim.id == id && claim.counts());
     let all = || found.claims.iter().filter(|(id, _)| counted(id)).map(|(_, hanging)| hanging);
     let (claims, fragile) = (all().count(), all().filter(|hanging| hanging.fragile()).count());
     let held = all().filter(|hanging| hanging.here == Verdict::Pass).count();

@@ -164,17 +164,17 @@ proptest! {
         set in settings(),
         mut hubs in speed_hubs(),
         planned in prop_oneof![0..10_000_000_000u64, 0..100u64, any::<u64>()],
-        other in 0..10_000_000_000u64,
+        (other, packet) in (0..10_000_000_000u64, prop_oneof![Just(0), 0..10_000_000u64, any::<u64>()]),
     ) {
         let params = set.sicc;
         let part = u128::from(planned / hubs.len() as u64);
         let floor = (part * u128::from(params.floor.in_q(16))) >> 16;
         let needs_more = |hub: &speed::Hub| {
             let reached = (u128::from(hub.assigned.0) * u128::from(params.busy.in_q(16))) >> 16;
-            hub.backlog && u128::from(hub.real.0) >= reached
+            hub.backlog && u128::from(hub.real.0.saturating_add(packet)) >= reached
         };
         let busy = hubs.iter().any(needs_more);
-        speed::reassign(Rate(planned), &mut hubs, &params);
+        speed::reassign(Rate(planned), &mut hubs, Rate(packet), &params);
         prop_assert!(assigned(&hubs) <= planned.into(), "{} of {planned}", assigned(&hubs));
         prop_assert!(hubs.iter().all(|hub| u128::from(hub.assigned.0) >= floor), "under {floor}: {hubs:?}");
         // Where somebody could use more, all of it is assigned, but for what rounding leaves.

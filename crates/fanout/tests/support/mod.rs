@@ -124,7 +124,8 @@ fn speeds(sicc: sicc::Params, capacity: Rate) -> Driver {
                 hub.real = Rate(whole(real));
                 hub.backlog = !list(&step["idle"]).contains(&json!(index));
             }
-            speed::reassign(planned.get(), &mut hubs, &sicc);
+            let packet = Rate(step.get("packet").map_or(0, whole));
+            speed::reassign(planned.get(), &mut hubs, packet, &sicc);
         } else {
             assert_eq!(step["rescale"], true, "no such step: {step}");
             speed::rescale(planned.get(), &mut hubs);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::judge::{Bound, Range, Shape, Takes, Test};
+use super::judge::{Bound, MUCH, Range, Shape, Takes, Test};
 use super::measure::Measure;
 
 /// Every key that a claim of some class may have.
@@ -17,6 +17,7 @@ pub(super) struct RawClaim {
     pub why: Option<String>,
     pub note: Option<String>,
     pub repeats: Option<String>,
+    pub own: Option<bool>,
     curve: Option<OneOrMore<String>>,
     above: Option<OneOrMore<String>>,
     below: Option<OneOrMore<String>>,
@@ -56,8 +57,10 @@ impl<T: Clone> OneOrMore<T> {
 }
 
 /// The classes, and the keys of each beside `at`, `from` and `to`.
-const CLASSES: [(&str, &[&str]); 8] = [
+const CLASSES: [(&str, &[&str]); 10] = [
     ("order", &["above", "below", "or_equal", "whole"]),
+    ("much", &["above", "below", "at_least"]),
+    ("steeper", &["above", "below"]),
     ("onset", &["curve", "onset", "past", "grid"]),
     ("holds", &["curve", "line", "percent"]),
     ("level", &["curve", "value", "at_least", "at_most"]),
@@ -93,6 +96,15 @@ impl Test {
                 or_equal: raw.or_equal.unwrap_or(false),
                 whole: raw.whole.unwrap_or(false),
             },
+            "much" => Test::Much {
+                above: curves("above", &raw.above)?,
+                below: curves("below", &raw.below)?,
+                times: raw.at_least.unwrap_or(MUCH),
+                range,
+            },
+            "steeper" => {
+                Test::Steeper { above: curves("above", &raw.above)?, below: curves("below", &raw.below)?, range }
+            }
             "onset" => {
                 let (at, grid) = raw.onset()?;
                 Test::Onset { curves: curve()?, at, past: raw.past, grid, range }
@@ -121,16 +133,7 @@ impl Test {
                 let percent = raw.value.ok_or("class \"share\" needs `value`")?;
                 Test::Share { curves: curve()?, over, percent, range }
             }
-            "shape" => {
-                let shape = match raw.shape.as_deref() {
-                    Some("rises") => Shape::Rises,
-                    Some("falls") => Shape::Falls,
-                    Some("flat") => Shape::Flat,
-                    Some("linear") => Shape::Linear,
-                    _ => return Err("class \"shape\" needs `shape`: rises, falls, flat or linear".into()),
-                };
-                Test::Shape { curves: curve()?, shape, range }
-            }
+            "shape" => Test::Shape { curves: curve()?, shape: raw.shape()?, range },
             // Any other class is refused above.
             _ => Test::None { curves: curve()?, range },
         })
@@ -197,6 +200,16 @@ impl RawClaim {
             (None, None, Some(value)) => Ok(Bound::AtMost(value)),
             _ => Err("class \"level\" needs one of `value`, `at_least`, `at_most`".into()),
         }
+    }
+
+    fn shape(&self) -> Result<Shape, String> {
+        Ok(match self.shape.as_deref() {
+            Some("rises") => Shape::Rises,
+            Some("falls") => Shape::Falls,
+            Some("flat") => Shape::Flat,
+            Some("linear") => Shape::Linear,
+            _ => return Err("class \"shape\" needs `shape`: rises, falls, flat or linear".into()),
+        })
     }
 
     fn takes(&self) -> Result<Takes, String> {

@@ -157,6 +157,15 @@ pub struct Claim {
     pub note: Option<String>,
     /// The claim whose measurement it repeats: it is shown, and not counted again.
     pub repeats: Option<String>,
+    /// It is the project's own, where the paper says nothing: it is shown, and not counted.
+    pub own: bool,
+}
+
+impl Claim {
+    /// Whether it is counted among what the paper says.
+    pub fn counts(&self) -> bool {
+        self.repeats.is_none() && !self.own
+    }
 }
 
 #[derive(Deserialize)]
@@ -279,7 +288,7 @@ impl Paper {
             figures,
         };
         for claim in paper.claims() {
-            let counted = |id: &String| paper.claims().any(|other| other.id == *id && other.repeats.is_none());
+            let counted = |id: &String| paper.claims().any(|other| other.id == *id && other.counts());
             if let Some(gone) = claim.repeats.as_ref().filter(|id| !counted(id)) {
                 let at = text.find(&format!("repeats = \"{gone}\"")).unwrap_or(0);
                 let what = format!("claim `{}` repeats `{gone}`, which is no claim that is counted", claim.id);
@@ -378,8 +387,8 @@ fn read_figure(
         source.gives(measure).map_err(|what| problem(format!("is of {what}")))?;
         let xs = matches!(measure.over(), Over::FanIn | Over::Flows).then(|| source.xs());
         let test = Test::read(&raw, &source.curves(), xs.as_deref()).map_err(problem)?;
-        let RawClaim { id, says, r#where: place, why, note, repeats, .. } = raw;
-        claims.push(Claim { measure, id, says, place, test, why, note, repeats });
+        let RawClaim { id, says, r#where: place, why, note, repeats, own, .. } = raw;
+        claims.push(Claim { measure, id, says, place, test, why, note, repeats, own: own.unwrap_or(false) });
     }
     if claims.is_empty() {
         return Err(reader.problem(at, format!("figure `{id}` has no claim: every figure is judged")));

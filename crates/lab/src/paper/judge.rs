@@ -2,6 +2,7 @@
 
 mod bounds;
 mod mark;
+mod much;
 mod onset;
 mod order;
 mod seen;
@@ -17,6 +18,7 @@ use seen::{Seen, figure};
 
 pub use bounds::Takes;
 pub use mark::Mark;
+pub(super) use much::MUCH;
 pub use seen::{Range, Verdict};
 pub use shape::Shape;
 
@@ -26,6 +28,10 @@ pub enum Test {
     /// Every curve of `above` lies above every one of `below`: means in that order and 95 % intervals apart, at every
     /// point, or at nine of ten where it is said of a whole curve; `or_equal`, where not to be below is enough.
     Order { above: Vec<String>, below: Vec<String>, range: Range, or_equal: bool, whole: bool },
+    /// Every curve of `above` is at least so many times every one of `below`, at every point: held exactly.
+    Much { above: Vec<String>, below: Vec<String>, times: f64, range: Range },
+    /// Every curve of `above` rises faster than every one of `below`: slopes in that order, their 95 % intervals apart.
+    Steeper { above: Vec<String>, below: Vec<String>, range: Range },
     /// Where each curve collapses, or passes a value, within a step of the paper's own grid.
     Onset { curves: Vec<String>, at: f64, past: Option<f64>, grid: Vec<f64>, range: Range },
     /// No collapse: every point at least so many per cent of the curve's best up to it, or of what the line gives.
@@ -69,6 +75,8 @@ impl Test {
     pub fn class(&self) -> &'static str {
         match self {
             Test::Order { .. } => "order",
+            Test::Much { .. } => "much",
+            Test::Steeper { .. } => "steeper",
             Test::Onset { .. } => "onset",
             Test::Holds { .. } => "holds",
             Test::Level { .. } => "level",
@@ -82,7 +90,9 @@ impl Test {
     /// The curves that it looks at.
     pub fn curves(&self) -> impl Iterator<Item = &String> {
         let (curves, others): (&[String], &[String]) = match self {
-            Test::Order { above, below, .. } => (above, below),
+            Test::Order { above, below, .. } | Test::Much { above, below, .. } | Test::Steeper { above, below, .. } => {
+                (above, below)
+            }
             Test::Factor { curves, over, .. } => (curves, over),
             Test::Share { curves, over, .. } => (curves, over.as_slice()),
             Test::Onset { curves, .. }
@@ -119,6 +129,8 @@ impl Test {
             Test::Order { above, below, range, or_equal, whole } => {
                 order::order(&every(above), &every(below), range, *or_equal, *whole)
             }
+            Test::Much { above, below, times, range } => much::much(&every(above), &every(below), *times, range),
+            Test::Steeper { above, below, range } => shape::steeper(&every(above), &every(below), range),
             Test::Onset { curves, at, past, grid, range } => all(curves, &|c| onset::onset(c, *at, *past, grid, range)),
             Test::Holds { curves, line, percent, range } => all(curves, &|c| bounds::holds(c, *line, *percent, range)),
             Test::Level { curves, bound, range } => all(curves, &|c| bounds::level(c, bound.bounds(), range)),
@@ -143,7 +155,9 @@ impl Test {
         let mean = |name: &str, x: f64| curves.iter().find(|c| c.name == name)?.at(x).map(|p| p.y.mean);
         let one = |_: &Curve, _: f64| Some(1.0);
         match self {
-            Test::Order { above, below, range, .. } => Mark::of([above.clone(), below.clone()].concat(), range, curves),
+            Test::Order { above, below, range, .. }
+            | Test::Much { above, below, range, .. }
+            | Test::Steeper { above, below, range } => Mark::of([above.clone(), below.clone()].concat(), range, curves),
             Test::Shape { curves: names, range, .. } => Mark::of(names.clone(), range, curves),
             Test::Onset { curves: names, at, grid, range, .. } => {
                 Mark::of(names.clone(), range, curves).with_onset(grid, *at)
@@ -208,6 +222,12 @@ impl Test {
                 let points = if *whole { "9 of 10 points" } else { "every point" };
                 let apart = if *or_equal { "" } else { ", intervals apart" };
                 format!("{above} at {points}{apart}")
+            }
+            Test::Much { above, below, times, .. } => {
+                format!("{} at least {}x {} at every point", above.join(", "), figure(*times), below.join(", "))
+            }
+            Test::Steeper { above, below, .. } => {
+                format!("slopes of {} above {}, intervals apart", above.join(", "), below.join(", "))
             }
             Test::Onset { at, grid, .. } => {
                 let (lo, hi) = onset::neighbours(grid, *at);

@@ -307,7 +307,7 @@ fn overview(card: &Scorecard) -> String {
          <th scope=\"col\">claims held</th><th scope=\"col\">fragile</th></tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n</div>\n\
          <p class=\"note\">A claim’s class sets its tolerance. It is undecided where these seeds do not tell, and fragile where it \
          holds and fails within the plausible ranges of what the paper leaves open. One that repeats another’s measurement is \
-         not counted again.</p>\n</section>\n"
+         not counted again, nor is one of the project’s own, where the paper says nothing.</p>\n</section>\n"
     )
 }
 
@@ -342,6 +342,9 @@ fn claim_html(claim: &ScoredClaim) -> String {
     if let Some(id) = &claim.repeats {
         chips += &chip("repeats", &format!("repeats {id}"));
     }
+    if claim.own {
+        chips += &chip("repeats", "the project’s own");
+    }
     let there = claim.hangs_on.iter().map(|on| format!("{} with `{}`", on.verdict.says(), on.setting));
     let hangs_on = match claim.hangs_on.is_empty() {
         true => String::new(),
@@ -375,7 +378,7 @@ fn open_html(name: &str, sensitivity: &Sensitivity, scored: &ScoredPaper) -> Str
         return String::new();
     }
     let claims = || scored.figures.iter().flat_map(|figure| &figure.claims);
-    let counted = |id: &str| claims().any(|claim| claim.id == id && claim.repeats.is_none());
+    let counted = |id: &str| claims().any(|claim| claim.id == id && claim.counts());
     let here = sensitivity.claims.iter().filter(|(id, hanging)| counted(id) && hanging.here == Verdict::Pass).count();
     let mut rows = format!("<tr><th scope=\"row\">as the scenarios have it</th><td>{here}</td><td></td></tr>\n");
     for change in sensitivity.changes(&counted) {

@@ -79,6 +79,16 @@ pub struct ScoredClaim {
     /// The claim whose measurement it repeats: it is not counted again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
+    /// Whether it is the project's own: it is not counted. Absent where it is the paper's.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+}
+
+impl ScoredClaim {
+    /// Whether it is counted among what the paper says.
+    pub fn counts(&self) -> bool {
+        self.repeats.is_none() && !self.own
+    }
 }
 
 /// A setting of what the paper leaves open under which a claim's verdict is another.
@@ -106,9 +116,9 @@ pub struct Count {
 }
 
 impl Count {
-    /// Counts those that repeat no other.
+    /// Counts those that are the paper's and repeat no other.
     pub fn of<'a>(claims: impl Iterator<Item = &'a ScoredClaim>) -> Count {
-        claims.filter(|claim| claim.repeats.is_none()).fold(Count::default(), |count, claim| Count {
+        claims.filter(|claim| claim.counts()).fold(Count::default(), |count, claim| Count {
             all: count.all + 1,
             held: count.held + usize::from(claim.verdict == Verdict::Pass),
             undecided: count.undecided + usize::from(claim.verdict == Verdict::Undecided),
@@ -166,6 +176,7 @@ fn score(judged: &JudgedClaim) -> ScoredClaim {
         why: claim.why.clone().filter(|_| judgement.verdict != Verdict::Pass),
         note: claim.note.clone(),
         repeats: claim.repeats.clone(),
+        own: claim.own,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Popular objects gathered in their racks: Algorithm 1 by hand.
 
-use fanin_placement::picc::Params;
+use fanin_placement::picc::{Counts, Params};
 use fanin_placement::{Kind, Placement, Plan, PlanError, RequestLog, Resources, Server, plan};
 
 use crate::generate::cluster;
@@ -113,4 +113,21 @@ fn a_server_that_has_too_much_keeps_it_unless_there_is_room_elsewhere() {
     // With an object of 8 at each of the others there is room nowhere.
     let plan = one_rack(5, 9, &[10; 5], &[0, 1, 2, 3, 3], &[8; 5]).expect("each fits an empty server");
     assert_eq!(plan.moves, []);
+}
+
+#[test]
+fn what_is_not_popular_counts_where_all_is_counted_and_not_where_popular_demand_is() {
+    // Server 0 holds 80 bytes of what few ask for and popular object 0; object 1 lies at server 1. Each server has room for 100.
+    let room = Resources { storage: 100, computing: 100, io: 100, bandwidth: 10_000 };
+    let placement = Placement::new(1, [0, 1, 0].map(Server).to_vec());
+    let made = |counts| {
+        let settings = Params { theta: 2, counts, ..Params::default() };
+        let log = asked(&[9, 8, 1]);
+        plan(&cluster(1, 2, room), &[20, 20, 80], &placement, &log, None, Kind::PiccNoCorrelation, &settings)
+            .expect("it fits")
+    };
+    let (all, popular) = (made(Counts::All), made(Counts::Popular));
+    assert_eq!(ways(&all.moves), []);
+    assert_eq!(ways(&popular.moves), [(1, 1, 0)]);
+    assert_eq!(popular.gathering.iter().map(|at| (at.server.0, at.load.storage)).collect::<Vec<_>>(), [(0, 40)]);
 }

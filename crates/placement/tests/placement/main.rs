@@ -10,3 +10,4 @@ mod plans;
 mod request_log;
 mod settle;
 mod support;
+mod vectors;

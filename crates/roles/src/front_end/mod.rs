@@ -27,7 +27,7 @@ pub trait Directory<K> {
     fn rack(&self, node: Node) -> u32;
     /// The aggregation router that a rack is under.
     fn aggregation(&self, rack: u32) -> u32;
-    /// What a server has to spare for others' work, in any unit.
+    /// How many objects more a server could look for or pass on, with what it does at present.
     fn spare_io(&self, node: Node) -> u32;
     /// The bytes of an object, where they are known from before.
     fn size(&self, key: &K) -> Option<u32>;
@@ -57,7 +57,24 @@ pub enum Asking {
         settings: sicc::Params,
         /// The most hubs that send to the front end itself.
         bound: u32,
+        /// Payload of a full packet, and its bytes besides, which count for hubs' speeds.
+        packet: (u32, u32),
     },
+}
+
+impl Asking {
+    /// What a message of so many bytes takes on the link: of hubs that pack, a part of a full packet; else packets of its own.
+    fn on_wire(&self, bytes: u64) -> u64 {
+        match self {
+            Asking::Servers(_) => bytes,
+            Asking::Swarms { parts: sicc::Parts { packing: true, .. }, packet: (room, overhead), .. } => {
+                bytes + bytes * u64::from(*overhead) / u64::from(*room)
+            }
+            Asking::Swarms { packet: (room, overhead), .. } => {
+                bytes + bytes.div_ceil((*room).into()) * u64::from(*overhead)
+            }
+        }
+    }
 }
 
 /// A front end's settings.
@@ -102,6 +119,8 @@ pub struct FrontEnd<K> {
     period_ends: Time,
     /// Bytes of this period.
     received: u64,
+    /// When the last request ended.
+    idle_since: Time,
     least_rtt: Time,
     /// When to look who is late or silent: no later than that is.
     look_at: Time,
@@ -120,6 +139,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             planned,
             period_ends: Time::NEVER,
             received: 0,
+            idle_since: Time::ZERO,
             least_rtt: Time::NEVER,
             look_at: Time::NEVER,
             gone: BTreeMap::new(),
@@ -140,7 +160,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         self.next = self.next.wrapping_add(1);
         let tag = Tag { origin: self.params.me, request: number, epoch: self.params.epoch };
         self.gone.retain(|_, until| *until > now);
-        let wish = |key| Wish { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1 };
+        let wish = |key| Wish { key, holder: Node(0), via: 0, state: State::Unasked, tries: 1, redirected: 0 };
         let wishes: Vec<Wish<K>> = keys.into_iter().map(wish).collect();
         let left = wishes.len() as u32;
         let window = match &self.params.asking {
@@ -170,12 +190,13 @@ impl<K: Part + Clone> FrontEnd<K> {
         out: &mut Outputs<K, V>,
     ) {
         let (tag, index, bytes) = (message.tag, message.index, message.len() as u64);
+        let on_wire = self.params.asking.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&tag.request).filter(|request| request.tag == tag) else { return };
         let Some(&Wish { state, via, .. }) = request.wishes.get(index as usize) else { return };
         if state == State::Unasked {
             return;
         }
-        request.heard_of(now, from, via, bytes);
+        request.heard_of(now, from, via, on_wire);
         if state == State::Done {
             return;
         }
@@ -292,7 +313,7 @@ impl<K: Part + Clone> FrontEnd<K> {
 
     /// An object is there, or known to be missing.
     fn arrived<V>(&mut self, now: Time, from: Node, number: u32, index: u32, bytes: u64, out: &mut Outputs<K, V>) {
-        self.received += bytes;
+        self.received += self.params.asking.on_wire(bytes);
         let Some(request) = self.requests.get_mut(&number) else { return };
         let wish = &mut request.wishes[index as usize];
         wish.state = State::Done;
@@ -322,7 +343,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         out.push(Output::Done { request: number });
         self.requests.remove(&number);
         if self.requests.is_empty() {
-            (self.period_ends, self.look_at) = (Time::NEVER, Time::NEVER);
+            (self.period_ends, self.look_at, self.idle_since) = (Time::NEVER, Time::NEVER, now);
         }
         self.ask_more_servers(now, out);
     }

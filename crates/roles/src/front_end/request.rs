@@ -28,6 +28,8 @@ pub(super) struct Wish<K> {
     pub state: State,
     /// How often it was asked for.
     pub tries: u8,
+    /// How often it was redirected.
+    pub redirected: u8,
 }
 
 /// Who is asked: a hub, or a data server itself.
@@ -46,8 +48,12 @@ pub(super) struct Way {
     /// When it was asked, and when something was last heard of it or through it; `NEVER` before it is asked.
     pub asked: Time,
     pub heard: Time,
-    /// Bytes that came from it, or through it, in this period.
+    /// Bytes that came from it, or through it, in this period, with those of packets.
     pub period_bytes: u64,
+    /// How fast it sent in the last period in which it had something to send.
+    pub real: Rate,
+    /// Whether it owed more than a packet at the end of the last period.
+    pub backlog: bool,
     /// Bytes of its own objects.
     pub bytes: u64,
     pub assigned: Rate,
@@ -66,6 +72,8 @@ impl Way {
             asked: at,
             heard: at,
             period_bytes: 0,
+            real: Rate(0),
+            backlog: true,
             bytes: 0,
             assigned: Rate(0),
             gone: false,
@@ -146,6 +154,20 @@ impl<K> Request<K> {
             true => of_node(&mut self.ways[root as usize]),
             // What comes late comes by another way.
             false => self.ways.iter_mut().filter(|way| way.node == from).for_each(of_node),
+        }
+    }
+
+    /// A period that began then is over: how fast each root sent, while it had something to send, and whether it owes more than so
+    /// many objects of a packet.
+    pub fn measure(&mut self, began: Time, now: Time, of_packet: u64) {
+        let missing = self.missing_by_root();
+        for (way, missing) in self.ways.iter_mut().zip(missing) {
+            let bytes = std::mem::take(&mut way.period_bytes);
+            let ended = if missing > 0 { now } else { way.heard };
+            if missing > 0 || bytes > 0 {
+                way.real = Rate::of(bytes, ended.since(began.max(way.asked)));
+            }
+            way.backlog = u64::from(missing) > of_packet;
         }
     }
 

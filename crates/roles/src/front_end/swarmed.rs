@@ -20,12 +20,15 @@ impl<K: Part + Clone> FrontEnd<K> {
         draw: Draw<'_>,
         out: &mut Outputs<K, V>,
     ) {
-        let Asking::Swarms { parts, settings, bound } = &self.params.asking else { return };
-        let (parts, period) = (*parts, settings.period);
+        let Asking::Swarms { parts, settings, bound, .. } = &self.params.asking else { return };
+        let (parts, period, starts) = (*parts, settings.period, settings.start);
         let Some(request) = self.requests.get_mut(&number) else { return };
         let most = if parts.tree { *bound } else { u32::MAX };
         request.form(now, &parts, settings, most, directory, draw);
         if self.period_ends == Time::NEVER {
+            if starts == sicc::Start::Spare {
+                self.planned.start(Bytes(self.lately(now, period)), period);
+            }
             self.period_ends = now.saturating_add(period);
             self.received = 0;
         }
@@ -51,7 +54,7 @@ impl<K: Part + Clone> FrontEnd<K> {
             None => (self.params.me, way.assigned),
             Some(parent) => (request.ways[parent as usize].node, self.rate_below(request, parent)),
         };
-        let rate = if self.controls_speed() { rate } else { Rate(0) };
+        let rate = if self.paces() { rate } else { Rate(0) };
         let body = Body::Swarm(Swarm { parent, rate, own: way.missing, all });
         out.push(Output::Send { to: way.node, message: Message { tag: request.tag, index: 0, body }, more: true });
     }
@@ -79,6 +82,17 @@ impl<K: Part + Clone> FrontEnd<K> {
     fn rate_below(&self, request: &Request<K>, parent: u32) -> Rate {
         let siblings = request.ways.iter().filter(|way| way.parent == Some(parent) && !way.gone).count();
         Rate(self.params.capacity.0 / siblings.max(1) as u64)
+    }
+
+    /// Bytes that came in the last period, where no request is under way: those of the one that the last request's end cut off.
+    fn lately(&self, now: Time, period: Time) -> u64 {
+        if now.since(self.idle_since) < period { self.received } else { 0 }
+    }
+
+    /// Whether hubs are told a speed at all.
+    fn paces(&self) -> bool {
+        let assigned = |settings: &sicc::Params| settings.uncontrolled == sicc::Uncontrolled::Assigned;
+        self.controls_speed() || matches!(&self.params.asking, Asking::Swarms { settings, .. } if assigned(settings))
     }
 
     fn controls_speed(&self) -> bool {
@@ -134,17 +148,20 @@ impl<K: Part + Clone> FrontEnd<K> {
         directory: &impl Directory<K>,
         out: &mut Outputs<K, V>,
     ) {
-        let Asking::Swarms { parts, settings, .. } = &self.params.asking else { return };
-        let (parts, settings) = (*parts, *settings);
+        let Asking::Swarms { parts, settings, packet: (room, overhead), .. } = &self.params.asking else { return };
+        let (parts, settings, of_packet) = (*parts, *settings, u64::from(*room) / settings.mean_object.0.max(1));
+        let packet = Rate::of(u64::from(room + overhead), settings.period);
         let received = Bytes(std::mem::take(&mut self.received));
+        let began = Time(self.period_ends.0 - settings.period.0);
+        self.requests.values_mut().for_each(|request| request.measure(began, now, of_packet));
         if parts.speed {
             let (queue, buffer) = measured.map_or((Bytes(0), Bytes(1)), |measured| self.queue(measured));
             let before = self.planned.get();
             self.planned.told(queue, buffer, received, settings.period, &settings);
             let roots = self.roots();
-            let mut hubs = self.measured(&roots, settings.period);
+            let mut hubs = self.measured(&roots);
             // What was assigned is what speeds are held against.
-            speed::reassign(before, &mut hubs, &settings);
+            speed::reassign(before, &mut hubs, packet, &settings);
             speed::rescale(self.planned.get(), &mut hubs);
             self.assign(&roots, &hubs, &roots, out);
         }
@@ -153,8 +170,6 @@ impl<K: Part + Clone> FrontEnd<K> {
                 self.redirect(number, &settings, directory, out);
             }
         }
-        let ways = self.requests.values_mut().flat_map(|request| &mut request.ways);
-        ways.for_each(|way| way.period_bytes = 0);
         self.period_ends = now.saturating_add(settings.period);
     }
 
@@ -168,10 +183,10 @@ impl<K: Part + Clone> FrontEnd<K> {
         }
     }
 
-    fn measured(&self, roots: &[(u32, u32)], period: Time) -> Vec<speed::Hub> {
+    fn measured(&self, roots: &[(u32, u32)]) -> Vec<speed::Hub> {
         let hub = |(number, way): &(u32, u32)| {
             let way = &self.requests[number].ways[*way as usize];
-            speed::Hub { assigned: way.assigned, real: Rate::of(way.period_bytes, period), backlog: true }
+            speed::Hub { assigned: way.assigned, real: way.real, backlog: way.backlog }
         };
         roots.iter().map(hub).collect()
     }
@@ -189,6 +204,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         for (object, to) in moves {
             let wish = &mut request.wishes[object as usize];
             wish.state = State::Moving(to);
+            wish.redirected = wish.redirected.saturating_add(1);
             let node = request.ways[wish.via as usize].node;
             let message = Message { tag: request.tag, index: object, body: Body::Withdraw };
             out.push(Output::Send { to: node, message, more: false });
@@ -263,19 +279,24 @@ impl<K> Request<K> {
         }
     }
 
-    /// What is to go from hubs that will end late to others (equations 7 and 8): objects, and the way that each goes to.
+    /// What is to go from hubs that will end late to others (equations 7 and 8): objects, and the way that each goes to. A hub that
+    /// has delivered all is the earliest of them.
     fn moves(&self, settings: &sicc::Params, directory: &impl Directory<K>) -> Vec<(u32, u32)> {
         let missing = self.missing_by_root();
-        let roots: Vec<u32> = self.owing().filter(|&way| self.ways[way as usize].hub).collect();
+        let sends = |way: &u32| self.ways[*way as usize].is_root() && self.ways[*way as usize].hub;
+        let roots: Vec<u32> = (0..self.ways.len() as u32).filter(sends).collect();
         let mut place = vec![u32::MAX; self.ways.len()];
         roots.iter().zip(0..).for_each(|(&way, number)| place[way as usize] = number);
         let of_root = |way: u32| place[self.root(way) as usize];
-        let hub = |way: &u32| redirect::Hub {
-            remaining: missing[*way as usize].into(),
-            real: Rate::of(self.ways[*way as usize].period_bytes, settings.period),
-        };
+        let hub =
+            |way: &u32| redirect::Hub { remaining: missing[*way as usize].into(), real: self.ways[*way as usize].real };
         let mut hubs: Vec<redirect::Hub> = roots.iter().map(hub).collect();
-        let asked = (0..self.wishes.len() as u32).filter(|&index| self.wishes[index as usize].state == State::Asked);
+        // What goes from hub to hub for ever is never asked for long enough to see that its servers are gone.
+        let may_move = |index: &u32| {
+            let wish = &self.wishes[*index as usize];
+            wish.state == State::Asked && usize::from(wish.redirected) + 1 < directory.replicas(&wish.key).len()
+        };
+        let asked = (0..self.wishes.len() as u32).filter(may_move);
         let held = asked.map(|index| redirect::Held { object: index, hub: of_root(self.wishes[index as usize].via) });
         let held: Vec<redirect::Held> = held.filter(|held| held.hub != u32::MAX).collect();
         // Where an object's replicas are: the first hub of each one's rack.

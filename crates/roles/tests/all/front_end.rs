@@ -419,7 +419,8 @@ fn a_hub_that_is_only_slow_is_told_that_it_is_over_and_what_it_lost_is_no_news()
     at.comes(ms(60), 21, 2);
     at.sent();
     at.due(ms(100));
-    let sent: Vec<Sent> = at.sent().into_iter().filter(|(_, _, body)| !matches!(body, Body::Speed(_))).collect();
+    let unpaced = |body: &Body<_, _>| !matches!(body, Body::Speed(_) | Body::Withdraw);
+    let sent: Vec<Sent> = at.sent().into_iter().filter(|(_, _, body)| unpaced(body)).collect();
     assert_eq!(sent[0], (11, 0, Body::Over));
     assert_eq!(sent[2..], [(12, 1, ask(1, 12)), (21, 0, ask(0, 21))]);
     // It is not asked any more.
@@ -481,6 +482,99 @@ fn what_a_slow_hub_gives_back_is_asked_for_through_another_and_what_it_has_sent_
     at.hears(ms(12), 11, 0, moving[0], Body::Withdrawn);
     at.hears(ms(12), 11, 0, moving[1], Body::Withdrawn);
     assert_eq!(at.asked(), []);
+}
+
+#[test]
+fn a_hub_that_has_delivered_all_is_the_first_to_be_given_another_ones_objects() {
+    let mut holders: Vec<&[u32]> = vec![&[11, 21]; 20];
+    holders.extend([&[21u32] as &[u32]; 8]);
+    let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    // 21 is ready in the first period, 11 delivers two objects of twenty.
+    (20..28).for_each(|index| at.comes(ms(4), 21, index));
+    (0..2).for_each(|index| at.comes(ms(9), 11, index));
+    at.due(ms(10));
+    let withdrawn = |sent: Vec<Sent>| sent.into_iter().filter(|(_, _, body)| *body == Body::Withdraw).count();
+    // Eighteen are left: at 2 objects in 10 ms, and at the 8 in 4 ms of the other, nearly all are there sooner.
+    let moving = withdrawn(at.sent());
+    assert!((9..18).contains(&moving), "{moving}");
+    // A period later 21 was given nothing yet, and is as early as it was.
+    let (mut at, moving) = redirected();
+    moving.iter().for_each(|&index| at.hears(ms(11), 11, 0, index, Body::Withdrawn));
+    at.sent();
+    (0..48).filter(|index| moving.contains(index) || *index == 47).for_each(|index| at.comes(ms(12), 21, index));
+    at.due(ms(20));
+    assert!(withdrawn(at.sent()) > 0, "what 11 has left goes to 21, which is ready again");
+    // Nothing goes to and fro: of two replicas, each was asked once.
+    let (mut at, moving) = redirected();
+    moving.iter().for_each(|&index| at.hears(ms(11), 11, 0, index, Body::Withdrawn));
+    (0..40).filter(|index| !moving.contains(index)).for_each(|index| at.comes(ms(12), 11, index));
+    at.sent();
+    at.due(ms(20));
+    assert_eq!(withdrawn(at.sent()), 0);
+}
+
+#[test]
+fn a_packet_more_or_less_in_a_period_takes_nothing_from_a_hub_nor_do_its_packets_own_bytes() {
+    // Without packing an object is a packet of 120 + 78 bytes: at half of 1 Gbit/s 3,156 in a period, of whose bytes objects are 61 %.
+    let holders: Vec<&[u32]> = [[&[11u32] as &[u32], &[21]]; 3_200].concat();
+    let mut at = At::new(asks_hubs(sicc::Parts { packing: false, ..FULL }, 2), Cluster::of(10, &holders));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    // One hub is two packets ahead.
+    (0..2 * 3_155).for_each(|index| at.comes(ms(5), [11, 21][index as usize % 2], index));
+    (0..2).for_each(|nth| at.comes(ms(5), 11, 2 * (3_155 + nth)));
+    at.due(ms(10));
+    assert_eq!(at.sent(), []);
+    assert_eq!(at.front_end.assigned(0, Node(21)), Some(Rate(500_000_000)));
+}
+
+#[test]
+fn what_a_hub_that_has_little_left_does_not_need_goes_to_one_with_a_backlog() {
+    let mut holders: Vec<&[u32]> = vec![&[11]; 6_000];
+    holders.extend([&[21u32] as &[u32]; 3_000]);
+    let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &holders));
+    at.asks(Time::ZERO, Time::NEVER);
+    at.sent();
+    // Both are as fast as they may; 21 owes two objects, a packet of them, and 11 thousands.
+    (6_000..8_998).for_each(|index| at.comes(ms(9), 21, index));
+    (0..4_900).for_each(|index| at.comes(ms(9), 11, index));
+    at.due(ms(10));
+    let of = |hub| at.front_end.assigned(0, Node(hub)).map_or(0, |rate| rate.0);
+    assert!(of(21) < 350_000_000 && of(11) > 650_000_000, "{} {}", of(21), of(11));
+}
+
+/// Two hubs with other settings; the first one's share as the request begins.
+fn begins(parts: sicc::Parts, change: impl Fn(&mut sicc::Params), since: Time) -> Option<Rate> {
+    let mut params = asks_hubs(parts, 2);
+    if let Asking::Swarms { settings, .. } = &mut params.asking {
+        change(settings);
+    }
+    let mut at = At::new(params, Cluster::of(10, &[&[11], &[21]]));
+    at.asks(Time::ZERO, Time::NEVER);
+    (0..2).for_each(|index| at.comes(ms(2), [11, 21][index as usize], index));
+    at.sent();
+    at.asks(since, Time::NEVER);
+    at.sent().into_iter().find_map(|(_, _, body)| if let Body::Swarm(swarm) = body { Some(swarm.rate) } else { None })
+}
+
+#[test]
+fn a_front_end_begins_with_its_line_or_with_what_the_last_period_left_of_it() {
+    let half = Some(Rate(500_000_000));
+    let spare = |settings: &mut sicc::Params| settings.start = sicc::Start::Spare;
+    assert_eq!(begins(FULL, |_| {}, ms(3)), half);
+    // Two objects of 120 bytes and their parts of a packet's 78, 252 bytes in 10 ms.
+    assert_eq!(begins(FULL, spare, ms(3)), Some(Rate((1_000_000_000 - 252 * 800) / 2)));
+    assert_eq!(begins(FULL, spare, ms(12)), half, "a period later nothing came");
+}
+
+#[test]
+fn hubs_whose_speeds_nobody_controls_send_as_they_like_or_at_equal_parts() {
+    let alone = sicc::Parts { speed: false, ..FULL };
+    let assigned = |settings: &mut sicc::Params| settings.uncontrolled = sicc::Uncontrolled::Assigned;
+    assert_eq!(begins(alone, |_| {}, ms(3)), Some(Rate(0)));
+    assert_eq!(begins(alone, assigned, ms(3)), Some(Rate(500_000_000)));
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub fn asks_servers(kind: Kind) -> Params {
 /// A front end at machine 0 that asks hubs, of which so many may send to it.
 pub fn asks_hubs(parts: Parts, bound: u32) -> Params {
     let settings = sicc::Params::default();
-    Params { asking: Asking::Swarms { parts, settings, bound }, ..asks_servers(Kind::OneAll) }
+    Params { asking: Asking::Swarms { parts, settings, bound, packet: (1460, 78) }, ..asks_servers(Kind::OneAll) }
 }
 
 pub fn hub_params(me: u32) -> hub::Params {

@@ -254,3 +254,22 @@ fn without_hubs_there_is_nothing_to_tell() {
     let tables = seen(&spec(&TREE.replace("\"sicc\"", "\"one-all\"").replace("[sicc]", "[sicc]\n    # "), 11, 1));
     assert!(tables.hubs.is_empty() && tables.hub_speeds.is_empty());
 }
+
+#[test]
+fn a_server_with_work_to_do_is_no_hub_where_hubs_are_those_with_most_to_spare() {
+    // Two front ends in the first rack ask for all objects, the second while the first waits.
+    let text = TREE
+        .replace("queries = 3", "queries = 1")
+        .replace("[key_value]", "[key_value]\n    front_ends = 2\n    within = \"100 us\"");
+    let hubs = |policy: &str| {
+        let tables = seen(&spec(&text.replace("[sicc]", &format!("[sicc]\n    hub = \"{policy}\"")), 11, 1));
+        let of =
+            |request| of(&tables, request).1.iter().map(|row| (row.rack, row.hub_host)).collect::<BTreeMap<_, _>>();
+        [of(0), of(1)]
+    };
+    let [first, second] = hubs("spare-io");
+    // With nothing to tell them apart the first request has each rack's lowest server that has an object; the second finds it busy.
+    assert!(first.iter().all(|(rack, hub)| *hub == (3 * rack).max(1)), "{first:?}");
+    assert!(second.iter().all(|(rack, hub)| first[rack] != *hub), "{first:?} {second:?}");
+    assert!(hubs("most-objects")[0] != first);
+}

@@ -273,3 +273,38 @@ fn hubs_gather_what_was_moved_by_its_links() {
         assert_eq!((row.answered, row.missed, row.failed), (40, 0, 0));
     }
 }
+
+/// What `picc` does of 60 requests within 30 s, planned from these as they come, every so often.
+fn planned_every(period: &str, more: &str) -> fanin_spec::RunTables {
+    let text = within("30 s", "[picc]\ntheta = 400\nlearn = \"running\"\n")
+        .replace("one-all", "picc")
+        .replace("queries = 200", "queries = 60")
+        .replace("[picc]", &format!("[picc]\nperiod = \"{period}\""))
+        .replace("per_request = 40", "per_request = 40\npopularity = \"pages\"\npages = 5\npage = 40\nreplaced = 2\nreplicas = 2\nreplica_racks = \"distinct\"")
+        .replace("racks = 2", "racks = 4");
+    run(&spec(&text.replace("[key_value]", &format!("[key_value]\n{more}")), 23, 1))
+}
+
+#[test]
+fn a_plan_is_made_after_each_period_from_what_was_asked_for_in_it() {
+    let never = planned_every("1000 s", "");
+    assert!(never.gathering.is_empty(), "the run is over before the first period");
+    let often = planned_every("5 s", "replica = \"together\"\nroute = \"direct\"");
+    assert!(!often.gathering.is_empty());
+    for tables in [&never, &often] {
+        assert!(tables.requests.iter().all(|row| (row.answered, row.failed) == (40, 0)));
+    }
+    let mean = |rows: &[fanin_spec::RequestRow]| {
+        rows.iter().map(|row| row.answering_hosts as f64).sum::<f64>() / rows.len() as f64
+    };
+    let (first, last) = (mean(&often.requests[..8]), mean(&often.requests[40..]));
+    assert!(last < first - 2.0, "{first} and then {last} servers answer");
+}
+
+#[test]
+fn what_goes_from_place_to_place_and_back_is_found_by_its_links_after_every_plan() {
+    for period in ["1 s", "2 s", "7 s"] {
+        let tables = planned_every(period, "");
+        assert!(tables.requests.iter().all(|row| (row.answered, row.missed, row.failed) == (40, 0, 0)), "{period}");
+    }
+}

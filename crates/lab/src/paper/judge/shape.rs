@@ -2,7 +2,7 @@
 
 use super::seen::{Range, Seen, Verdict, figure, nothing};
 use crate::paper::curve::Curve;
-use crate::stats::{six_digits, slope};
+use crate::stats::{Fit, Interval, six_digits, slope};
 
 /// What a curve does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,33 @@ pub enum Shape {
     Flat,
     /// R² is at least 0.95.
     Linear,
+}
+
+/// Every one of `above` rises faster than every one of `below`: their slopes are in that order, and 95 % intervals apart.
+pub(super) fn steeper(above: &[Curve], below: &[Curve], range: &Range) -> Seen {
+    let slopes = |curves: &[Curve]| -> Option<Vec<(String, Interval)>> {
+        curves.iter().map(|curve| Some((curve.name.clone(), fit(curve, range)?.slope))).collect()
+    };
+    let (Some(above), Some(below)) = (slopes(above), slopes(below)) else { return nothing() };
+    let one = |high: &Interval, low: &Interval| match () {
+        () if high.lo > low.hi => Verdict::Pass,
+        () if high.mean <= low.mean => Verdict::Fail,
+        () => Verdict::Undecided,
+    };
+    let verdicts = above.iter().flat_map(|(_, high)| below.iter().map(|(_, low)| one(high, low)));
+    let told = |(name, slope): &(String, Interval)| {
+        let [mean, lo, hi] = [slope.mean, slope.lo, slope.hi].map(six_digits);
+        format!("{name} {mean} ({lo} to {hi})")
+    };
+    let words: Vec<String> = above.iter().chain(&below).map(told).collect();
+    (verdicts.max().unwrap_or(Verdict::Fail), format!("slopes {}", words.join(", ")))
+}
+
+/// A line through a curve's values, each seed's.
+fn fit(curve: &Curve, range: &Range) -> Option<Fit> {
+    let points = range.points(curve)?;
+    let samples: Vec<(f64, f64)> = points.iter().flat_map(|p| p.values.iter().map(|&value| (p.x, value))).collect();
+    slope(&samples)
 }
 
 /// Rising and falling are undecided where the slope's interval contains zero, unless nothing is due to chance.
@@ -32,8 +59,7 @@ pub(super) fn shape(curve: &Curve, shape: Shape, range: &Range) -> Seen {
         );
         return (Verdict::of((to - from).abs() <= 0.1 * from.abs()), words);
     }
-    let samples: Vec<(f64, f64)> = points.iter().flat_map(|p| p.values.iter().map(|&value| (p.x, value))).collect();
-    let Some(fit) = slope(&samples) else { return nothing() };
+    let Some(fit) = fit(curve, range) else { return nothing() };
     if shape == Shape::Linear {
         // A line fits any two points.
         if points.len() < 3 {

@@ -83,6 +83,47 @@ fn an_order_that_may_be_equal_fails_only_where_intervals_are_apart_the_other_way
 }
 
 #[test]
+fn much_is_at_least_a_quarter_more_or_the_factor_that_is_told_at_every_point() {
+    let much = |times| Test::Much { above: a(), below: names(&["b"]), times, range: ALL };
+    let low = of("b", &[4.0, 8.0]);
+    assert!(holds(&much(MUCH), &[of("a", &[5.0, 10.0]), low.clone()]));
+    let judged = much(MUCH).judge(&[of("a", &[5.0, 9.9]), low.clone()]);
+    assert_eq!((judged.verdict, judged.measured.as_str()), (Fail, "a over b 1.250x at 1, 1.238x at 2"));
+    assert_eq!(judged.expected, "a at least 1.250x b at every point");
+    assert!(!holds(&much(2.0), &[of("a", &[8.0, 15.9]), low.clone()]));
+    let scatters = seeds("a", &[(1.0, &[9.0, 10.0, 11.0]), (2.0, &[9.0, 10.0, 11.0])]);
+    assert_eq!(verdict(&much(MUCH), &[scatters, low]), Undecided, "the second ratio is 1.25, give or take");
+}
+
+#[test]
+fn a_curve_is_steeper_where_its_slope_is_above_the_others_for_certain() {
+    let steeper = Test::Steeper { above: a(), below: names(&["b"]), range: ALL };
+    let scatter = |name, up: f64, by: f64| {
+        let point = |x: f64| [up * x - by, up * x, up * x + by];
+        let points: Vec<(f64, [f64; 3])> = [1.0, 2.0, 3.0].map(|x| (x, point(x))).to_vec();
+        seeds(name, &points.iter().map(|(x, values)| (*x, values.as_slice())).collect::<Vec<_>>())
+    };
+    assert_eq!(verdict(&steeper, &[scatter("a", 3.0, 0.1), scatter("b", 2.0, 0.1)]), Pass);
+    assert_eq!(verdict(&steeper, &[scatter("a", 3.0, 1.0), scatter("b", 2.0, 1.0)]), Undecided);
+    assert_eq!(verdict(&steeper, &[scatter("a", 2.0, 1.0), scatter("b", 2.1, 1.0)]), Fail);
+    // How high it is is no matter, and neither which of two falls is the steeper one.
+    assert!(holds(&steeper, &[of("a", &[1.0, 3.0, 5.0]), of("b", &[91.0, 92.0, 93.0])]));
+    assert!(holds(&steeper, &[of("a", &[9.0, 8.0, 7.0]), of("b", &[9.0, 7.0, 5.0])]));
+    assert_eq!(verdict(&steeper, &[of("a", &[1.0]), of("b", &[1.0])]), Fail, "a point has no slope");
+}
+
+#[test]
+fn any_number_is_many_times_none_but_none_is_not() {
+    let much = Test::Much { above: a(), below: names(&["b"]), times: MUCH, range: ALL };
+    assert!(holds(&much, &[of("a", &[5.0, 0.5]), of("b", &[4.0, 0.0])]));
+    assert!(holds(&much, &[of("a", &[0.5]), of("b", &[0.0])]));
+    let judged = much.judge(&[of("a", &[5.0, 0.0]), of("b", &[4.0, 0.0])]);
+    assert_eq!((judged.verdict, judged.measured.as_str()), (Fail, "a over b 1.250x at 1, 0 to none at 2"));
+    let seldom = seeds("a", &[(1.0, &[0.0, 0.0, 3.0])]);
+    assert_eq!(verdict(&much, &[seldom, seeds("b", &[(1.0, &[0.0, 0.0, 0.0])])]), Undecided);
+}
+
+#[test]
 fn an_order_is_undecided_where_more_intervals_overlap_than_are_forgiven_and_no_mean_is_reversed() {
     let low = seeds("b", &[(1.0, &[1.0, 2.0, 3.0]); 10].map(|(x, y)| (x, &y[..])));
     let low = Curve { points: (1..).map(f64::from).zip(low.points).map(|(x, p)| Point { x, ..p }).collect(), ..low };

@@ -1,4 +1,4 @@
-//! PICC before the requests begin: their log, the plan, and its moves over the network.
+//! PICC: the log of requests, the plan, and its moves over the network; before the requests begin, or period by period.
 //!
 //! Whoever moves an object sends its copy, and only when that has come does the new place stand in for the old. Moves are made in the
 //! plan's order, so many at once; one that needs the room that another makes waits for it.
@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanin_fabric::HostId;
 use fanin_placement::picc::Learn;
-use fanin_placement::{Cluster, Move, Object, RequestLog, Resources, Server};
+use fanin_placement::{Cluster, Edge, Move, Object, RequestLog, Resources, Server};
 use fanin_roles::wire::{HEADER, Numbered, Size};
 use fanin_spec::{FlowKind, GatheringRow, RunSpec};
 use fanin_units::Time;
 
 use super::super::application::Driver;
 use super::carried::Carried;
-use super::plans::{Asked, Made, planned};
+use super::plans::{Asked, planned};
 use super::store::Store;
 use crate::ids::EndpointId;
 use crate::message::Message;
@@ -35,14 +35,51 @@ pub(super) struct Gathered {
     /// Between two servers, the end that sends.
     ends: BTreeMap<(Server, Server), EndpointId>,
     pub rows: Vec<GatheringRow>,
+    /// What is asked for in the period at hand, where the next plan is made from that.
+    log: Option<RequestLog>,
+    /// What the last plan left.
+    history: Option<Vec<Edge>>,
 }
 
 impl Gathered {
-    /// The plan of a run whose scheme gathers, from requests like those that follow, or from these themselves.
+    /// Of a run whose scheme gathers, the plan from requests like those that follow, or from these themselves; or none yet.
     pub fn new(spec: &RunSpec, store: &mut Store) -> Option<Gathered> {
-        let gathering = spec.scheme.gathering?;
+        spec.scheme.gathering?;
         let settings = &spec.settings.placements.picc;
-        let log = log(spec, store, settings.learn);
+        let (left, under_way, ends, rows) = (VecDeque::new(), BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut gathered = Gathered { left, under_way, next: 0, ends, rows, log: None, history: None };
+        match settings.learn {
+            Learn::Running => gathered.log = Some(empty(spec)),
+            learn => {
+                let log = log(spec, store, learn);
+                gathered.take_up(spec, store, log);
+            }
+        }
+        Some(gathered)
+    }
+
+    /// A front end asks for these.
+    pub fn asked(&mut self, at: Time, objects: impl IntoIterator<Item = Object>) {
+        if let Some(log) = &mut self.log {
+            log.add(at, objects);
+        }
+    }
+
+    /// A period is over: plans from what was asked for in it, and says whether it did. What the last plan moves is waited for.
+    pub fn plan_again(&mut self, spec: &RunSpec, store: &Store) -> bool {
+        if !self.under_way.is_empty() {
+            return false;
+        }
+        if let Some(log) = self.log.replace(empty(spec)) {
+            self.take_up(spec, store, log);
+        }
+        true
+    }
+
+    /// Makes the plan of a log; where an object is asked for more than any server can give, all stays where it is.
+    fn take_up(&mut self, spec: &RunSpec, store: &Store, log: RequestLog) {
+        let Some(gathering) = spec.scheme.gathering else { return };
+        let settings = &spec.settings.placements.picc;
         let (sizes, placement) = store.lie();
         // Host 0 asks, and holds nothing.
         let hosts = spec.fan_in as usize + 1;
@@ -50,17 +87,20 @@ impl Gathered {
         capacities[0] = Resources::default();
         // A fabric may have more hosts than servers.
         let cluster = Cluster { racks: store.racks()[..hosts].to_vec(), capacities };
-        let made = planned(&Asked { cluster, sizes, placement, log, kind: gathering, settings });
-        let Made { moves, gathering } = made.wait();
-        let rows = gathering.iter().map(|of| GatheringRow {
+        let history = self.history.take();
+        let made =
+            planned(&Asked { cluster, sizes, placement, log, history: history.as_deref(), kind: gathering, settings });
+        let Ok(made) = made.wait() else { return self.history = history };
+        let rows = made.gathering.iter().map(|of| GatheringRow {
             host: of.server.0,
             memory_bytes: of.load.storage,
             memory_most_bytes: of.capacity.storage,
             requests: of.load.computing,
             requests_most: of.capacity.computing,
         });
-        let rows = rows.collect();
-        Some(Gathered { left: moves.clone().into(), under_way: BTreeMap::new(), next: 0, ends: BTreeMap::new(), rows })
+        self.rows = rows.collect();
+        self.left = made.moves.clone().into();
+        self.history = Some(made.history.clone());
     }
 
     /// Sends what can be sent now.
@@ -98,15 +138,16 @@ impl Gathered {
     }
 }
 
+fn empty(spec: &RunSpec) -> RequestLog {
+    RequestLog::new(spec.settings.key_value.objects as usize, KEPT)
+}
+
 /// What the planner has seen: each front end's requests, one front end after another.
 fn log(spec: &RunSpec, store: &mut Store, learn: Learn) -> RequestLog {
     let settings = &spec.settings;
-    let mut log = RequestLog::new(settings.key_value.objects as usize, KEPT);
-    let entity = |front| match learn {
-        Learn::Same => front,
-        // Others of the same kind.
-        Learn::Earlier => front | 1 << 31,
-    };
+    let mut log = empty(spec);
+    // Others of the same kind.
+    let entity = |front| if learn == Learn::Earlier { front | 1 << 31 } else { front };
     let mut at = Time::ZERO;
     for front in 0..settings.key_value.front_ends {
         let mut draws = Stream::new(spec.seed, store.purpose(), entity(front));

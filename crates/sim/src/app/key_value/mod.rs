@@ -18,6 +18,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fanin_assemble::{data_server_params, front_end_params, hub_params};
 use fanin_fabric::HostId;
+use fanin_fanout::swarm::Policy;
+use fanin_placement::Object;
+use fanin_placement::picc::Learn;
 use fanin_roles::data_server::{DataServer, HOPS, Lookup};
 use fanin_roles::front_end::FrontEnd;
 use fanin_roles::hub::Hub;
@@ -50,12 +53,17 @@ meanings! {
         Begins(host),
         /// Its pause after a request is over.
         Paused(host),
+        /// A period of requests is over, and the next plan is made.
+        Plan,
         WarmUp,
         End,
     }
 }
 
 pub(crate) use places::{drawn, fits, racks};
+
+/// How long a plan waits for what the last one moves, before it looks again.
+const SOON: Time = Time::from_millis(1);
 
 /// Rows of flows are kept of so many objects; what follows is in the sums alone.
 const ROWS_MAX: usize = 200_000;
@@ -168,12 +176,25 @@ impl KeyValue {
         }
     }
 
+    /// What of a host's work leaves room for more: objects that its data server could take, without those that it gathers as a hub.
+    fn spare_io(host: &Host) -> u32 {
+        let owes = host.hub.as_ref().map_or(0, |hub| hub.role.owes());
+        host.server.spare().saturating_sub(owes)
+    }
+
     /// A front end asks for its next objects.
     fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
+        if self.spec.settings.fan_outs.sicc.hub == Policy::SpareIo {
+            self.store.spare(self.hosts.iter().map(KeyValue::spare_io));
+        }
         let at = &mut self.fronts[front as usize];
         let (now, number) = (driver.now(), self.asked);
         let draws = if self.store.purpose() == Purpose::Asked { &mut at.asked } else { &mut at.draws };
         let objects = self.store.draw(at.begun, draws);
+        if let Some(gathered) = &mut self.gathered {
+            let all = self.spec.settings.key_value.objects;
+            gathered.asked(now, objects.iter().map(|object| Object(object % all)));
+        }
         let deadline = self.spec.settings.key_value.deadline.0.unwrap_or(Time::NEVER);
         let keys = objects.iter().map(|&object| Numbered(object.into()));
         let mut draw = |n| at.draws.below(n);
@@ -333,10 +354,20 @@ impl KeyValue {
     fn moved(&mut self, driver: &mut dyn Driver, number: u32) {
         let Some(gathered) = &mut self.gathered else { return };
         if let Some(of) = gathered.came(number) {
-            self.hosts[of.from.0 as usize].server.link(Numbered(of.object.0.into()), Node(of.to.0));
+            let key = Numbered(of.object.0.into());
+            self.hosts[of.from.0 as usize].server.link(key, Node(of.to.0));
+            self.hosts[of.to.0 as usize].server.take_back(&key);
             self.store.moved(&of, self.spec.settings.key_value.route);
         }
         gathered.go_on(driver, &self.store);
+    }
+
+    /// A period is over: the next plan is made, once what the last one moves has come.
+    fn plan(&mut self, driver: &mut dyn Driver) {
+        let Some(gathered) = &mut self.gathered else { return };
+        let planned = gathered.plan_again(&self.spec, &self.store);
+        gathered.go_on(driver, &self.store);
+        driver.after(if planned { self.spec.settings.placements.picc.period } else { SOON }, Timer::Plan.into());
     }
 
     /// The machine of a new hub may be busy with something else.
@@ -524,6 +555,10 @@ impl Application for KeyValue {
         if let Some(gathered) = &mut self.gathered {
             gathered.go_on(driver, &self.store);
         }
+        let picc = &self.spec.settings.placements.picc;
+        if self.gathered.is_some() && picc.learn == Learn::Running {
+            driver.after(picc.period, Timer::Plan.into());
+        }
         let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
         if waits {
             let fronts: Vec<HostId> = (0..self.fronts.len() as u32).map(HostId).collect();
@@ -625,6 +660,7 @@ impl Application for KeyValue {
             Timer::FrontEnd(front) => self.front_end_is_due(driver, front),
             Timer::Begins(front) => self.begins(driver, front),
             Timer::Paused(front) => self.pause_ends(driver, front),
+            Timer::Plan => self.plan(driver),
             Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
             Timer::WarmUp => {}
             Timer::End => driver.finish(),

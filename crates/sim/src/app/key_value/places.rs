@@ -95,10 +95,7 @@ impl Places {
             refuse(&placement, of, racks, servers).map_err(|what| (number, what))?;
             placement.apply(of);
             let (Object(object), from, to) = (of.object, Node(of.from.0), Node(of.to.0));
-            places.links.insert((from, object), to);
-            // It is there itself, and no link.
-            places.links.remove(&(to, object));
-            places.moved[object as usize] = true;
+            places.link(object, from, to);
         }
         let homes = Places::unmoved(&placement).homes;
         let old = std::mem::replace(&mut places.homes, homes);
@@ -116,6 +113,13 @@ impl Places {
         if let Some(home) = self.homes[first..first + self.replicas].iter_mut().find(|home| **home == from) {
             *home = to;
         }
+        self.link(object, from, to);
+    }
+
+    /// An object's old place has a link to the new one, where it is itself, and no link.
+    fn link(&mut self, object: u32, from: Node, to: Node) {
+        self.links.insert((from, object), to);
+        self.links.remove(&(to, object));
         self.moved[object as usize] = true;
     }
 

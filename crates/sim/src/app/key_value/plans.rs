@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fanin_placement::picc::Params;
-use fanin_placement::{Cluster, Gathering, Kind, Move, Placement, RequestLog, plan};
+use fanin_placement::{Cluster, Edge, Gathering, Kind, Move, Placement, PlanError, RequestLog, plan};
 
 /// So many are kept: those of a paper's points under one seed after another.
 const KEPT: usize = 64;
@@ -15,9 +15,11 @@ const KEPT: usize = 64;
 pub(super) struct Made {
     pub moves: Vec<Move>,
     pub gathering: Vec<Gathering>,
+    pub history: Vec<Edge>,
 }
 
-type Kept = VecDeque<(u128, Arc<OnceLock<Made>>)>;
+type Place = Arc<OnceLock<Result<Made, PlanError>>>;
+type Kept = VecDeque<(u128, Place)>;
 
 static MADE: Mutex<Kept> = Mutex::new(VecDeque::new());
 
@@ -27,12 +29,14 @@ pub(super) struct Asked<'a> {
     pub sizes: Vec<u64>,
     pub placement: Placement,
     pub log: RequestLog,
+    /// What the last plan left.
+    pub history: Option<&'a [Edge]>,
     pub kind: Kind,
     pub settings: &'a Params,
 }
 
-/// The plan of these, which were checked; another thread that makes it is waited for.
-pub(super) fn planned(asked: &Asked<'_>) -> Arc<OnceLock<Made>> {
+/// The plan of these, if there is one; another thread that makes it is waited for.
+pub(super) fn planned(asked: &Asked<'_>) -> Place {
     let key = key(asked);
     let place = {
         let mut kept = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,21 +48,20 @@ pub(super) fn planned(asked: &Asked<'_>) -> Arc<OnceLock<Made>> {
         })
     };
     place.get_or_init(|| {
-        let Asked { cluster, sizes, placement, log, kind, settings } = asked;
-        let made = plan(cluster, sizes, placement, log, None, *kind, settings);
-        let made = made.unwrap_or_else(|error| unreachable!("it was checked: {error}"));
-        Made { moves: made.moves, gathering: made.gathering }
+        let Asked { cluster, sizes, placement, log, history, kind, settings } = asked;
+        let made = plan(cluster, sizes, placement, log, *history, *kind, settings)?;
+        Ok(Made { moves: made.moves, gathering: made.gathering, history: made.history })
     });
     place
 }
 
 /// Two hashes of 64 bits: one alone might be another's among millions.
 fn key(asked: &Asked<'_>) -> u128 {
-    let Asked { cluster, sizes, placement, log, kind, settings } = asked;
+    let Asked { cluster, sizes, placement, log, history, kind, settings } = asked;
     let by = format!("{kind:?} {settings:?}");
     let hash = |salt: u8| {
         let mut hasher = DefaultHasher::new();
-        (salt, cluster, sizes, placement, log, &by).hash(&mut hasher);
+        (salt, cluster, sizes, placement, log, history, &by).hash(&mut hasher);
         u128::from(hasher.finish())
     };
     hash(0) << 64 | hash(1)
@@ -72,7 +75,7 @@ mod tests {
     use super::*;
 
     /// Twenty objects on four servers, each in a rack of its own; all are asked for together so often.
-    fn made(queries: u64, kind: Kind, settings: &Params) -> Arc<OnceLock<Made>> {
+    fn made(queries: u64, history: Option<&[Edge]>, kind: Kind, settings: &Params) -> Place {
         let all = Resources { storage: 1 << 20, computing: 1 << 20, io: 1 << 20, bandwidth: 1 << 30 };
         let mut log = RequestLog::new(20, usize::MAX);
         (0..queries).for_each(|query| log.add(Time::from_secs(query), (0..20).map(Object)));
@@ -81,6 +84,7 @@ mod tests {
             sizes: vec![100; 20],
             placement: Placement::new(1, (0..20).map(|object| Server(object % 4)).collect()),
             log,
+            history,
             kind,
             settings,
         })
@@ -89,12 +93,16 @@ mod tests {
     #[test]
     fn a_plan_of_the_same_is_made_once_and_of_anything_else_anew() {
         let settings = Params::default();
-        let first = made(9, Kind::Picc, &settings);
-        assert!(!first.get().unwrap().moves.is_empty());
-        assert!(Arc::ptr_eq(&first, &made(9, Kind::Picc, &settings)));
+        let first = made(9, None, Kind::Picc, &settings);
+        assert!(!first.get().unwrap().as_ref().unwrap().moves.is_empty());
+        assert!(Arc::ptr_eq(&first, &made(9, None, Kind::Picc, &settings)));
         let fewer = Params { theta: 1, ..settings };
-        let others =
-            [made(8, Kind::Picc, &settings), made(9, Kind::PiccNoCorrelation, &settings), made(9, Kind::Picc, &fewer)];
+        let others = [
+            made(8, None, Kind::Picc, &settings),
+            made(9, Some(&[]), Kind::Picc, &settings),
+            made(9, None, Kind::PiccNoCorrelation, &settings),
+            made(9, None, Kind::Picc, &fewer),
+        ];
         assert!(others.iter().all(|other| !Arc::ptr_eq(&first, other)));
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Store {
     racks: Vec<u32>,
     /// By rack.
     pods: Vec<u32>,
+    /// By host, what it has to spare as a request begins; empty where nobody asks.
+    spare_io: Vec<u32>,
     /// In place of what would be drawn.
     listed: Option<Arc<Requests>>,
     popularity: Popularity,
@@ -49,6 +51,7 @@ impl Store {
             missing_q32: k.missing.in_q(32),
             racks: Vec::new(),
             pods: Vec::new(),
+            spare_io: Vec::new(),
             listed: spec.settings.inputs.requests.clone(),
             popularity: Popularity::new(k, &mut Stream::new(spec.seed, Purpose::Page, 0)),
             once: Once::new(k.objects),
@@ -108,6 +111,12 @@ impl Store {
         self.places.moved(of, route);
     }
 
+    /// Learns what hosts have to spare.
+    pub fn spare(&mut self, of_hosts: impl Iterator<Item = u32>) {
+        self.spare_io.clear();
+        self.spare_io.extend(of_hosts);
+    }
+
     /// The racks of hosts.
     pub fn racks(&self) -> &[u32] {
         &self.racks
@@ -142,8 +151,8 @@ impl Directory<Numbered> for Store {
         self.pods[rack as usize]
     }
 
-    fn spare_io(&self, _: Node) -> u32 {
-        0
+    fn spare_io(&self, Node(host): Node) -> u32 {
+        self.spare_io.get(host as usize).copied().unwrap_or(0)
     }
 
     fn size(&self, &key: &Numbered) -> Option<u32> {
