@@ -4,6 +4,7 @@
 //! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
 
 mod carried;
+mod ends;
 mod gathered;
 mod hubs;
 mod places;
@@ -13,6 +14,7 @@ mod post;
 mod request;
 mod slab;
 mod store;
+mod timers;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -416,72 +418,6 @@ impl KeyValue {
         }
     }
 
-    fn request_ended(&mut self, driver: &mut dyn Driver, front: u32, request: u32) {
-        let Request { number, early, .. } = self.close_request(driver, front, request, true);
-        driver.round_ended(number);
-        let at = &mut self.fronts[front as usize];
-        at.done += u32::from(!self.warm_up.is_on() && !early);
-        if at.done == self.spec.settings.workload.queries && !early {
-            self.running -= 1;
-            driver.rest(HostId(front), Time::NEVER);
-            if self.running == 0 {
-                debug_assert!(self.is_tidy(), "something is kept of requests that are over");
-                driver.finish();
-            }
-            return;
-        }
-        if self.spec.settings.key_value.within.0.is_some() {
-            return;
-        }
-        match self.spec.settings.workload.pause {
-            Time::ZERO => self.ask_next(driver, front),
-            pause => {
-                self.fronts[front as usize].pauses = true;
-                driver.rest(HostId(front), pause);
-                driver.after(pause, Timer::Paused(front).into());
-            }
-        }
-    }
-
-    /// A front end asks once more, which may begin the measured time.
-    fn ask_next(&mut self, driver: &mut dyn Driver, front: u32) {
-        if self.warm_up.ends_with(driver.now(), self.asked) {
-            self.measure(driver);
-        }
-        self.ask(driver, front);
-    }
-
-    /// A front end's pause is over; one that is down asks when it returns.
-    fn pause_ends(&mut self, driver: &mut dyn Driver, front: u32) {
-        let at = &mut self.fronts[front as usize];
-        at.pauses = false;
-        if !at.down {
-            self.ask_next(driver, front);
-        }
-    }
-
-    /// Whether nothing is kept of requests that are over, but by hubs that have not heard so yet.
-    fn is_tidy(&self) -> bool {
-        let keeps = |front: &Front| front.role.role.requests() != front.requests.len();
-        !self.fronts.iter().any(keeps) && self.post.is_tidy()
-    }
-
-    /// A request is over, `whole` or cut off.
-    fn close_request(&mut self, view: &dyn View, front: u32, request: u32, whole: bool) -> Request {
-        let tag = self.tag(Node(front), request);
-        let closed = self.fronts[front as usize].requests.remove(&request);
-        let closed = closed.unwrap_or_else(|| unreachable!("a request ends once"));
-        if let Some(hubs) = &mut self.hubs {
-            hubs.ends(tag, &closed.answers(&self.store), &self.store);
-        }
-        if !closed.early {
-            let (query, request) = closed.rows(view, front, self.began, whole);
-            self.queries.push(query);
-            self.requests.push(request);
-        }
-        closed
-    }
-
     /// What was so far is no matter of the figures.
     fn measure(&mut self, driver: &mut dyn Driver) {
         (self.began, self.asked) = (driver.now(), 0);
@@ -493,48 +429,6 @@ impl KeyValue {
         }
         let payload = self.payload;
         self.warm_up.end(driver, payload, Timer::End);
-    }
-
-    /// Keeps one timer a role, at its deadline or before.
-    fn arm_hub(&mut self, driver: &mut dyn Driver, host: u32) {
-        let Some(hub) = &mut self.hosts[host as usize].hub else { return };
-        let deadline = hub.role.deadline();
-        if deadline < hub.armed {
-            hub.armed = deadline;
-            driver.after(deadline.since(driver.now()), Timer::Hub(host).into());
-        }
-    }
-
-    fn arm_front(&mut self, driver: &mut dyn Driver, front: u32) {
-        let Timed { role, armed } = &mut self.fronts[front as usize].role;
-        let deadline = role.deadline();
-        if deadline < *armed {
-            *armed = deadline;
-            driver.after(deadline.since(driver.now()), Timer::FrontEnd(front).into());
-        }
-    }
-
-    fn hub_is_due(&mut self, driver: &mut dyn Driver, host: u32) {
-        let Some(hub) = &mut self.hosts[host as usize].hub else { return };
-        if hub.armed != driver.now() {
-            return;
-        }
-        hub.armed = Time::NEVER;
-        hub.role.due(driver.now(), &mut self.out);
-        self.act(driver, Node(host));
-        self.arm_hub(driver, host);
-    }
-
-    fn front_end_is_due(&mut self, driver: &mut dyn Driver, front: u32) {
-        let at = &mut self.fronts[front as usize].role;
-        if at.armed != driver.now() {
-            return;
-        }
-        at.armed = Time::NEVER;
-        let measured = at.role.measures(driver.now()).then(|| self.post.measured(driver, &self.spec, Node(front)));
-        at.role.due(driver.now(), measured, &self.store, &mut self.out);
-        self.act(driver, Node(front));
-        self.arm_front(driver, front);
     }
 }
 
