@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check docs fuzz clean
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check docs fuzz release publish-check sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -140,6 +140,17 @@ siege: build ## servers that answer anything, CASES (200000) times in memory, an
 	@scripts/setup.sh rust memcached
 	CASES=$(or $(CASES),200000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::whatever_servers -- --nocapture
 	@python3 bench/siege.py --seconds $(or $(SECONDS),1800)
+
+release: ## archives for Linux and a Debian package with completions, man pages and checksums: target/release-files
+	@scripts/release.sh
+
+publish-check: ## pack every crate as it would be published, and build each from what was packed
+	@scripts/setup.sh rust
+	cargo publish --workspace --dry-run --locked --quiet
+
+sanitize: ## the ring's tests under AddressSanitizer (nightly)
+	@scripts/setup.sh fuzz
+	@scripts/sanitize.sh
 
 clean: ## remove what was built
 	rm -rf target bench/build bench/relay/target fuzz/target fuzz/corpus fuzz/artifacts

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), memcached (with memccapable),
-# memcached-build (what its newest release is built with), nutcracker, node, chromium. Says nothing where nothing is missing, and may be run again at any time.
+# memcached-build (what its newest release is built with), nutcracker, node, chromium, release (what archives and
+# packages are made with). Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -90,6 +91,11 @@ for need in "$@"; do
         memcached) command -v memccapable >/dev/null && command -v memcached >/dev/null || packages memcached libmemcached-tools ;;
         memcached-build) command -v make >/dev/null && [ -e /usr/include/event.h ] || packages gcc libc6-dev make libevent-dev ;;
         nutcracker) command -v nutcracker >/dev/null || packages nutcracker ;;
+        # A static program's C parts, man pages, packages, and a compiler for arm64 where there is one.
+        release)
+            command -v musl-gcc >/dev/null && command -v help2man >/dev/null || packages musl-tools help2man dpkg-dev
+            [ "$(uname -m)" != x86_64 ] || command -v aarch64-linux-gnu-gcc >/dev/null || packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+            ;;
         node) node ;;
         # Where the browser's tests look for it.
         chromium) [ -e /usr/bin/chromium ] || packages chromium ;;

@@ -1,0 +1,11 @@
+#!/bin/sh
+# The tests of `ring`, the one crate with `unsafe`, under AddressSanitizer, which needs a nightly compiler; without the kernel's io_uring its
+# tests say that they are skipped.
+set -eu
+cd "$(dirname "$0")/.."
+PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
+host=$(rustc -vV | sed -n 's/^host: //p')
+# The standard library as it comes: what is looked for is in this crate.
+RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=1 CARGO_TARGET_DIR=target/sanitize \
+    cargo +nightly test --quiet --locked --package fanin-ring --target "$host"
+echo "sanitize: the ring's tests are clean under AddressSanitizer"
