@@ -4,6 +4,8 @@
 //! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
 
 mod cdf;
+mod comparison;
+mod curve;
 mod finding;
 mod findings;
 mod heat;
@@ -14,6 +16,7 @@ mod missing;
 mod page;
 mod phases;
 mod points;
+mod rate;
 mod rows;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -33,11 +36,12 @@ use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes,
 
 use cdf::Cdf;
 pub use finding::{Finding, Verdict};
-pub use findings::{findings, line_mbps};
+pub use findings::findings;
 use heat::Heat;
 pub(crate) use judgement::state;
 pub use judgement::{State, state_at};
 use phases::Phases;
+pub use rate::line_mbps;
 use rows::ReportRow;
 use story::Story;
 use swarms::Swarms;
@@ -165,12 +169,12 @@ pub fn report(
         setting: setting(contenders),
         notes: notes(summary),
         many_to_one,
-        line_mbps: findings::line_mbps(contenders),
+        line_mbps: line_mbps(contenders),
         warnings: summary.warnings.clone(),
         findings: findings::told(contenders, summary, &stories),
         schemes: contenders
             .iter()
-            .map(|c| SchemeFacts { label: c.label.clone(), onsets: findings::sure_onsets(c, summary) })
+            .map(|c| SchemeFacts { label: c.label.clone(), onsets: curve::sure_onsets(c, summary) })
             .collect(),
         axis: AxisFacts { title: axis.title(), log: is_log(&axis, &xs) },
         rows: summary.rows.iter().zip(xs).map(|(row, x)| ReportRow::new(row, x, &axis, &runs)).collect(),
