@@ -31,7 +31,7 @@ use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
-use crate::columns::{Take, of_the_summary};
+use crate::catalogue::{Part, Value};
 use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes, setting};
 
 use cdf::Cdf;
@@ -113,7 +113,7 @@ struct SchemeFacts {
 struct ShareColumn {
     head: &'static str,
     /// Where it stands in a row: keys with dots between.
-    at: &'static str,
+    at: String,
 }
 
 /// The axis of the sweep.
@@ -189,9 +189,10 @@ pub fn report(
 
 /// The columns of shares of which some row has a value.
 fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
-    let told = |take: Take| rows.iter().any(|row| matches!(take, Take::Real(of) if of(row).is_some()));
-    let shown = of_the_summary().filter(|column| told(column.take));
-    shown.filter_map(|column| Some(ShareColumn { head: column.head?, at: column.json })).collect()
+    let cells: Vec<Vec<Value>> = rows.iter().map(SummaryRow::cells).collect();
+    let told = |(place, _): &(usize, Part)| cells.iter().any(|row| matches!(row[*place], Value::Real(Some(_))));
+    let shown = SummaryRow::columns().into_iter().enumerate().filter(told);
+    shown.filter_map(|(_, part)| Some(ShareColumn { head: part.head?, at: part.json })).collect()
 }
 
 /// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.

@@ -25,7 +25,7 @@ table! {
         rounds: u64,
         /// Rounds or queries that the run's end cut off.
         rounds_open: u64,
-        /// Times in which nothing came to the client for over ten round trips (and the time that a server may work or be put off) while a round was open or a long flow sent, whatever ended them.
+        /// Times in which nothing came to a client for over ten round trips (and the time that a server may work or be put off) while a round was open or a long flow sent, whatever ended them.
         stalls: u64,
         /// How long these took together.
         stalled_ps: u64,
@@ -39,7 +39,7 @@ table! {
         background_fast_retransmits: u64,
         /// Of the drops.
         background_drops: u64,
-        /// The longest queue at the port to the client; of a flows, shuffle or poisson workload, at any switch port.
+        /// The longest queue at the port to the client, of several at any of theirs; of a workload between any hosts, such as flows or a shuffle, at any switch port. The packet on the wire does not count.
         queue_max_bytes: u64,
         /// Packets that endpoints sent; where there are faults, these and the copies are those delivered, dropped, lost and under way.
         injected_packets: u64,
