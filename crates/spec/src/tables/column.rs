@@ -35,18 +35,15 @@ impl Column {
     }
 }
 
-/// The unit that a name carries or stands for, such as that of `goodput_mbps_mean`.
-pub fn unit(name: &str) -> Option<&'static str> {
+/// The unit that a name carries or stands for, such as that of `queue_max_bytes`.
+fn unit(name: &str) -> Option<&'static str> {
     name.split('_').find_map(|part| match part {
         "bps" => Some("bit/s"),
         "bytes" => Some("B"),
         "fan" => Some("servers"),
         "host" | "rack" | "round" | "seed" | "server" => Some("number"),
-        "mbps" => Some("Mbit/s"),
-        "ms" => Some("ms"),
         "ppm" => Some("ppm"),
         "ps" => Some("ps"),
-        "s" => Some("s"),
         _ => None,
     })
 }

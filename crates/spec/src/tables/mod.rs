@@ -10,7 +10,7 @@ mod watched;
 
 use serde::{Deserialize, Serialize};
 
-pub use column::{Cell, Column, ColumnType, Row, unit};
+pub use column::{Cell, Column, ColumnType, Row};
 pub use ports::{FaultRow, HolderRow, LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow};
 pub use requests::{GatheringRow, HubRow, HubSpeedRow, RequestRow};
 pub use rounds::{FlowRow, QueryRow, ServiceRow, StallRow, TaskRow};
