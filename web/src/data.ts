@@ -260,8 +260,8 @@ export type ReportRow = {
   /** Completion times of queries or rounds, all seeds' together, those that were cut off as longer than they had waited;
    * absent where none was begun. */
   qct_ms: Spread,
-  /** Completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together; absent where none
-   * ended. */
+  /** Completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together, those that ended
+   * (`slowdown` counts the others); absent where none did. */
   fct_ms: Spread,
   /** Retransmission timeouts that fired (`timeouts` of `totals`) but for those of what runs beside the workload, mean over
    * seeds. */
