@@ -5,13 +5,14 @@ export type AxisFacts = { title: string, log: boolean, };
 
 /** What runs beside a workload: long flows, Poisson flows, a service. */
 export type Background = {
-  /** Payload delivered over the measured time, mean over seeds. */
+  /** Payload delivered of what runs beside the workload, over the measured time: mean over seeds; absent where nothing
+   * does, as what follows. */
   goodput_mbps: number,
   /** Its timeouts, mean over seeds. */
   timeouts: number,
   /** Its entries into fast recovery, mean over seeds. */
   fast_retransmits: number,
-  /** Its packets dropped at all ports, mean over seeds. */
+  /** Its packets that were dropped at all ports, mean over seeds. */
   drops: number, };
 
 /** Between what a curve has to lie at each x. */
@@ -105,24 +106,25 @@ export type Interval = {
 
 /** Data packets of a class. */
 export type Latency = {
-  /** Whose they are, such as `query`. */
+  /** Whose packets they are, as in the table `latency`. */
   class: string,
-  /** How many arrived, mean over seeds. */
+  /** Data packets that arrived, mean over seeds. */
   packets: number,
-  /** Their times in ms: the mean over all packets of all seeds; percentiles are means over seeds; the longest of all. */
+  /** Their times from host to host: the mean over all packets of all seeds, percentiles as means over seeds, the longest of all. */
   ms: Spread, };
 
 /** What a round cannot do without, in ms. */
 export type Least = {
-  /** In all. */
+  /** What a round of the first client takes at the least by the closed form of `allowed_mbps`, a burst on average; absent
+   * where that is not known, as what it is made of. */
   whole_ms: number,
-  /** Packets on the wire. */
+  /** Of it, packets on the wire. */
   wire_ms: number,
-  /** Ways there and back, handshakes and slow start. */
+  /** Of it, ways there and back, handshakes and slow start. */
   round_trips_ms: number,
-  /** What servers need, and are put off. */
+  /** Of it, what servers need, and are put off. */
   work_ms: number,
-  /** The requests before the last one. */
+  /** Of it, the requests before the last one. */
   requests_ms: number, };
 
 /** Why a server heard nothing until its timer ran out. */
@@ -153,7 +155,7 @@ export type Memories = {
   used_max_share: number,
   /** Packets that found no room under their port's threshold, mean over seeds. */
   refused_packets: number,
-  /** The port that lost most to what others held; `None` where there was room for all. */
+  /** The port that lost most to what others held; absent where there was room for all. */
   squeezed: Squeezed | null, };
 
 /** A lost packet, in words. */
@@ -241,71 +243,78 @@ export type ReportRow = {
   point: Record<string, unknown>,
   /** Clients that ask, each for itself. */
   clients: number,
-  /** Runs that finished. */
+  /** Runs that finished, each with a seed of its own. */
   seeds: number,
-  /** The measured time of a run in ms, mean over seeds. */
+  /** The measured time of a run, mean over seeds. */
   measured_ms: number,
-  /** Goodput in Mbit/s with its 95 % interval over seeds, which lies between nothing and line rate. */
+  /** Payload delivered in order over the measured time: mean over seeds, with an interval that lies between nothing and line
+   * rate. */
   goodput_mbps: Interval,
-  /** Whether seeds change anything in this point's runs; `None` of a single one. */
+  /** Whether seeds change anything in the runs; absent of a single one. */
   seeds_differ: boolean | null,
-  /** What the closed form of `model` allows, in Mbit/s; `None` where no bound is known. */
+  /** The goodput that a closed form allows (`fanin explain model`, allowed), which no run beats but by what is drawn; absent
+   * where no bound is known: of bursts, where flows go between any hosts, beside other traffic. */
   allowed_mbps: number | null,
-  /** What a round takes at the least, of bursts on average; `None` where that is not known. */
+  /** What a round takes at the least; absent where that is not known. */
   least: Least | null,
-  /** Query completion times in ms, pooled over seeds; a round that the run's end cut off took longer than it had waited. */
+  /** Completion times of queries or rounds, all seeds' together, those that were cut off as longer than they had waited;
+   * absent where none was begun. */
   qct_ms: Spread,
-  /** Flow completion times in ms, pooled over seeds; Poisson flows beside another workload do not count. */
+  /** Completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together, those that ended
+   * (`slowdown` counts the others); absent where none did. */
   fct_ms: Spread,
-  /** Retransmission timeouts of the workload that fired, mean over seeds. */
+  /** Retransmission timeouts that fired (`timeouts` of `totals`) but for those of what runs beside the workload, mean over
+   * seeds. */
   timeouts: number,
-  /** Its entries into fast recovery, mean over seeds. */
+  /** Entries into fast recovery (`fast_retransmits` of `totals`), but for those too, mean over seeds. */
   fast_retransmits: number,
-  /** Its packets that were dropped at all ports, mean over seeds. */
+  /** Packets that were dropped (`drops` of `totals`), but for those too, mean over seeds. */
   drops: number,
   /** Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds. */
   lost: number,
-  /** Packets marked at all ports, mean over seeds. */
+  /** Packets that were marked (`marks` of `totals`), mean over seeds. */
   marks: number,
-  /** Distinct data segments delivered, mean over seeds. */
+  /** Distinct data segments delivered (`data_packets` of `totals`), mean over seeds. */
   data_packets: number,
-  /** Rounds or queries completed, mean over seeds. */
+  /** Rounds or queries that ended (`rounds` of `totals`), mean over seeds. */
   rounds: number,
-  /** Rounds or queries that the run's end cut off, mean over seeds. */
+  /** Those that the run's end cut off (`rounds_open` of `totals`), mean over seeds. */
   rounds_open: number,
-  /** Times in which nothing came to the client although a round was open, mean over seeds. */
+  /** Times in which nothing came to a client that waited (`stalls` of `totals`), mean over seeds. */
   stalls: number,
-  /** How long these took together in a run, in ms, mean over seeds. */
+  /** How long these took together in a run, mean over seeds. */
   stalled_ms: number,
   /** The same by what they were for. */
   stalls_by_cause: Causes,
-  /** How long rounds with a timeout took in a run, each up to the least timeout, in ms, mean over seeds. */
+  /** How long rounds with a timeout took in a run, each up to the least timeout, mean over seeds. */
   repair_ms: number,
-  /** The rounds that take longest, up to one in a hundred, and what goodput is without them. */
+  /** The rounds that take longest, up to one in a hundred, and what goodput is without them; absent where that is none. */
   slowest: Slowest | null,
-  /** The first rounds of each run that take over three medians, and what goodput is without them. */
+  /** The first rounds of each run that take over three medians, in the same form; absent where there are none. */
   cold: Slowest | null,
-  /** The longest queue at the port to the client, over all seeds. */
+  /** The longest queue where the workload's bytes come together (`queue_max_bytes` of `totals`), over all seeds. */
   queue_max_bytes: number,
-  /** Jain's index, mean over seeds: over the servers' goodputs while they answer, over what long flows moved, over the
-   * speeds of flows between any hosts (one over their slowdown); `None` where nothing was delivered, and of a job. */
+  /** Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over what
+   * long flows moved, over the speeds of flows between any hosts (one over their slowdown); absent where nothing was
+   * delivered, and of a job. */
   jain: number | null,
-  /** Jain's index over the servers' goodputs within a round, mean over a run's rounds, with its 95 % interval over seeds: fairness
-   * over time, where `jain` is over the whole run. `None` where no round of answers ended. */
+  /** Jain's index over the servers' goodputs within a round, mean over a run's rounds and then over seeds, with an interval
+   * that lies between 0 and 1: fairness over time, where `jain` is over the whole run; absent where no round of answers
+   * ended. */
   jain_rounds: Interval | null,
   /** The least of any round, over all seeds. */
   jain_worst: number | null,
-  /** Slowdown of flows of a list and of Poisson flows, all first, then by size; empty where there are none. */
+  /** Slowdown of flows of a list and of Poisson flows, as in `slowdown`; empty where there are none. */
   slowdown: Array<Slowdown>,
-  /** Ports by tier, where the scenario measures them. */
+  /** Ports by tier; empty unless measure.ports is on. */
   tiers: Array<Tier>,
-  /** Memories that ports share, where there are any and the scenario measures ports. */
+  /** Memories that switches' ports share; absent where there are none or measure.ports is off. */
   memories: Memories | null,
-  /** The service beside the workload, where there is one. */
+  /** The service beside the workload; absent where there is none. */
   service: Service | null,
-  /** How long packets took, by class, where the scenario measures it. */
+  /** How long data packets took, by class; empty unless measure.latency is on. */
   latency: Array<Latency>,
-  /** What else runs beside the workload, and that service, together. */
+  /** What runs beside the workload, and that service, together; absent where nothing does. */
   background: Background | null, };
 
 /** A scheme and the places of its onsets, one a curve, where the seeds tell one. */
@@ -327,11 +336,11 @@ export type ServerWindow = { server: string, cwnd: Series,
 
 /** Queries of the service beside a workload. */
 export type Service = {
-  /** Those that were asked, mean over seeds. */
+  /** Queries that were asked, mean over seeds. */
   queries: number,
   /** Of these, those that the run's end cut off. */
   unfinished: number,
-  /** Completion times in ms, pooled over seeds; those that were cut off took longer than they had waited. */
+  /** From a query's start to its last answer, pooled over seeds; those that were cut off took longer than they had waited. */
   qct_ms: Spread, };
 
 /** A column of shares from 0 to 1. */
@@ -341,32 +350,32 @@ export type ShareColumn = { head: string,
 
 /** Flows of like size. */
 export type Slowdown = {
-  /** The sizes, for people: `10 KB to 100 KB`. */
+  /** The flows' sizes, for people, such as `10 KB to 100 KB`; all sizes come first. */
   sizes: string,
-  /** Larger than so many bytes. */
+  /** Flows of more payload than this. */
   over_bytes: number,
-  /** And no larger than so many; `None`: of any size. */
+  /** And of no more than this; absent where there is no bound. */
   up_to_bytes: number | null,
-  /** Flows that ended, over all seeds. */
+  /** Flows that ended, all seeds' together. */
   flows: number,
-  /** Flows that did not. */
+  /** Flows that had not ended as the run did. */
   unfinished: number,
-  /** The mean of the slowdowns, pooled over seeds; `None` where no flow ended, as below. */
+  /** Mean of their times over the least time alone in the network (`ideal_ps` of `flows`); absent where none ended. */
   mean: number | null,
-  /** The median. */
+  /** Median of it. */
   p50: number | null,
-  /** The 99th percentile. */
+  /** 99th percentile of it. */
   p99: number | null, };
 
 /** Some of a point's rounds. */
 export type Slowest = {
-  /** Seed and round, the longest first; at most [`Slowest::NAMED`] of them. */
+  /** Seed and round, the longest first; at most five. */
   rounds: Array<[number, number]>,
-  /** How many they are. */
+  /** How many rounds they are. */
   count: number,
-  /** Of how many rounds that ended. */
+  /** Of how many that ended, over all seeds. */
   of: number,
-  /** Goodput without them, in Mbit/s: mean over seeds. */
+  /** Goodput without them: mean over seeds. */
   goodput_mbps: number, };
 
 /** Times in ms to six digits; all `None` where nothing was begun. */
@@ -389,7 +398,7 @@ export type Spread = {
 
 /** A port that found no room for packets. */
 export type Squeezed = {
-  /** The port. */
+  /** The port that lost most to what others held. */
   port: string,
   /** Its packets without room, mean over seeds. */
   refused_packets: number,
@@ -470,9 +479,9 @@ export type Swarms = { scheme: string,
 
 /** The ports of one tier that carried packets, at one point. */
 export type Tier = {
-  /** The tier, such as `leaf down`. */
+  /** The tier, such as `leaf down`: ports from leaf switches to hosts. */
   tier: string,
-  /** How many there are, mean over seeds. */
+  /** Its ports that carried packets, mean over seeds. */
   ports: number,
   /** The queue over time, mean over ports and seeds. */
   queue_mean_bytes: number,

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::advice::{Advice, Effect};
-use fanin_lab::SummaryRow;
-use fanin_lab::columns::{OF_A_RUN, OF_SLOWDOWNS, Take, TakeSlowdown, of_the_summary};
+use fanin_lab::catalogue::{Kind, OF_A_RUN, Part, Value};
 use fanin_lab::figures::clean;
 use fanin_lab::paper::CurveRow;
+use fanin_lab::{Slowdown, SummaryRow};
 use fanin_placement::{Reason, Server};
 use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
 use fanin_units::{Bytes, Rate, Time};
@@ -113,36 +113,16 @@ impl Table {
 
     /// The summary's rows, nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.
     pub(crate) fn of_summary(rows: &[SummaryRow]) -> Table {
-        let values = |take: Take| match take {
-            Take::Text(pick) => Values::Text(rows.iter().map(|row| pick(row).to_string()).collect()),
-            Take::Whole(pick) => whole(rows.iter().map(pick)),
-            Take::Real(pick) => Values::Real(rows.iter().map(pick).collect()),
-        };
-        let mut columns: Vec<Column> =
-            of_the_summary().map(|c| Column { name: c.name.into(), values: values(c.take) }).collect();
-        let points = || rows.iter().map(|row| &row.point);
-        // Behind the scheme and the number of servers.
-        columns.splice(2..2, swept(points, points));
+        let mut columns = of_points(rows, || rows.iter());
+        columns.extend(figures(SummaryRow::columns(), rows.iter().map(SummaryRow::cells)));
         Table { name: "summary", columns }
     }
 
     /// The summary's slowdowns, a row a bucket of sizes.
     pub(crate) fn of_slowdowns(rows: &[SummaryRow]) -> Table {
         let led = || rows.iter().flat_map(|row| row.slowdown.iter().map(move |bucket| (row, bucket)));
-        let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
-        let mut columns = vec![
-            Column { name: scheme, values: Values::Text(led().map(|(row, _)| row.scheme.clone()).collect()) },
-            Column { name: fan_in, values: whole(led().map(|(row, _)| row.servers.into())) },
-        ];
-        columns.extend(swept(|| rows.iter().map(|row| &row.point), || led().map(|(row, _)| &row.point)));
-        columns.extend(OF_SLOWDOWNS.iter().map(|column| Column {
-            name: column.name.into(),
-            values: match column.take {
-                TakeSlowdown::Text(take) => Values::Text(led().map(|(_, s)| take(s).to_string()).collect()),
-                TakeSlowdown::Whole(take) => Values::Whole(led().map(|(_, s)| take(s)).collect()),
-                TakeSlowdown::Real(take) => Values::Real(led().map(|(_, s)| take(s)).collect()),
-            },
-        }));
+        let mut columns = of_points(rows, || led().map(|(row, _)| row));
+        columns.extend(figures(Slowdown::columns(), led().map(|(_, bucket)| bucket.cells())));
         Table { name: "slowdown", columns }
     }
 
@@ -198,6 +178,41 @@ impl Table {
         group.close()?;
         writer.close().map(drop)
     }
+}
+
+/// What leads rows of points, `led`: the scheme, the number of servers, and what else is swept. `all` are the comparison's.
+fn of_points<'a, L: Iterator<Item = &'a SummaryRow>>(all: &'a [SummaryRow], led: impl Fn() -> L) -> Vec<Column> {
+    let [scheme, fan_in, _] = OF_A_RUN.map(|column| column.name.to_string());
+    let mut columns = vec![
+        Column { name: scheme, values: Values::Text(led().map(|row| row.scheme.clone()).collect()) },
+        Column { name: fan_in, values: whole(led().map(|row| row.servers.into())) },
+    ];
+    columns.extend(swept(|| all.iter().map(|row| &row.point), || led().map(|row| &row.point)));
+    columns
+}
+
+/// A column a figure, of what stands in them row by row.
+fn figures(parts: Vec<Part>, rows: impl Iterator<Item = Vec<Value>>) -> Vec<Column> {
+    let empty = |part: Part| {
+        let values = match part.kind {
+            Kind::Text | Kind::Flag | Kind::List => Values::Text(Vec::new()),
+            Kind::Whole => Values::Whole(Vec::new()),
+            Kind::Real => Values::Real(Vec::new()),
+        };
+        part.column.map(|name| Column { name, values })
+    };
+    let mut columns: Vec<Column> = parts.into_iter().filter_map(empty).collect();
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            match (&mut column.values, value) {
+                (Values::Text(values), Value::Text(value)) => values.push(value),
+                (Values::Whole(values), Value::Whole(value)) => values.push(value),
+                (Values::Real(values), Value::Real(value)) => values.push(value),
+                _ => unreachable!("a figure's values have its types"),
+            }
+        }
+    }
+    columns
 }
 
 /// A column a swept key but the number of servers, as the scenario has it, with the values of `led`: `all` are the points of

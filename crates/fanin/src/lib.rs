@@ -49,7 +49,9 @@ pub use trace::Capture;
 
 /// The memcached front end.
 #[cfg(feature = "front")]
-pub use fanin_daemon as front;
+pub mod front {
+    pub use fanin_daemon::*;
+}
 
 // What the calls above take and give.
 pub use fanin_execute::requests::Reading;

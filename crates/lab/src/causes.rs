@@ -3,6 +3,7 @@
 use fanin_spec::{Cause, RunTables};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::catalogue::{Figure, Part, Shaped, Value};
 use crate::stats::six_digits;
 
 /// Stalls of one cause in a run, mean over seeds.
@@ -44,6 +45,27 @@ impl Causes {
         all.retain(|(_, stalled)| stalled.count > 0.0);
         all.sort_by(|a, b| b.1.ms.total_cmp(&a.1.ms));
         all
+    }
+}
+
+/// How many there were of each cause, and how long they took.
+impl Shaped for Causes {
+    fn parts(of: &Figure) -> Vec<Part> {
+        let of_cause = |(cause, says): &(Cause, &str)| {
+            let word = cause.word();
+            let count = of.marked(&format!("{word}.count"), format!("Of the stalls, those for this: {says}"));
+            let ms = of.marked(&format!("{word}.ms"), "How long these took together in a run.".into());
+            let [counts, times] = [format!("stalls_{word}"), format!("stalled_{word}_ms")].map(Some);
+            [Part { column: counts, unit: "count", ..count }, Part { column: times, unit: "ms", ..ms }]
+        };
+        Cause::KNOWN.iter().flat_map(of_cause).collect()
+    }
+    fn values(&self) -> Vec<Value> {
+        let all = Cause::KNOWN.iter().map(|(cause, _)| self.get(*cause));
+        all.flat_map(|stalled| [stalled.count, stalled.ms]).map(|value| Value::Real(Some(value))).collect()
+    }
+    fn absent() -> Vec<Value> {
+        Causes::default().values()
     }
 }
 

@@ -5,18 +5,21 @@ use std::collections::BTreeSet;
 use fanin_spec::{LatencyRow, RunTables};
 
 use crate::Spread;
+use crate::catalogue::figures;
 use crate::stats::six_digits;
 
-/// Data packets of a class.
-#[derive(Clone, Debug, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Latency {
-    /// Whose they are, such as `query`.
-    pub class: String,
-    /// How many arrived, mean over seeds.
-    pub packets: f64,
-    /// Their times in ms: the mean over all packets of all seeds; percentiles are means over seeds; the longest of all.
-    pub ms: Spread,
+figures! {
+    /// Data packets of a class.
+    #[derive(Clone, Debug, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Latency {} {
+        /// Whose packets they are, as in the table `latency`.
+        class: String, "text";
+        /// Data packets that arrived, mean over seeds.
+        packets: f64, "count";
+        /// Their times from host to host: the mean over all packets of all seeds, percentiles as means over seeds, the longest of all.
+        ms: Spread, "ms";
+    }
 }
 
 /// The latencies of a point, by the names of classes; nothing where they were not measured.

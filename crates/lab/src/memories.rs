@@ -4,40 +4,45 @@ use std::collections::BTreeMap;
 
 use fanin_spec::{MemoryRow, RunTables};
 
+use crate::catalogue::figures;
 use crate::stats::{mean, six_digits};
 
-/// The memories of all switches whose ports share one, at one point.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Memories {
-    /// How many there are, mean over seeds.
-    pub switches: f64,
-    /// The share of what ports share that they held over time, mean over switches and seeds.
-    pub used_mean_share: f64,
-    /// Its 99th percentile over time at the switch where that is largest, over all seeds.
-    pub used_p99_share: f64,
-    /// The most at any switch, over all seeds.
-    pub used_max_share: f64,
-    /// Packets that found no room under their port's threshold, mean over seeds.
-    pub refused_packets: f64,
-    /// The port that lost most to what others held; `None` where there was room for all.
-    pub squeezed: Option<Squeezed>,
+figures! {
+    /// The memories of all switches whose ports share one, at one point.
+    #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Memories {} {
+        /// How many there are, mean over seeds.
+        switches: f64, "count";
+        /// The share of what ports share that they held over time, mean over switches and seeds.
+        used_mean_share: f64, "share";
+        /// Its 99th percentile over time at the switch where that is largest, over all seeds.
+        used_p99_share: f64, "share";
+        /// The most at any switch, over all seeds.
+        used_max_share: f64, "share";
+        /// Packets that found no room under their port's threshold, mean over seeds.
+        refused_packets: f64, "count";
+        /// The port that lost most to what others held; absent where there was room for all.
+        squeezed: Option<Squeezed>, "object";
+    }
 }
 
-/// A port that found no room for packets.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Squeezed {
-    /// The port.
-    pub port: String,
-    /// Its packets without room, mean over seeds.
-    pub refused_packets: f64,
-    /// Of what was held as they came, the share that other ports held, mean over them.
-    pub elsewhere_share: f64,
-    /// The port that held most then.
-    pub holder: String,
-    /// Its share of what the ports share, mean over these packets.
-    pub holder_share: f64,
+figures! {
+    /// A port that found no room for packets.
+    #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Squeezed {} {
+        /// The port that lost most to what others held.
+        port: String, "text";
+        /// Its packets without room, mean over seeds.
+        refused_packets: f64, "count";
+        /// Of what was held as they came, the share that other ports held, mean over them.
+        elsewhere_share: f64, "share";
+        /// The port that held most then.
+        holder: String, "text";
+        /// Its share of what the ports share, mean over these packets.
+        holder_share: f64, "share";
+    }
 }
 
 /// The memories of a point; `None` where ports share none, or were not measured.

@@ -2,28 +2,43 @@
 
 use fanin_spec::{FlowRow, RunTables};
 
+use crate::catalogue::{Figure, Part, Shaped, Value, figures};
 use crate::stats::{percentiles, six_digits};
 
-/// Flows of like size.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Slowdown {
-    /// The sizes, for people: `10 KB to 100 KB`.
-    pub sizes: &'static str,
-    /// Larger than so many bytes.
-    pub over_bytes: u64,
-    /// And no larger than so many; `None`: of any size.
-    pub up_to_bytes: Option<u64>,
-    /// Flows that ended, over all seeds.
-    pub flows: u64,
-    /// Flows that did not.
-    pub unfinished: u64,
-    /// The mean of the slowdowns, pooled over seeds; `None` where no flow ended, as below.
-    pub mean: Option<f64>,
-    /// The median.
-    pub p50: Option<f64>,
-    /// The 99th percentile.
-    pub p99: Option<f64>,
+figures! {
+    /// Flows of like size.
+    #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Slowdown {} {
+        /// The flows' sizes, for people, such as `10 KB to 100 KB`; all sizes come first.
+        sizes: &'static str, "text";
+        /// Flows of more payload than this.
+        over_bytes: u64, "B";
+        /// And of no more than this; absent where there is no bound.
+        up_to_bytes: Option<u64>, "B";
+        /// Flows that ended, all seeds' together.
+        flows: u64, "count";
+        /// Flows that had not ended as the run did.
+        unfinished: u64, "count";
+        /// Mean of their times over the least time alone in the network (`ideal_ps` of `flows`); absent where none ended.
+        mean: Option<f64>, "times";
+        /// Median of it.
+        p50: Option<f64>, "times";
+        /// 99th percentile of it.
+        p99: Option<f64>, "times";
+    }
+}
+
+impl Slowdown {
+    /// Its columns, in the table of its own.
+    pub fn columns() -> Vec<Part> {
+        Slowdown::FIGURES.iter().flat_map(Figure::parts).collect()
+    }
+
+    /// What stands in them.
+    pub fn cells(&self) -> Vec<Value> {
+        self.values()
+    }
 }
 
 const BUCKETS: [(&str, u64, Option<u64>); 5] = [

@@ -2,38 +2,41 @@
 
 use fanin_spec::{PortRow, RunTables, TIERS};
 
+use crate::catalogue::figures;
 use crate::stats::{mean, six_digits};
 
-/// The ports of one tier that carried packets, at one point.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Tier {
-    /// The tier, such as `leaf down`.
-    pub tier: &'static str,
-    /// How many there are, mean over seeds.
-    pub ports: f64,
-    /// The queue over time, mean over ports and seeds.
-    pub queue_mean_bytes: f64,
-    /// Its 99th percentile over time at the port where that is largest, over all seeds.
-    pub queue_p99_bytes: u64,
-    /// The longest queue of any of them, over all seeds.
-    pub queue_max_bytes: u64,
-    /// The share of the run for which a link was sending, mean over ports and seeds.
-    pub busy_share: f64,
-    /// That of the busiest link, over all seeds.
-    pub busiest_share: f64,
-    /// Bytes that all of them took, mean over seeds, as are the counts below.
-    pub wire_bytes: f64,
-    /// Packets that found no room.
-    pub drops_full: f64,
-    /// Packets that the law dropped early.
-    pub drops_early: f64,
-    /// Packets that would have been marked and were not ECN-capable.
-    pub drops_not_ect: f64,
-    /// Packets that waited as the link failed, or came while it was down.
-    pub drops_down: f64,
-    /// Packets marked.
-    pub marks: f64,
+figures! {
+    /// The ports of one tier that carried packets, at one point.
+    #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Tier {} {
+        /// The tier, such as `leaf down`: ports from leaf switches to hosts.
+        tier: &'static str, "text";
+        /// Its ports that carried packets, mean over seeds.
+        ports: f64, "count";
+        /// The queue over time, mean over ports and seeds.
+        queue_mean_bytes: f64, "B";
+        /// Its 99th percentile over time at the port where that is largest, over all seeds.
+        queue_p99_bytes: u64, "B";
+        /// The longest queue of any of them, over all seeds.
+        queue_max_bytes: u64, "B";
+        /// The share of the run for which a link was sending, mean over ports and seeds.
+        busy_share: f64, "share";
+        /// That of the busiest link, over all seeds.
+        busiest_share: f64, "share";
+        /// Bytes that all of them took, mean over seeds, as are the counts below.
+        wire_bytes: f64, "B";
+        /// Packets that found no room.
+        drops_full: f64, "count";
+        /// Packets that the law dropped early.
+        drops_early: f64, "count";
+        /// Packets that would have been marked and were not ECN-capable.
+        drops_not_ect: f64, "count";
+        /// Packets that waited as the link failed, or came while it was down.
+        drops_down: f64, "count";
+        /// Packets marked.
+        marks: f64, "count";
+    }
 }
 
 /// The tiers of a point, in the order in which a packet comes to them; none where ports were not measured.

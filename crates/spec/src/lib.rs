@@ -82,6 +82,6 @@ pub use switch::PortClass;
 pub use tables::{
     Cell, Column, ColumnType, Engine, EventRow, FaultRow, FlowRow, GatheringRow, HolderRow, HubRow, HubSpeedRow,
     LatencyRow, MemoryPartRow, MemoryRow, PortPartRow, PortRow, QueryRow, RequestRow, Row, RunError, RunTables,
-    SampleRow, ServiceRow, StallRow, TaskRow, Totals, unit,
+    SampleRow, ServiceRow, StallRow, TaskRow, Totals,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};

@@ -8,95 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::{Percentiles, percentiles_with_open};
 
-/// What a figure's axis shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[serde(rename_all = "snake_case")]
-pub enum Measure {
-    /// Goodput, Mbit/s.
-    GoodputMbps,
-    /// Mean time of a finished round or query, ms; where none has finished, the time that the first was given.
-    QueryMs,
-    /// Retransmission timeouts in the whole run.
-    Timeouts,
-    /// Rounds or queries, of those finished, in which a timeout fired, per cent.
-    TimeoutQueriesPct,
-    /// The median time of a query, ms; those that were cut off took longer than they had waited.
-    QueryP50Ms,
-    /// The 95th percentile of it, ms.
-    QueryP95Ms,
-    /// Jain's index over what a run's flows got, from 0 to 1.
-    Jain,
-    /// The same within a round, or between two starts or stops of a list's long flows: the mean over these.
-    JainRounds,
-    /// What each long flow of a list got, Mbit/s, by the host that it comes from.
-    LongMbps,
-    /// The mean queue at the port to the client over time, full packets.
-    QueueMeanPackets,
-    /// Its 99th percentile over time.
-    QueueP99Packets,
-    /// The longest queue there.
-    QueueMaxPackets,
-    /// When the last round that was wanted ended, ms; where it did not, the time that it was given.
-    FinishMs,
-    /// Packets dropped at all ports.
-    Drops,
-    /// Incasts at the client's port: runs of drops there, each within an idle round trip of the one before.
-    Incasts,
-    /// How long a MapReduce job took, s; where it did not end, the time that it was given.
-    RuntimeS,
-    /// Payload delivered over that time, by node that works, Mbit/s.
-    ThroughputNodeMbps,
-    /// Mean time of a packet, ACKs too, from the sending to the receiving host, us.
-    LatencyUs,
-    /// The share of a MapReduce job's time from its first fetch to its last, per cent.
-    ShuffleSharePct,
-    /// The same from when the first reduce starts, as the logs of Hadoop and MRPerf count the shuffle: waiting for maps included.
-    ShuffleLoggedPct,
-    /// The median length of the periods of at least 100 ms in which the first server's cwnd does not move, ms.
-    FlatMs,
-    /// How many such periods there are.
-    Flats,
-    /// When the first of them begins, ms.
-    FirstFlatMs,
-    /// When each round ended, ms, by round.
-    RoundEndMs,
-    /// Answers received by then, by the time in ms.
-    Answers,
-    /// The first server's cwnd, segments, by the time in ms.
-    CwndSegments,
-    /// When that share of the objects that were asked for is there, ms from when their request began, by the share in per cent.
-    ObjectMs,
-    /// When that share of the requests is whole, ms from when each began, by the share in per cent.
-    QueryShareMs,
-    /// The mean over requests of what they brought over the time that they took, per cent of the client's link.
-    EfficiencyPct,
-    /// Hosts that answer the front end itself, a request.
-    AnsweringServers,
-    /// Servers of a plan that have what was gathered.
-    GatheringServers,
-    /// What is asked of them, all together, per cent of the requests that they can answer.
-    GatheringCpuPct,
-    /// The same of their memory.
-    GatheringMemoryPct,
-    /// Packets with payload that crossed a rack's uplink, retransmissions too, a request.
-    InterRackPackets,
-    /// How long it takes to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
-    TreeMs,
-    /// How long a computer takes a query for what a scheme works out, ms, by the queries an hour: measured, not simulated.
-    ComputingMs,
-    /// The mean time until an object of a server's queue is sent, in the time that a unit of size takes.
-    QueueMean,
-    /// Map tasks at work, by the time in ms.
-    Maps,
-    /// Reduce tasks that fetch, or wait for maps to fetch from, by the time in ms.
-    Shuffling,
-    /// Reduce tasks that merge, reduce or write, by the time in ms.
-    Reducing,
-    /// The probability of incast, by the number of flows: a closed form, no run.
-    IncastProbability,
-}
-
 /// What a measure is drawn over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
@@ -117,75 +28,207 @@ pub enum Over {
 /// Flat periods shorter than this are ordinary waiting.
 const LEAST_FLAT: Time = Time::from_millis(100);
 
+/// What gives a measure.
+#[derive(Clone, Copy)]
+enum Gives {
+    /// A run gives a number.
+    Run(fn(&RunSpec, &RunTables) -> Option<f64>),
+    /// A run gives a series: x and y.
+    Series(Over, fn(&RunSpec, &RunTables) -> Vec<(f64, f64)>),
+    /// No run gives it: a closed form, or what is measured apart.
+    Form(Over),
+}
+
+/// Declares measures: what each is, its axis' words, and what gives it, `watched` if a run has to be watched for it.
+macro_rules! measures {
+    (|$spec:ident, $tables:ident|
+        $($(#[doc = $doc:literal])+ $name:ident, $axis:literal, $kind:ident $($more:ident)* $(= $of:expr)?;)*
+    ) => {
+        /// What a figure's axis shows.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+        #[cfg_attr(test, derive(ts_rs::TS))]
+        #[serde(rename_all = "snake_case")]
+        pub enum Measure {
+            $($(#[doc = $doc])+ $name,)*
+        }
+
+        impl Measure {
+            /// All of them, with what they are.
+            pub const ALL: &[(Measure, &str)] = &[$((Measure::$name, concat!($($doc),+).trim_ascii()),)*];
+
+            /// The axis' words, its unit last.
+            pub fn axis(self) -> &'static str {
+                match self {
+                    $(Measure::$name => $axis,)*
+                }
+            }
+
+            /// Whether a run has to be watched for it.
+            pub fn watches(self) -> bool {
+                match self {
+                    $(Measure::$name => measures!(@watched $($more)*),)*
+                }
+            }
+
+            #[allow(unused_variables, reason = "not every measure asks for both")]
+            fn gives(self) -> Gives {
+                match self {
+                    $(Measure::$name => measures!(@$kind |$spec, $tables| $($more)* $(= $of)?),)*
+                }
+            }
+        }
+    };
+    (@watched watched $($over:ident)?) => { true };
+    (@watched $($over:ident)?) => { false };
+    (@run |$spec:ident, $tables:ident| $(watched)? = $of:expr) => { Gives::Run(|$spec, $tables| $of) };
+    (@series |$spec:ident, $tables:ident| watched $over:ident = $of:expr) => { Gives::Series(Over::$over, |$spec, $tables| $of) };
+    (@series |$spec:ident, $tables:ident| $over:ident = $of:expr) => { Gives::Series(Over::$over, |$spec, $tables| $of) };
+    (@form |$spec:ident, $tables:ident| $over:ident) => { Gives::Form(Over::$over) };
+}
+
+measures! { |spec, tables|
+    /// Goodput, Mbit/s.
+    GoodputMbps, "goodput, Mbit/s", run = Some(tables.goodput_mbps());
+    /// Mean time of a round or query, ms; one that the run's end cut off took longer than it had waited; where none was begun, the time given.
+    QueryMs, "query time, ms", run = {
+        let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
+        Some(query_times(tables).map_or(given, |times| times.mean / 1e9))
+    };
+    /// Retransmission timeouts in the whole run.
+    Timeouts, "timeouts a run", run = Some(tables.totals.timeouts as f64);
+    /// Rounds or queries, of those finished, in which a timeout fired, per cent.
+    TimeoutQueriesPct, "queries with a timeout, %", run = {
+        let hit = finished(tables).filter(|q| q.timeouts > 0).count();
+        // A run whose only query never ended had one for certain.
+        Some(if finished(tables).count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished(tables).count() as f64 })
+    };
+    /// The median time of a query, ms; those that were cut off took longer than they had waited.
+    QueryP50Ms, "median query time, ms", run = query_times(tables).map(|times| times.p50 as f64 / 1e9);
+    /// The 95th percentile of it, ms.
+    QueryP95Ms, "95th percentile of query times, ms", run = query_times(tables).map(|times| times.p95 as f64 / 1e9);
+    /// Jain's index over what a run's flows got, from 0 to 1.
+    Jain, "Jain's index", run = crate::fairness::jain(tables, spec.fan_in, spec.settings.clients());
+    /// Jain's index within a round, or between two starts or stops of a list's long flows: the mean over these.
+    JainRounds, "Jain's index within a round", run = crate::stats::mean(&crate::fairness::jain_by_round(tables));
+    /// What each long flow of a list got, Mbit/s, by the host that it comes from: of a host with several their mean.
+    LongMbps, "throughput of a long flow, Mbit/s", series Hosts = long_mbps(tables);
+    /// The mean queue at the port to the client over time, full packets; `measure.ports` has to be on.
+    QueueMeanPackets, "mean queue, packets", run = client_queue(spec, tables, |port| port.queue_mean_bytes);
+    /// Its 99th percentile over time, for which that has to be on, too.
+    QueueP99Packets, "99th percentile of the queue, packets", run = client_queue(spec, tables, |port| port.queue_p99_bytes);
+    /// The longest queue there.
+    QueueMaxPackets, "longest queue, packets", run = client_queue(spec, tables, |port| Some(port.queue_max_bytes));
+    /// When the last round that was wanted ended, ms; where it did not, the time that it was given.
+    FinishMs, "end of the last round, ms", run = {
+        let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
+        Some(tables.queries.last().and_then(end_ms).unwrap_or(given))
+    };
+    /// Packets dropped at all ports.
+    Drops, "packets dropped a run", run = Some(tables.totals.drops as f64);
+    /// Incasts at the client's port: runs of drops there, each within an idle round trip of the one before.
+    Incasts, "incasts a run", run = Some(tables.totals.incasts as f64);
+    /// How long a MapReduce job took, s; where it did not end, the time that it was given.
+    RuntimeS, "run time, s", run = Some(runtime_s(tables));
+    /// Payload delivered over that time, by node that works, Mbit/s.
+    ThroughputNodeMbps, "throughput a node, Mbit/s", run = {
+        let megabits = tables.totals.payload_bytes as f64 * 8.0 / 1e6;
+        Some(megabits / runtime_s(tables) / f64::from(spec.fan_in))
+    };
+    /// Mean time of a packet, ACKs too, from the sending to the receiving host, us; `measure.latency` has to be on.
+    LatencyUs, "latency a packet, us", run = {
+        let rows = || tables.latency.iter();
+        let packets: u64 = rows().map(|row| row.packets).sum();
+        let sum: u128 = rows().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
+        (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
+    };
+    /// The share of a MapReduce job's time from its first fetch to its last, per cent.
+    ShuffleSharePct, "shuffle's share of the run time, %", run = share_of_runtime(tables, |task| task.shuffle_start_ps);
+    /// The same from when the first reduce starts, as the logs of Hadoop and MRPerf count the shuffle: waiting for maps included.
+    ShuffleLoggedPct, "shuffle's share of the run time from the first reduce's start, %", run = share_of_runtime(tables, |task| Some(task.start_ps));
+    /// The median length of the periods of at least 100 ms in which the first server's cwnd does not move, ms.
+    FlatMs, "flat period, ms", run watched = {
+        let mut flats: Vec<u64> = flats(tables).iter().map(|(_, length)| length.0).collect();
+        crate::stats::percentiles(&mut flats).map(|p| p.p50 as f64 / 1e9)
+    };
+    /// How many such periods there are.
+    Flats, "flat periods a run", run watched = Some(flats(tables).len() as f64);
+    /// When the first of them begins, ms.
+    FirstFlatMs, "start of the first flat period, ms", run watched = flats(tables).first().map(|(start, _)| start.0 as f64 / 1e9);
+    /// When each round ended, ms, by round.
+    RoundEndMs, "end of the round, ms", series Rounds = {
+        tables.queries.iter().filter_map(|q| Some((f64::from(q.round) + 1.0, end_ms(q)?))).collect()
+    };
+    /// Answers received by then, by the time in ms.
+    Answers, "answers received", series Time = {
+        let mut ends: Vec<u64> = tables.flows.iter().filter_map(|f| Some(f.start_ps + f.fct_ps?)).collect();
+        ends.sort_unstable();
+        (1..).zip(ends).map(|(n, end): (u32, u64)| (end as f64 / 1e9, n.into())).collect()
+    };
+    /// The first server's cwnd, segments, by the time in ms.
+    CwndSegments, "cwnd, segments", series watched Time = {
+        let mss = spec.settings.tcp.mss.0 as f64;
+        cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
+    };
+    /// When that share of the objects that were asked for is there, ms from when their request began, by the share in per cent.
+    ObjectMs, "time of an object, ms", series Shares = tenths(tables.flows.iter().filter_map(|flow| flow.fct_ps));
+    /// When that share of the requests is whole, ms from when each began, by the share in per cent.
+    QueryShareMs, "time of a request, ms", series Shares = tenths(tables.requests.iter().filter_map(|row| row.latency_ps));
+    /// The mean over requests of what they brought over the time that they took, per cent of the client's link.
+    EfficiencyPct, "what requests bring over time, % of the downlink", run = {
+        let s = &spec.settings;
+        let bytes_ps = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 8e12;
+        let of = |row: &RequestRow| Some(row.payload_bytes as f64 / row.latency_ps? as f64 / bytes_ps * 100.0);
+        crate::stats::mean(&tables.requests.iter().filter_map(of).collect::<Vec<_>>())
+    };
+    /// Hosts that answer the front end itself, a request.
+    AnsweringServers, "hosts that answer a request", run = {
+        let whole = tables.requests.iter().filter(|row| row.latency_ps.is_some());
+        crate::stats::mean(&whole.map(|row| row.answering_hosts as f64).collect::<Vec<_>>())
+    };
+    /// Servers of a plan that have what was gathered.
+    GatheringServers, "gathering servers", run = Some(tables.gathering.len() as f64);
+    /// What is asked of them, all together, per cent of the requests that they can answer.
+    GatheringCpuPct, "requests of gathering servers, % of what they can answer", run = used(tables, |row| (row.requests, row.requests_most));
+    /// The same of their memory.
+    GatheringMemoryPct, "memory of gathering servers, % of what they have", run = used(tables, |row| (row.memory_bytes, row.memory_most_bytes));
+    /// Packets with payload that crossed a rack's uplink, retransmissions too, a request.
+    InterRackPackets, "packets between racks a request", run = {
+        let up = tables.ports.iter().filter(|port| matches!(port.tier.as_str(), "leaf up" | "tor up"));
+        let packets: u64 = up.map(|port| port.data_packets).sum();
+        Some(packets as f64 / tables.queries.len().max(1) as f64)
+    };
+    /// How long it takes to form the swarms of a request and their tree, ms, by its target servers: measured, not simulated.
+    TreeMs, "time to form swarms and tree, ms", form FanIn;
+    /// How long a computer takes a query for what a scheme works out, ms, by the queries an hour: measured, not simulated.
+    ComputingMs, "computing time a query, ms", form FanIn;
+    /// The mean time until an object of a server's queue is sent, in the time that a unit of size takes.
+    QueueMean, "mean time until an object is sent, 1/g", form FanIn;
+    /// Map tasks at work, by the time in ms.
+    Maps, "maps at work", series Time = at_work(tables, |task| (task.kind == "map").then_some((task.start_ps, task.end_ps)));
+    /// Reduce tasks that fetch, or wait for maps to fetch from, by the time in ms.
+    Shuffling, "reduces that shuffle or wait to", series Time = at_work(tables, |task| {
+        (task.kind == "reduce").then_some((task.start_ps, Some(task.input_end_ps).filter(|&end| end > 0)))
+    });
+    /// Reduce tasks that merge, reduce or write, by the time in ms.
+    Reducing, "reduces past their shuffle", series Time = at_work(tables, |task| {
+        (task.kind == "reduce" && task.input_end_ps > 0).then_some((task.input_end_ps, task.end_ps))
+    });
+    /// The probability of incast, by the number of flows: a closed form, no run (`fanin explain model`).
+    IncastProbability, "probability of incast", form Flows;
+}
+
 impl Measure {
     /// What it is drawn over.
     pub fn over(self) -> Over {
-        match self {
-            Measure::RoundEndMs => Over::Rounds,
-            Measure::ObjectMs | Measure::QueryShareMs => Over::Shares,
-            Measure::LongMbps => Over::Hosts,
-            Measure::Answers | Measure::CwndSegments => Over::Time,
-            Measure::Maps | Measure::Shuffling | Measure::Reducing => Over::Time,
-            Measure::IncastProbability => Over::Flows,
-            _ => Over::FanIn,
+        match self.gives() {
+            Gives::Run(_) => Over::FanIn,
+            Gives::Series(over, _) | Gives::Form(over) => over,
         }
-    }
-
-    /// Whether a run has to be watched for it.
-    pub fn watches(self) -> bool {
-        matches!(self, Measure::FlatMs | Measure::Flats | Measure::FirstFlatMs | Measure::CwndSegments)
     }
 
     /// Its word in a claims file.
     pub fn word(self) -> String {
         serde_json::to_value(self).ok().and_then(|word| word.as_str().map(String::from)).unwrap_or_default()
-    }
-
-    /// The axis' words.
-    pub fn axis(self) -> &'static str {
-        match self {
-            Measure::GoodputMbps => "goodput, Mbit/s",
-            Measure::QueryMs => "query time, ms",
-            Measure::Timeouts => "timeouts a run",
-            Measure::TimeoutQueriesPct => "queries with a timeout, %",
-            Measure::QueryP50Ms => "median query time, ms",
-            Measure::QueryP95Ms => "95th percentile of query times, ms",
-            Measure::Jain => "Jain's index",
-            Measure::JainRounds => "Jain's index within a round",
-            Measure::LongMbps => "throughput of a long flow, Mbit/s",
-            Measure::QueueMeanPackets => "mean queue, packets",
-            Measure::QueueP99Packets => "99th percentile of the queue, packets",
-            Measure::QueueMaxPackets => "longest queue, packets",
-            Measure::FinishMs => "end of the last round, ms",
-            Measure::Drops => "packets dropped a run",
-            Measure::Incasts => "incasts a run",
-            Measure::RuntimeS => "run time, s",
-            Measure::ThroughputNodeMbps => "throughput a node, Mbit/s",
-            Measure::LatencyUs => "latency a packet, us",
-            Measure::ShuffleSharePct => "shuffle's share of the run time, %",
-            Measure::ShuffleLoggedPct => "shuffle's share of the run time from the first reduce's start, %",
-            Measure::ObjectMs => "time of an object, ms",
-            Measure::QueryShareMs => "time of a request, ms",
-            Measure::EfficiencyPct => "what requests bring over time, % of the downlink",
-            Measure::AnsweringServers => "hosts that answer a request",
-            Measure::GatheringServers => "gathering servers",
-            Measure::GatheringCpuPct => "requests of gathering servers, % of what they can answer",
-            Measure::GatheringMemoryPct => "memory of gathering servers, % of what they have",
-            Measure::InterRackPackets => "packets between racks a request",
-            Measure::TreeMs => "time to form swarms and tree, ms",
-            Measure::ComputingMs => "computing time a query, ms",
-            Measure::QueueMean => "mean time until an object is sent, 1/g",
-            Measure::Maps => "maps at work",
-            Measure::Shuffling => "reduces that shuffle or wait to",
-            Measure::Reducing => "reduces past their shuffle",
-            Measure::FlatMs => "flat period, ms",
-            Measure::Flats => "flat periods a run",
-            Measure::FirstFlatMs => "start of the first flat period, ms",
-            Measure::RoundEndMs => "end of the round, ms",
-            Measure::Answers => "answers received",
-            Measure::CwndSegments => "cwnd, segments",
-            Measure::IncastProbability => "probability of incast",
-        }
     }
 
     /// The words of what it is drawn over.
@@ -202,100 +245,17 @@ impl Measure {
 
     /// The number that a run gives; `None` where it has none.
     pub fn of_run(self, spec: &RunSpec, tables: &RunTables) -> Option<f64> {
-        let finished = || tables.queries.iter().filter(|q| q.qct_ps.is_some());
-        match self {
-            Measure::GoodputMbps => Some(tables.goodput_mbps()),
-            // As a comparison has it: a round that the run's end cut off took longer than it had waited.
-            Measure::QueryMs => {
-                let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
-                Some(query_times(tables).map_or(given, |times| times.mean / 1e9))
-            }
-            Measure::Timeouts => Some(tables.totals.timeouts as f64),
-            Measure::TimeoutQueriesPct => {
-                let hit = finished().filter(|q| q.timeouts > 0).count();
-                // A run whose only query never ended had one for certain.
-                Some(if finished().count() == 0 { 100.0 } else { 100.0 * hit as f64 / finished().count() as f64 })
-            }
-            Measure::QueryP50Ms => query_times(tables).map(|times| times.p50 as f64 / 1e9),
-            Measure::QueryP95Ms => query_times(tables).map(|times| times.p95 as f64 / 1e9),
-            Measure::Jain => crate::fairness::jain(tables, spec.fan_in, spec.settings.clients()),
-            Measure::JainRounds => crate::stats::mean(&crate::fairness::jain_by_round(tables)),
-            Measure::QueueMeanPackets => client_queue(spec, tables, |port| port.queue_mean_bytes),
-            Measure::QueueP99Packets => client_queue(spec, tables, |port| port.queue_p99_bytes),
-            Measure::QueueMaxPackets => client_queue(spec, tables, |port| Some(port.queue_max_bytes)),
-            Measure::FinishMs => {
-                let given = spec.settings.workload.duration.as_secs_f64() * 1e3;
-                Some(tables.queries.last().and_then(end_ms).unwrap_or(given))
-            }
-            Measure::Drops => Some(tables.totals.drops as f64),
-            Measure::Incasts => Some(tables.totals.incasts as f64),
-            Measure::RuntimeS => Some(runtime_s(tables)),
-            Measure::ThroughputNodeMbps => {
-                let megabits = tables.totals.payload_bytes as f64 * 8.0 / 1e6;
-                Some(megabits / runtime_s(tables) / f64::from(spec.fan_in))
-            }
-            Measure::LatencyUs => {
-                let rows = || tables.latency.iter();
-                let packets: u64 = rows().map(|row| row.packets).sum();
-                let sum: u128 = rows().map(|row| u128::from(row.packets) * u128::from(row.mean_ps)).sum();
-                (packets > 0).then(|| sum as f64 / packets as f64 / 1e6)
-            }
-            Measure::InterRackPackets => {
-                let up = tables.ports.iter().filter(|port| matches!(port.tier.as_str(), "leaf up" | "tor up"));
-                let packets: u64 = up.map(|port| port.data_packets).sum();
-                Some(packets as f64 / tables.queries.len().max(1) as f64)
-            }
-            Measure::EfficiencyPct => {
-                let s = &spec.settings;
-                let bytes_ps = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 8e12;
-                let of = |row: &RequestRow| Some(row.payload_bytes as f64 / row.latency_ps? as f64 / bytes_ps * 100.0);
-                crate::stats::mean(&tables.requests.iter().filter_map(of).collect::<Vec<_>>())
-            }
-            Measure::AnsweringServers => {
-                let whole = tables.requests.iter().filter(|row| row.latency_ps.is_some());
-                crate::stats::mean(&whole.map(|row| row.answering_hosts as f64).collect::<Vec<_>>())
-            }
-            Measure::GatheringServers => Some(tables.gathering.len() as f64),
-            Measure::GatheringCpuPct => used(tables, |row| (row.requests, row.requests_most)),
-            Measure::GatheringMemoryPct => used(tables, |row| (row.memory_bytes, row.memory_most_bytes)),
-            Measure::ShuffleSharePct => share_of_runtime(tables, |task| task.shuffle_start_ps),
-            Measure::ShuffleLoggedPct => share_of_runtime(tables, |task| Some(task.start_ps)),
-            Measure::FlatMs => {
-                let mut flats: Vec<u64> = flats(tables).iter().map(|(_, length)| length.0).collect();
-                crate::stats::percentiles(&mut flats).map(|p| p.p50 as f64 / 1e9)
-            }
-            Measure::Flats => Some(flats(tables).len() as f64),
-            Measure::FirstFlatMs => flats(tables).first().map(|(start, _)| start.0 as f64 / 1e9),
-            _ => None,
+        match self.gives() {
+            Gives::Run(number) => number(spec, tables),
+            Gives::Series(..) | Gives::Form(_) => None,
         }
     }
 
     /// The series that a run gives: x and y; nothing where it has none.
     pub fn series(self, spec: &RunSpec, tables: &RunTables) -> Vec<(f64, f64)> {
-        match self {
-            Measure::RoundEndMs => {
-                tables.queries.iter().filter_map(|q| Some((f64::from(q.round) + 1.0, end_ms(q)?))).collect()
-            }
-            Measure::Answers => {
-                let mut ends: Vec<u64> = tables.flows.iter().filter_map(|f| Some(f.start_ps + f.fct_ps?)).collect();
-                ends.sort_unstable();
-                (1..).zip(ends).map(|(n, end): (u32, u64)| (end as f64 / 1e9, n.into())).collect()
-            }
-            Measure::ObjectMs => tenths(tables.flows.iter().filter_map(|flow| flow.fct_ps)),
-            Measure::QueryShareMs => tenths(tables.requests.iter().filter_map(|row| row.latency_ps)),
-            Measure::LongMbps => long_mbps(tables),
-            Measure::CwndSegments => {
-                let mss = spec.settings.tcp.mss.0 as f64;
-                cwnds(tables).map(|(at, bytes)| (at.0 as f64 / 1e9, bytes as f64 / mss)).collect()
-            }
-            Measure::Maps => at_work(tables, |task| (task.kind == "map").then_some((task.start_ps, task.end_ps))),
-            Measure::Shuffling => at_work(tables, |task| {
-                (task.kind == "reduce").then_some((task.start_ps, Some(task.input_end_ps).filter(|&end| end > 0)))
-            }),
-            Measure::Reducing => at_work(tables, |task| {
-                (task.kind == "reduce" && task.input_end_ps > 0).then_some((task.input_end_ps, task.end_ps))
-            }),
-            _ => Vec::new(),
+        match self.gives() {
+            Gives::Series(_, series) => series(spec, tables),
+            Gives::Run(_) | Gives::Form(_) => Vec::new(),
         }
     }
 }
@@ -340,6 +300,11 @@ fn used(tables: &RunTables, of: impl Fn(&GatheringRow) -> (u64, u64)) -> Option<
     let (used, most) =
         tables.gathering.iter().map(of).fold((0u64, 0u64), |(a, b), (c, d)| (a + c, b.saturating_add(d)));
     (most > 0).then(|| 100.0 * used as f64 / most as f64)
+}
+
+/// The rounds or queries that ended.
+fn finished(tables: &RunTables) -> impl Iterator<Item = &QueryRow> {
+    tables.queries.iter().filter(|query| query.qct_ps.is_some())
 }
 
 fn end_ms(query: &QueryRow) -> Option<f64> {

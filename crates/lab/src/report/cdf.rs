@@ -2,8 +2,8 @@
 
 use fanin_spec::{RunSpec, RunTables};
 
+use crate::spread::workload_fcts;
 use crate::stats::{six_digits, survival};
-use crate::summary::workload_fcts;
 
 /// Times of one scheme at one point, pooled over seeds.
 #[derive(Clone, Debug, serde::Serialize)]

@@ -2,62 +2,17 @@
 
 use fanin_spec::Contender;
 
+use super::comparison::comparison;
+use super::curve::{Curve, best_before, within_intervals};
 use super::finding::{Finding, Verdict};
 use super::judgement::{Judged, State, focus, judged, over_the_sweep, with_stalls};
+use super::rate::{line_mbps, rate, rate_alone};
 use super::spread;
 use super::story::Story;
 use super::why::{bound_by, first_drops, room, why};
-use crate::figures::{capital, three, time};
+use crate::figures::{capital, three};
 use crate::stats::Interval;
 use crate::{Axis, Slowest, Summary, SummaryRow};
-
-/// Whether a fall from the best point before it may be none: the two intervals meet.
-fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {
-    fallen.goodput_mbps.hi >= best.goodput_mbps.lo
-}
-
-/// The places of a scheme's onsets, but for those that lie within the intervals.
-pub(super) fn sure_onsets(contender: &Contender, summary: &Summary) -> Vec<usize> {
-    let sure = |Curve { rows, onset, .. }: Curve| {
-        let row = rows.iter().find(|row| Some(row.place) == onset)?;
-        (!within_intervals(best_before(&rows, row)?, row)).then_some(row.place)
-    };
-    Curve::all(contender, summary).into_iter().filter_map(sure).collect()
-}
-
-fn best_before<'a>(rows: &[&'a SummaryRow], row: &SummaryRow) -> Option<&'a SummaryRow> {
-    let before = rows.iter().filter(|r| r.place < row.place).copied();
-    before.reduce(|a, b| if b.goodput_mbps.mean > a.goodput_mbps.mean { b } else { a })
-}
-
-/// A scheme's points along the axis, the other keys' values being the same.
-struct Curve<'a> {
-    rows: Vec<&'a SummaryRow>,
-    /// How many points it has, with those that were not tried.
-    points: usize,
-    /// The place of its onset.
-    onset: Option<usize>,
-}
-
-impl<'a> Curve<'a> {
-    fn all(contender: &Contender, summary: &'a Summary) -> Vec<Curve<'a>> {
-        let onsets = summary.onset.0.iter().find(|(label, _)| *label == contender.label);
-        let onsets = onsets.map_or(&[][..], |(_, onsets)| onsets).iter().map(|onset| onset.at.as_ref().map(|at| at.0));
-        let own = |row: &&SummaryRow| row.scheme == contender.label;
-        let curve = |(places, onset): (Vec<usize>, Option<usize>)| {
-            let rows = summary.rows.iter().filter(own).filter(|row| places.contains(&row.place)).collect();
-            Curve { rows, points: places.len(), onset }
-        };
-        contender.curves().into_iter().zip(onsets.chain(std::iter::repeat(None))).map(curve).collect()
-    }
-}
-
-/// The rate of the client's link, or of all hosts' links where flows go between any two, in Mbit/s; the fastest where
-/// it differs by scheme or point.
-pub fn line_mbps(contenders: &[Contender]) -> f64 {
-    let rates = contenders.iter().flat_map(|c| &c.points).map(|at| at.settings.line_rate());
-    rates.max().unwrap_or(0) as f64 / 1e6
-}
 
 /// Every finding: of all schemes, if there are several, then one a scheme.
 pub fn findings(contenders: &[Contender], summary: &Summary) -> Vec<Finding> {
@@ -264,156 +219,17 @@ impl Subject<'_> {
     }
 }
 
-/// The schemes by how far each holds along the axis, and best against worst at the last point at which any does; `found` of each
-/// curve.
-fn comparison(summary: &Summary, found: &[Finding], line_mbps: f64, axis: &Axis) -> Option<Finding> {
-    let labels: Vec<&String> = summary.onset.0.iter().map(|(label, _)| label).collect();
-    let complete = |n: usize| summary.rows.iter().filter(|row| row.place == n).count() == labels.len();
-    let mut places: Vec<usize> = summary.rows.iter().map(|row| row.place).filter(|&n| complete(n)).collect();
-    places.sort_unstable();
-    places.dedup();
-    let (&first, &last) = (places.first()?, places.last().filter(|_| labels.len() > 1)?);
-    // Of several curves a scheme, no place lies behind another.
-    let one_curve = summary.rows.first().is_some_and(|row| axis.curve(row).is_empty());
-    let far = |label: &String| {
-        let own = |place: &usize| summary.rows.iter().find(|row| row.place == *place && row.scheme == *label);
-        let holds = |row: &&SummaryRow| judged(row).state == State::Holds;
-        places.iter().map_while(own).take_while(holds).last()
-    };
-    let reached: Vec<(&String, Option<&SummaryRow>)> = labels.iter().map(|label| (*label, far(label))).collect();
-    let farthest = reached.iter().filter_map(|(_, row)| row.map(|row| row.place)).max();
-    let place = if one_curve { farthest.unwrap_or(first) } else { last };
-    let head = match (summary.rows.iter().all(|row| row.place == place), one_curve) {
-        (true, _) => format!("one {} was tried", axis.noun()),
-        (_, true) => how_far(&reached, last, axis),
-        (_, false) => how_many(&labels, found),
-    };
-    let says = best_against_worst(summary, place, line_mbps, axis)?;
-    Some(Finding { scheme: None, verdict: Verdict::Overall, head, says })
-}
-
-/// How many schemes hold over the whole sweep.
-fn how_many(labels: &[&String], found: &[Finding]) -> String {
-    let holds = |label: &String| {
-        let mut own = found.iter().filter(|finding| finding.scheme.as_ref() == Some(label));
-        own.all(|finding| finding.verdict == Verdict::Holds)
-    };
-    match (labels.iter().filter(|label| holds(label)).count(), labels.len()) {
-        (0, _) => "no scheme holds over the whole sweep".into(),
-        (held, all) if held == all => "every scheme holds over the whole sweep".into(),
-        (1, all) => format!("one scheme of {all} holds over the whole sweep"),
-        (held, all) => format!("{held} schemes of {all} hold over the whole sweep"),
-    }
-}
-
-/// Who holds furthest, and how far the others do.
-fn how_far(reached: &[(&String, Option<&SummaryRow>)], last: usize, axis: &Axis) -> String {
-    let place = |row: Option<&SummaryRow>| row.map(|row| row.place);
-    let Some(most) = reached.iter().filter_map(|(_, row)| *row).max_by_key(|row| row.place) else {
-        return format!("no scheme holds at the first {}", axis.noun());
-    };
-    let (best, others): (Vec<_>, Vec<_>) = reached.iter().partition(|(_, row)| place(*row) == Some(most.place));
-    let names = best.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>().join(", ");
-    let verb = if best.len() == 1 { "holds" } else { "hold" };
-    let end = if most.place == last { format!(", the {} {} tried", axis.last(), axis.noun()) } else { String::new() };
-    let second = others.iter().max_by_key(|(_, row)| place(*row));
-    let than = match second {
-        None => return format!("every scheme holds to {}{end}", axis.tick(most)),
-        Some((label, None)) => format!("{label} nowhere"),
-        Some((label, Some(row))) => {
-            let factor = axis.number(most).zip(axis.number(row)).filter(|(_, less)| axis.doubles() && *less > 0.0);
-            let times = factor.map_or(String::new(), |(more, less)| format!(", {} times as far", three(more / less)));
-            return format!(
-                "{names} {verb} to {}{end}{times}; next comes {label}, to {}",
-                axis.tick(most),
-                axis.tick(row)
-            );
-        }
-    };
-    format!("{names} {verb} to {}{end}; {than}", axis.tick(most))
-}
-
-/// Who moves most at a point, and who least.
-fn best_against_worst(summary: &Summary, place: usize, line_mbps: f64, axis: &Axis) -> Option<String> {
-    let there = || summary.rows.iter().filter(|row| row.place == place);
-    let better = |a: &SummaryRow, b: &SummaryRow| a.goodput_mbps.mean > b.goodput_mbps.mean;
-    let best = there().reduce(|a, b| if better(b, a) { b } else { a })?;
-    let worst = there().reduce(|a, b| if better(a, b) { b } else { a })?;
-    let mut point = capital(&axis.at(&axis.tick(best)));
-    if !axis.curve(best).is_empty() {
-        point += &format!(" and {}", axis.curve(best));
-    }
-    let mut says = format!("{point} {} moves {}", best.scheme, rate(best.goodput_mbps.mean, line_mbps));
-    let factor = best.goodput_mbps.mean / worst.goodput_mbps.mean;
-    says += &match factor {
-        f if f < 1.05 || best.goodput_mbps.lo <= worst.goodput_mbps.hi => {
-            "; the others move about as much, within their intervals".into()
-        }
-        f if f.is_finite() => format!(", {} times as much as {}", three(f), worst.scheme),
-        _ => format!("; {} moves nothing", worst.scheme),
-    };
-    let p99 = |row: &SummaryRow| {
-        let least = if row.qct_ms.is_bound("p99") { "at least " } else { "" };
-        row.qct_ms.p99.map(|p99| format!("{least}{}", time(p99)))
-    };
-    if let (Some(best_p99), Some(worst_p99)) = (p99(best), p99(worst))
-        && factor >= 1.05
-    {
-        says += &format!("; the 99th percentile of its rounds is {best_p99}, against {worst_p99}");
-    }
-    Some(says + ".")
-}
-
-/// A goodput with its unit; the unit follows from line rate, so that figures can be compared.
-fn rate(mbps: f64, line_mbps: f64) -> String {
-    let unit = if line_mbps >= LARGE_MBPS { "Gbit/s" } else { "Mbit/s" };
-    format!("{} {unit}", rate_alone(mbps, line_mbps))
-}
-
-/// The same without its unit.
-fn rate_alone(mbps: f64, line_mbps: f64) -> String {
-    three(if line_mbps >= LARGE_MBPS { mbps / 1e3 } else { mbps })
-}
-
-/// From this line rate on, goodputs are told in Gbit/s.
-const LARGE_MBPS: f64 = 100_000.0;
-
 #[cfg(test)]
 mod tests {
-    use super::super::sample::{Point, contenders, onset_of, rows, stalled};
+    use super::super::sample::{COLLAPSE, Point, contenders, found, stalled, summed};
     use super::*;
-    use crate::{Cost, Least, Memories, Onsets, Spread, Squeezed};
-
-    fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
-        Summary {
-            schema: 1,
-            scenario: "sample.toml".into(),
-            hash: String::new(),
-            warnings: Vec::new(),
-            rows: schemes.iter().flat_map(|(name, _, points)| rows(name, points)).collect(),
-            along: "fan_in".into(),
-            onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), vec![onset_of(*onset)])).collect()),
-            searched: false,
-            precision: None,
-            engine: Cost::default(),
-            findings: Vec::new(),
-        }
-    }
-
-    /// The findings of schemes with these curves and onsets.
-    fn found(schemes: &[(&str, Option<u32>, &[Point])], stories: &[Story]) -> Vec<Finding> {
-        let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
-        told(&contenders(&names), &summed(schemes), stories)
-    }
+    use crate::{Least, Memories, Spread, Squeezed};
 
     fn one(onset: Option<u32>, points: &[Point], stories: &[Story]) -> (Verdict, String) {
         let all = found(&[("newreno", onset, points)], stories);
         assert_eq!(all.len(), 1, "one scheme is compared with nothing");
         (all[0].verdict, format!("{}: {}", all[0].head, all[0].says))
     }
-
-    const COLLAPSE: &[Point] =
-        &[(4, 900.0, 10.0, 0.0, 3.0, 0.0), (8, 905.0, 20.0, 0.0, 9.0, 0.0), (16, 212.0, 203.0, 2.1, 50.0, 0.0)];
 
     #[test]
     fn a_collapse_says_how_far_it_holds_how_it_falls_and_what_a_round_waits_for() {
@@ -615,22 +431,6 @@ mod tests {
     }
 
     #[test]
-    fn schemes_are_compared_by_how_far_they_hold_and_not_where_both_have_collapsed() {
-        // At 64, where both have collapsed, the worse one moves twenty times as much.
-        let low = |fan_in, mbps, mean| (fan_in, mbps, mean, 2.0, 9.0, 0.0);
-        let worse: &[Point] = &[(8, 905.0, 20.0, 0.0, 0.0, 0.0), low(32, 300.0, 240.0), low(64, 400.0, 240.0)];
-        let better: &[Point] =
-            &[(8, 905.0, 20.0, 0.0, 0.0, 0.0), (32, 930.0, 70.0, 0.0, 0.0, 0.0), low(64, 20.0, 210.0)];
-        let all = found(&[("cubic", Some(32), worse), ("dctcp", Some(64), better)], &[]);
-        assert_eq!(all[0].head, "dctcp holds to 32, 4.00 times as far; next comes cubic, to 8");
-        assert!(
-            all[0].says.starts_with("With 32 senders dctcp moves 930 Mbit/s, 3.10 times as much as cubic;"),
-            "{}",
-            all[0].says
-        );
-    }
-
-    #[test]
     fn what_is_slow_without_a_loss_or_a_stall_is_bound_by_latency() {
         let points = [(50, 461.0, 0.449, 0.0, 0.0, 0.0)];
         let mut summary = summed(&[("newreno", None, &points)]);
@@ -647,33 +447,5 @@ mod tests {
         summary.rows[0].drops = 1.0;
         let lossy = &findings(&contenders(&["newreno"]), &summary)[0];
         assert!(lossy.verdict == Verdict::Sags && !lossy.says.contains("latency"), "{lossy:?}");
-    }
-
-    #[test]
-    fn schemes_are_compared_where_all_have_finished() {
-        let well: &[Point] =
-            &[(8, 905.0, 20.0, 0.0, 0.0, 0.0), (16, 901.0, 40.0, 0.0, 0.0, 0.0), (32, 900.0, 80.0, 0.0, 0.0, 0.0)];
-        let all = found(&[("newreno", Some(16), COLLAPSE), ("dctcp", None, well)], &[]);
-        assert_eq!(
-            (all[0].verdict, all[0].head.as_str()),
-            (
-                Verdict::Overall,
-                "dctcp holds to 16, the largest fan-in tried, 2.00 times as far; next comes newreno, to 8"
-            )
-        );
-        assert_eq!(
-            all[0].says,
-            "With 16 senders dctcp moves 901 Mbit/s, 4.25 times as much as newreno; the 99th percentile of its rounds is \
-             80.0 ms, against 406 ms."
-        );
-        let alone = found(&[("newreno", None, &well[..1]), ("dctcp", None, &well[..1])], &[]);
-        assert_eq!(alone[0].head, "one fan-in was tried");
-        let alike = found(&[("newreno", None, well), ("dctcp", None, well)], &[]);
-        assert_eq!(alike[0].head, "every scheme holds to 32, the largest fan-in tried");
-        assert!(
-            alike[0].says.ends_with("; the others move about as much, within their intervals."),
-            "{}",
-            alike[0].says
-        );
     }
 }

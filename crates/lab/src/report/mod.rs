@@ -4,6 +4,8 @@
 //! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
 
 mod cdf;
+mod comparison;
+mod curve;
 mod finding;
 mod findings;
 mod heat;
@@ -14,6 +16,7 @@ mod missing;
 mod page;
 mod phases;
 mod points;
+mod rate;
 mod rows;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -28,16 +31,17 @@ use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Contender, RunSpec, RunTables};
 
-use crate::columns::{Take, of_the_summary};
+use crate::catalogue::{Part, Value};
 use crate::{Axis, Broken, Manifest, Outcome, Runner, Summary, SummaryRow, notes, setting};
 
 use cdf::Cdf;
 pub use finding::{Finding, Verdict};
-pub use findings::{findings, line_mbps};
+pub use findings::findings;
 use heat::Heat;
 pub(crate) use judgement::state;
 pub use judgement::{State, state_at};
 use phases::Phases;
+pub use rate::line_mbps;
 use rows::ReportRow;
 use story::Story;
 use swarms::Swarms;
@@ -109,7 +113,7 @@ struct SchemeFacts {
 struct ShareColumn {
     head: &'static str,
     /// Where it stands in a row: keys with dots between.
-    at: &'static str,
+    at: String,
 }
 
 /// The axis of the sweep.
@@ -165,12 +169,12 @@ pub fn report(
         setting: setting(contenders),
         notes: notes(summary),
         many_to_one,
-        line_mbps: findings::line_mbps(contenders),
+        line_mbps: line_mbps(contenders),
         warnings: summary.warnings.clone(),
         findings: findings::told(contenders, summary, &stories),
         schemes: contenders
             .iter()
-            .map(|c| SchemeFacts { label: c.label.clone(), onsets: findings::sure_onsets(c, summary) })
+            .map(|c| SchemeFacts { label: c.label.clone(), onsets: curve::sure_onsets(c, summary) })
             .collect(),
         axis: AxisFacts { title: axis.title(), log: is_log(&axis, &xs) },
         rows: summary.rows.iter().zip(xs).map(|(row, x)| ReportRow::new(row, x, &axis, &runs)).collect(),
@@ -185,9 +189,10 @@ pub fn report(
 
 /// The columns of shares of which some row has a value.
 fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
-    let told = |take: Take| rows.iter().any(|row| matches!(take, Take::Real(of) if of(row).is_some()));
-    let shown = of_the_summary().filter(|column| told(column.take));
-    shown.filter_map(|column| Some(ShareColumn { head: column.head?, at: column.json })).collect()
+    let cells: Vec<Vec<Value>> = rows.iter().map(SummaryRow::cells).collect();
+    let told = |(place, _): &(usize, Part)| cells.iter().any(|row| matches!(row[*place], Value::Real(Some(_))));
+    let shown = SummaryRow::columns().into_iter().enumerate().filter(told);
+    shown.filter_map(|(_, part)| Some(ShareColumn { head: part.head?, at: part.json })).collect()
 }
 
 /// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.

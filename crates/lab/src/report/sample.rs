@@ -2,10 +2,12 @@
 
 use fanin_spec::{Contender, Point as At, RunSpec, Scenario};
 
+use super::finding::Finding;
+use super::findings::told;
 use super::stall::{Loss, Stall};
 use super::story::Story;
 use crate::stats::Interval;
-use crate::{Onset, Spread, SummaryRow};
+use crate::{Cost, Onset, Onsets, Spread, Summary, SummaryRow};
 
 /// Fan-in, goodput in Mbit/s, mean query time in ms (0: no round ended); timeouts, drops and marks a round.
 pub(super) type Point = (u32, f64, f64, f64, f64, f64);
@@ -68,4 +70,31 @@ pub(super) fn stalled(scheme: &str, fan_in: usize, others: usize) -> Story {
     let (server, waits_for) = ("server7".into(), "timeouts");
     let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, server, waits_for, others, loss, missing: None };
     Story { scheme: scheme.into(), place: fan_in - 1, stalled: true, stalls: vec![stall], ..Story::default() }
+}
+
+/// A scheme that collapses with its third point.
+pub(super) const COLLAPSE: &[Point] =
+    &[(4, 900.0, 10.0, 0.0, 3.0, 0.0), (8, 905.0, 20.0, 0.0, 9.0, 0.0), (16, 212.0, 203.0, 2.1, 50.0, 0.0)];
+
+/// What is summed up of schemes with these curves and onsets.
+pub(super) fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
+    Summary {
+        schema: 1,
+        scenario: "sample.toml".into(),
+        hash: String::new(),
+        warnings: Vec::new(),
+        rows: schemes.iter().flat_map(|(name, _, points)| rows(name, points)).collect(),
+        along: "fan_in".into(),
+        onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), vec![onset_of(*onset)])).collect()),
+        searched: false,
+        precision: None,
+        engine: Cost::default(),
+        findings: Vec::new(),
+    }
+}
+
+/// The findings of schemes with these curves and onsets.
+pub(super) fn found(schemes: &[(&str, Option<u32>, &[Point])], stories: &[Story]) -> Vec<Finding> {
+    let names: Vec<&str> = schemes.iter().map(|(name, ..)| *name).collect();
+    told(&contenders(&names), &summed(schemes), stories)
 }

@@ -1,0 +1,67 @@
+//! What runs beside a workload: long flows, Poisson flows, a service.
+
+use fanin_spec::{RunTables, Settings, Totals};
+
+use crate::catalogue::figures;
+use crate::spread::{Spread, spread_with_open};
+use crate::stats::{self, six_digits};
+
+figures! {
+    /// What runs beside a workload: long flows, Poisson flows, a service.
+    #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Background {} {
+        /// Payload delivered of what runs beside the workload, over the measured time: mean over seeds; absent where nothing
+        /// does, as what follows.
+        goodput_mbps: f64, "Mbit/s";
+        /// Its timeouts, mean over seeds.
+        timeouts: f64, "count";
+        /// Its entries into fast recovery, mean over seeds.
+        fast_retransmits: f64, "count";
+        /// Its packets that were dropped at all ports, mean over seeds.
+        drops: f64, "count";
+    }
+}
+
+figures! {
+    /// Queries of the service beside a workload.
+    #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Service {} {
+        /// Queries that were asked, mean over seeds.
+        queries: f64, "count";
+        /// Of these, those that the run's end cut off.
+        unfinished: f64, "count";
+        /// From a query's start to its last answer, pooled over seeds; those that were cut off took longer than they had waited.
+        qct_ms: Spread, "ms";
+    }
+}
+
+/// What runs beside the workload, where anything does.
+pub(crate) fn background(s: &Settings, runs: &[&RunTables]) -> Option<Background> {
+    let poisson = s.workload.load.0.is_some() && !s.workload.kind.facts().poisson;
+    let listed = s.workload.file.0.is_some() && !s.workload.kind.facts().listed;
+    let any = s.workload.background > 0 || poisson || listed || s.service.queries_per_s.0.is_some();
+    let mean = |of: &dyn Fn(&Totals) -> f64| {
+        six_digits(stats::mean(&runs.iter().map(|run| of(&run.totals)).collect::<Vec<_>>()).unwrap_or(0.0))
+    };
+    any.then(|| Background {
+        goodput_mbps: mean(&|t| t.background_bytes as f64 * 8.0 / (t.measured_ps.max(1) as f64 / 1e6)),
+        timeouts: mean(&|t| t.background_timeouts as f64),
+        fast_retransmits: mean(&|t| t.background_fast_retransmits as f64),
+        drops: mean(&|t| t.background_drops as f64),
+    })
+}
+
+/// The service, where it asked anything.
+pub(crate) fn service(runs: &[&RunTables]) -> Option<Service> {
+    let queries = || runs.iter().flat_map(|run| &run.service);
+    let ended: Vec<u64> = queries().filter_map(|query| query.qct_ps).collect();
+    let open: Vec<u64> = queries().filter_map(|query| query.waited_ps).collect();
+    let a_run = |count: usize| six_digits(count as f64 / runs.len() as f64);
+    queries().next().is_some().then(|| Service {
+        queries: a_run(ended.len() + open.len()),
+        unfinished: a_run(open.len()),
+        qct_ms: spread_with_open(ended, open),
+    })
+}

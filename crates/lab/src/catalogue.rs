@@ -1,0 +1,287 @@
+//! How figures are declared: each once, with its unit and what it means. The field, its place in JSON, its columns in CSV and
+//! Parquet and its rows in the pages all come from that.
+
+use fanin_spec::{Column, ColumnType};
+
+use crate::stats::Interval;
+
+/// What leads every row of a run's tables: the run. The rows of a point are led by the first two.
+pub const OF_A_RUN: [Column; 3] = [
+    Column { name: "scheme", kind: ColumnType::Text, doc: "The scheme's label, else its name." },
+    Column {
+        name: "fan_in",
+        kind: ColumnType::U64,
+        doc: "The number of servers; of a workload between any hosts, of those besides the client.",
+    },
+    Column { name: "seed", kind: ColumnType::U64, doc: "The run's seed." },
+];
+
+/// A figure as it is declared.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Its field, and what it is called in JSON.
+    pub name: &'static str,
+    /// The unit of its values, those apart that have one of their own.
+    pub unit: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// Its head, if the report's table of points shows it.
+    pub head: Option<&'static str>,
+    /// Where it is written.
+    pub written: Written,
+    /// What it is in JSON.
+    pub form: Form,
+    parts: fn(&Figure) -> Vec<Part>,
+}
+
+/// Where a figure is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// In JSON, and in columns.
+    Columns,
+    /// The same, with a column that says which of its parts are lower bounds only.
+    Bounds,
+    /// In JSON alone.
+    Json,
+}
+
+/// What a figure is in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A value, or an object of values that are always there.
+    Value,
+    /// An object of figures of its own, or null.
+    Object,
+    /// A list of such objects.
+    List,
+}
+
+/// One value of a figure.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Where it stands in JSON: keys with dots between.
+    pub json: String,
+    /// Its column, if it has one.
+    pub column: Option<String>,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// Whether it may be absent.
+    pub optional: bool,
+    /// What it means.
+    pub doc: String,
+    /// Its head, if the report's table of points shows it.
+    pub head: Option<&'static str>,
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// A whole number.
+    Whole,
+    /// A number.
+    Real,
+    /// Whether something is so; in a column a text.
+    Flag,
+    /// Several in one; in a column a text.
+    List,
+}
+
+/// What stands in a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A text; empty where there is none.
+    Text(String),
+    /// A whole number, or nothing.
+    Whole(Option<u64>),
+    /// A number, or nothing.
+    Real(Option<f64>),
+}
+
+impl Figure {
+    /// A figure with values of this type.
+    pub(crate) const fn of<T: Shaped>(
+        (name, unit, doc): (&'static str, &'static str, &'static str),
+        head: Option<&'static str>,
+        written: Written,
+    ) -> Figure {
+        Figure { name, unit, doc, head, written, form: T::FORM, parts: T::parts }
+    }
+
+    /// Its values, in the order in which they are written.
+    pub fn parts(&self) -> Vec<Part> {
+        (self.parts)(self)
+    }
+
+    /// The figure itself as its only value.
+    pub(crate) fn alone(&self, kind: Kind) -> Part {
+        let column = (self.written != Written::Json).then(|| self.name.to_string());
+        let (json, doc) = (self.name.into(), self.doc.into());
+        Part { json, column, unit: self.unit, kind, optional: false, doc, head: self.head }
+    }
+
+    /// One of several real values, which has this mark behind the figure's name.
+    pub(crate) fn marked(&self, mark: &str, doc: String) -> Part {
+        let column = (self.written != Written::Json).then(|| format!("{}_{mark}", self.name));
+        let json = format!("{}.{mark}", self.name);
+        Part { json, column, unit: self.unit, kind: Kind::Real, optional: false, doc, head: None }
+    }
+}
+
+/// What a figure may be.
+pub(crate) trait Shaped {
+    /// What it is in JSON.
+    const FORM: Form = Form::Value;
+    /// What its values are, of a figure so declared; none of a list, whose rows are a table of their own.
+    fn parts(of: &Figure) -> Vec<Part>;
+    /// The values, in the same order.
+    fn values(&self) -> Vec<Value>;
+    /// The same where there is nothing.
+    fn absent() -> Vec<Value>;
+}
+
+/// What [`figures!`] declares: a row of figures.
+pub(crate) trait Figures {}
+
+macro_rules! one {
+    ($($type:ty: $kind:ident, $value:expr, $nothing:expr;)*) => {$(
+        impl Shaped for $type {
+            fn parts(of: &Figure) -> Vec<Part> {
+                vec![of.alone(Kind::$kind)]
+            }
+            fn values(&self) -> Vec<Value> {
+                let value: fn(&$type) -> _ = $value;
+                vec![Value::$kind(value(self))]
+            }
+            fn absent() -> Vec<Value> {
+                vec![Value::$kind($nothing)]
+            }
+        }
+    )*};
+}
+
+one! {
+    f64: Real, |x| Some(*x), None;
+    u64: Whole, |n| Some(*n), None;
+    u32: Whole, |n| Some((*n).into()), None;
+    usize: Whole, |n| Some(*n as u64), None;
+    String: Text, String::clone, String::new();
+    &'static str: Text, |text| text.to_string(), String::new();
+}
+
+impl Shaped for bool {
+    fn parts(of: &Figure) -> Vec<Part> {
+        vec![of.alone(Kind::Flag)]
+    }
+    fn values(&self) -> Vec<Value> {
+        vec![Value::Text(self.to_string())]
+    }
+    fn absent() -> Vec<Value> {
+        vec![Value::Text(String::new())]
+    }
+}
+
+impl<T: Shaped> Shaped for Option<T> {
+    const FORM: Form = T::FORM;
+    fn parts(of: &Figure) -> Vec<Part> {
+        T::parts(of).into_iter().map(|part| Part { optional: true, ..part }).collect()
+    }
+    fn values(&self) -> Vec<Value> {
+        self.as_ref().map_or_else(T::absent, T::values)
+    }
+    fn absent() -> Vec<Value> {
+        T::absent()
+    }
+}
+
+impl Shaped for Interval {
+    fn parts(of: &Figure) -> Vec<Part> {
+        vec![
+            Part { head: of.head, ..of.marked("mean", of.doc.into()) },
+            of.marked("lo", "Lower end of its 95 % interval over seeds.".into()),
+            of.marked("hi", "Upper end of it.".into()),
+        ]
+    }
+    fn values(&self) -> Vec<Value> {
+        [self.mean, self.lo, self.hi].map(|end| Value::Real(Some(end))).into()
+    }
+    fn absent() -> Vec<Value> {
+        vec![Value::Real(None); 3]
+    }
+}
+
+impl<T: Figures> Shaped for Vec<T> {
+    const FORM: Form = Form::List;
+    fn parts(_: &Figure) -> Vec<Part> {
+        Vec::new()
+    }
+    fn values(&self) -> Vec<Value> {
+        Vec::new()
+    }
+    fn absent() -> Vec<Value> {
+        Vec::new()
+    }
+}
+
+/// What the figures of a row are, those of an object in it under its name.
+pub(crate) fn within(of: &Figure, figures: &[Figure]) -> Vec<Part> {
+    let inner = figures.iter().flat_map(Figure::parts);
+    let named = |part: Part| Part {
+        json: format!("{}.{}", of.name, part.json),
+        column: part.column.map(|column| format!("{}_{column}", of.name)).filter(|_| of.written != Written::Json),
+        ..part
+    };
+    inner.map(named).collect()
+}
+
+/// Declares a row of figures: its fields with their units and what they mean, all else as it is declared above.
+macro_rules! figures {
+    ($(#[$meta:meta])* $name:ident {
+        $($(#[$kmeta:meta])* $key:ident: $ktype:ty,)*
+    } {
+        $($(#[doc = $doc:literal])+ $figure:ident: $type:ty, $unit:literal $(as $head:literal)? $(in $written:ident)?;)*
+    }) => {
+        $(#[$meta])*
+        pub struct $name {
+            $($(#[$kmeta])* pub $key: $ktype,)*
+            $($(#[doc = $doc])+ pub $figure: $type,)*
+        }
+
+        impl $name {
+            /// Its figures, in the order of JSON.
+            pub const FIGURES: &'static [$crate::catalogue::Figure] = &[$($crate::catalogue::Figure::of::<$type>(
+                (stringify!($figure), $unit, concat!($($doc),+).trim_ascii()),
+                $crate::catalogue::figures!(@head $($head)?),
+                $crate::catalogue::figures!(@written $($written)?),
+            )),*];
+
+            /// Their values, figure by figure.
+            fn by_figure(&self) -> Vec<Vec<$crate::catalogue::Value>> {
+                vec![$($crate::catalogue::Shaped::values(&self.$figure)),*]
+            }
+        }
+
+        impl $crate::catalogue::Figures for $name {}
+
+        impl $crate::catalogue::Shaped for $name {
+            const FORM: $crate::catalogue::Form = $crate::catalogue::Form::Object;
+            fn parts(of: &$crate::catalogue::Figure) -> Vec<$crate::catalogue::Part> {
+                $crate::catalogue::within(of, $name::FIGURES)
+            }
+            fn values(&self) -> Vec<$crate::catalogue::Value> {
+                self.by_figure().concat()
+            }
+            fn absent() -> Vec<$crate::catalogue::Value> {
+                [$(<$type as $crate::catalogue::Shaped>::absent()),*].concat()
+            }
+        }
+    };
+    (@head) => { None };
+    (@head $head:literal) => { Some($head) };
+    (@written) => { $crate::catalogue::Written::Columns };
+    (@written $written:ident) => { $crate::catalogue::Written::$written };
+}
+pub(crate) use figures;

@@ -1,0 +1,362 @@
+//! The measures of a comparison: what a row of the summary has of one scheme at one point, each declared once.
+
+use fanin_spec::{Contender, Kind, Point, RunTables, Settings, Totals};
+
+use crate::allowed::{Allowed, allowed, mean_burst};
+use crate::beside::{Background, Service, background, service};
+use crate::catalogue::{Part, Value, figures};
+use crate::causes::Causes;
+use crate::fairness::{jain, jain_by_round, mean_of_rounds};
+use crate::latency::{Latency, latencies};
+use crate::least::Least;
+use crate::memories::{Memories, memories};
+use crate::slowdown::{Slowdown, slowdowns};
+use crate::slowest::{Slowest, cold, slowest};
+use crate::spread::{Spread, spread_with_open, workload_fcts};
+use crate::stats::{self, Interval, six_digits};
+use crate::tiers::{Tier, tiers};
+
+/// The runs of one scheme at one point that finished.
+pub(crate) struct PointRuns<'a> {
+    contender: &'a Contender,
+    place: usize,
+    settings: &'a Settings,
+    /// Their seeds and what they gave.
+    seeded: &'a [(u64, &'a RunTables)],
+    runs: Vec<&'a RunTables>,
+    allowed: Option<Allowed>,
+    /// Jain's index of each round, by run.
+    jains: Vec<Vec<f64>>,
+}
+
+impl<'a> PointRuns<'a> {
+    pub fn of(contender: &'a Contender, place: usize, seeded: &'a [(u64, &'a RunTables)]) -> PointRuns<'a> {
+        let settings = &contender.points[place].settings;
+        let runs: Vec<&RunTables> = seeded.iter().map(|(_, tables)| *tables).collect();
+        let jains = runs.iter().map(|run| jain_by_round(run)).collect();
+        PointRuns { contender, place, settings, seeded, runs, allowed: allowed(&contender.scheme, settings), jains }
+    }
+
+    /// A sum's mean over seeds.
+    fn mean(&self, pick: impl Fn(&Totals) -> u64) -> f64 {
+        let values: Vec<f64> = self.runs.iter().map(|run| pick(&run.totals) as f64).collect();
+        stats::mean(&values).map_or(0.0, six_digits)
+    }
+
+    fn goodput(&self) -> Option<Interval> {
+        let goodputs: Vec<f64> = self.runs.iter().map(|run| run.goodput_mbps()).collect();
+        stats::bounded_interval(&goodputs, self.settings.line_rate() as f64 / 1e6).map(Interval::six_digits)
+    }
+
+    fn least(&self) -> Option<Least> {
+        let of_bursts = || Least::of(&mean_burst(&self.contender.scheme, self.settings, &self.runs)?);
+        self.allowed.and_then(|allowed| Least::of(&allowed.round)).or_else(of_bursts)
+    }
+
+    fn qct_ms(&self) -> Spread {
+        let queries = || self.runs.iter().flat_map(|run| &run.queries);
+        let ended = queries().filter_map(|query| query.qct_ps).collect();
+        spread_with_open(ended, queries().filter_map(|query| query.waited_ps).collect())
+    }
+
+    fn jain(&self) -> Option<f64> {
+        let (servers, clients) = (self.settings.servers(), self.settings.clients());
+        let jains: Vec<f64> = self.runs.iter().filter_map(|run| jain(run, servers, clients)).collect();
+        stats::mean(&jains).map(six_digits)
+    }
+}
+
+/// Declares [`SummaryRow`]: where it is, then its figures with how each comes of a point's runs.
+macro_rules! measures {
+    ($(#[$meta:meta])* $name:ident of |$runs:ident| {
+        $($(#[$kmeta:meta])* $key:ident: $ktype:ty = $where:expr,)*
+    } {
+        $($(#[doc = $doc:literal])+ $figure:ident: $type:ty, $unit:literal $(as $head:literal)? $(in $written:ident)? = $take:expr;)*
+    }) => {
+        figures! {
+            $(#[$meta])* $name {
+                $($(#[$kmeta])* $key: $ktype,)*
+            } {
+                $($(#[doc = $doc])+ $figure: $type, $unit $(as $head)? $(in $written)?;)*
+            }
+        }
+
+        impl $name {
+            /// The row of one point, or `None` where no run of it finished.
+            pub(crate) fn of($runs: &PointRuns<'_>) -> Option<$name> {
+                Some($name { $($key: $where,)* $($figure: $take,)* })
+            }
+        }
+    };
+}
+
+measures! {
+    /// One scheme at one point.
+    #[derive(Clone, Debug, Default, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    SummaryRow of |p| {
+        /// The label, else the canonical name.
+        scheme: String = p.contender.label.clone(),
+        /// Where in the sweep.
+        #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+        point: Point = p.contender.points[p.place].point.clone(),
+        /// The point's place in the sweep.
+        #[serde(skip)]
+        place: usize = p.place,
+        /// Servers, or of a workload between any hosts all of them but the client.
+        #[serde(skip)]
+        servers: u32 = p.settings.servers(),
+        /// Hosts that take part.
+        #[serde(skip)]
+        hosts: u32 = p.settings.hosts(),
+    } {
+        /// Clients that ask, each for itself.
+        clients: u32, "count" = clients(p.settings);
+        /// Runs that finished, each with a seed of its own.
+        seeds: usize, "count" = p.runs.len();
+        /// The measured time of a run, mean over seeds.
+        measured_ms: f64, "ms" = six_digits(p.mean(|t| t.measured_ps) / 1e9);
+        /// Payload delivered in order over the measured time: mean over seeds, with an interval that lies between nothing and line
+        /// rate.
+        goodput_mbps: Interval, "Mbit/s" = p.goodput()?;
+        /// Whether seeds change anything in the runs; absent of a single one.
+        seeds_differ: Option<bool>, "flag" in Json =
+            (p.runs.len() > 1).then(|| p.runs.iter().any(|run| !same_results(run, p.runs[0])));
+        /// The goodput that a closed form allows (`fanin explain model`, allowed), which no run beats but by what is drawn; absent
+        /// where no bound is known: of bursts, where flows go between any hosts, beside other traffic.
+        allowed_mbps: Option<f64>, "Mbit/s" = p.allowed.map(|allowed| six_digits(allowed.mbps));
+        /// What a round takes at the least; absent where that is not known.
+        least: Option<Least>, "object" = p.least();
+        /// Completion times of queries or rounds, all seeds' together, those that were cut off as longer than they had waited;
+        /// absent where none was begun.
+        qct_ms: Spread, "ms" in Bounds = p.qct_ms();
+        /// Completion times of the workload's own flows (Poisson flows beside it apart), all seeds' together, those that ended
+        /// (`slowdown` counts the others); absent where none did.
+        fct_ms: Spread, "ms" =
+            spread_with_open(p.runs.iter().flat_map(|run| workload_fcts(run)).collect(), Vec::new());
+        /// Retransmission timeouts that fired (`timeouts` of `totals`) but for those of what runs beside the workload, mean over
+        /// seeds.
+        timeouts: f64, "count" = p.mean(|t| t.timeouts - t.background_timeouts);
+        /// Entries into fast recovery (`fast_retransmits` of `totals`), but for those too, mean over seeds.
+        fast_retransmits: f64, "count" = p.mean(|t| t.fast_retransmits - t.background_fast_retransmits);
+        /// Packets that were dropped (`drops` of `totals`), but for those too, mean over seeds.
+        drops: f64, "count" = p.mean(|t| t.drops - t.background_drops);
+        /// Packets that `faults.loss` lost, and those of hosts that were down, mean over seeds.
+        lost: f64, "count" = lost(&p.runs);
+        /// Packets that were marked (`marks` of `totals`), mean over seeds.
+        marks: f64, "count" = p.mean(|t| t.marks);
+        /// Distinct data segments delivered (`data_packets` of `totals`), mean over seeds.
+        data_packets: f64, "count" = p.mean(|t| t.data_packets);
+        /// Rounds or queries that ended (`rounds` of `totals`), mean over seeds.
+        rounds: f64, "count" = p.mean(|t| t.rounds);
+        /// Those that the run's end cut off (`rounds_open` of `totals`), mean over seeds.
+        rounds_open: f64, "count" = p.mean(|t| t.rounds_open);
+        /// Times in which nothing came to a client that waited (`stalls` of `totals`), mean over seeds.
+        stalls: f64, "count" = p.mean(|t| t.stalls);
+        /// How long these took together in a run, mean over seeds.
+        stalled_ms: f64, "ms" = six_digits(p.mean(|t| t.stalled_ps) / 1e9);
+        /// The same by what they were for.
+        stalls_by_cause: Causes, "object" = Causes::of(&p.runs);
+        /// How long rounds with a timeout took in a run, each up to the least timeout, mean over seeds.
+        repair_ms: f64, "ms" = repair_ms(p.settings, &p.runs);
+        /// The rounds that take longest, up to one in a hundred, and what goodput is without them; absent where that is none.
+        slowest: Option<Slowest>, "object" in Json = slowest(p.seeded, p.settings);
+        /// The first rounds of each run that take over three medians, in the same form; absent where there are none.
+        cold: Option<Slowest>, "object" in Json = cold(p.seeded, p.settings);
+        /// The longest queue where the workload's bytes come together (`queue_max_bytes` of `totals`), over all seeds.
+        queue_max_bytes: u64, "B" = p.runs.iter().map(|run| run.totals.queue_max_bytes).max().unwrap_or(0);
+        /// Jain's index, from 0 to 1 where all are equal, mean over seeds: over the servers' goodputs while they answer, over what
+        /// long flows moved, over the speeds of flows between any hosts (one over their slowdown); absent where nothing was
+        /// delivered, and of a job.
+        jain: Option<f64>, "share" as "Jain" = p.jain();
+        /// Jain's index over the servers' goodputs within a round, mean over a run's rounds and then over seeds, with an interval
+        /// that lies between 0 and 1: fairness over time, where `jain` is over the whole run; absent where no round of answers
+        /// ended.
+        jain_rounds: Option<Interval>, "share" as "Jain, a round" = mean_of_rounds(&p.jains);
+        /// The least of any round, over all seeds.
+        jain_worst: Option<f64>, "share" as "Jain, worst round" =
+            p.jains.iter().flatten().copied().reduce(f64::min).map(six_digits);
+        /// Slowdown of flows of a list and of Poisson flows, as in `slowdown`; empty where there are none.
+        slowdown: Vec<Slowdown>, "list" in Json = slowdowns(&p.runs);
+        /// Ports by tier; empty unless measure.ports is on.
+        tiers: Vec<Tier>, "list" in Json = tiers(&p.runs);
+        /// Memories that switches' ports share; absent where there are none or measure.ports is off.
+        memories: Option<Memories>, "object" in Json = memories(&p.runs);
+        /// The service beside the workload; absent where there is none.
+        service: Option<Service>, "object" in Json = service(&p.runs);
+        /// How long data packets took, by class; empty unless measure.latency is on.
+        latency: Vec<Latency>, "list" in Json = latencies(&p.runs);
+        /// What runs beside the workload, and that service, together; absent where nothing does.
+        background: Option<Background>, "object" = background(p.settings, &p.runs);
+    }
+}
+
+/// Who reads columns by place finds them where they were: these come first, in this order, and those that are not named last, in
+/// the order above.
+const FIRST: [&str; 25] = [
+    "seeds",
+    "goodput_mbps",
+    "allowed_mbps",
+    "qct_ms",
+    "fct_ms",
+    "timeouts",
+    "fast_retransmits",
+    "drops",
+    "marks",
+    "data_packets",
+    "rounds",
+    "rounds_open",
+    "stalls",
+    "stalled_ms",
+    "jain",
+    "queue_max_bytes",
+    "background",
+    "jain_rounds",
+    "jain_worst",
+    "clients",
+    "measured_ms",
+    "least",
+    "lost",
+    "repair_ms",
+    "stalls_by_cause",
+];
+
+impl SummaryRow {
+    /// Its columns, behind the scheme, the number of servers and what else is swept.
+    pub fn columns() -> Vec<Part> {
+        let parts = in_order(SummaryRow::FIGURES.iter().map(|figure| figure.parts()));
+        parts.into_iter().flatten().filter(|part| part.column.is_some()).collect()
+    }
+
+    /// What stands in them.
+    pub fn cells(&self) -> Vec<Value> {
+        let values = SummaryRow::FIGURES.iter().map(|figure| figure.parts()).zip(self.by_figure());
+        let of_figure = in_order(values.map(|(parts, values)| parts.into_iter().zip(values)));
+        of_figure.into_iter().flatten().filter(|(part, _)| part.column.is_some()).map(|(_, value)| value).collect()
+    }
+
+    /// Rounds begun.
+    pub fn begun(&self) -> f64 {
+        self.rounds + self.rounds_open
+    }
+
+    /// A count's share of one round that was begun; where there are no rounds, the whole run counts as one.
+    pub fn a_round(&self, count: f64) -> f64 {
+        if self.begun() > 0.0 { count / self.begun() } else { count }
+    }
+
+    /// Whether the goodput's interval reaches further than a quarter of its mean to either side.
+    pub fn is_wide(&self) -> bool {
+        self.half_width() > 0.25
+    }
+
+    /// Half of the goodput's interval over its mean.
+    pub fn half_width(&self) -> f64 {
+        let Interval { mean, lo, hi } = self.goodput_mbps;
+        if hi > lo { (hi - lo) / 2.0 / mean } else { 0.0 }
+    }
+}
+
+/// What is of figure after figure, in the order of columns.
+fn in_order<T>(by_figure: impl Iterator<Item = T>) -> Vec<T> {
+    let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+    let mut all: Vec<(usize, T)> = SummaryRow::FIGURES.iter().map(|figure| place(figure.name)).zip(by_figure).collect();
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, of)| of).collect()
+}
+
+/// Whether two runs gave the same, whatever they cost.
+fn same_results(one: &RunTables, other: &RunTables) -> bool {
+    (&one.totals, &one.flows, &one.queries) == (&other.totals, &other.flows, &other.queries)
+}
+
+/// Who waits, each for itself.
+fn clients(s: &Settings) -> u32 {
+    if s.workload.kind == Kind::KeyValue { s.key_value.front_ends } else { s.clients() }
+}
+
+/// Packets that faults lost, on average.
+fn lost(runs: &[&RunTables]) -> f64 {
+    let of = |run: &&RunTables| run.faults.iter().map(|row| row.lost_packets + row.crashed_packets).sum::<u64>() as f64;
+    stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)
+}
+
+/// What rounds with a timeout took, each up to the least timeout: so much at the least was waited for one.
+fn repair_ms(s: &Settings, runs: &[&RunTables]) -> f64 {
+    let of = |run: &&RunTables| {
+        let own = run.totals.timeouts > run.totals.background_timeouts;
+        let waited = run.queries.iter().filter(|q| own && q.timeouts > 0).filter_map(|q| q.qct_ps.or(q.waited_ps));
+        waited.map(|ps| ps.min(s.tcp.rto_min.0)).sum::<u64>() as f64 / 1e9
+    };
+    stats::mean(&runs.iter().map(of).collect::<Vec<_>>()).map_or(0.0, six_digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use fanin_spec::Row;
+
+    use super::*;
+
+    #[test]
+    fn what_totals_have_is_told_by_them_alone() {
+        let totals: Vec<&str> = Totals::COLUMNS.iter().map(|column| column.name).collect();
+        let same: Vec<_> = SummaryRow::FIGURES.iter().filter(|figure| totals.contains(&figure.name)).collect();
+        assert!(same.len() >= 9, "{same:?}");
+        for figure in same {
+            assert!(figure.doc.contains(&format!("(`{}` of `totals`)", figure.name)), "{}", figure.name);
+        }
+    }
+
+    #[test]
+    fn a_unit_in_a_name_is_the_one_that_is_declared() {
+        let suffixes = [("_ms", "ms"), ("_mbps", "Mbit/s"), ("_bytes", "B"), ("_share", "share")];
+        let named = [SummaryRow::FIGURES, Least::FIGURES, Background::FIGURES, Service::FIGURES, Slowest::FIGURES];
+        let more = [Tier::FIGURES, Memories::FIGURES, Latency::FIGURES];
+        let mut seen = 0;
+        for figure in named.into_iter().chain(more).flatten() {
+            for (suffix, unit) in suffixes.into_iter().filter(|(suffix, _)| figure.name.ends_with(suffix)) {
+                assert_eq!((suffix, figure.unit), (suffix, unit), "{}", figure.name);
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "{seen} units");
+    }
+
+    #[test]
+    fn every_figure_has_a_name_of_its_own_and_columns_keep_their_place() {
+        let names: BTreeSet<String> = SummaryRow::columns().into_iter().filter_map(|part| part.column).collect();
+        let row = SummaryRow::default();
+        assert_eq!((names.len(), row.cells().len()), (SummaryRow::columns().len(), SummaryRow::columns().len()));
+        let known = |first: &str| SummaryRow::FIGURES.iter().any(|figure| *figure.name == *first);
+        assert!(FIRST.iter().all(|first| known(first)));
+        assert_eq!(SummaryRow::columns()[1].column.as_deref(), Some("goodput_mbps_mean"));
+    }
+
+    #[test]
+    fn what_json_has_is_where_the_catalogue_says() {
+        let interval = Interval { mean: 2.0, lo: 1.0, hi: 3.0 };
+        let [mean, p50, p95, p99, p999, max] = [4.5, 4.0, 5.0, 6.0, 7.0, 8.0].map(Some);
+        let row = SummaryRow {
+            goodput_mbps: interval,
+            jain_rounds: Some(interval),
+            qct_ms: Spread { mean, p50, p95, p99, p999, max, at_least: Some("p99") },
+            least: Some(Least { whole_ms: 0.3, wire_ms: 0.1, ..Least::default() }),
+            background: Some(Background { drops: 9.0, ..Background::default() }),
+            ..SummaryRow::default()
+        };
+        let json = serde_json::to_value(&row).unwrap();
+        for (part, cell) in SummaryRow::columns().iter().zip(row.cells()) {
+            let value = part
+                .json
+                .split('.')
+                .fold(&json, |value, key| value.get(key).unwrap_or_else(|| panic!("{}", part.json)));
+            match cell {
+                Value::Text(text) => assert_eq!(value.as_str().unwrap_or_default(), text),
+                Value::Whole(number) => assert_eq!(value.as_u64(), number),
+                Value::Real(number) => assert_eq!(value.as_f64(), number),
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Rounds that take long: the slowest of all, and those with which a run begins.
+
+use std::cmp::Reverse;
+
+use fanin_spec::{FlowKind, RunTables, Settings};
+
+use crate::catalogue::{Figure, Kind, Part, Shaped, Value, figures};
+use crate::stats::{self, six_digits};
+
+figures! {
+    /// Some of a point's rounds.
+    #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    Slowest {} {
+        /// Seed and round, the longest first; at most five.
+        rounds: Vec<(u64, u32)>, "number";
+        /// How many rounds they are.
+        count: usize, "count";
+        /// Of how many that ended, over all seeds.
+        of: usize, "count";
+        /// Goodput without them: mean over seeds.
+        goodput_mbps: f64, "Mbit/s";
+    }
+}
+
+impl Shaped for Vec<(u64, u32)> {
+    fn parts(of: &Figure) -> Vec<Part> {
+        vec![Part { json: format!("{}[]", of.name), column: None, ..of.alone(Kind::List) }]
+    }
+    fn values(&self) -> Vec<Value> {
+        let named = self.iter().map(|(seed, round)| format!("{seed}:{round}"));
+        vec![Value::Text(named.collect::<Vec<_>>().join(" "))]
+    }
+    fn absent() -> Vec<Value> {
+        vec![Value::Text(String::new())]
+    }
+}
+
+impl Slowest {
+    /// So many are named.
+    pub const NAMED: usize = 5;
+}
+
+/// Whether rounds of one client follow one another, and move the same: then some of them can be left out.
+fn in_turn(s: &Settings) -> bool {
+    matches!(s.workload.kind, fanin_spec::Kind::Barrier | fanin_spec::Kind::WebSearch) && s.clients() == 1
+}
+
+/// A round that ended: how long it took, its seed and its number.
+type Ended = (u64, u64, u32);
+
+fn ended(runs: &[(u64, &RunTables)]) -> Vec<Ended> {
+    let of = |(seed, run): &(u64, &RunTables)| {
+        let seed = *seed;
+        run.queries.iter().filter_map(move |q| Some((q.qct_ps?, seed, q.round))).collect::<Vec<_>>()
+    };
+    runs.iter().flat_map(of).collect()
+}
+
+/// The longest of all rounds that ended, up to one in a hundred.
+pub(crate) fn slowest(runs: &[(u64, &RunTables)], s: &Settings) -> Option<Slowest> {
+    let mut left_out = ended(runs);
+    let of = left_out.len();
+    left_out.sort_unstable_by_key(|&(took, seed, round)| (Reverse(took), seed, round));
+    left_out.truncate(of / 100);
+    without(runs, &left_out, of).filter(|_| in_turn(s))
+}
+
+/// A start is cold as long as its rounds take so many medians, in so many rounds at the most.
+const COLD: u64 = 3;
+const COLD_ROUNDS: u32 = 5;
+
+/// The rounds with which runs begin and that take long.
+pub(crate) fn cold(runs: &[(u64, &RunTables)], s: &Settings) -> Option<Slowest> {
+    let all = ended(runs);
+    let mut times: Vec<u64> = all.iter().map(|&(took, ..)| took).collect();
+    times.sort_unstable();
+    let median = *times.get(times.len() / 2)?;
+    let mut left_out = Vec::new();
+    for &(seed, _) in runs {
+        let own = |round| all.iter().find(|&&(_, of, number)| (of, number) == (seed, round)).copied();
+        let first = (0..COLD_ROUNDS).map_while(own);
+        left_out.extend(first.take_while(|&(took, ..)| took >= COLD.saturating_mul(median)));
+    }
+    without(runs, &left_out, all.len()).filter(|_| in_turn(s))
+}
+
+/// Goodput without some rounds, where there are any. A round delivers as much as every other one.
+fn without(runs: &[(u64, &RunTables)], left_out: &[Ended], of: usize) -> Option<Slowest> {
+    let without = |(seed, run): &(u64, &RunTables)| {
+        let own = || left_out.iter().filter(|(_, of, _)| of == seed);
+        let left = run.totals.measured_ps.saturating_sub(own().map(|(took, ..)| took).sum());
+        let a_round = run
+            .flows
+            .iter()
+            .filter(|f| f.class == FlowKind::Answer && f.round == Some(0))
+            .filter_map(|f| f.payload_bytes)
+            .sum::<u64>();
+        let bytes = run.totals.payload_bytes.saturating_sub(own().count() as u64 * a_round);
+        if left == 0 { 0.0 } else { bytes as f64 * 8.0 / (left as f64 / 1e6) }
+    };
+    let goodputs: Vec<f64> = runs.iter().map(without).collect();
+    (!left_out.is_empty()).then(|| Slowest {
+        rounds: left_out.iter().take(Slowest::NAMED).map(|&(_, seed, round)| (seed, round)).collect(),
+        count: left_out.len(),
+        of,
+        goodput_mbps: stats::mean(&goodputs).map_or(0.0, six_digits),
+    })
+}
