@@ -50,7 +50,7 @@ pub use trace::Capture;
 /// The memcached front end.
 #[cfg(feature = "front")]
 pub mod front {
-    pub use fanin_daemon::*;
+    pub use fanin_daemon::{Problem, Running, Settings, start};
 }
 
 // What the calls above take and give.
