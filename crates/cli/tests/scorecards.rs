@@ -105,3 +105,23 @@ fn what_is_recorded_are_verdicts_of_claims_that_are_there() {
         }
     }
 }
+
+#[test]
+fn the_table_of_what_holds_counts_the_recorded_verdicts() {
+    let page = fs::read_to_string(root().join("docs/reproducing.md")).unwrap();
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_string()).collect::<Vec<_>>();
+    for name in paper::names(&papers()) {
+        let paper = read(&name);
+        let recorded = recorded(&name, "full");
+        let counted: Vec<&Claim> = claims(&paper).filter(|claim| claim.counts()).collect();
+        let judged: Vec<&str> =
+            counted.iter().filter_map(|claim| recorded.get(&claim.id)).map(String::as_str).collect();
+        let all = match judged.len() {
+            some if some < counted.len() => format!("{}, of which {some} in full", counted.len()),
+            all => all.to_string(),
+        };
+        let of = |verdict: &str| judged.iter().filter(|judged| **judged == verdict).count().to_string();
+        let row = page.lines().find(|line| line.starts_with(&format!("| {name} |"))).unwrap();
+        assert_eq!(cells(row)[2..6], [all, of("pass"), of("undecided"), of("fail")], "{name}");
+    }
+}
