@@ -31,10 +31,11 @@ NOTES = {
         "**All rates equal, with an ACK a segment** 5, 8 and 12 servers are below the kernel, as without they are above or below it: there every "
         "other answer or so ends on an odd segment.",
     ("Linux 6.1, all rates equal, 16 KiB", ""):
-        "**All rates equal, 16 KiB into 32 KiB: the kernel waits 200 ms for a lost last segment, fanin mostly 10.** By captures at servers and client "
-        "(4 servers, 400 rounds): 21 of 31 such stalls are an answer's last segment, lost alone, whose probe waits two round trips and RTOmin, since "
-        "all before it has been acknowledged; in the other 10 a probe after 10 ms brings back a SACK within less than the connection's least round trip, from which "
-        "RACK learns nothing, and the timeout follows. In fanin a client acknowledges every second segment, so that of twelve the last two are out "
+        "**All rates equal, 16 KiB into 32 KiB: the kernel waits 200 ms for a lost last segment, fanin mostly 10.** By captures taken by hand at all four servers and the client "
+        "(400 rounds): of 20 waits of 205 ms and more ten are for an answer's last segment, lost alone: its probe waits two round trips and RTOmin, since "
+        "all before it has been acknowledged. In the other ten the timeout follows a probe that was sent after some 10 ms and was told of by a SACK; of the one "
+        "that was looked at closely the SACK came within 20 us, less than the connection's least round trip, from which "
+        "RACK learns nothing. In fanin a client acknowledges every second segment, so that of twelve the last two are out "
         "together and the probe comes after 10 ms. The kernel's client acknowledges what it has read, and the emulated CPU lets it read two to "
         "five segments at a time. With that cause taken away (`tcp.delayed_ack=1`: the rows below) fanin has the kernel's 19 to 31 Mbit/s at 4 servers.",
     ("Linux 6.1, reno, N = 32", "goodput"):
@@ -308,7 +309,8 @@ figures are inside their bounds.
 - At 25 Gbit/s the two are compared with frames of whole nanoseconds, as ns-3's clock has them. At 480.64 ns a frame work B at N = 8 moves
   12.8 Gbit/s in place of 17.2, with 28 timeouts in place of 6: without jitter, an answer's last, short segment comes at one phase of the
   port's departures, and there it finds the queue full; with links of 24.97 or 25.06 us in place of 25 it does not (17.1 Gbit/s, 6 timeouts).
-- DCTCP on the kernel: `tc red` that marks from 30,000 B on, requests 250 us apart by a capture at 16 servers. "All rates equal": servers and port at 200 Mbit/s.
+- DCTCP on the kernel: `tc red` that marks from 30,000 B on, requests 250 us apart by a capture at 16 servers. "All rates equal": servers and port at
+  200 Mbit/s, requests 180 us apart (160 to 190 by the capture).
 - Points drawn at random: `make linux-check SEED=k`. Of the 21 of SEED=1 to 7 20 hold (2026-11-22). The other, Reno with 8 servers of 21 KiB into
   110 Mbit/s and 49 KiB: the kernel waits 200 ms in one round of ten (37.8 and 37.3 Mbit/s), as fanin does under some seeds (39 to 95).
 """

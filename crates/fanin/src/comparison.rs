@@ -5,8 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_execute::{Beside, Out};
 use fanin_lab::{
-    Batch, Finding, Manifest, Outcome, Report, Summary, Wishes, execute, findings, hang_on_phases, report, stats,
-    summarise, with_jitter,
+    Batch, Compared, Finding, Manifest, Outcome, Report, Summary, Wishes, compare, execute, report, stats, with_jitter,
 };
 use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
 use serde_json::{Map, Value, json};
@@ -17,9 +16,7 @@ use crate::{Error, Lab, Resolved, Update};
 /// What came of a scenario.
 pub struct Comparison {
     scenario: Resolved,
-    specs: Vec<RunSpec>,
-    outcome: Outcome,
-    summary: Summary,
+    compared: Compared,
     /// What is written besides the tables.
     beside: Besides,
     stop: Arc<AtomicBool>,
@@ -44,12 +41,18 @@ impl Lab {
         wishes: Wishes,
         hear: &mut dyn FnMut(Update),
     ) -> Result<Comparison, Error> {
-        let (specs, outcome) = self.conduct(scenario.contenders(), wishes, hear)?;
-        let mut done = self.told(scenario, wishes, (specs, outcome), Besides::Report);
-        let hangs = self.with_other_phases(&done, wishes, hear)?;
+        for runs in [scenario.contenders(), &with_jitter(scenario.contenders())] {
+            if !runs.is_empty() {
+                hear(Update::Forecast(self.forecast(runs)?));
+            }
+        }
+        let (asked, mut progress) =
+            ((scenario.contenders(), scenario.warnings()), |progress| hear(Update::Progress(progress)));
+        let compared =
+            self.with_executor(|executor| compare(executor, scenario.name(), asked, wishes, &mut progress))?;
+        let hangs = &compared.summary.warnings[scenario.warnings().len()..];
         hangs.iter().for_each(|warning| hear(Update::Warning(warning.clone())));
-        done.summary.warnings.extend(hangs);
-        Ok(done)
+        Ok(self.told(scenario, compared, Besides::Report, hear))
     }
 
     /// Runs the one run that a scenario has; with `watch` keeps what happened inside, too.
@@ -67,40 +70,22 @@ impl Lab {
         let mut progress = |progress| hear(Update::Progress(progress));
         let batch = Batch { specs: std::slice::from_ref(&spec), watch };
         let outcome = self.with_executor(|executor| execute(executor, batch, &mut progress))?;
-        outcome.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
         let beside = if watch.is_some() { Besides::Series } else { Besides::Nothing };
-        Ok(self.told(scenario, Wishes::default(), (vec![spec], outcome), beside))
+        let done = (vec![spec], outcome);
+        let compared =
+            Compared::of(scenario.name(), scenario.contenders(), scenario.warnings(), Wishes::default(), done);
+        Ok(self.told(scenario, compared, beside, hear))
     }
 
     fn told(
         &self,
         scenario: &Resolved,
-        wishes: Wishes,
-        (specs, outcome): (Vec<RunSpec>, Outcome),
+        compared: Compared,
         beside: Besides,
-    ) -> Comparison {
-        let summary = summarise(scenario.name(), scenario.contenders(), wishes, (&specs, &outcome));
-        let warnings = scenario.warnings().to_vec();
-        let summary = Summary { findings: findings(scenario.contenders(), &summary), warnings, ..summary };
-        Comparison { scenario: scenario.clone(), specs, outcome, summary, beside, stop: Arc::clone(&self.stop) }
-    }
-
-    /// What hangs on hosts without jitter: points that fare otherwise with some. One run a point, where no host has any.
-    fn with_other_phases(
-        &self,
-        done: &Comparison,
-        wishes: Wishes,
         hear: &mut dyn FnMut(Update),
-    ) -> Result<Vec<String>, Error> {
-        let contenders = done.scenario.contenders();
-        let others = with_jitter(contenders);
-        if others.is_empty() {
-            return Ok(Vec::new());
-        }
-        let wishes = Wishes { precision: None, ..wishes };
-        let (specs, outcome) = self.conduct(&others, wishes, hear)?;
-        let jittery = summarise(done.scenario.name(), &others, wishes, (&specs, &outcome));
-        Ok(hang_on_phases(contenders, &done.summary, (&done.specs, &done.outcome), &jittery))
+    ) -> Comparison {
+        compared.outcome.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
+        Comparison { scenario: scenario.clone(), compared, beside, stop: Arc::clone(&self.stop) }
     }
 }
 
@@ -112,38 +97,38 @@ impl Comparison {
 
     /// What was planned, by scheme, point, seed.
     pub fn specs(&self) -> &[RunSpec] {
-        &self.specs
+        &self.compared.specs
     }
 
     /// What became of it, in the same order; `None` where a stop came first.
     pub fn outcome(&self) -> &Outcome {
-        &self.outcome
+        &self.compared.outcome
     }
 
     /// Rows with intervals over seeds, onsets, what it cost.
     pub fn summary(&self) -> &Summary {
-        &self.summary
+        &self.compared.summary
     }
 
     /// What makes results doubtful.
     pub fn warnings(&self) -> &[String] {
-        &self.summary.warnings
+        &self.compared.summary.warnings
     }
 
     /// The verdicts, in sentences: of all schemes first, then scheme by scheme.
     pub fn findings(&self) -> &[Finding] {
-        &self.summary.findings
+        &self.compared.summary.findings
     }
 
     /// The finished runs with all that they gave.
     pub fn runs(&self) -> impl Iterator<Item = (&RunSpec, &RunTables)> {
-        let done = self.specs.iter().zip(&self.outcome.runs);
+        let done = self.compared.specs.iter().zip(&self.compared.outcome.runs);
         done.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)))
     }
 
     /// Runs that finished, of so many that were planned.
     pub fn finished(&self) -> [usize; 2] {
-        [self.outcome.runs.iter().flatten().count(), self.outcome.runs.len()]
+        [self.compared.outcome.runs.iter().flatten().count(), self.compared.outcome.runs.len()]
     }
 
     /// The report, for which one run of each scheme is watched again; `arguments` are the command that it names, without the program.
@@ -151,9 +136,9 @@ impl Comparison {
     /// # Errors
     /// [`Error::Broken`].
     pub fn report(&self, arguments: &[String]) -> Result<Report, Error> {
-        let (title, done) = (self.scenario.title(), (&self.specs[..], &self.outcome));
+        let (title, done) = (self.scenario.title(), (&self.compared.specs[..], &self.compared.outcome));
         let manifest = self.manifest(arguments);
-        Ok(report(&Simulator, title, self.scenario.contenders(), &manifest, &self.summary, done, &self.stop)?)
+        Ok(report(&Simulator, title, self.scenario.contenders(), &manifest, &self.compared.summary, done, &self.stop)?)
     }
 
     /// Writes every table as CSV and Parquet, a comparison's report, a watched run's series, and the manifest.
@@ -167,7 +152,13 @@ impl Comparison {
             None if self.beside == Besides::Series => Beside::Series,
             None => Beside::Nothing,
         };
-        out.fill(&self.manifest(arguments), &self.summary, &self.specs, &self.outcome, beside)?;
+        out.fill(
+            &self.manifest(arguments),
+            &self.compared.summary,
+            &self.compared.specs,
+            &self.compared.outcome,
+            beside,
+        )?;
         Ok(())
     }
 
@@ -175,7 +166,7 @@ impl Comparison {
     pub fn to_json(&self) -> String {
         match self.runs().next().filter(|_| self.beside != Besides::Report) {
             Some((spec, tables)) => self.run_json(spec, tables).to_string(),
-            None => serde_json::to_string(&self.summary).unwrap_or_default(),
+            None => serde_json::to_string(&self.compared.summary).unwrap_or_default(),
         }
     }
 
@@ -192,12 +183,12 @@ impl Comparison {
             "ports": rows(tables.ports.iter().map(row).collect()),
             "memories": rows(tables.memories.iter().map(row).collect()),
             "holders": rows(tables.holders.iter().map(row).collect()),
-            "schema": self.summary.schema,
-            "scenario": self.summary.scenario,
-            "hash": self.summary.hash,
-            "warnings": self.summary.warnings,
-            "slowdown": self.summary.rows.first().map(|row| &row.slowdown),
-            "engine": self.summary.engine,
+            "schema": self.compared.summary.schema,
+            "scenario": self.compared.summary.scenario,
+            "hash": self.compared.summary.hash,
+            "warnings": self.compared.summary.warnings,
+            "slowdown": self.compared.summary.rows.first().map(|row| &row.slowdown),
+            "engine": self.compared.summary.engine,
         })
     }
 

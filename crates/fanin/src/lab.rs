@@ -8,7 +8,7 @@ use std::thread;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
 use fanin_execute::{Cache, Forecast, Threads, forecast, free_memory};
-use fanin_lab::{Executor, Outcome, Progress, Runner, Wishes, conduct};
+use fanin_lab::{Executor, Progress, Runner};
 use fanin_spec::{Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
 
 use crate::Error;
@@ -33,7 +33,7 @@ impl Runner for Simulator {
 /// What is told while work goes on.
 #[derive(Clone, Debug)]
 pub enum Update {
-    /// What comparisons will take, before they are begun; more than one where runs are compared with others.
+    /// What runs will take, before any is begun; more than once where runs are compared with others.
     Forecast(Forecast),
     /// How far the work is, some times a second.
     Progress(Progress),
@@ -111,20 +111,6 @@ impl Lab {
     /// [`Error::Memory`].
     pub fn forecast(&self, contenders: &[Contender]) -> Result<Forecast, Error> {
         forecast(&Simulator, self.jobs, contenders, free_memory()).map_err(Error::Memory)
-    }
-
-    /// Carries a comparison's plan out.
-    pub(crate) fn conduct(
-        &self,
-        contenders: &[Contender],
-        wishes: Wishes,
-        hear: &mut dyn FnMut(Update),
-    ) -> Result<(Vec<RunSpec>, Outcome), Error> {
-        hear(Update::Forecast(self.forecast(contenders)?));
-        let mut progress = |progress| hear(Update::Progress(progress));
-        let (specs, outcome) = self.with_executor(|executor| conduct(executor, contenders, wishes, &mut progress))?;
-        outcome.notices.iter().for_each(|notice| hear(Update::Notice(notice.clone())));
-        Ok((specs, outcome))
     }
 }
 
