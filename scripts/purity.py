@@ -35,6 +35,8 @@ ALLOWED = {
     ),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
+    # What to change: given a scenario and an executor, as the lab is.
+    "fanin-advise": ("fanin-lab fanin-model fanin-spec fanin-units", "serde thiserror"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
         "fanin-fanout fanin-lab fanin-placement fanin-spec fanin-units",
@@ -48,7 +50,7 @@ ALLOWED = {
     ),
     # What a program or a notebook calls.
     "fanin": (
-        "fanin-daemon fanin-execute fanin-lab fanin-model fanin-placement fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-advise fanin-daemon fanin-execute fanin-lab fanin-model fanin-placement fanin-sim fanin-spec fanin-tcp fanin-units",
         "etcetera etherparse pcap-file serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
@@ -62,7 +64,7 @@ ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.
-WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-page"]
+WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-advise", "fanin-page"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
 SYSTEMS = set("env fs io net os process thread time".split())
 

@@ -25,6 +25,11 @@ pub enum Command {
         fanin compare my.toml --schemes newreno,newreno+m21 --fan-in 2,8,32 --set switch.buffer=128KiB\n  \
         fanin compare my.toml --fan-in 32 --sweep switch.buffer=\"64 KiB,128 KiB,256 KiB\"\n  fanin compare my.toml --onset\n  fanin compare my.toml --precision 2% --out results")]
     Compare(CompareArguments),
+    /// Say what to change about a cluster that incast hurts: remedies simulated, ranked, with the lines that make them
+    #[command(after_help = "Example:\n  fanin advise my.toml\n  \
+        fanin advise --servers 48 --rate 25Gbit/s --answer 1MiB --switch arista-7050cx3 --save cluster.toml\n  \
+        fanin advise my.toml --goal \"p99 < 10 ms\" --budget 100M --out advice")]
+    Advise(AdviseArguments),
     /// Run one scheme once: totals, queries and ports
     #[command(
         after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7\n  \
@@ -105,6 +110,58 @@ pub struct CompareArguments {
     pub jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     pub common: CommonArguments,
+}
+
+#[derive(Args)]
+pub struct AdviseArguments {
+    /// The scenario (TOML): its first scheme is today's, the most servers that it has are the cluster's
+    #[arg(value_name = "FILE", required_unless_present_any = ["servers", "rate", "answer"])]
+    pub scenario: Option<String>,
+    /// Servers; without a file, those that answer at once
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub servers: Option<String>,
+    /// Without a file: the rate of every link
+    #[arg(long, value_name = "25Gbit/s", conflicts_with = "scenario")]
+    pub rate: Option<String>,
+    /// Without a file: what each server answers
+    #[arg(long, value_name = "1MiB", conflicts_with = "scenario")]
+    pub answer: Option<String>,
+    /// Without a file: the switch, a name of `fanin list`
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub switch: Option<String>,
+    /// Without a file: the hosts' TCP, a name of `fanin list`; linux unless told
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub tcp: Option<String>,
+    /// Without a file: of the servers, how many answer a request
+    #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true)]
+    pub stripe: Option<String>,
+    /// Without a file: write the scenario that was taken, which the commands name
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
+    pub save: Option<PathBuf>,
+    /// What is to be reached: \"p99 < 10 ms\" (or mean, p50, p95, p99.9, max), or \"goodput > 80 %\" of what could be
+    #[arg(long, value_name = "GOAL")]
+    pub goal: Option<String>,
+    /// How many data packets may be simulated, such as 250M; or for how long, such as 30s, which may give other advice elsewhere
+    #[arg(long, value_name = "250M", default_value = "250M")]
+    pub budget: String,
+    /// Look at these remedies alone: rto-min, initial-window, dctcp, and so on
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub remedies: Vec<String>,
+    /// Set any key of the scenario, such as link.rate=\"10 Gbit/s\"; may be given again
+    #[arg(long, value_name = "path.to.key=VALUE")]
+    pub set: Vec<String>,
+    /// A new or empty folder for advice.json, and for tables and report of today beside the first remedies
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Threads; all cores unless told
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Neither take finished runs from the cache nor keep them there
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 #[derive(Args)]

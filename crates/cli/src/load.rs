@@ -60,7 +60,11 @@ pub fn fan_ins(text: &str) -> Result<String, Failure> {
     }
 }
 
-fn read(path: &str) -> Result<Scenario, Failure> {
+/// Reads a scenario, as the user calls it.
+///
+/// # Errors
+/// Why it cannot be read, or what is not understood.
+pub fn read(path: &str) -> Result<Scenario, Failure> {
     if path == "-" {
         let what = "`-` is not a file: a scenario is read from a file, so that its name can stand in the results; \
                     standard input has one, /dev/stdin";

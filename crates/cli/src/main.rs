@@ -1,5 +1,6 @@
 //! `fanin`: predicts, compares and fixes incast.
 
+mod advise;
 mod arguments;
 mod cache;
 mod chart;
@@ -62,6 +63,7 @@ fn answer(told: &clap::Error) -> Result<(), Failure> {
 
 fn run_command(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),

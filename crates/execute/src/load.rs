@@ -51,18 +51,21 @@ impl Loaded {
     /// # Errors
     /// What cannot work, with its place.
     pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.scenario.contenders_with(&|file| named(&self.folder, file))
+        self.scenario.contenders_with(&|file| self.named(file))
     }
-}
 
-/// A file that a scenario names: the path for messages, and the text.
-fn named(folder: &Path, file: &str) -> Result<(String, String), String> {
-    let path = folder.join(file);
-    let name = path.display().to_string();
-    match input::text(&path, NAMED_MAX) {
-        Ok(text) => Ok((name, text)),
-        Err(error) if error.kind() == ErrorKind::InvalidData => Err(format!("{name} is not a text in UTF-8")),
-        Err(error) => Err(format!("{name} cannot be read: {error}")),
+    /// Reads a file that it names: the path for messages, and the text.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn named(&self, file: &str) -> Result<(String, String), String> {
+        let path = self.folder.join(file);
+        let name = path.display().to_string();
+        match input::text(&path, NAMED_MAX) {
+            Ok(text) => Ok((name, text)),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Err(format!("{name} is not a text in UTF-8")),
+            Err(error) => Err(format!("{name} cannot be read: {error}")),
+        }
     }
 }
 

@@ -27,9 +27,10 @@
 //! # Ok::<(), fanin::Error>(())
 //! ```
 //!
-//! One run, the packets at the client's port ([`Lab::trace`]), a plan of where objects should live ([`Lab::plan`]) and papers
+//! What to change ([`Lab::advise`]), one run, the packets at the client's port ([`Lab::trace`]), a plan of where objects should live ([`Lab::plan`]) and papers
 //! ([`Lab::reproduce`]) go the same way. Nothing here prints, exits, or panics on what it is given.
 
+mod advise;
 mod comparison;
 mod error;
 mod frame;
@@ -40,12 +41,18 @@ mod scenario;
 mod trace;
 pub mod words;
 
+pub use advise::{Advised, Wanted};
 pub use comparison::Comparison;
 pub use error::Error;
 pub use lab::{Lab, Update, user_cache};
 pub use plan::{Conclusion, Latencies, Plan};
 pub use scenario::{Resolved, Scenario};
 pub use trace::Capture;
+
+/// What advice is made of.
+pub mod advice {
+    pub use fanin_advise::{Advice, Effort, FAMILIES, Goal, Line, Margin, Met, Remedy, Where};
+}
 
 /// The memcached front end.
 #[cfg(feature = "front")]
@@ -68,4 +75,4 @@ pub use fanin_spec::{
     Cause, Cell, Contender, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables,
     TIERS, Totals, Watch,
 };
-pub use fanin_units::{Bytes, QueueSize, Rate, Time};
+pub use fanin_units::{Bytes, ParseError, QueueSize, Rate, Time};

@@ -8,7 +8,7 @@ use fanin_spec::{Contender, Coordinate, RunSpec};
 use crate::Error;
 
 /// What is to be compared: a scenario's text with what a caller sets on top of it.
-pub struct Scenario(Loaded);
+pub struct Scenario(pub(crate) Loaded);
 
 impl Scenario {
     /// Reads a scenario (TOML); files that it names lie beside it.
@@ -97,11 +97,11 @@ fn plan_fits(contender: &Contender) -> Result<(), Error> {
 /// A scenario that can be run: checked, and not to be changed any more.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    name: String,
-    title: Option<String>,
-    text: String,
-    contenders: Vec<Contender>,
-    warnings: Vec<String>,
+    pub(crate) name: String,
+    pub(crate) title: Option<String>,
+    pub(crate) text: String,
+    pub(crate) contenders: Vec<Contender>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Resolved {

@@ -62,6 +62,13 @@ impl Contender {
         Contender(ContenderParts { label, scheme, settings, points })
     }
 
+    /// The same under another label.
+    #[must_use]
+    pub fn called(mut self, label: impl Into<String>) -> Contender {
+        self.0.label = label.into();
+        self
+    }
+
     /// The run at a place among the points under a seed; `None` where there is no such place.
     pub fn at(&self, place: usize, seed: u64) -> Option<RunSpec> {
         let At { point, settings } = self.points.get(place)?.clone();

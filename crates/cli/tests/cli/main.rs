@@ -1,5 +1,6 @@
 //! `fanin` as a process.
 
+mod advising;
 mod bad_input;
 mod between_hosts;
 mod claims;

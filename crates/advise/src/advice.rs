@@ -1,0 +1,146 @@
+//! What is said in the end.
+
+use std::collections::BTreeMap;
+
+use fanin_lab::SummaryRow;
+use fanin_lab::stats::Interval;
+use fanin_spec::{Contender, Problem};
+use fanin_units::Time;
+use serde::Serialize;
+
+use crate::cluster::{Asked, Cluster};
+use crate::lines::Line;
+use crate::remedy::{Change, Effort};
+use crate::standing::{Limit, Margin, counts};
+
+/// The cluster as it is.
+#[derive(Clone, Debug, Serialize)]
+pub struct Today {
+    /// What it runs.
+    pub scheme: String,
+    /// Servers.
+    pub servers: u32,
+    /// Whether it holds, is slow, sags or has collapsed.
+    pub state: &'static str,
+    /// Whether losses or waits take so much of its time that it is worth a change.
+    pub hurt: bool,
+    /// Goodput.
+    pub goodput_mbps: Interval,
+    /// What a closed form allows; absent where there is none.
+    pub allowed_mbps: Option<f64>,
+    /// The mean time of a round; absent where there are none.
+    pub qct_ms: Option<Interval>,
+    /// The command that shows it.
+    pub run: String,
+}
+
+/// Whether a goal is met.
+#[derive(Clone, Debug, Serialize)]
+pub struct Met {
+    /// Whether it is.
+    pub met: bool,
+    /// What there is of what was asked for.
+    pub reached: String,
+}
+
+/// A change, with what it gains, costs and harms.
+#[derive(Clone, Debug, Serialize)]
+pub struct Remedy {
+    /// In words.
+    pub says: String,
+    /// The word of `--remedies`, of a pair both.
+    pub family: String,
+    /// The keys that it sets.
+    pub settings: BTreeMap<String, String>,
+    /// The scheme that it takes; absent where that is today's.
+    pub scheme: Option<String>,
+    /// What makes it.
+    pub apply: Vec<Line>,
+    /// What takes it back.
+    pub undo: Vec<Line>,
+    /// What shows that it took effect.
+    pub verify: Vec<Line>,
+    /// What practice knows of it.
+    pub notes: Vec<&'static str>,
+    /// What it takes.
+    pub effort: Effort,
+    /// Whether it can be made today.
+    pub deployable: bool,
+    /// Why it is not ranked among the others, where it is not.
+    pub apart: Option<&'static str>,
+    /// Goodput with it.
+    pub goodput_mbps: Interval,
+    /// The mean time of a round; absent where there are none.
+    pub qct_ms: Option<Interval>,
+    /// The time in which a client has what a round of today's brings, over today's.
+    pub of_today: f64,
+    /// What it may harm; absent where that was not simulated, empty where nothing was seen.
+    pub harms: Option<Vec<String>>,
+    /// Whether its rank stands where what nobody knows is other than was taken; absent where that was not simulated.
+    pub robust: Option<bool>,
+    /// Whether it meets the goal; absent where there is none.
+    pub goal: Option<Met>,
+    /// The command that shows it.
+    pub run: String,
+    /// What is said of its rows.
+    #[serde(skip)]
+    pub row: SummaryRow,
+}
+
+/// What to change.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// The version of this form: 1.
+    pub schema: u32,
+    /// The scenario's file.
+    pub scenario: String,
+    /// The number of servers from which on it collapses, by simulation; absent where it does not up to four times as many.
+    pub onset: Option<u32>,
+    /// The number of servers whose first windows fill pipe and queue, by the closed form; absent where no client is answered by many.
+    pub onset_model: Option<f64>,
+    /// How far it is from faring otherwise.
+    pub margins: Vec<Margin>,
+    /// What holds it up, the most first.
+    pub limits: Vec<Limit>,
+    /// As it is.
+    pub today: Today,
+    /// Whether anything needs changing.
+    pub needed: bool,
+    /// Whether the goal is met today; absent where there is none.
+    pub goal: Option<Met>,
+    /// In the order of rank: what can be made and compared, then what stands apart.
+    pub remedies: Vec<Remedy>,
+    /// How long runs last, where that is shorter than the scenario has it.
+    #[serde(skip)]
+    pub shortened: Option<Time>,
+    /// What was spent of the budget, in data packets.
+    pub spent_packets: u64,
+    /// What is to be kept in mind of all of it.
+    pub caveats: Vec<String>,
+}
+
+impl Advice {
+    /// Today and the first remedies, each at fewer and at more servers: what a picture shows side by side.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario, which was right before.
+    pub fn curves(&self, asked: &Asked<'_>) -> Result<Vec<Contender>, Problem> {
+        const SHOWN: usize = 3;
+        let mut cluster = Cluster::new(asked)?;
+        if let Some(time) = self.shortened {
+            cluster.shorten(time)?;
+        }
+        let first = self.remedies.iter().filter(|remedy| remedy.apart.is_none()).take(SHOWN);
+        let changes =
+            core::iter::once(Change { says: "today".into(), ..Change::none() }).chain(first.map(Remedy::change));
+        let counts = counts(cluster.servers, 2);
+        Ok(changes.filter_map(|change| Some(cluster.along(&change, &counts)?.called(change.says))).collect())
+    }
+}
+
+impl Remedy {
+    fn change(&self) -> Change {
+        let settings = self.settings.clone().into_iter().collect();
+        Change { says: self.says.clone(), settings, scheme: self.scheme.clone(), ..Change::none() }
+    }
+}

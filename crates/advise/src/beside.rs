@@ -1,0 +1,119 @@
+//! What a remedy does beside its purpose: to other traffic, and where parameters that nobody knows are others.
+
+use fanin_lab::{Broken, SummaryRow, figures};
+use fanin_units::Bytes;
+
+use crate::cluster::Cluster;
+use crate::remedy::Change;
+use crate::trials::{Purse, Trial};
+
+/// Runs of each point.
+const SEEDS: u32 = 2;
+/// From this share on a difference beside is told.
+const WORTH_TELLING: f64 = 0.1;
+
+/// Under other circumstances: today and remedies, in their order.
+struct Circumstances {
+    trials: Vec<Trial>,
+}
+
+impl Circumstances {
+    /// Tries all of them; `None` where one cannot be tried so, or nothing is left to pay for it.
+    fn try_all(
+        cluster: &Cluster<'_>,
+        changes: &[&Change],
+        circumstances: &[(&str, String)],
+        purse: &mut Purse<'_, '_>,
+    ) -> Result<Option<Circumstances>, Broken> {
+        let settings = circumstances.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
+        let other = Change { settings, ..Change::none() };
+        let with = |change: &&Change| {
+            let change = change.and(&other)?;
+            let contender = cluster.with(&change)?;
+            Some(Trial::new(cluster, change, contender))
+        };
+        let Some(mut trials) = changes.iter().map(with).collect::<Option<Vec<Trial>>>() else { return Ok(None) };
+        // What one of them costs is not known before.
+        if let Some(first) = trials.first_mut() {
+            purse.run(&mut [first], 1, purse.left())?;
+        }
+        purse.run(&mut trials.iter_mut().collect::<Vec<_>>(), SEEDS, purse.left())?;
+        let all = trials.iter().all(|trial| trial.runs.len() == SEEDS as usize);
+        Ok(all.then_some(Circumstances { trials }))
+    }
+}
+
+/// What each of these changes harms: a long flow into the client, and small Poisson flows between all hosts.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn harms(
+    cluster: &Cluster<'_>,
+    changes: &[&Change],
+    purse: &mut Purse<'_, '_>,
+) -> Result<Option<Vec<Vec<String>>>, Broken> {
+    let none = Change::none();
+    let all: Vec<&Change> = core::iter::once(&none).chain(changes.iter().copied()).collect();
+    let mut harms: Option<Vec<Vec<String>>> = None;
+    let traffics: [(&str, &str, fn(&SummaryRow, &SummaryRow) -> Option<String>); 2] =
+        [("workload.background", "1", of_a_long_flow), ("workload.load", "1 %", of_small_flows)];
+    for (key, value, harm) in traffics {
+        let Some(tried) = Circumstances::try_all(cluster, &all, &[(key, value.into())], purse)? else { continue };
+        let rows: Vec<SummaryRow> = tried.trials.iter().filter_map(Trial::row).collect();
+        let Some((today, others)) = rows.split_first() else { continue };
+        let found = harms.get_or_insert_with(|| vec![Vec::new(); changes.len()]);
+        for ((all, row), change) in found.iter_mut().zip(others).zip(changes) {
+            // It is of the client alone, and of all hosts in a simulation.
+            let of_one_host = key == "workload.load" && change.value("tcp.receive_window").is_some();
+            all.extend(harm(today, row).filter(|_| !of_one_host));
+        }
+    }
+    Ok(harms)
+}
+
+fn of_a_long_flow(today: &SummaryRow, row: &SummaryRow) -> Option<String> {
+    let [before, after] = [today, row].map(|row| row.background.map_or(0.0, |background| background.goodput_mbps));
+    let [was, is] = [before, after].map(figures::three);
+    (after < (1.0 - WORTH_TELLING) * before).then(|| format!("a long flow beside it has {is} Mbit/s, {was} today"))
+}
+
+fn of_small_flows(today: &SummaryRow, row: &SummaryRow) -> Option<String> {
+    let small = |row: &SummaryRow| row.slowdown.iter().find(|class| class.up_to_bytes.is_some())?.p99;
+    let (before, after) = (small(today)?, small(row)?);
+    let [was, is] = [before, after].map(figures::three);
+    (after > (1.0 + WORTH_TELLING) * before)
+        .then(|| format!("flows of up to 10 KB beside it take {is} times their least in 99 %, {was} today"))
+}
+
+/// Whether each of these changes is better than today, and no worse by more than a twentieth than those behind it, wherever what
+/// nobody knows is other than was taken: jitter, a background flow, answers' sizes, servers' work.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn robust(
+    cluster: &Cluster<'_>,
+    changes: &[&Change],
+    purse: &mut Purse<'_, '_>,
+) -> Result<Vec<Option<bool>>, Broken> {
+    let s = &cluster.at().settings;
+    let mut circumstances: Vec<(&str, String)> = vec![("workload.background", "1".into())];
+    let jitter = if s.host.packet_jitter == fanin_spec::PacketJitter::None { "transmission" } else { "none" };
+    circumstances.push(("host.packet_jitter", jitter.into()));
+    if let Some(fragment) = s.workload.fragment.0 {
+        circumstances.push(("workload.fragment", Bytes((fragment.0 / 2).max(1)).to_string()));
+    }
+    circumstances.push(("host.service_jitter", "200 us".into()));
+    let none = Change::none();
+    let all: Vec<&Change> = core::iter::once(&none).chain(changes.iter().copied()).collect();
+    let mut robust = vec![None; changes.len()];
+    for circumstance in circumstances {
+        let Some(tried) = Circumstances::try_all(cluster, &all, &[circumstance], purse)? else { continue };
+        let means: Vec<f64> = tried.trials.iter().map(Trial::mean).collect();
+        for (i, known) in robust.iter_mut().enumerate() {
+            let own = means[i + 1];
+            let stands = own < means[0] && means[i + 2..].iter().all(|behind| own <= 1.05 * behind);
+            *known = Some(known.unwrap_or(true) && stands);
+        }
+    }
+    Ok(robust)
+}

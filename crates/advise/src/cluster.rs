@@ -1,0 +1,156 @@
+//! The cluster that is asked about: a scenario at one point, and what it becomes with a change.
+
+use fanin_lab::MOST_SEEDS;
+use fanin_spec::{At, Contender, FAN_IN, Kind, Problem, Reader, Scenario};
+use fanin_units::{Bytes, Time};
+
+use crate::remedy::{Change, SERVERS};
+
+/// A scenario as the user has it, with how files that it names are read.
+pub struct Asked<'a> {
+    /// What the file says, with what the user set.
+    pub scenario: &'a Scenario,
+    /// Reads what it names.
+    pub read: &'a Reader<'a>,
+    /// How the user calls the file.
+    pub file: &'a str,
+    /// What the user set, as pairs of arguments of the command line: for commands that are to find the same cluster.
+    pub arguments: Vec<String>,
+    /// So many servers, in place of the most that it has.
+    pub servers: Option<u32>,
+}
+
+/// A cluster at its one point.
+pub struct Cluster<'a> {
+    scenario: Scenario,
+    read: &'a Reader<'a>,
+    file: &'a str,
+    arguments: Vec<String>,
+    /// As it is.
+    pub today: Contender,
+    /// The key that the number of servers is swept by, where there is one.
+    pub servers: u32,
+}
+
+impl<'a> Cluster<'a> {
+    /// The cluster with as many servers as are asked for, else the most of its sweep; of other swept keys, the last value.
+    ///
+    /// # Errors
+    /// What is wrong with the scenario.
+    pub fn new(asked: &Asked<'a>) -> Result<Cluster<'a>, Problem> {
+        let mut scenario = asked.scenario.clone();
+        if let Some(servers) = asked.servers {
+            scenario.assign(&format!("--servers {servers}"), &format!("sweep.{FAN_IN}=[{servers}]"))?;
+        }
+        let first = first_of(&scenario, asked.read)?;
+        let last = first.points.last().expect("a contender has a point");
+        let (mut arguments, many) = (asked.arguments.clone(), last.settings.workload.kind.many_to_one());
+        for coordinate in &last.point.0 {
+            let (key, shown) =
+                (if coordinate.is_fan_in() { "workload.fan_in" } else { &coordinate.key }, coordinate.shown());
+            if coordinate.is_fan_in() && many {
+                scenario.assign(&format!("--fan-in {shown}"), &format!("sweep.{FAN_IN}=[{shown}]"))?;
+                arguments.extend(["--fan-in".into(), shown]);
+            } else if first.points.len() > 1 {
+                let assignment = format!("{key}={shown}");
+                scenario.assign(&assignment, &assignment)?;
+                arguments.extend(["--set".into(), assignment]);
+            }
+        }
+        let servers = last.settings.servers();
+        scenario.select(&[&first.label])?;
+        let today = first_of(&scenario, asked.read)?;
+        Ok(Cluster { scenario, read: asked.read, file: asked.file, arguments, today, servers })
+    }
+
+    /// Its settings.
+    pub fn at(&self) -> &At {
+        &self.today.points[0]
+    }
+
+    /// Lets it run for so long, where it would run for longer; what follows is said of that.
+    ///
+    /// # Errors
+    /// None that a shorter time could have.
+    pub fn shorten(&mut self, most: Time) -> Result<(), Problem> {
+        let w = &self.at().settings.workload;
+        if !matches!(w.kind, Kind::Barrier | Kind::Long | Kind::Poisson | Kind::Bursts) || w.duration <= most {
+            return Ok(());
+        }
+        let assignment = format!("workload.duration={most}");
+        self.scenario.assign(&assignment, &assignment)?;
+        self.arguments.extend(["--set".into(), assignment]);
+        self.today = first_of(&self.scenario, self.read)?;
+        Ok(())
+    }
+
+    /// The cluster with a change; `None` where the change does nothing, or cannot be made there.
+    pub fn with(&self, change: &Change) -> Option<Contender> {
+        let mut scenario = self.scenario.clone();
+        for assignment in change.assignments() {
+            scenario.assign(&assignment, &assignment).ok()?;
+        }
+        if let Some(scheme) = &change.scheme {
+            scenario.select(&[scheme]).ok()?;
+        }
+        let changed = first_of(&scenario, self.read).ok().filter(|contender| contender.points.len() == 1)?;
+        let same = changed.scheme == self.today.scheme && changed.points[0].settings == self.at().settings;
+        (!same).then_some(changed)
+    }
+
+    /// The cluster with a change, at other numbers of servers.
+    pub fn along(&self, change: &Change, servers: &[u32]) -> Option<Contender> {
+        let mut scenario = self.scenario.clone();
+        let counts: Vec<String> = servers.iter().map(ToString::to_string).collect();
+        let others = change.assignments().filter(|assignment| !assignment.starts_with(SERVERS));
+        for assignment in others.chain([format!("{SERVERS}=[{}]", counts.join(","))]) {
+            scenario.assign(&assignment, &assignment).ok()?;
+        }
+        if let Some(scheme) = &change.scheme {
+            scenario.select(&[scheme]).ok()?;
+        }
+        first_of(&scenario, self.read).ok()
+    }
+
+    /// The command that runs the cluster with a change under so many seeds.
+    pub fn command(&self, change: &Change, seeds: u32) -> String {
+        let mut words: Vec<String> = ["fanin", "compare", self.file].map(String::from).to_vec();
+        words.extend(["--schemes".into(), change.scheme.clone().unwrap_or_else(|| self.today.label.clone())]);
+        let moves_servers = change.assignments().any(|assignment| assignment.starts_with(SERVERS));
+        let own = self.arguments.chunks(2).filter(|pair| !(moves_servers && pair[0] == "--fan-in"));
+        words.extend(own.flatten().cloned());
+        words.extend(change.assignments().flat_map(|assignment| ["--set".into(), assignment]));
+        let first = self.today.settings.run.first_seed;
+        words.extend(["--seeds".into(), seeds.min(MOST_SEEDS).to_string(), "--first-seed".into(), first.to_string()]);
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The payload of a round, where a round has one.
+    pub fn round(&self) -> Option<Bytes> {
+        let s = &self.at().settings;
+        let fragments = s.workload.fragment.0.map(|fragment| Bytes(fragment.0 * u64::from(s.servers())));
+        fragments.or(s.workload.block.0)
+    }
+}
+
+fn first_of(scenario: &Scenario, read: &Reader<'_>) -> Result<Contender, Problem> {
+    let mut all = scenario.contenders_with(read)?;
+    Ok(all.swap_remove(0))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,+:%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell_where_they_need_it() {
+        let words = ["--set", "tcp.rto_min=10 ms", "it's", ""].map(quoted);
+        assert_eq!(words, ["--set", "'tcp.rto_min=10 ms'", "'it'\\''s'", "''"]);
+    }
+}

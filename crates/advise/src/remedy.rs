@@ -1,0 +1,361 @@
+//! What can be changed about a cluster, each over its own range.
+
+use core::fmt;
+
+use fanin_spec::{Base, Contender, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings};
+use fanin_units::{Bytes, QueueSize, Rate, Time};
+
+/// What a change of the number of servers sets.
+pub const SERVERS: &str = "sweep.fan_in";
+
+/// What a change asks of whoever makes it; the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub enum Effort {
+    /// A sysctl or a route's attribute on hosts, until the next change of them.
+    #[serde(rename = "sysctl")]
+    Sysctl,
+    /// A setting of the application that asks.
+    #[serde(rename = "application")]
+    Application,
+    /// A switch's configuration, as a rule beside that of hosts.
+    #[serde(rename = "switch")]
+    Switch,
+    /// A program in hosts' kernels.
+    #[serde(rename = "kernel program")]
+    Kernel,
+    /// Something to buy.
+    #[serde(rename = "hardware")]
+    Hardware,
+}
+
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Effort::Sysctl => "sysctl",
+            Effort::Application => "application",
+            Effort::Switch => "switch",
+            Effort::Kernel => "kernel program",
+            Effort::Hardware => "hardware",
+        })
+    }
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The family that it is a level of; of a pair both.
+    pub family: String,
+    /// In words.
+    pub says: String,
+    /// Keys with their values.
+    pub settings: Vec<(String, String)>,
+    /// Another scheme.
+    pub scheme: Option<String>,
+    /// What it takes.
+    pub effort: Effort,
+    /// Whether it can be made today.
+    pub deployable: bool,
+    /// Why it is not ranked among the others, where it is not.
+    pub apart: Option<&'static str>,
+}
+
+impl Change {
+    /// No change.
+    pub fn none() -> Change {
+        let (family, says) = ("today".into(), "as it is".into());
+        Change {
+            family,
+            says,
+            settings: Vec::new(),
+            scheme: None,
+            effort: Effort::Sysctl,
+            deployable: true,
+            apart: None,
+        }
+    }
+
+    /// Both at once; `None` where they are of one family, or both want another scheme.
+    pub fn and(&self, other: &Change) -> Option<Change> {
+        let same_key = |(key, _): &(String, String)| other.settings.iter().any(|(known, _)| known == key);
+        if (self.scheme.is_some() && other.scheme.is_some()) || self.settings.iter().any(same_key) {
+            return None;
+        }
+        Some(Change {
+            family: format!("{}+{}", self.family, other.family),
+            says: format!("{} and {}", self.says, other.says),
+            settings: self.settings.iter().chain(&other.settings).cloned().collect(),
+            scheme: self.scheme.clone().or_else(|| other.scheme.clone()),
+            effort: self.effort.max(other.effort),
+            deployable: self.deployable && other.deployable,
+            apart: self.apart.or(other.apart),
+        })
+    }
+
+    /// What it sets, as `--set` takes it.
+    pub fn assignments(&self) -> impl Iterator<Item = String> + '_ {
+        self.settings.iter().map(|(key, value)| format!("{key}={value}"))
+    }
+
+    /// What it sets a key to.
+    pub fn value(&self, key: &str) -> Option<&str> {
+        self.settings.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Words of `--remedies`, with what each is.
+pub const FAMILIES: [(&str, &str); 22] = [
+    ("rto-min", "the least retransmission timeout"),
+    ("initial-window", "the first window of a connection"),
+    ("delayed-ack", "an ACK for every segment"),
+    ("receive-window", "the window that the client offers"),
+    ("idle-restart", "whether a window survives a pause"),
+    ("in-flight", "servers asked at once"),
+    ("server-window", "a window over servers, in front of memcached"),
+    ("placement", "popular and correlated objects on few servers (PICC)"),
+    ("dctcp", "DCTCP over ports that mark above K"),
+    ("red-ecn", "RED that marks"),
+    ("red", "RED that drops"),
+    ("alpha", "the share of a switch's memory that a port may take"),
+    ("jumbo", "frames of 9,000 bytes"),
+    ("codel", "CoDel at the switch's ports"),
+    ("gss", "gentle slow start"),
+    ("m21", "a window handed out by the switch"),
+    ("sicc", "swarms, hubs and a tree (SICC)"),
+    ("buffer", "more memory in the switch"),
+    ("link-rate", "faster links"),
+    ("uplinks", "faster links between switches"),
+    ("answer-size", "smaller answers"),
+    ("servers", "fewer servers with larger answers"),
+];
+
+/// Dynamic thresholds as switches have them: powers of two, with their exponents.
+pub const ALPHAS: [(&str, i32); 7] = [("1/4", -2), ("1/2", -1), ("1", 0), ("2", 1), ("4", 2), ("8", 3), ("16", 4)];
+
+/// The ranges of one cluster.
+struct Ranges<'a> {
+    s: &'a Settings,
+    base: Base,
+    own_scheme: String,
+    plain: bool,
+    all: Vec<Change>,
+}
+
+/// Every level of every family, in the order of [`FAMILIES`]. What cannot be made of a cluster is sorted out where it is tried.
+pub fn changes(today: &Contender) -> Vec<Change> {
+    let (s, scheme) = (&today.points[0].settings, today.scheme);
+    let plain = scheme.discipline == Discipline::DropTail && !scheme.ecn && !scheme.gss && !scheme.m21 && !scheme.ictcp;
+    let mut ranges = Ranges { s, base: scheme.base, own_scheme: scheme.to_string(), plain, all: Vec::new() };
+    ranges.hosts();
+    ranges.application();
+    ranges.switch();
+    ranges.laws();
+    ranges.apart();
+    let place = |change: &Change| FAMILIES.iter().position(|(word, _)| *word == change.family);
+    ranges.all.sort_by_key(place);
+    ranges.all
+}
+
+impl Ranges<'_> {
+    fn add(&mut self, family: &str, effort: Effort, says: String, settings: &[(&str, String)]) -> &mut Change {
+        let settings = settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
+        let change = Change { family: family.into(), says, settings, effort, ..Change::none() };
+        self.all.push(change);
+        self.all.last_mut().expect("it has just been added")
+    }
+
+    fn apart_as(&mut self, family: &str, why: &'static str, effort: Effort, says: String, set: &[(&str, String)]) {
+        self.add(family, effort, says, set).apart = Some(why);
+    }
+
+    /// What a sysctl or a route of a host sets.
+    fn hosts(&mut self) {
+        let tcp = &self.s.tcp.clone();
+        for ms in [100, 50, 20, 10, 5, 2, 1].into_iter().map(Time::from_millis).filter(|t| *t < tcp.rto_min) {
+            self.add(
+                "rto-min",
+                Effort::Sysctl,
+                format!("RTOmin of {ms} on the servers"),
+                &[("tcp.rto_min", ms.to_string())],
+            );
+        }
+        for segments in [1_u32, 2, 3, 5, 10, 20, 40].into_iter().filter(|n| *n != tcp.initial_window) {
+            let noun = if segments == 1 { "segment" } else { "segments" };
+            let says = format!("a first window of {segments} {noun} on the servers");
+            self.add("initial-window", Effort::Sysctl, says, &[("tcp.initial_window", segments.to_string())]);
+        }
+        if tcp.delayed_ack > 1 {
+            let says = "an ACK for every segment from the client (quickack)".into();
+            self.add("delayed-ack", Effort::Sysctl, says, &[("tcp.delayed_ack", "1".into())]);
+        }
+        self.receive_windows();
+        let (says, value) = match tcp.idle_restart {
+            true => ("windows that survive a pause, on the servers", "false"),
+            false => ("windows that begin anew after a pause, on the servers", "true"),
+        };
+        self.add("idle-restart", Effort::Sysctl, says.into(), &[("tcp.idle_restart", value.into())]);
+    }
+
+    /// From an even share of pipe and queue up and down.
+    fn receive_windows(&mut self) {
+        let mss = self.s.tcp.mss.0;
+        let share = (self.capacity() / f64::from(self.s.servers().max(1)) / mss as f64).max(1.0);
+        // A receiver that keeps ACKs back for a second segment has to have room for it.
+        let mut segments: Vec<u64> =
+            [0.5, 1.0, 2.0, 4.0, 8.0].iter().map(|f| (share * f).round().max(2.0) as u64).collect();
+        segments.sort_unstable();
+        segments.dedup();
+        for window in segments.into_iter().map(|n| Bytes(n * mss)).filter(|w| *w < self.s.tcp.receive_window) {
+            let says = format!("a receive window of {window} ({} segments) at the client", window.0 / mss);
+            self.add("receive-window", Effort::Sysctl, says, &[("tcp.receive_window", window.to_string())]);
+        }
+    }
+
+    /// Bytes that pipe and queue hold.
+    fn capacity(&self) -> f64 {
+        let queue = self.s.in_bytes(self.s.client_buffer());
+        queue as f64 + pipe_bytes(self.s)
+    }
+
+    /// What the application that asks can do.
+    fn application(&mut self) {
+        let n = self.s.servers();
+        let now = self.s.workload.in_flight.0.unwrap_or(n);
+        let halves = core::iter::successors(Some(now / 2), |k| Some(k / 2)).take_while(|k| *k > 0);
+        if matches!(self.s.workload.kind, Kind::Barrier | Kind::WebSearch) {
+            for k in halves.collect::<Vec<_>>() {
+                let says = format!("{k} servers asked at once");
+                self.add("in-flight", Effort::Application, says, &[("workload.in_flight", k.to_string())]);
+            }
+        }
+        if self.s.workload.kind == Kind::KeyValue {
+            for (word, says) in [
+                ("sw", "a window over servers in front of them, halved where answers come late"),
+                ("ictcp-window", "a window over servers in front of them, sized by the bandwidth in use"),
+            ] {
+                self.add("server-window", Effort::Application, says.into(), &[]).scheme = Some(word.into());
+            }
+            let says = "popular objects, and those asked for together, on few servers (PICC)".into();
+            self.add("placement", Effort::Application, says, &[]).scheme = Some("picc".into());
+            let sicc = self.add("sicc", Effort::Application, "swarms and hubs (SICC)".into(), &[]);
+            (sicc.scheme, sicc.deployable, sicc.apart) = (Some("sicc".into()), false, Some("not to be had today"));
+        }
+    }
+
+    /// What a switch is told.
+    fn switch(&mut self) {
+        if self.s.switch.shared_buffer.0.is_some() {
+            let alpha = self.s.switch.alpha;
+            for (value, _) in ALPHAS.iter().filter(|(value, _)| value.parse() != Ok(alpha)) {
+                let says = format!("alpha of {value} at the switch");
+                self.add("alpha", Effort::Switch, says, &[("switch.alpha", (*value).into())]);
+            }
+        }
+        if self.s.link.frames != Frames::Jumbo {
+            let headers = if self.s.tcp.timestamps { 52 } else { 40 };
+            let set = [("link.frames", "jumbo".into()), ("tcp.mss", format!("{} B", 9000 - headers))];
+            self.add("jumbo", Effort::Switch, "jumbo frames, everywhere".into(), &set);
+        }
+    }
+
+    /// Other laws at ends and ports.
+    fn laws(&mut self) {
+        let usual = [Base::NewReno, Base::Cubic].contains(&self.base);
+        if !usual || !self.plain || self.s.workload.kind == Kind::KeyValue {
+            return;
+        }
+        let pipe = (pipe_bytes(self.s) / self.s.full_frame().0 as f64).ceil().max(1.0);
+        let least = (pipe / 7.0).ceil().max(5.0) as u32;
+        for k in [1, 2, 4, 8].map(|f| least * f) {
+            let says = format!("DCTCP at both ends, with ports that mark above {k} packets");
+            let change = self.add("dctcp", Effort::Switch, says, &[("ecn_threshold.k", format!("{k} packets"))]);
+            change.scheme = Some("dctcp".into());
+        }
+        let own = self.own_scheme.clone();
+        for least in [least, 4 * least] {
+            let thresholds =
+                [("red.min_th", format!("{least} packets")), ("red.max_th", format!("{} packets", 3 * least))];
+            for (family, what, scheme) in
+                [("red-ecn", "marks", format!("{own}+red+ecn")), ("red", "drops", format!("{own}+red"))]
+            {
+                let says = format!("RED that {what} from {least} packets on");
+                self.add(family, Effort::Switch, says, &thresholds).scheme = Some(scheme);
+            }
+        }
+        for (family, scheme, says) in [
+            ("codel", format!("{own}+codel"), "CoDel at the switch's ports, which switches do not have"),
+            ("gss", format!("{own}+gss"), "gentle slow start on the servers"),
+            ("m21", format!("{own}+m21"), "a window handed out by the switch (M21)"),
+        ] {
+            let change = self.add(family, Effort::Kernel, says.into(), &[]);
+            (change.scheme, change.deployable, change.apart) = (Some(scheme), false, Some("not to be had today"));
+        }
+    }
+
+    /// What is to be bought, and what is another question than the one that was asked.
+    fn apart(&mut self) {
+        let times = [2_u64, 4, 16];
+        for factor in times {
+            let (key, value) = match self.s.switch.shared_buffer.0 {
+                Some(memory) => ("switch.shared_buffer", Bytes(memory.0.saturating_mul(factor)).to_string()),
+                None => ("switch.buffer", multiplied(self.s.switch.buffer, factor).to_string()),
+            };
+            let says = format!("a switch with {factor} times the memory ({value})");
+            self.apart_as("buffer", "hardware", Effort::Hardware, says, &[(key, value)]);
+        }
+        let rate = self.s.link.rate;
+        let faster = [10, 25, 40, 100, 200, 400].map(|g| Rate(g * 1_000_000_000)).into_iter().filter(|r| *r > rate);
+        for rate in faster.take(2) {
+            let mut set = vec![("link.rate", rate.to_string())];
+            if self.s.link.client_rate.0.is_some() {
+                set.push(("link.client_rate", "none".into()));
+            }
+            self.apart_as("link-rate", "link rate", Effort::Hardware, format!("links of {rate}"), &set);
+        }
+        let up = self.s.fabric.uplink_rate.0.unwrap_or(rate);
+        if matches!(self.s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree) {
+            let value = Rate(up.0.saturating_mul(2)).to_string();
+            let set = [("fabric.oversubscription", "none".into()), ("fabric.uplink_rate", value.clone())];
+            self.apart_as("uplinks", "link rate", Effort::Hardware, format!("links of {value} between switches"), &set);
+        }
+        let (w, n) = (self.s.workload.clone(), self.s.servers());
+        if !w.kind.many_to_one() {
+            return;
+        }
+        let answer = w.fragment.0.map(|fragment| ("workload.fragment", fragment));
+        if let Some((key, bytes)) = answer.or(w.block.0.map(|block| ("workload.block", block))) {
+            for part in [2, 4].into_iter().filter(|part| bytes.0 / part > 0) {
+                let value = Bytes(bytes.0 / part).to_string();
+                let says = format!("answers of a size {part} times smaller ({value}), and more of them");
+                self.apart_as("answer-size", "answer size", Effort::Application, says, &[(key, value)]);
+            }
+        }
+        for part in [2, 4].into_iter().filter(|part| n / part > 1) {
+            let fewer = n / part;
+            let mut set = vec![(SERVERS, format!("[{fewer}]"))];
+            if let Some(fragment) = w.fragment.0 {
+                set.push(("workload.fragment", Bytes(fragment.0 * u64::from(part)).to_string()));
+            }
+            let says = format!("{fewer} servers that answer for all {n}");
+            self.apart_as("servers", "number of servers", Effort::Application, says, &set);
+        }
+    }
+}
+
+/// A round trip of a full packet from the first server to the client and back, in an idle network.
+pub fn round_trip(s: &Settings) -> Time {
+    let network: Option<Fabric> = s.network().ok();
+    network.map_or(Time(0), |fabric| s.round_trip(&fabric, HostId(1), s.full_packet()))
+}
+
+/// What the client's link sends in that time.
+pub fn pipe_bytes(s: &Settings) -> f64 {
+    let rate = s.link.client_rate.0.unwrap_or(s.link.rate);
+    rate.0 as f64 / 8.0 * round_trip(s).as_secs_f64()
+}
+
+fn multiplied(size: QueueSize, factor: u64) -> QueueSize {
+    match size {
+        QueueSize::Bytes(bytes) => QueueSize::Bytes(bytes.saturating_mul(factor)),
+        QueueSize::Packets(packets) => QueueSize::Packets(packets.saturating_mul(factor as u32)),
+    }
+}

@@ -1,0 +1,438 @@
+//! The search: which changes are tried, how often, and in which order they are told.
+
+use core::cmp::Ordering;
+
+use fanin_lab::stats::{Interval, mean_interval};
+use fanin_lab::{Broken, Course, Executor, Progress, State, figures, line_mbps, state_at};
+use fanin_spec::Problem;
+use fanin_units::Time;
+
+use crate::advice::{Advice, Met, Remedy, Today};
+use crate::beside::{harms, robust};
+use crate::cluster::{Asked, Cluster};
+use crate::goal::Goal;
+use crate::lines::lines;
+use crate::remedy::{Change, FAMILIES, changes};
+use crate::standing::{by_closed_form, limits, margins, onset};
+use crate::trials::{Purse, Trial};
+
+/// A run takes at the most this part of the budget.
+const RUNS: u64 = 300;
+/// Seeds of today, of a family's best levels, and of what may come first.
+const SEEDS: [u32; 3] = [5, 3, 8];
+/// Families of which pairs are made.
+const PAIRED: usize = 5;
+/// What may come first.
+const FINALISTS: usize = 6;
+/// Remedies of which is told what they harm, and whether they stand.
+const LOOKED_AT: usize = 3;
+/// What is no further behind the best than this is as good.
+const AS_GOOD: f64 = 1.02;
+/// And so is what is no further behind than this where intervals overlap.
+const PERHAPS_AS_GOOD: f64 = 1.05;
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub struct Wishes {
+    /// A threshold.
+    pub goal: Option<Goal>,
+    /// Data packets.
+    pub budget: u64,
+    /// Words of [`FAMILIES`]; all where it is empty.
+    pub remedies: Vec<String>,
+}
+
+/// What is told on the way.
+#[derive(Debug)]
+pub enum News {
+    /// How far the runs are that are planned so far.
+    Progress(Progress),
+    /// What is known by now.
+    Word(String),
+}
+
+/// Why there is no advice.
+#[derive(Debug, thiserror::Error)]
+pub enum Unadvised {
+    /// What the scenario says.
+    #[error(transparent)]
+    Problem(#[from] Problem),
+    /// A run that broke an invariant.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    /// What is asked for cannot be.
+    #[error("{0}")]
+    Asked(String),
+    /// It was asked to stop before there was anything to say.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Advises on a cluster.
+///
+/// # Errors
+/// [`Unadvised`].
+pub fn advise(
+    executor: &dyn Executor,
+    asked: &Asked<'_>,
+    wishes: &Wishes,
+    stop: &dyn Fn() -> bool,
+    hear: &dyn Fn(News),
+) -> Result<Advice, Unadvised> {
+    known(&wishes.remedies)?;
+    let mut cluster = Cluster::new(asked)?;
+    let shortened = affordable(&mut cluster, wishes.budget)?;
+    let mut tell = |progress| hear(News::Progress(progress));
+    let mut purse = Purse::new(Course::new(executor, &mut tell), wishes.budget, stop);
+    let mut today = Trial::new(&cluster, Change::none(), cluster.today.clone());
+    purse.run(&mut [&mut today], 1, u64::MAX)?;
+    hear(News::Word(first_words(&cluster, &today).ok_or(Unadvised::Stopped)?));
+    purse.run(&mut [&mut today], SEEDS[0], wishes.budget / 10)?;
+    let row = today.row().ok_or(Unadvised::Stopped)?;
+    let line = line_mbps(core::slice::from_ref(&today.contender));
+    let hurt = today.is_hurt();
+    let goal = wishes.goal.as_ref().map(|goal| met(goal, &row, line));
+    let onset = onset(&cluster, &mut purse)?;
+    let margins = margins(&cluster, hurt, &mut purse)?;
+    let limits = if hurt { limits(&cluster, &today, &mut purse)? } else { Vec::new() };
+    let needed = hurt || goal.as_ref().is_some_and(|goal| !goal.met);
+    let mut search = Search { cluster: &cluster, wishes, today: &today, trials: Vec::new() };
+    if needed {
+        search.run(&mut purse)?;
+    }
+    let mut remedies = search.told(line);
+    if needed {
+        look_beside(&cluster, &search, &mut remedies, &mut purse)?;
+    }
+    let state = match state_at(&row) {
+        State::Holds => "holds",
+        State::Slow => "is slow",
+        State::Sags => "sags",
+        State::Collapsed => "is collapsed",
+    };
+    Ok(Advice {
+        schema: 1,
+        scenario: asked.file.into(),
+        onset,
+        onset_model: by_closed_form(&cluster).map(fanin_lab::stats::six_digits),
+        margins,
+        limits,
+        today: Today {
+            scheme: today.contender.label.clone(),
+            servers: cluster.servers,
+            state,
+            hurt,
+            goodput_mbps: row.goodput_mbps,
+            allowed_mbps: row.allowed_mbps,
+            qct_ms: round_ms(&today),
+            run: cluster.command(&Change::none(), today.runs.len() as u32),
+        },
+        needed,
+        goal,
+        remedies,
+        shortened,
+        spent_packets: purse.spent(),
+        caveats: caveats(&cluster, stop()),
+    })
+}
+
+/// Refuses words that are of no family.
+fn known(words: &[String]) -> Result<(), Unadvised> {
+    let unknown = words.iter().find(|word| !FAMILIES.iter().any(|(family, _)| family == word));
+    unknown.map_or(Ok(()), |word| {
+        let all: Vec<&str> = FAMILIES.iter().map(|(family, _)| *family).collect();
+        Err(Unadvised::Asked(format!("`{word}` is no remedy; there are {}", all.join(", "))))
+    })
+}
+
+/// Shortens runs to their part of the budget, but lets them see some timeouts; refuses a budget that one run would take.
+fn affordable(cluster: &mut Cluster<'_>, budget: u64) -> Result<Option<Time>, Unadvised> {
+    let s = &cluster.at().settings;
+    let a_second = (s.line_rate() as f64 / 8.0 / s.full_frame().0 as f64).max(1.0);
+    let (share, least) = (budget as f64 / RUNS as f64 / a_second, 2.0 * s.tcp.rto_min.as_secs_f64());
+    let most = share.max(least).max(0.01);
+    let needs = (most * a_second) as u64;
+    if needs > budget {
+        return Err(Unadvised::Asked(format!(
+            "a budget of {budget} packets is too small: one run needs {needs}, and advice some {} of them; right would be --budget {}M",
+            RUNS / 10,
+            (needs * RUNS / 10).div_ceil(1_000_000)
+        )));
+    }
+    // Whole milliseconds, so that the command can say it.
+    let time = Time::from_millis((most * 1e3).ceil() as u64);
+    cluster.shorten(time)?;
+    Ok(Some(time))
+}
+
+/// What one run tells.
+fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
+    let row = today.row()?;
+    let allowed = row.allowed_mbps.map_or(String::new(), |mbps| format!(" of {} that could be", figures::three(mbps)));
+    let many_to_one = cluster.at().settings.workload.kind.many_to_one();
+    let state = match (today.is_hurt(), many_to_one) {
+        (false, _) => "nothing stands still that would count",
+        (true, true) => "this is incast",
+        (true, false) => "losses hold it up",
+    };
+    Some(format!(
+        "{} with {} servers: {} Mbit/s{allowed}, {} a round; {state}",
+        today.contender.label,
+        cluster.servers,
+        figures::three(row.goodput_mbps.mean),
+        figures::time(today.mean())
+    ))
+}
+
+fn met(goal: &Goal, row: &fanin_lab::SummaryRow, line: f64) -> Met {
+    Met { met: goal.distance(row, line).is_some_and(|distance| distance <= 1.0), reached: goal.reached(row, line) }
+}
+
+/// The mean time of a trial's own rounds, where it has any.
+fn round_ms(trial: &Trial) -> Option<Interval> {
+    let waits = |tables: &fanin_spec::RunTables| {
+        let all: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps.or(query.waited_ps)).collect();
+        (!all.is_empty()).then(|| all.iter().map(|ps| *ps as f64 / 1e9).sum::<f64>() / all.len() as f64)
+    };
+    let means: Vec<f64> = trial.runs.iter().filter_map(|done| waits(&done.tables)).collect();
+    mean_interval(&means).map(|of| Interval { lo: of.lo.max(0.0), ..of }.six_digits())
+}
+
+fn caveats(cluster: &Cluster<'_>, stopped: bool) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if stopped {
+        caveats.push("It was stopped: what had been tried by then is all that is told.".into());
+    }
+    let s = &cluster.at().settings;
+    if s.tcp.profile.0.is_none() {
+        caveats.push(
+            "TCP is as the scenario has it, not as a measured kernel has it: tcp.profile = \"linux\" does.".into(),
+        );
+    }
+    caveats
+}
+
+/// What has been tried.
+struct Search<'a, 'c> {
+    cluster: &'a Cluster<'c>,
+    wishes: &'a Wishes,
+    today: &'a Trial,
+    trials: Vec<Trial>,
+}
+
+impl Search<'_, '_> {
+    /// Families over their ranges, then pairs of the best, then more seeds for what may come first.
+    fn run(&mut self, purse: &mut Purse<'_, '_>) -> Result<(), Broken> {
+        let wanted = |change: &Change| self.wishes.remedies.is_empty() || self.wishes.remedies.contains(&change.family);
+        let singles: Vec<Change> = changes(&self.today.contender).into_iter().filter(wanted).collect();
+        self.try_out(singles, purse, purse.left() / 2)?;
+        let best = self.best_levels(2);
+        self.more(&best, SEEDS[1], purse, purse.left() / 3)?;
+        self.pairs(purse)?;
+        let finalists: Vec<usize> = self.ranked().into_iter().take(FINALISTS).collect();
+        self.more(&finalists, SEEDS[2], purse, purse.left() / 2)
+    }
+
+    /// Tries changes under the first seed; gives their places.
+    fn try_out(&mut self, all: Vec<Change>, purse: &mut Purse<'_, '_>, most: u64) -> Result<Vec<usize>, Broken> {
+        let from = self.trials.len();
+        for change in all {
+            if let Some(contender) = self.cluster.with(&change) {
+                self.trials.push(Trial::new(self.cluster, change, contender));
+            }
+        }
+        purse.run(&mut self.trials[from..].iter_mut().collect::<Vec<_>>(), 1, most)?;
+        self.trials.retain(|trial| !trial.runs.is_empty());
+        Ok((from..self.trials.len()).collect())
+    }
+
+    fn more(&mut self, places: &[usize], seeds: u32, purse: &mut Purse<'_, '_>, most: u64) -> Result<(), Broken> {
+        let mut trials: Vec<(usize, &mut Trial)> = self.trials.iter_mut().enumerate().collect();
+        trials.retain(|(place, _)| places.contains(place));
+        trials.sort_by_key(|(place, _)| places.iter().position(|p| p == place));
+        purse.run(&mut trials.into_iter().map(|(_, trial)| trial).collect::<Vec<_>>(), seeds, most)
+    }
+
+    /// Of each family so many levels, the best first; families by their best one.
+    fn best_levels(&self, levels: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.trials.len()).collect();
+        order.sort_by(|a, b| self.trials[*a].mean().total_cmp(&self.trials[*b].mean()));
+        let place_in_family = |i: &usize| {
+            let family = &self.trials[*i].change.family;
+            order.iter().take_while(|j| *j != i).filter(|j| self.trials[**j].change.family == *family).count()
+        };
+        order.iter().filter(|i| place_in_family(i) < levels).copied().collect()
+    }
+
+    /// Pairs of the best families that can be made, each of its two over the levels that were best alone, the best pair over all.
+    fn pairs(&mut self, purse: &mut Purse<'_, '_>) -> Result<(), Broken> {
+        let helps = |i: &usize| {
+            let trial = &self.trials[*i];
+            trial.change.apart.is_none() && trial.change.deployable && trial.mean() < self.today.mean()
+        };
+        let best: Vec<usize> = self.best_levels(1).into_iter().filter(helps).take(PAIRED).collect();
+        let pairs = best.iter().enumerate().flat_map(|(i, a)| best[i + 1..].iter().map(move |b| (*a, *b)));
+        let both = |(a, b): (usize, usize)| self.trials[a].change.and(&self.trials[b].change);
+        let pairs: Vec<Change> = pairs.filter_map(both).collect();
+        let tried = self.try_out(pairs, purse, purse.left() / 4)?;
+        let Some(first) =
+            tried.iter().copied().min_by(|a, b| self.trials[*a].mean().total_cmp(&self.trials[*b].mean()))
+        else {
+            return Ok(());
+        };
+        let families: Vec<String> = self.trials[first].change.family.split('+').map(Into::into).collect();
+        let levels =
+            |family: &String| -> Vec<&Trial> { self.trials.iter().filter(|t| t.change.family == *family).collect() };
+        let (ones, others) = (levels(&families[0]), levels(&families[1]));
+        let tried_already = |change: &Change| {
+            self.trials
+                .iter()
+                .any(|trial| trial.change.settings == change.settings && trial.change.scheme == change.scheme)
+        };
+        let near = |levels: &[&Trial]| -> Vec<Change> {
+            let mut near: Vec<&Trial> = levels.to_vec();
+            near.sort_by(|a, b| a.mean().total_cmp(&b.mean()));
+            near.iter().take(3).map(|trial| trial.change.clone()).collect()
+        };
+        let (ones, others) = (near(&ones), near(&others));
+        let both = ones.iter().flat_map(|a| others.iter().filter_map(move |b| a.and(b)));
+        let more: Vec<Change> = both.filter(|change| !tried_already(change)).collect();
+        let mut tried = tried;
+        tried.extend(self.try_out(more, purse, purse.left() / 4)?);
+        let best: Vec<usize> = self.best_levels(1).into_iter().filter(|i| tried.contains(i)).take(PAIRED).collect();
+        self.more(&best, SEEDS[1], purse, purse.left() / 3)
+    }
+
+    /// What is told of each family, in the order of rank: what can be made and compared first, each group by time, what is as good
+    /// by effort; with a goal, what meets it by effort and then by time. Pairs that are no better than their better half are left out.
+    fn ranked(&self) -> Vec<usize> {
+        let told = self.best_levels(1).into_iter().filter(|i| self.is_worth_telling(*i));
+        let (mut main, mut apart): (Vec<usize>, Vec<usize>) = told.partition(|i| {
+            let change = &self.trials[*i].change;
+            change.apart.is_none() && change.deployable
+        });
+        for group in [&mut main, &mut apart] {
+            group.sort_by(|a, b| self.trials[*a].mean().total_cmp(&self.trials[*b].mean()));
+            *group = self.by_effort(group);
+        }
+        main.extend(apart);
+        main
+    }
+
+    /// Better than today, and a pair better than each of its halves.
+    fn is_worth_telling(&self, i: usize) -> bool {
+        let trial = &self.trials[i];
+        let halves = trial.change.family.split('+');
+        let half = |family: &str| {
+            let own = self.trials.iter().filter(|t| t.change.family == family);
+            own.min_by(|a, b| a.mean().total_cmp(&b.mean()))
+        };
+        let better_half = halves.filter_map(half).map(Trial::mean).reduce(f64::min);
+        let is_pair = trial.change.family.contains('+');
+        trial.mean() < self.today.time().lo
+            && (!is_pair || better_half.is_none_or(|half| trial.time().hi.max(AS_GOOD * trial.mean()) < half))
+    }
+
+    /// Of trials that are sorted by time, those as good as the first of them by effort, and so on.
+    fn by_effort(&self, sorted: &[usize]) -> Vec<usize> {
+        let mut order = Vec::new();
+        let mut rest = sorted.to_vec();
+        if let Some(goal) = &self.wishes.goal {
+            let line = line_mbps(core::slice::from_ref(&self.today.contender));
+            let meets = |i: &usize| {
+                let row = self.trials[*i].row();
+                row.and_then(|row| goal.distance(&row, line)).is_some_and(|distance| distance <= 1.0)
+            };
+            let (mut meeting, others): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(meets);
+            meeting.sort_by_key(|i| self.trials[*i].change.effort);
+            order.extend(meeting);
+            rest = others;
+        }
+        while let Some(first) = rest.first().copied() {
+            let first = self.trials[first].time();
+            let as_good = |i: &usize| {
+                let time = self.trials[*i].time();
+                let overlap = time.lo <= first.hi;
+                time.mean <= if overlap { PERHAPS_AS_GOOD } else { AS_GOOD } * first.mean
+            };
+            let (mut equal, others): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(as_good);
+            equal.sort_by(|a, b| self.effort(*a).cmp(&self.effort(*b)).then(self.by_time(*a, *b)));
+            order.extend(equal);
+            rest = others;
+        }
+        order
+    }
+
+    fn effort(&self, i: usize) -> (crate::remedy::Effort, usize) {
+        // Of two changes of one kind a single one is less than a pair.
+        let change = &self.trials[i].change;
+        (change.effort, change.family.matches('+').count())
+    }
+
+    fn by_time(&self, a: usize, b: usize) -> Ordering {
+        self.trials[a].mean().total_cmp(&self.trials[b].mean())
+    }
+
+    /// The remedies in their order.
+    fn told(&self, line: f64) -> Vec<Remedy> {
+        self.ranked().into_iter().filter_map(|i| self.remedy(&self.trials[i], line)).collect()
+    }
+
+    fn remedy(&self, trial: &Trial, line: f64) -> Option<Remedy> {
+        let (change, row) = (&trial.change, trial.row()?);
+        let lines = lines(change, &trial.contender.points[0].settings);
+        Some(Remedy {
+            says: change.says.clone(),
+            family: change.family.clone(),
+            settings: change.settings.iter().cloned().collect(),
+            scheme: change.scheme.clone(),
+            apply: lines.apply,
+            undo: lines.undo,
+            verify: lines.verify,
+            notes: lines.notes,
+            effort: change.effort,
+            deployable: change.deployable,
+            apart: change.apart,
+            goodput_mbps: row.goodput_mbps,
+            qct_ms: round_ms(trial),
+            of_today: fanin_lab::stats::six_digits(trial.mean() / self.today.mean()),
+            harms: None,
+            robust: None,
+            goal: self.wishes.goal.as_ref().map(|goal| met(goal, &row, line)),
+            run: self.cluster.command(change, trial.runs.len() as u32),
+            row,
+        })
+    }
+}
+
+/// Tells of the first remedies what they harm, and whether they stand.
+fn look_beside(
+    cluster: &Cluster<'_>,
+    search: &Search<'_, '_>,
+    remedies: &mut [Remedy],
+    purse: &mut Purse<'_, '_>,
+) -> Result<(), Broken> {
+    let of =
+        |remedy: &Remedy| search.trials.iter().map(|trial| &trial.change).find(|change| change.says == remedy.says);
+    let first = remedies.iter().take(LOOKED_AT).filter(|remedy| remedy.apart.is_none());
+    let changes: Vec<&Change> = first.filter_map(of).collect();
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let harms = harms(cluster, &changes, purse)?;
+    let robust = robust(cluster, &changes, purse)?;
+    for (i, stands) in robust.into_iter().enumerate() {
+        remedies[i].robust = stands;
+        remedies[i].harms = harms.as_ref().map(|harms| harms[i].clone());
+        let row = &remedies[i].row;
+        if row.timeouts > 2.0 * (row.drops + row.lost) + 1.0 {
+            let for_nothing = format!(
+                "{} timeouts a run for {} packets that were lost: most of them for nothing",
+                figures::count(row.timeouts),
+                figures::count(row.drops + row.lost)
+            );
+            remedies[i].harms.get_or_insert_default().push(for_nothing);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! Where a cluster stands: its onset, how far it is from it, and what limits it.
+
+use fanin_lab::stats::Interval;
+use fanin_lab::{Broken, Done, Planner, Wishes, figures, state_at, summarise};
+use fanin_lab::{Outcome, State};
+use fanin_model::{Bottleneck, overflow_onset};
+use fanin_spec::RunSpec;
+use fanin_units::{Bytes, Rate, Time};
+
+use crate::cluster::Cluster;
+use crate::remedy::{Change, Effort, round_trip};
+use crate::trials::{Purse, Trial};
+
+/// How far a cluster is from where it would stand otherwise.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Margin {
+    /// What an answer or a round brings, or what there is of buffer.
+    pub of: &'static str,
+    /// As it is.
+    pub now: String,
+    /// The nearest value tried at which it fares otherwise; absent where none of those tried is.
+    pub edge: Option<String>,
+    /// The last value tried.
+    pub tried_to: String,
+}
+
+/// What a cluster is held up by.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Limit {
+    /// In a word or two.
+    pub what: &'static str,
+    /// What was taken away, and what came of it.
+    pub says: String,
+    /// Goodput without it.
+    pub goodput_mbps: Interval,
+    /// The command that shows it.
+    pub run: String,
+}
+
+/// N* of first windows that fill pipe and queue (Zhang et al., INFOCOM 2011: C RTT + B over w MSS).
+pub fn by_closed_form(cluster: &Cluster<'_>) -> Option<f64> {
+    let s = &cluster.at().settings;
+    if !s.workload.kind.many_to_one() {
+        return None;
+    }
+    let rate = s.link.client_rate.0.unwrap_or(s.link.rate);
+    let packet = Bytes(s.link.framing.on_wire(s.full_packet().0 as u32).into());
+    let bottleneck = Bottleneck { rate, buffer: s.client_buffer(), rtt: round_trip(s), packet };
+    let answer = s.answer(s.servers().max(1), 0).0.div_ceil(s.tcp.mss.0).max(1);
+    let window = u64::from(s.tcp.initial_window).min(answer);
+    Some(overflow_onset(window as f64, &bottleneck))
+}
+
+/// Numbers of servers from two to so many times what there are, `n` among them.
+pub fn counts(n: u32, times: u32) -> Vec<u32> {
+    let doubles = core::iter::successors(Some(2_u32), |n| n.checked_mul(2));
+    let mut counts: Vec<u32> = doubles.flat_map(|k| [k, k.saturating_add(k / 2)]).collect();
+    counts.push(n);
+    counts.retain(|k| *k <= n.saturating_mul(times));
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// The onset along the number of servers, from two to four times as many as there are; `None` where there is none.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn onset(cluster: &Cluster<'_>, purse: &mut Purse<'_, '_>) -> Result<Option<u32>, Broken> {
+    let n = cluster.servers;
+    let counts = counts(n, 4);
+    let many_to_one = cluster.at().settings.workload.kind.many_to_one();
+    let Some(contender) = cluster.along(&Change::none(), &counts).filter(|_| many_to_one && n > 1) else {
+        return Ok(None);
+    };
+    let contenders = core::slice::from_ref(&contender);
+    let wishes = Wishes { onset: true, precision: None };
+    let planner = Planner::new(contenders, wishes);
+    let mut done: Vec<(RunSpec, Done)> = Vec::new();
+    loop {
+        let specs = planner.next(&done);
+        if specs.is_empty() || purse.left() < purse.dearest() {
+            break;
+        }
+        let runs = purse.carry_out(&specs)?;
+        let finished = runs.len() == runs.iter().flatten().count();
+        done.extend(specs.into_iter().zip(runs).filter_map(|(spec, run)| Some((spec, run?))));
+        if !finished {
+            return Ok(None);
+        }
+    }
+    done.sort_by_key(|(spec, _)| (spec.place, spec.seed));
+    let (specs, runs): (Vec<RunSpec>, Vec<Option<Done>>) =
+        done.into_iter().map(|(spec, run)| (spec, Some(run))).unzip();
+    let outcome = Outcome { runs, cached: 0, notices: Vec::new(), wall: core::time::Duration::ZERO };
+    let summary = summarise("", contenders, wishes, (&specs, &outcome));
+    let at = summary.onset.0.first().and_then(|(_, onsets)| onsets.first()?.at.as_ref().map(|(place, _)| *place));
+    Ok(at.map(|place| contender.points[place].settings.servers()))
+}
+
+/// Steps of two in which a margin is looked for.
+const STEPS: u32 = 6;
+
+/// How far bytes a server and buffer are from where the cluster fares otherwise.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn margins(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> Result<Vec<Margin>, Broken> {
+    let s = &cluster.at().settings;
+    let mut margins = Vec::new();
+    let answer = match (s.workload.fragment.0, s.workload.block.0) {
+        (Some(fragment), _) => Some(("workload.fragment", "an answer", fragment.0)),
+        (None, block) => block.map(|block| ("workload.block", "a round", block.0)),
+    };
+    let buffer = match s.switch.shared_buffer.0 {
+        Some(memory) => ("switch.shared_buffer", "the switch's memory", memory.0),
+        None => ("switch.buffer", "a port's buffer", s.in_bytes(s.switch.buffer)),
+    };
+    for (i, (key, of, now)) in answer.into_iter().map(|a| (0, a)).chain([(1, buffer)]) {
+        // What is hurt is cured by smaller answers and by a larger buffer.
+        let up = hurt == (i == 1);
+        let value =
+            |step: u32| Bytes(if up { now.saturating_mul(1 << step) } else { (now >> step).max(1) }).to_string();
+        let mut edge = None;
+        let mut tried_to = Bytes(now).to_string();
+        for step in 1..=STEPS {
+            let change = Change { settings: vec![(key.into(), value(step))], ..Change::none() };
+            let Some(contender) = cluster.with(&change) else { break };
+            let mut trial = Trial::new(cluster, change, contender);
+            purse.run(&mut [&mut trial], 1, purse.left())?;
+            let Some(row) = trial.row() else { break };
+            tried_to = value(step);
+            if matches!(state_at(&row), State::Collapsed | State::Sags) != hurt {
+                edge = Some(value(step));
+                break;
+            }
+        }
+        margins.push(Margin { of, now: Bytes(now).to_string(), edge, tried_to });
+    }
+    Ok(margins)
+}
+
+/// What might hold it up, each taken away.
+fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
+    let s = &cluster.at().settings;
+    let mut all: Vec<(&'static str, Change)> = Vec::new();
+    let mut suspect = |what, says: String, key: &str, value: String| {
+        let settings = vec![(key.to_string(), value)];
+        all.push((what, Change { says, settings, effort: Effort::Hardware, ..Change::none() }));
+    };
+    match s.switch.shared_buffer.0 {
+        Some(memory) => {
+            suspect(
+                "buffer",
+                "with 16 times the memory".into(),
+                "switch.shared_buffer",
+                Bytes(memory.0 * 16).to_string(),
+            );
+        }
+        None => {
+            let bytes = Bytes(s.in_bytes(s.switch.buffer) * 16).to_string();
+            suspect("buffer", format!("with a buffer of {bytes}"), "switch.buffer", bytes);
+        }
+    }
+    if s.tcp.rto_min > Time::from_millis(1) {
+        suspect("RTOmin", "with an RTOmin of 1 ms".into(), "tcp.rto_min", "1 ms".into());
+    }
+    for segments in [1, 40] {
+        suspect(
+            "first window",
+            format!("with a first window of {segments}"),
+            "tcp.initial_window",
+            segments.to_string(),
+        );
+    }
+    suspect("receive window", "with a receive window of 64 MiB".into(), "tcp.receive_window", "64 MiB".into());
+    if s.tcp.delayed_ack > 1 {
+        suspect("delayed ACKs", "with an ACK for every segment".into(), "tcp.delayed_ack", "1".into());
+    }
+    let up = s.fabric.uplink_rate.0.unwrap_or(s.link.rate);
+    suspect(
+        "uplink",
+        "with uplinks four times as fast".into(),
+        "fabric.uplink_rate",
+        Rate(up.0.saturating_mul(4)).to_string(),
+    );
+    all
+}
+
+/// What holds it up, by how much is gained without it. Seeds are few: a gain counts where intervals do not overlap.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn limits(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -> Result<Vec<Limit>, Broken> {
+    let with = |(what, change): (&'static str, Change)| {
+        let contender = cluster.with(&change)?;
+        Some((what, Trial::new(cluster, change, contender)))
+    };
+    let mut trials: Vec<(&'static str, Trial)> = suspects(cluster).into_iter().filter_map(with).collect();
+    let mut all: Vec<&mut Trial> = trials.iter_mut().map(|(_, trial)| trial).collect();
+    let share = purse.left() / 5;
+    purse.run(&mut all, 3, share)?;
+    trials.retain(|(_, trial)| trial.runs.len() > 1 && trial.beats(today));
+    trials.sort_by(|a, b| a.1.mean().total_cmp(&b.1.mean()));
+    let mut limits: Vec<Limit> = Vec::new();
+    for (what, trial) in trials {
+        let (Some(row), false) = (trial.row(), limits.iter().any(|limit| limit.what == what)) else { continue };
+        let says = format!(
+            "{} a client waits {} in place of {}",
+            trial.change.says,
+            figures::time(trial.mean()),
+            figures::time(today.mean())
+        );
+        let run = cluster.command(&trial.change, trial.runs.len() as u32);
+        limits.push(Limit { what, says, goodput_mbps: row.goodput_mbps, run });
+    }
+    Ok(limits)
+}

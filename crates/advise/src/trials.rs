@@ -1,0 +1,178 @@
+//! Changes tried: runs under common seeds, paid for out of one budget.
+
+use core::time::Duration;
+
+use fanin_lab::stats::{Interval, mean_interval};
+use fanin_lab::{Batch, Broken, Course, Done, Outcome, SummaryRow, Wishes, state_at, summarise};
+use fanin_spec::{Contender, RunSpec, RunTables};
+use fanin_units::Bytes;
+
+use crate::cluster::Cluster;
+use crate::remedy::Change;
+
+/// Links that a data packet and its ACK cross in a star.
+const HOPS_A_PACKET: u64 = 4;
+/// Events that cost as much as a data packet with its ACK.
+const EVENTS_A_PACKET: u64 = 8;
+
+/// A change with the runs that it has had.
+#[derive(Debug)]
+pub struct Trial {
+    /// What is tried.
+    pub change: Change,
+    /// The cluster with it.
+    pub contender: Contender,
+    /// What its runs gave, under seed after seed.
+    pub runs: Vec<Done>,
+    /// The payload of a round as it is today, where a round has one.
+    bytes: Option<Bytes>,
+}
+
+impl Trial {
+    /// A change that has not been tried.
+    pub fn new(cluster: &Cluster<'_>, change: Change, contender: Contender) -> Trial {
+        Trial { change, contender, runs: Vec::new(), bytes: cluster.round() }
+    }
+
+    /// The time in which a client has what a round of today's brings, in ms, by seed.
+    pub fn times(&self) -> Vec<f64> {
+        self.runs.iter().map(|done| client_ms(&done.tables, self.bytes)).collect()
+    }
+
+    /// Its mean with an interval.
+    pub fn time(&self) -> Interval {
+        let of = mean_interval(&self.times()).unwrap_or_default();
+        Interval { lo: of.lo.max(0.0), ..of }.six_digits()
+    }
+
+    /// The mean alone; infinite of nothing.
+    pub fn mean(&self) -> f64 {
+        if self.runs.is_empty() { f64::INFINITY } else { self.time().mean }
+    }
+
+    /// The row that a comparison has of it.
+    pub fn row(&self) -> Option<SummaryRow> {
+        let of = |i: usize| self.contender.at(0, self.contender.settings.run.first_seed + i as u64);
+        let specs: Vec<RunSpec> = (0..self.runs.len()).filter_map(of).collect();
+        let runs = self.runs.iter().cloned().map(Some).collect();
+        let outcome = Outcome { runs, cached: 0, notices: Vec::new(), wall: Duration::ZERO };
+        let contenders = core::slice::from_ref(&self.contender);
+        summarise("", contenders, Wishes::default(), (&specs, &outcome)).rows.pop()
+    }
+
+    /// Whether it is better than another for sure: by intervals that do not overlap.
+    pub fn beats(&self, other: &Trial) -> bool {
+        self.time().hi < other.time().lo
+    }
+
+    /// Whether a round there stands still or is lost.
+    pub fn is_hurt(&self) -> bool {
+        use fanin_lab::State::{Collapsed, Sags};
+        self.row().is_some_and(|row| matches!(state_at(&row), Collapsed | Sags))
+    }
+}
+
+/// The time of so many bytes at a run's goodput, which counts what of a round has come by its end, too. Where rounds are of objects
+/// it is their mean time, one that was cut off as long as it had waited; where there are no rounds, that of a megabyte.
+fn client_ms(tables: &RunTables, bytes: Option<Bytes>) -> f64 {
+    let waits: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps.or(query.waited_ps)).collect();
+    match (bytes, waits.len()) {
+        (None, n) if n > 0 => waits.iter().map(|ps| *ps as f64).sum::<f64>() / n as f64 / 1e9,
+        _ => bytes.map_or(1e6, |bytes| bytes.0 as f64) * 8.0 / 1e3 / tables.goodput_mbps().max(1e-6),
+    }
+}
+
+/// What a run costs, in data packets.
+pub fn cost(tables: &RunTables) -> u64 {
+    let engine = tables.engine;
+    (engine.packet_hops / HOPS_A_PACKET).max(engine.events / EVENTS_A_PACKET)
+}
+
+/// Who pays.
+pub struct Purse<'a, 'b> {
+    course: Course<'b>,
+    budget: u64,
+    spent: u64,
+    /// What the dearest run so far has cost; what one may cost is told by it.
+    dearest: u64,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl<'a, 'b> Purse<'a, 'b> {
+    /// A purse of so many data packets. `stop` is asked between batches.
+    pub fn new(course: Course<'b>, budget: u64, stop: &'a dyn Fn() -> bool) -> Purse<'a, 'b> {
+        Purse { course, budget, spent: 0, dearest: 0, stop }
+    }
+
+    /// What is left of it.
+    pub fn left(&self) -> u64 {
+        self.budget.saturating_sub(self.spent)
+    }
+
+    /// What has been spent.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+
+    /// What the dearest run has cost.
+    pub fn dearest(&self) -> u64 {
+        self.dearest
+    }
+
+    /// Runs trials until each has so many seeds, or there is nothing left of what this may cost: those that come first have theirs.
+    /// Which runs there are hangs on what those before cost, never on how many go at once.
+    ///
+    /// # Errors
+    /// A run that broke an invariant.
+    pub fn run(&mut self, trials: &mut [&mut Trial], seeds: u32, most: u64) -> Result<(), Broken> {
+        const TOGETHER: usize = 16;
+        let end = (self.spent + most).min(self.budget);
+        let mut wanted: Vec<(usize, u64)> = Vec::new();
+        for (i, trial) in trials.iter().enumerate() {
+            wanted.extend((trial.runs.len() as u64..u64::from(seeds)).map(|seed| (i, seed)));
+        }
+        let mut rest = wanted.as_slice();
+        while !rest.is_empty() && !(self.stop)() {
+            let room = end.saturating_sub(self.spent) / self.dearest.max(1);
+            let (now, later) = rest.split_at(rest.len().min(TOGETHER).min(room as usize));
+            if now.is_empty() {
+                break;
+            }
+            self.batch(trials, now)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, trials: &mut [&mut Trial], runs: &[(usize, u64)]) -> Result<(), Broken> {
+        let of = |&(i, seed): &(usize, u64)| {
+            let contender = &trials[i].contender;
+            contender.at(0, contender.settings.run.first_seed + seed).expect("every contender has a point")
+        };
+        let specs: Vec<RunSpec> = runs.iter().map(of).collect();
+        let done = self.carry_out(&specs)?;
+        for ((i, seed), done) in runs.iter().zip(done) {
+            // Seeds in their order, none left out.
+            if let Some(done) = done.filter(|_| trials[*i].runs.len() as u64 == *seed) {
+                trials[*i].runs.push(done);
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out runs whatever they cost, and pays for them.
+    ///
+    /// # Errors
+    /// A run that broke an invariant.
+    pub fn carry_out(&mut self, specs: &[RunSpec]) -> Result<Vec<Option<Done>>, Broken> {
+        let mut done: Vec<Option<Done>> = specs.iter().map(|_| None).collect();
+        self.course.expect(specs.len());
+        self.course.run(Batch { specs, watch: None }, &mut |place, run| done[place] = Some(run))?;
+        for run in done.iter().flatten() {
+            let cost = cost(&run.tables);
+            self.spent += cost;
+            self.dearest = self.dearest.max(cost);
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,100 @@
+//! What to change about a cluster.
+
+use core::sync::atomic::Ordering;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use fanin_advise::{Advice, Asked, Goal, News, Wishes, advise};
+
+use crate::{Comparison, Error, Lab, Resolved, Scenario, Update};
+
+/// What advice is wanted.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// How the user calls the scenario's file: so commands name it.
+    pub file: String,
+    /// What the user set in it, as pairs of arguments of the command line, so that commands set it too.
+    pub arguments: Vec<String>,
+    /// So many servers, in place of the most that it has.
+    pub servers: Option<u32>,
+    /// A threshold.
+    pub goal: Option<Goal>,
+    /// How many data packets may be simulated.
+    pub budget: u64,
+    /// And how long that may take; what is found then hangs on the machine.
+    pub time: Option<Duration>,
+    /// Words of [`crate::advice::FAMILIES`]; all where it is empty.
+    pub remedies: Vec<String>,
+}
+
+/// Advice, and what a picture of it needs.
+pub struct Advised {
+    /// The advice.
+    pub advice: Advice,
+    curves: Resolved,
+}
+
+impl Lab {
+    /// Says where a cluster stands and which changes help, the best first. The scenario's first scheme is today's.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`], [`Error::Asked`], [`Error::Broken`], [`Error::Stopped`].
+    pub fn advise(&self, scenario: &Scenario, wanted: &Wanted, hear: &mut dyn FnMut(Update)) -> Result<Advised, Error> {
+        let (loaded, begun) = (&scenario.0, Instant::now());
+        let read = |file: &str| loaded.named(file);
+        let asked = Asked {
+            scenario: &loaded.scenario,
+            read: &read,
+            file: &wanted.file,
+            arguments: wanted.arguments.clone(),
+            servers: wanted.servers,
+        };
+        let Wanted { goal, budget, remedies, .. } = wanted.clone();
+        let wishes = Wishes { goal, budget, remedies };
+        let late = || wanted.time.is_some_and(|time| begun.elapsed() > time);
+        let stop = || self.stop.load(Ordering::Relaxed) || late();
+        let hear = RefCell::new(hear);
+        let tell = |news| {
+            (hear.borrow_mut())(match news {
+                News::Progress(progress) => Update::Progress(progress),
+                News::Word(word) => Update::Notice(word),
+            });
+        };
+        let advice = self.with_executor(|executor| advise(executor, &asked, &wishes, &stop, &tell))?;
+        let curves = Resolved {
+            name: loaded.scenario.name.clone(),
+            title: Some("Today and the first remedies".into()),
+            text: loaded.text.clone(),
+            contenders: advice.curves(&asked)?,
+            warnings: Vec::new(),
+        };
+        Ok(Advised { advice, curves })
+    }
+
+    /// Compares today with the first remedies at fewer and at more servers: its report shows why.
+    ///
+    /// # Errors
+    /// As [`Lab::compare`].
+    pub fn picture(&self, advised: &Advised, hear: &mut dyn FnMut(Update)) -> Result<Comparison, Error> {
+        self.compare(&advised.curves, fanin_lab::Wishes::default(), hear)
+    }
+}
+
+impl Advised {
+    /// One object: what `fanin advise --json` prints.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(&self.advice).unwrap_or_default()
+    }
+}
+
+impl From<fanin_advise::Unadvised> for Error {
+    fn from(why: fanin_advise::Unadvised) -> Error {
+        use fanin_advise::Unadvised::{Asked, Broken, Problem, Stopped};
+        match why {
+            Problem(problem) => problem.into(),
+            Broken(broken) => broken.into(),
+            Asked(what) => Error::Asked(what),
+            Stopped => Error::Stopped,
+        }
+    }
+}
