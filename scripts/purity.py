@@ -29,10 +29,11 @@ ALLOWED = {
     "fanin-memcache": ("", "base64 itoa memchr"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
-    "fanin-sim": (
-        "fanin-assemble fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-roles fanin-spec fanin-tcp fanin-units",
+    "fanin-apps": (
+        "fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-units",
         "libm rand_core rand_xoshiro",
     ),
+    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-placement fanin-spec fanin-tcp fanin-units", ""),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
     "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
     # What touches the world: threads, clocks, files.

@@ -8,9 +8,9 @@ use fanin_roles::{Body, Node, Tag};
 use fanin_spec::{HubRow, HubSpeedRow, Watch};
 use fanin_units::{Rate, Time};
 
-use super::super::application::Record;
 use super::carried::Message;
 use super::store::Store;
+use crate::application::Record;
 
 /// An object at a hub.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use fanin_units::{Share, Time};
 
 /// What a stream is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// When each server starts.
     Start = 1,
     /// How long a server works on a request.
@@ -52,13 +52,15 @@ pub(crate) enum Purpose {
 
 /// One stream.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamOf<G>(G);
+pub struct StreamOf<G>(G);
 
-pub(crate) type Stream = StreamOf<Xoshiro256PlusPlus>;
+/// One of 32 bytes.
+pub type Stream = StreamOf<Xoshiro256PlusPlus>;
 /// One of eight bytes, for what is drawn with every packet.
-pub(crate) type SmallStream = StreamOf<SplitMix64>;
+pub type SmallStream = StreamOf<SplitMix64>;
 
 impl<G: Rng + SeedableRng> StreamOf<G> {
+    /// The stream of a run's seed for a purpose and an entity.
     pub fn new(seed: u64, purpose: Purpose, entity: u32) -> StreamOf<G> {
         let key = mix(mix(seed) ^ (purpose as u64) << 32 ^ u64::from(entity));
         StreamOf(G::seed_from_u64(key))

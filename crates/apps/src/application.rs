@@ -10,7 +10,7 @@ use crate::ids::{ConnectionId, EndpointId};
 use crate::message::{Meaning, Message};
 
 /// An application: it is told of what happens to its own connections and timers, and does what a [`Driver`] can.
-pub(crate) trait Application {
+pub trait Application {
     /// What its timers mean.
     type Timer: From<Meaning>;
     /// What its messages mean.
@@ -43,7 +43,8 @@ pub(crate) trait Application {
 }
 
 /// What an application may look at.
-pub(crate) trait View {
+pub trait View {
+    /// The time at hand.
     fn now(&self) -> Time;
     /// When the measured time began, or the workload where there is no warm-up.
     fn measured_from(&self) -> Time;
@@ -78,7 +79,7 @@ pub(crate) trait View {
 }
 
 /// What an application may do.
-pub(crate) trait Driver: View {
+pub trait Driver: View {
     /// Opens a connection from one host to another for flows of a kind.
     fn connect(&mut self, from: HostId, to: HostId, kind: FlowKind) -> ConnectionId;
     /// A connection from one host to another that has stood since long before, for flows of a kind.
@@ -113,16 +114,26 @@ pub(crate) trait Driver: View {
 
 /// What applications measure.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Record {
+pub struct Record {
+    /// Its flows.
     pub flows: Vec<FlowRow>,
+    /// Its rounds or queries.
     pub queries: Vec<QueryRow>,
+    /// Payload that was delivered.
     pub payload_bytes: u64,
+    /// The time in which it was.
     pub measured: Time,
+    /// A job's tasks.
     pub tasks: Vec<TaskRow>,
+    /// Requests of front ends.
     pub requests: Vec<RequestRow>,
+    /// Hubs, and what each did.
     pub hubs: Vec<HubRow>,
+    /// How fast hubs were found to be.
     pub hub_speeds: Vec<HubSpeedRow>,
+    /// What was moved while it ran.
     pub gathering: Vec<GatheringRow>,
+    /// Queries of the service beside it.
     pub service: Vec<ServiceRow>,
 }
 
@@ -137,8 +148,9 @@ pub(crate) fn host_of(server: u32) -> HostId {
     HostId(server + 1)
 }
 
-/// An [`Application`] whatever its meanings.
-pub(crate) trait App {
+/// An `Application` whatever its meanings.
+#[expect(missing_docs, reason = "each is the application's of its name")]
+pub trait App {
     fn start(&mut self, driver: &mut dyn Driver);
     fn established(&mut self, driver: &mut dyn Driver, at: EndpointId);
     fn received(&mut self, driver: &mut dyn Driver, at: EndpointId, message: Meaning);

@@ -6,7 +6,7 @@ use fanin_units::Time;
 
 use super::request::Request;
 use super::{Front, KeyValue, Timer};
-use crate::app::application::{Driver, View};
+use crate::application::{Driver, View};
 
 impl KeyValue {
     pub(super) fn request_ended(&mut self, driver: &mut dyn Driver, front: u32, request: u32) {

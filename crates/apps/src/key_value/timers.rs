@@ -4,7 +4,7 @@ use fanin_roles::Node;
 use fanin_units::Time;
 
 use super::{KeyValue, Timed, Timer};
-use crate::app::application::Driver;
+use crate::application::Driver;
 
 impl KeyValue {
     /// Has a hub told of its deadline.

@@ -13,7 +13,7 @@ const PLACE_BITS: u32 = 28;
 
 impl ConnectionId {
     /// The connection of an owner that opened `place` ones before it.
-    pub(crate) fn new(owner: Owner, place: u32) -> ConnectionId {
+    pub fn new(owner: Owner, place: u32) -> ConnectionId {
         assert!(place >> PLACE_BITS == 0, "a run opens more than {} connections", 1 << PLACE_BITS);
         ConnectionId(u32::from(owner.0) << PLACE_BITS | place)
     }
@@ -70,61 +70,27 @@ impl EndpointId {
     }
 }
 
-/// Where an endpoint lies while its connection is not over; another may lie there after it. Packets and timers go by it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Slot(pub u32);
-
-impl Slot {
-    /// The slots of a pair of endpoints, by the pair's number: opener, then answerer.
-    pub fn pair(number: u32) -> [Slot; 2] {
-        [Slot(2 * number), Slot(2 * number + 1)]
-    }
-
-    /// Its place in a list.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The number of its pair.
-    #[inline]
-    pub fn of_pair(self) -> u32 {
-        self.0 / 2
-    }
-
-    /// Whether it is of the end that opened its connection.
-    pub fn is_opener(self) -> bool {
-        self.0.is_multiple_of(2)
-    }
-
-    /// That of the other end.
-    #[inline]
-    pub fn peer(self) -> Slot {
-        Slot(self.0 ^ 1)
-    }
-}
-
 /// Who opened a connection or set a timer, and is told of what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner(u8);
 
 impl Owner {
     /// So many are there at the most: their numbers stand in connections' numbers.
-    pub(crate) const MOST: usize = 8;
+    pub const MOST: usize = 8;
     /// The workload.
     pub const WORKLOAD: Owner = Owner(0);
     /// The background's long flows, which nobody is told of.
     pub const BACKGROUND: Owner = Owner(1);
 
     /// One of those that run beside the workload.
-    pub(crate) fn guest(number: u8) -> Owner {
+    pub fn guest(number: u8) -> Owner {
         let owner = Owner(Owner::FIRST_GUEST + number);
         assert!(usize::from(owner.0) < Owner::MOST, "more runs beside the workload than numbers have room for");
         owner
     }
 
     /// The owner of this number.
-    pub(crate) fn new(number: u8) -> Owner {
+    pub fn new(number: u8) -> Owner {
         Owner(number)
     }
 
@@ -134,7 +100,7 @@ impl Owner {
     }
 
     /// A guest's place among guests.
-    pub(crate) fn place(self) -> usize {
+    pub fn place(self) -> usize {
         usize::from(self.0 - Owner::FIRST_GUEST)
     }
 

@@ -2,7 +2,7 @@
 
 use fanin_fabric::HostId;
 
-use crate::app::application::View;
+use crate::application::View;
 use crate::streams::{Purpose, Stream};
 
 pub(super) struct Placement {

@@ -10,9 +10,9 @@ use fanin_roles::wire::{Numbered, Size};
 use fanin_spec::{Requests, Route, RunSpec};
 use fanin_units::Time;
 
-use super::super::application::View;
 use super::places::{self, Places};
 use super::popularity::{Once, Popularity};
+use crate::application::View;
 use crate::streams::{Purpose, Stream};
 
 pub(super) struct Store {

@@ -9,9 +9,9 @@ use fanin_roles::{Node, Tag};
 use fanin_spec::{FlowKind, RunSpec};
 use fanin_units::{Bytes, Time};
 
-use super::super::application::{Driver, View};
 use super::carried::{Carried, Message};
 use super::slab::Slab;
+use crate::application::{Driver, View};
 use crate::ids::{ConnectionId, EndpointId};
 use crate::message;
 
@@ -215,22 +215,9 @@ impl Post {
 #[cfg(test)]
 mod tests {
     use fanin_roles::Body;
-    use fanin_spec::Scenario;
 
     use super::*;
-    use crate::acting::Acting;
-    use crate::ids::Owner;
-    use crate::link::Departures;
-    use crate::probe::Off;
-    use crate::world::World;
-
-    fn world(servers: u32) -> World<Off> {
-        let text = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n";
-        let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
-        scenario.assign("--fan-in", &format!("sweep.fan_in=[{servers}]")).expect("a sweep");
-        let contenders = scenario.contenders().expect("they fit");
-        World::new(&contenders[0].run(servers, 1).expect("swept over"), Departures::Eager, Off)
-    }
+    use crate::still::Still;
 
     const TAG: Tag = Tag { origin: Node(0), request: 7, epoch: 0 };
 
@@ -241,21 +228,20 @@ mod tests {
     #[test]
     fn frames_that_a_crash_lost_are_dropped_before_they_are_as_many_again() {
         let servers = 4 * FRAMES as u32;
-        let (mut world, mut post) = (world(servers), Post::new(servers + 1, true));
+        let (mut driver, mut post) = (Still::new(servers + 1), Post::new(servers + 1, true));
         let mut most = 0;
         for host in 1..=servers {
-            post.send(&mut Acting { world: &mut world, owner: Owner::WORKLOAD }, Node(0), Node(host), messages());
+            post.send(&mut driver, Node(0), Node(host), messages());
             most = most.max(post.frames.len());
-            world.crash(HostId(host));
-            post.crashed(&mut Acting { world: &mut world, owner: Owner::WORKLOAD }, Node(host));
+            driver.crash(HostId(host));
+            post.crashed(&mut driver, Node(host));
         }
         assert_eq!(most, FRAMES, "none of them is ever under way beside another");
     }
 
     #[test]
     fn what_is_said_of_a_request_that_is_over_leaves_no_connection_open() {
-        let (mut world, mut post) = (world(3), Post::new(4, false));
-        let mut driver = Acting { world: &mut world, owner: Owner::WORKLOAD };
+        let (mut driver, mut post) = (Still::new(4), Post::new(4, false));
         post.begin(TAG);
         post.send(&mut driver, Node(0), Node(1), messages());
         assert!(post.is_tidy());
@@ -267,8 +253,7 @@ mod tests {
 
     #[test]
     fn requests_of_a_front_end_that_crashes_are_over() {
-        let (mut world, mut post) = (world(3), Post::new(4, false));
-        let mut driver = Acting { world: &mut world, owner: Owner::WORKLOAD };
+        let (mut driver, mut post) = (Still::new(4), Post::new(4, false));
         post.begin(TAG);
         post.send(&mut driver, Node(1), Node(2), messages());
         post.crashed(&mut driver, TAG.origin);

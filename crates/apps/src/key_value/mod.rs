@@ -62,7 +62,7 @@ meanings! {
     }
 }
 
-pub(crate) use places::{drawn, fits, racks};
+pub use places::{drawn, fits, racks};
 
 /// How long a plan waits for what the last one moves, before it looks again.
 const SOON: Time = Time::from_millis(1);

@@ -12,10 +12,10 @@ use fanin_roles::wire::{HEADER, Numbered, Size};
 use fanin_spec::{FlowKind, GatheringRow, RunSpec};
 use fanin_units::Time;
 
-use super::super::application::Driver;
 use super::carried::Carried;
 use super::plans::{Asked, planned};
 use super::store::Store;
+use crate::application::Driver;
 use crate::ids::EndpointId;
 use crate::message::Message;
 use crate::streams::{Purpose, Stream};

@@ -1,29 +1,38 @@
-//! The applications: who asks whom for what, and what is measured of it.
+//! The applications: who asks whom for what, and what is measured of it. An [`App`] is told of its own connections, messages and
+//! timers alone, and acts through a [`Driver`]: what carries its messages, it does not know.
 
 mod all_reduce;
 mod application;
 mod bursts;
 mod endless;
+mod ids;
 mod key_value;
 mod listed;
 mod long;
 mod mapreduce;
+mod message;
 mod one_shot;
 mod poisson;
 mod pool;
 mod rounds;
 mod service;
 mod shuffle;
+#[cfg(test)]
+mod still;
+mod streams;
 mod transfers;
 mod warm_up;
 
 use fanin_spec::{FlowKind, Kind, RunSpec};
 
-pub(crate) use application::{App, Driver, Record, View};
-pub(crate) use key_value::{drawn, fits, racks};
+pub use application::{App, Driver, Record, View};
+pub use ids::{ConnectionId, EndpointId, Owner};
+pub use key_value::{drawn, fits, racks};
+pub use message::{Meaning, Message};
+pub use streams::{Purpose, SmallStream, Stream, StreamOf};
 
 /// The workload of a spec.
-pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
+pub fn workload(spec: &RunSpec) -> Box<dyn App> {
     match spec.settings.workload.kind {
         Kind::Barrier => Box::new(rounds::Rounds::barrier(spec)),
         Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
@@ -40,7 +49,7 @@ pub(crate) fn workload(spec: &RunSpec) -> Box<dyn App> {
 }
 
 /// What runs beside it, over connections and timers of its own.
-pub(crate) fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
+pub fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
     let mut guests: Vec<Box<dyn App>> = Vec::new();
     let workload = &spec.settings.workload;
     if workload.load.0.is_some() && !workload.kind.facts().poisson {

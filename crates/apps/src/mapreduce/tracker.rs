@@ -4,7 +4,7 @@ use fanin_fabric::HostId;
 use fanin_spec::{MapReduce as Settings, TaskRow};
 
 use super::placement::Placement;
-use crate::app::application::View;
+use crate::application::View;
 
 /// Where a task stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

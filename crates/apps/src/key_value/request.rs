@@ -8,7 +8,7 @@ use fanin_spec::{QueryRow, RequestRow};
 use fanin_units::Time;
 
 use super::store::Store;
-use crate::app::application::{View, round_row};
+use crate::application::{View, round_row};
 
 /// A front end's request under way.
 pub(super) struct Request {

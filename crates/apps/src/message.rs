@@ -5,9 +5,10 @@ use fanin_units::Time;
 
 /// What a connection carries: so many bytes, told of where they go when the last one is there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Message {
+pub struct Message {
     /// At least one.
     pub bytes: u64,
+    /// What it says.
     pub meaning: Meaning,
     /// When it ought to be there; `NEVER` where that is no matter.
     pub deadline: Time,
@@ -22,8 +23,10 @@ impl Message {
 
 /// A meaning on its way: which of an application's, and a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Meaning {
+pub struct Meaning {
+    /// Its place among the application's meanings.
     pub kind: u8,
+    /// Its number, zero where it has none.
     pub number: u32,
 }
 
