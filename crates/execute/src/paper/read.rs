@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use fanin_lab::paper::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity};
+use fanin_papers::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity};
 use fanin_spec::Contender;
 use serde::Deserialize;
 
