@@ -40,7 +40,7 @@ ALLOWED = {
     "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-units", "serde serde_json thiserror toml"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
-        "fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
+        "fanin-apps fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
         "csv indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     # Sockets; the one crate with `unsafe` in it.
@@ -59,7 +59,7 @@ ALLOWED = {
     "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("etherparse fanin fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]

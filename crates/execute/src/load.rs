@@ -51,8 +51,16 @@ impl Loaded {
     /// # Errors
     /// What cannot work, with its place.
     pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.scenario.contenders_with(&|file| named(&self.folder, file))
+        let contenders = self.scenario.contenders_with(&|file| named(&self.folder, file))?;
+        contenders.iter().try_for_each(plan_fits)?;
+        Ok(contenders)
     }
+}
+
+/// Refuses a plan of placement that is not for the cluster of every point; it is for one placement, whatever the seed.
+fn plan_fits(contender: &Contender) -> Result<(), Problem> {
+    let runs = (0..contender.points.len()).filter_map(|place| contender.at(place, contender.settings.run.first_seed));
+    runs.into_iter().try_for_each(|spec| fanin_apps::fits(&spec))
 }
 
 /// A file that a scenario names: the path for messages, and the text.

@@ -42,7 +42,7 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
 use fanin_placement::Placement;
-use fanin_spec::{Problem, RunError, RunSpec, RunTables, Watch};
+use fanin_spec::{RunError, RunSpec, RunTables, Watch};
 
 pub use fanin_apps::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;
@@ -101,15 +101,6 @@ pub fn placement(spec: &RunSpec) -> Placement {
 /// The rack of each host of a spec's network.
 pub fn racks(spec: &RunSpec) -> Vec<u32> {
     fanin_apps::racks(spec)
-}
-
-/// Refuses a spec whose plan of placement is for another cluster, or for objects that lie elsewhere: where scenarios are read, since
-/// no run asks again.
-///
-/// # Errors
-/// The first move that cannot be, with its line.
-pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
-    fanin_apps::fits(spec)
 }
 
 /// The names of the hosts and of the ports of a spec's network: where it can be tapped.
