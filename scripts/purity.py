@@ -29,17 +29,20 @@ ALLOWED = {
     "fanin-memcache": ("", "base64 itoa memchr"),
     "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
-    "fanin-sim": (
-        "fanin-assemble fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-roles fanin-spec fanin-tcp fanin-units",
+    "fanin-apps": (
+        "fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-units",
         "libm rand_core rand_xoshiro",
     ),
+    "fanin-sim": ("fanin-apps fanin-assemble fanin-fabric fanin-laws fanin-placement fanin-spec fanin-tcp fanin-units", ""),
     # The lab is given a runner: it knows neither the simulator nor any other driver, and what it says follows from its arguments.
-    "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror toml"),
+    "fanin-lab": ("fanin-model fanin-spec fanin-units", "libm serde serde_json thiserror ts-rs"),
+    "fanin-report": ("fanin-lab fanin-spec fanin-units", "serde serde_json ts-rs"),
+    "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-units", "serde serde_json thiserror toml"),
     # What to change: given a scenario and an executor, as the lab is.
     "fanin-advise": ("fanin-lab fanin-model fanin-spec fanin-units", "serde thiserror"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
-        "fanin-fanout fanin-lab fanin-placement fanin-spec fanin-units",
+        "fanin-apps fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
         "csv indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     # Sockets; the one crate with `unsafe` in it.
@@ -50,7 +53,7 @@ ALLOWED = {
     ),
     # What a program or a notebook calls.
     "fanin": (
-        "fanin-advise fanin-daemon fanin-execute fanin-lab fanin-model fanin-placement fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-advise fanin-daemon fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-report fanin-sim fanin-spec fanin-tcp fanin-units",
         "etcetera etherparse pcap-file serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
@@ -58,13 +61,13 @@ ALLOWED = {
     "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("etherparse fanin fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-placement fanin-roles fanin-sim fanin-spec fanin-units insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
 ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.
-WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-advise", "fanin-page"]
+WITHOUT_SYSTEM = ["fanin-sim", "fanin-lab", "fanin-report", "fanin-papers", "fanin-advise", "fanin-page"]
 BROWSERS_TARGET = "wasm32-unknown-unknown"
 SYSTEMS = set("env fs io net os process thread time".split())
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use fanin_execute::paper;
-use fanin_lab::paper::{Claim, Paper};
+use fanin_papers::{Claim, Paper};
 use serde_json::Value;
 
 use support::root;

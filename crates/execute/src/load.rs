@@ -51,7 +51,9 @@ impl Loaded {
     /// # Errors
     /// What cannot work, with its place.
     pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.scenario.contenders_with(&|file| self.named(file))
+        let contenders = self.scenario.contenders_with(&|file| self.named(file))?;
+        contenders.iter().try_for_each(plan_fits)?;
+        Ok(contenders)
     }
 
     /// Reads a file that it names: the path for messages, and the text.
@@ -67,6 +69,12 @@ impl Loaded {
             Err(error) => Err(format!("{name} cannot be read: {error}")),
         }
     }
+}
+
+/// Refuses a plan of placement that is not for the cluster of every point; it is for one placement, whatever the seed.
+fn plan_fits(contender: &Contender) -> Result<(), Problem> {
+    let runs = (0..contender.points.len()).filter_map(|place| contender.at(place, contender.settings.run.first_seed));
+    runs.into_iter().try_for_each(|spec| fanin_apps::fits(&spec))
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use fanin_lab::paper::{Reproduced, Scorecard};
-use fanin_lab::{Manifest, Outcome, Report, Summary};
+use fanin_lab::{Manifest, Outcome, Summary};
+use fanin_papers::{Reproduced, Scorecard};
+use fanin_report::Report;
 use fanin_spec::{RunSpec, RunTables};
 use sha2::{Digest, Sha256};
 

@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use fanin_execute::Threads;
-use fanin_lab::{Batch, Manifest, Report, Runner, Wishes, execute, plan, report, summarise};
+use fanin_lab::{Batch, Manifest, Runner, Wishes, execute, plan, summarise};
+use fanin_report::{Report, report};
 use fanin_spec::{EventRow, FlowRow, QueryRow, RunError, RunSpec, RunTables, SampleRow, Scenario, Totals, Watch};
 
 /// Newreno collapses at 4 senders: its first round waits for server2. Dctcp does not.

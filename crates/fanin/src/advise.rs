@@ -40,6 +40,7 @@ impl Lab {
     /// # Errors
     /// [`Error::Scenario`], [`Error::Asked`], [`Error::Broken`], [`Error::Stopped`].
     pub fn advise(&self, scenario: &Scenario, wanted: &Wanted, hear: &mut dyn FnMut(Update)) -> Result<Advised, Error> {
+        scenario.resolve()?;
         let (loaded, begun) = (&scenario.0, Instant::now());
         let read = |file: &str| loaded.named(file);
         let asked = Asked {

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_execute::{Beside, Out};
-use fanin_lab::{
-    Batch, Compared, Finding, Manifest, Outcome, Report, Summary, Wishes, compare, execute, report, stats, with_jitter,
-};
+use fanin_lab::{Batch, Compared, Finding, Manifest, Outcome, Summary, Wishes, compare, execute, stats, with_jitter};
+use fanin_report::{Report, report};
 use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
 use serde_json::{Map, Value, json};
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fanin_execute::Refusal;
 use fanin_execute::Unadvised;
 use fanin_lab::Broken;
-use fanin_lab::paper::PaperProblem;
+use fanin_papers::PaperProblem;
 use fanin_spec::Problem;
 
 /// Why a call gives nothing. Each says where, what, and what would be right.

@@ -67,10 +67,11 @@ pub use fanin_execute::{
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets, Outcome,
-    Progress, Report, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, Wishes, figures,
-    line_mbps, notes, place_of, setting, state_at, stats,
+    Progress, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, Wishes, figures, line_mbps, notes,
+    place_of, setting, state_at, stats,
 };
 pub use fanin_placement::Reason;
+pub use fanin_report::Report;
 pub use fanin_spec::{
     Cause, Cell, Contender, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables,
     TIERS, Totals, Watch,

@@ -1,7 +1,7 @@
 //! Papers: their figures reproduced, and which of their claims hold.
 
 pub use fanin_execute::paper::{CARRIED, names, read, record, recorded};
-pub use fanin_lab::paper::{
+pub use fanin_papers::{
     Changed, Claim, Conditions, Count, Expected, Figure, Mode, Paper, PaperProblem, Reproduced, Scorecard, ScoredClaim,
     Setting, Verdict,
 };

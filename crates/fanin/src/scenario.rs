@@ -80,18 +80,11 @@ impl Scenario {
     /// [`Error::Scenario`]: what cannot work, with its place.
     pub fn resolve(&self) -> Result<Resolved, Error> {
         let contenders = self.0.contenders()?;
-        contenders.iter().try_for_each(plan_fits)?;
         let scenario = &self.0.scenario;
         let warnings = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
         let (name, title, text) = (scenario.name.clone(), scenario.title.clone(), self.0.text.clone());
         Ok(Resolved { name, title, text, contenders, warnings })
     }
-}
-
-/// Refuses a plan of placement that is not for the cluster of every point; it is for one placement, whatever the seed.
-fn plan_fits(contender: &Contender) -> Result<(), Error> {
-    let runs = (0..contender.points.len()).filter_map(|place| contender.at(place, contender.settings.run.first_seed));
-    runs.into_iter().try_for_each(|spec| Ok(fanin_sim::fits(&spec)?))
 }
 
 /// A scenario that can be run: checked, and not to be changed any more.

@@ -9,7 +9,7 @@ use crate::stats::{self, six_digits};
 figures! {
     /// What runs beside a workload: long flows, Poisson flows, a service.
     #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Background {} {
         /// Payload delivered of what runs beside the workload, over the measured time: mean over seeds; absent where nothing
         /// does, as what follows.
@@ -26,7 +26,7 @@ figures! {
 figures! {
     /// Queries of the service beside a workload.
     #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Service {} {
         /// Queries that were asked, mean over seeds.
         queries: f64, "count";

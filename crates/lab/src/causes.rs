@@ -8,7 +8,7 @@ use crate::stats::six_digits;
 
 /// Stalls of one cause in a run, mean over seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Stalled {
     /// How many.
     pub count: f64,
@@ -18,8 +18,10 @@ pub struct Stalled {
 
 /// By cause, in the order of [`Cause::KNOWN`]; what nothing tells the cause of is what is left of all stalls.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-pub struct Causes(#[cfg_attr(test, ts(type = "Record<string, { count: number, ms: number }>"))] Vec<Stalled>);
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Causes(
+    #[cfg_attr(feature = "typescript", ts(type = "Record<string, { count: number, ms: number }>"))] Vec<Stalled>,
+);
 
 impl Causes {
     /// Those of one point's runs.

@@ -7,7 +7,7 @@ use fanin_spec::{FlowKind, FlowRow, RunTables};
 use crate::stats::{self, Interval};
 
 /// Jain's index over what a run gave its flows; `None` where they are parts of one job, or got nothing.
-pub(crate) fn jain(run: &RunTables, servers: u32, clients: u32) -> Option<f64> {
+pub fn jain(run: &RunTables, servers: u32, clients: u32) -> Option<f64> {
     let of_kind = |kind: FlowKind| run.flows.iter().filter(move |flow| flow.class == kind);
     let speed = |flow: &FlowRow| Some(flow.fct_ps.map_or(0.0, |fct| flow.ideal_ps.unwrap_or(0) as f64 / fct as f64));
     match run.flows.iter().map(|flow| flow.class).next()? {
@@ -51,7 +51,7 @@ fn server_goodputs(run: &RunTables, answerers: usize) -> Vec<f64> {
 /// between two starts or stops of a list's long flows, over what these delivered in it.
 ///
 /// Jain, Chiu, Hawe, DEC TR-301, 1984: the index; short-term fairness is the same over a window, which here is a round.
-pub(crate) fn jain_by_round(run: &RunTables) -> Vec<f64> {
+pub fn jain_by_round(run: &RunTables) -> Vec<f64> {
     if run.queries.is_empty() {
         return jain_by_phase(run);
     }

@@ -53,7 +53,7 @@ pub fn shown(room: QueueSize) -> String {
 }
 
 /// As a sentence begins.
-pub(crate) fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -3,7 +3,7 @@
 use fanin_spec::{Contender, RunSpec};
 
 use crate::figures::three;
-use crate::report::state;
+use crate::findings::state;
 use crate::{Axis, Outcome, State, Summary, SummaryRow};
 
 /// What differs by less is no matter of phases: goodput that is another state by a hair, flows that share a little worse.

@@ -11,7 +11,7 @@ use crate::stats::six_digits;
 figures! {
     /// Data packets of a class.
     #[derive(Clone, Debug, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Latency {} {
         /// Whose packets they are, as in the table `latency`.
         class: String, "text";

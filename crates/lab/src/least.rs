@@ -8,7 +8,7 @@ use crate::stats::six_digits;
 figures! {
     /// What a round cannot do without, in ms.
     #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Least {} {
         /// What a round of the first client takes at the least by the closed form of `allowed_mbps`, a burst on average; absent
         /// where that is not known, as what it is made of.

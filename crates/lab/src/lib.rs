@@ -1,5 +1,5 @@
 //! The laboratory: from resolved schemes to a plan of runs ([`plan()`]), and from what they gave to rows with intervals over seeds
-//! ([`Summary`]), findings, a [`Report`], and the verdicts on papers ([`paper`]). All of it follows from its arguments: no files,
+//! ([`Summary`]) and findings. All of it follows from its arguments: no files,
 //! threads, clocks or environment.
 //!
 //! What runs a spec is a [`Runner`], and what carries out a batch of them an [`Executor`]; which ones, the caller decides.
@@ -11,8 +11,9 @@ pub mod catalogue;
 mod causes;
 mod compare;
 mod course;
-mod fairness;
+pub mod fairness;
 pub mod figures;
+mod findings;
 mod jitter;
 mod latency;
 mod least;
@@ -20,9 +21,7 @@ mod manifest;
 mod measures;
 mod memories;
 mod outcome;
-pub mod paper;
 mod plan;
-mod report;
 mod runner;
 mod setting;
 mod slowdown;
@@ -30,8 +29,8 @@ mod slowest;
 mod spread;
 pub mod stats;
 mod summary;
+pub mod tasks;
 mod tiers;
-mod typescript;
 
 pub use allowed::allowed_mbps;
 pub use axis::{Axis, place_of};
@@ -39,6 +38,7 @@ pub use beside::{Background, Service};
 pub use causes::{Causes, Stalled};
 pub use compare::{Compared, compare};
 pub use course::{Batch, Course, Executor, News, Progress, conduct, execute};
+pub use findings::{Finding, Seen, State, Verdict, findings, findings_with, focus, line_mbps, state_at, sure_onsets};
 pub use jitter::with_jitter;
 pub use latency::Latency;
 pub use least::Least;
@@ -47,11 +47,10 @@ pub use measures::SummaryRow;
 pub use memories::{Memories, Squeezed};
 pub use outcome::{Broken, Done, Outcome};
 pub use plan::{MOST_SEEDS, Planner, Wishes, plan};
-pub use report::{Finding, Report, State, Verdict, findings, line_mbps, report, state_at};
 pub use runner::Runner;
 pub use setting::{notes, setting};
 pub use slowdown::Slowdown;
 pub use slowest::Slowest;
-pub use spread::Spread;
+pub use spread::{Spread, workload_fcts};
 pub use summary::{Cost, Onset, Onsets, Precision, Summary, summarise};
 pub use tiers::Tier;

@@ -93,12 +93,12 @@ macro_rules! measures {
 measures! {
     /// One scheme at one point.
     #[derive(Clone, Debug, Default, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     SummaryRow of |p| {
         /// The label, else the canonical name.
         scheme: String = p.contender.label.clone(),
         /// Where in the sweep.
-        #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+        #[cfg_attr(feature = "typescript", ts(type = "Record<string, unknown>"))]
         point: Point = p.contender.points[p.place].point.clone(),
         /// The point's place in the sweep.
         #[serde(skip)]

@@ -10,7 +10,7 @@ use crate::stats::{mean, six_digits};
 figures! {
     /// The memories of all switches whose ports share one, at one point.
     #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Memories {} {
         /// How many there are, mean over seeds.
         switches: f64, "count";
@@ -30,7 +30,7 @@ figures! {
 figures! {
     /// A port that found no room for packets.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Squeezed {} {
         /// The port that lost most to what others held.
         port: String, "text";

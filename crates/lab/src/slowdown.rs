@@ -8,7 +8,7 @@ use crate::stats::{percentiles, six_digits};
 figures! {
     /// Flows of like size.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Slowdown {} {
         /// The flows' sizes, for people, such as `10 KB to 100 KB`; all sizes come first.
         sizes: &'static str, "text";

@@ -10,7 +10,7 @@ use crate::stats::{self, six_digits};
 figures! {
     /// Some of a point's rounds.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Slowest {} {
         /// Seed and round, the longest first; at most five.
         rounds: Vec<(u64, u32)>, "number";

@@ -7,7 +7,7 @@ use crate::stats::{self, six_digits};
 
 /// Times in ms to six digits; all `None` where nothing was begun.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Spread {
     /// The mean.
     pub mean: Option<f64>,
@@ -62,7 +62,7 @@ impl Shaped for Spread {
 }
 
 /// Completion times of the workload's own flows.
-pub(crate) fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
+pub fn workload_fcts(run: &RunTables) -> impl Iterator<Item = u64> {
     run.flows.iter().filter(|flow| flow.class != FlowKind::Beside).filter_map(|flow| flow.fct_ps)
 }
 

@@ -8,7 +8,7 @@ use crate::stats::{mean, six_digits};
 figures! {
     /// The ports of one tier that carried packets, at one point.
     #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
     Tier {} {
         /// The tier, such as `leaf down`: ports from leaf switches to hosts.
         tier: &'static str, "text";

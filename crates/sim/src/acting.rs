@@ -1,12 +1,10 @@
 //! An application at work in the world: what it sees and does is the world's to give.
 
+use fanin_apps::{ConnectionId, Driver, EndpointId, Meaning, Message, Owner, View};
 use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{FlowKind, Watch};
 use fanin_units::{Rate, Time};
 
-use crate::app::{Driver, View};
-use crate::ids::{ConnectionId, EndpointId, Owner};
-use crate::message::{Meaning, Message};
 use crate::probe::Probe;
 use crate::world::World;
 

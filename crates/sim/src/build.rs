@@ -1,5 +1,6 @@
 //! From a spec to the ports of its network, which are set up as they are needed.
 
+use fanin_apps::{Purpose, Stream};
 pub(crate) use fanin_assemble::fabric;
 use fanin_assemble::{changes, host_faults, host_port_law, switch_port_law};
 use fanin_fabric::{Fabric, LinkId};
@@ -9,7 +10,6 @@ use fanin_units::{QueueSize, Time};
 use crate::link::{Departures, Link};
 use crate::net::Faults;
 use crate::pools::Pools;
-use crate::streams::{Purpose, Stream};
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {

@@ -1,10 +1,10 @@
 //! What must add up at the end of a run, in release too: nothing is lost, and nothing comes from nowhere. (What ports share must
 //! add up at any time; `pools.rs` sees to it.)
 
+use fanin_apps::EndpointId;
 use fanin_spec::{FaultRow, RunTables, Totals};
 use fanin_tcp::Written;
 
-use crate::ids::EndpointId;
 use crate::socket::{Socket, Sockets};
 
 /// What does not add up, if anything: of the packets, of each connection's bytes, of the messages sent and told of.

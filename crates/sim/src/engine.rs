@@ -1,18 +1,18 @@
 //! The loop that serves one event after another, and how a run stands in between.
 
+use fanin_apps::{App, Driver, EndpointId, Owner, Record};
 use fanin_fabric::LinkId;
 use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
 use crate::acting::Acting;
-use crate::app::{self, App, Driver, Record};
 use crate::conserved;
 use crate::event::{Event, Key, Timer};
-use crate::ids::{EndpointId, Owner, Slot};
 use crate::link::Departures;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
+use crate::slot::Slot;
 use crate::tables;
 use crate::world::World;
 
@@ -51,7 +51,7 @@ const AT_ONCE: u64 = 1 << 14;
 /// Begins a run.
 pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
     let (world, last) = (World::new(spec, departures, probe), Key::NEVER);
-    let (workload, guests) = (app::workload(spec), app::guests(spec));
+    let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
     let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO, last };
     running.world.net.await_changes();
     running.world.net.await_faults();

@@ -1,9 +1,9 @@
 //! What can happen, and the order of what happens at the same instant.
 
+use fanin_apps::{EndpointId, Meaning, Owner};
 use fanin_fabric::LinkId;
 
-use crate::ids::{EndpointId, Owner, Slot};
-use crate::message::Meaning;
+use crate::slot::Slot;
 
 /// Something that happens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Hosts whose packets come late: how late, each in its turn.
 
+use fanin_apps::{Purpose, SmallStream};
 use fanin_fabric::{Fabric, LinkId};
 use fanin_units::Time;
 
 use crate::event::Due;
-use crate::streams::{Purpose, SmallStream};
 
 /// The packets of one host.
 struct Late {

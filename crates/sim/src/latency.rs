@@ -4,7 +4,7 @@ use fanin_spec::{FlowKind, LatencyRow};
 use fanin_units::Time;
 
 use crate::histogram::Histogram;
-use crate::ids::Slot;
+use crate::slot::Slot;
 
 /// The clock that packets carry: 32 bits of 2^14 ps, 16 ns; it wraps after 70 s.
 const TICK_BITS: u32 = 14;

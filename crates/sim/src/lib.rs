@@ -6,7 +6,6 @@
 //! only its head is in the event queue.
 
 mod acting;
-mod app;
 mod build;
 mod calendar;
 mod conserved;
@@ -16,12 +15,10 @@ mod gauge;
 mod heap;
 mod histogram;
 mod ideal;
-mod ids;
 mod incasts;
 mod jitter;
 mod latency;
 mod link;
-mod message;
 mod need;
 mod net;
 mod occupancy;
@@ -33,9 +30,9 @@ mod refusals;
 mod ring;
 mod simulation;
 mod since;
+mod slot;
 mod socket;
 mod stalls;
-mod streams;
 mod tables;
 mod tap;
 mod ticks;
@@ -45,9 +42,9 @@ use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
 use fanin_placement::Placement;
-use fanin_spec::{Problem, RunError, RunSpec, RunTables, Watch};
+use fanin_spec::{RunError, RunSpec, RunTables, Watch};
 
-pub use ids::{ConnectionId, EndpointId, Owner};
+pub use fanin_apps::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;
 pub use need::need;
 pub use packet::{Caught, Packet};
@@ -98,21 +95,12 @@ pub fn tap(spec: &RunSpec, point: &TapPoint, stop: &AtomicBool) -> Result<Option
 
 /// Where a key_value run's objects are put, before any plan: servers are hosts.
 pub fn placement(spec: &RunSpec) -> Placement {
-    app::drawn(spec, &racks(spec))
+    fanin_apps::drawn(spec, &racks(spec))
 }
 
 /// The rack of each host of a spec's network.
 pub fn racks(spec: &RunSpec) -> Vec<u32> {
-    app::racks(spec)
-}
-
-/// Refuses a spec whose plan of placement is for another cluster, or for objects that lie elsewhere: where scenarios are read, since
-/// no run asks again.
-///
-/// # Errors
-/// The first move that cannot be, with its line.
-pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
-    app::fits(spec)
+    fanin_apps::racks(spec)
 }
 
 /// The names of the hosts and of the ports of a spec's network: where it can be tapped.

@@ -1,5 +1,6 @@
 //! One direction of a link with the port in front of it.
 
+use fanin_apps::Stream;
 use fanin_fabric::NodeId;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
@@ -7,7 +8,6 @@ use fanin_units::{QueueSize, Rate, Time};
 use crate::event::Due;
 use crate::packet::{Luggage, Packet};
 use crate::ring::Ring;
-use crate::streams::Stream;
 
 /// When the departures of a port are worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,7 +260,7 @@ impl Link {
     }
 
     /// A flow through here opened before anything was simulated.
-    pub fn stands(&mut self, flow: crate::ids::Slot) {
+    pub fn stands(&mut self, flow: crate::slot::Slot) {
         let port = self.port.as_mut();
         if let Some(many_to_one) = port.and_then(|port| port.law.many_to_one.as_mut()) {
             many_to_one.stands(flow.0);

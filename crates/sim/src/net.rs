@@ -4,6 +4,7 @@ mod faults;
 
 use std::collections::BTreeMap;
 
+use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId, NodeId};
 use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Beside, Block, Segment, Wire};
@@ -12,7 +13,6 @@ use fanin_units::{QueueSize, Time};
 use crate::build::Ports;
 use crate::calendar::Calendar;
 use crate::event::Key;
-use crate::ids::{EndpointId, Owner, Slot};
 use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
@@ -20,6 +20,7 @@ use crate::link::{Link, Todo, Why};
 use crate::packet::{Luggage, Packet};
 use crate::pools::Pools;
 use crate::probe::{Dropped, Filled, Gone, Happening, Probe};
+use crate::slot::Slot;
 
 pub(crate) use faults::{ByLink, Faults, Lost};
 

@@ -171,6 +171,7 @@ impl Occupancy {
 
 #[cfg(test)]
 mod tests {
+    use fanin_apps::{Purpose, Stream};
     use fanin_laws::port::Law;
     use fanin_units::Rate;
 
@@ -179,7 +180,6 @@ mod tests {
     use super::*;
     use crate::link::{Departures, Todo};
     use crate::packet::{Luggage, Packet};
-    use crate::streams::{Purpose, Stream};
 
     const US: u64 = 1_000_000;
 

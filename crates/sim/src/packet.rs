@@ -1,11 +1,12 @@
 //! What travels on links: segments with what the simulator needs to know of them.
 
+use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
 use fanin_laws::port::{Header, Note};
 use fanin_tcp::{Beside, Block, Flags, Notes, Segment};
 use fanin_units::Time;
 
-use crate::ids::{ConnectionId, Slot};
+use crate::slot::Slot;
 
 /// A segment on its way to an endpoint.
 #[derive(Clone, Copy, Debug)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fanin_apps::{EndpointId, Owner};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_laws::port::Drop;
 use fanin_laws::sender::Window;
@@ -9,7 +10,6 @@ use fanin_spec::{EventRow, SampleRow, Watch};
 use fanin_tcp::{Beside, Flags, Segment};
 use fanin_units::Time;
 
-use crate::ids::{EndpointId, Owner};
 use crate::link::{Link, Why};
 use crate::occupancy::Occupancy;
 use crate::packet::{Caught, Packet};

@@ -8,7 +8,7 @@ use fanin_laws::receiver::ictcp::{Connection, Host};
 use fanin_spec::RunSpec;
 use fanin_units::Time;
 
-use crate::ids::Slot;
+use crate::slot::Slot;
 
 /// What a receiver knows of its round trip beside what its own data measured: the least time in which more came than it had
 /// offered, of which the last part can only be an answer to an ACK that it sent meanwhile.

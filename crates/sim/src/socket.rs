@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
+use fanin_apps::{ConnectionId, EndpointId, Meaning, Owner};
 use fanin_fabric::LinkId;
 use fanin_tcp::Endpoint;
 use fanin_units::Time;
 
 use crate::conserved;
-use crate::ids::{ConnectionId, EndpointId, Owner, Slot};
-use crate::message::Meaning;
 use crate::since::Sums;
+use crate::slot::Slot;
 
 /// An endpoint, and what the world keeps beside it. It is eight lines of a cache long: with thousands of them, what is touched
 /// a packet is what counts.

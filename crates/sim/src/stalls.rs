@@ -1,11 +1,11 @@
 //! Times in which nothing comes to a client although something is wanted, and what was seen meanwhile that may tell why: which
 //! timers fired.
 
+use fanin_apps::ConnectionId;
 use fanin_fabric::HostId;
 use fanin_spec::Cause;
 use fanin_units::Time;
 
-use crate::ids::ConnectionId;
 use crate::latency::stamp;
 
 /// A client's link is still for a stall if nothing comes over it for so many round trips.
@@ -172,7 +172,7 @@ mod tests {
         let mut stalls = waiting(US(0), US(0));
         let clue = |at, cause| Clue {
             at: US(at),
-            connection: ConnectionId::new(crate::ids::Owner::WORKLOAD, 0),
+            connection: ConnectionId::new(fanin_apps::Owner::WORKLOAD, 0),
             hosts: [CLIENT; 2],
             cause,
         };

@@ -1,9 +1,9 @@
 //! The tables of a run, from what was counted.
 
+use fanin_apps::{Record, View};
 use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{Engine, PortRow, RunTables, StallRow, Totals};
 
-use crate::app::{Record, View};
 use crate::link::Link;
 use crate::net::Net;
 use crate::probe::Probe;

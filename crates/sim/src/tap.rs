@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use fanin_apps::EndpointId;
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_tcp::{Beside, Block, Notes, Segment};
 use fanin_units::Time;
 
-use crate::ids::EndpointId;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
 

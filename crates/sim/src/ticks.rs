@@ -1,9 +1,8 @@
 //! Hosts' timers: where the clock has ticks, a timer is served at its host's next one.
 
+use fanin_apps::{Purpose, SmallStream};
 use fanin_fabric::LinkId;
 use fanin_units::Time;
-
-use crate::streams::{Purpose, SmallStream};
 
 /// All hosts' ticks.
 #[derive(Clone, Debug)]

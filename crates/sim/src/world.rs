@@ -1,5 +1,6 @@
 //! Endpoints on a network under a clock: what becomes of them as something happens, and what an application may do.
 
+use fanin_apps::{ConnectionId, EndpointId, Meaning, Message, Owner};
 use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
@@ -10,16 +11,15 @@ use fanin_units::Time;
 use crate::build;
 use crate::event::{Key, Timer};
 use crate::ideal;
-use crate::ids::{ConnectionId, EndpointId, Owner, Slot};
 use crate::incasts::Incasts;
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
-use crate::message::{Meaning, Message};
 use crate::net::{Lost, Net, Uplink};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
 use crate::receivers::Receivers;
 use crate::since::{PortSums, Since};
+use crate::slot::Slot;
 use crate::socket::{Socket, Sockets};
 use crate::stalls::{Clue, Stall, Stalls};
 use crate::ticks::Ticks;

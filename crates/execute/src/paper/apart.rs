@@ -1,6 +1,6 @@
 //! What a figure shows that no run gives.
 
-use fanin_lab::paper::{Apart, Measured, Mode};
+use fanin_papers::{Apart, Measured, Mode};
 use fanin_placement::SendQueue;
 
 use super::{planning, swarms};

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use fanin_fanout::ictcp_window::{IctcpWindow, Params as WindowParams};
-use fanin_lab::paper::Mode;
+use fanin_papers::Mode;
 use fanin_placement::picc::Params;
 use fanin_placement::{Cluster, Kind, Object, Placement, RequestLog, Resources, Server, plan};
 use fanin_units::{Rate, Time};

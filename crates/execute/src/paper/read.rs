@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use fanin_lab::paper::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity};
+use fanin_papers::{CLAIMS, Expected, Paper, PaperProblem, Scorecard, Sensitivity};
 use fanin_spec::Contender;
 use serde::Deserialize;
 
@@ -104,4 +104,20 @@ fn json<T: Default + for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Re
 
 fn unread(path: &Path, error: &io::Error) -> PaperProblem {
     PaperProblem(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_papers_plan_of_placement_that_is_for_another_cluster_is_refused_with_its_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\n[key_value]\nplacement = \"plan.csv\"\n\
+                        objects = 50\nper_request = 10\nreplicas = 1\n[sweep]\nfan_in = [3]\n";
+        fs::write(folder.path().join("a.toml"), scenario).unwrap();
+        fs::write(folder.path().join("plan.csv"), "object,from,to,reason\n0,1,4,popular\n").unwrap();
+        let PaperProblem(problem) = contenders(folder.path(), "a.toml", &[], &[]).unwrap_err();
+        assert!(problem.contains("plan.csv:2: host 4 is no server: servers are hosts 1 to 3"), "{problem}");
+    }
 }

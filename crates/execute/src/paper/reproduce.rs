@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use fanin_lab::paper::{
+use fanin_lab::{Batch, Broken, Course, Done};
+use fanin_papers::{
     Along, Conditions, DrawnPaper, Figure, Measure, Measured, Mode, Paper, PaperProblem, Reproduced, Source,
 };
-use fanin_lab::{Batch, Broken, Course, Done};
 use fanin_spec::{Contender, RunSpec, Watch};
 use fanin_units::Time;
 

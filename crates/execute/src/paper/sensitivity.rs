@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use fanin_lab::Course;
-use fanin_lab::paper::{Conditions, Hanging, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
+use fanin_papers::{Conditions, Hanging, Mode, Paper, PaperProblem, Sensitivity, Setting, Verdict};
 use serde::Deserialize;
 
 use super::read::{SENSITIVITY, contenders};

@@ -3,16 +3,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use fanin_apps::{ConnectionId, EndpointId, Purpose, SmallStream};
 use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_spec::{FaultRow, Faults as Settings, HostFault, HostState};
 use fanin_units::{Rate, Share, Time};
 
 use super::Net;
 use crate::event::Key;
-use crate::ids::{ConnectionId, EndpointId};
 use crate::packet::Packet;
 use crate::probe::{Gone, Happening, Probe};
-use crate::streams::{Purpose, SmallStream};
 
 /// What packets met over a link.
 #[derive(Clone, Copy, Debug, Default)]

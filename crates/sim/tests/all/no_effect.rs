@@ -114,7 +114,7 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
     let idle = |set: &str| told.iter().any(|what| what.starts_with(set) && what.contains(" no effect here"));
     let spec = contender.at(0, 3)?;
-    fanin_sim::fits(&spec).ok()?;
+    fanin_apps::fits(&spec).ok()?;
     Some((spec, set.is_some_and(idle)))
 }
 

@@ -60,7 +60,7 @@ pub fn planned(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -
         })
     };
     let planned = with(&plan_of(&with("object,from,to,reason\n"), moves));
-    fanin_sim::fits(&planned).unwrap_or_else(|problem| panic!("{problem}"));
+    fanin_apps::fits(&planned).unwrap_or_else(|problem| panic!("{problem}"));
     planned
 }
 

@@ -1,0 +1,586 @@
+//! Front ends that ask for many small objects on many servers: the roles, over the simulator's TCP.
+//!
+//! Every host has a data server, and is a hub where a front end makes it one; the client and the hosts after it have a front end
+//! each, which makes one request after another, or each at a time of its own. What roles say to one another goes as it would over sockets ([`post`]).
+
+mod carried;
+mod ends;
+mod gathered;
+mod hubs;
+mod places;
+mod plans;
+mod popularity;
+mod post;
+mod request;
+mod slab;
+mod store;
+mod timers;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use fanin_assemble::{data_server_params, front_end_params, hub_params};
+use fanin_fabric::HostId;
+use fanin_fanout::swarm::Policy;
+use fanin_placement::Object;
+use fanin_placement::picc::Learn;
+use fanin_roles::data_server::{DataServer, HOPS, Lookup};
+use fanin_roles::front_end::FrontEnd;
+use fanin_roles::hub::Hub;
+use fanin_roles::wire::{Numbered, Size, Swarm};
+use fanin_roles::{Body, Node, Output, Outputs, Tag};
+use fanin_spec::{FlowKind, FlowRow, QueryRow, RequestRow, RunSpec, ServerOrder};
+use fanin_units::{Rate, Time};
+
+use super::application::{Application, Driver, Record, View};
+use super::warm_up::WarmUp;
+use crate::ids::EndpointId;
+use crate::message::meanings;
+use crate::streams::{Purpose, Stream};
+use carried::{Carried, Message};
+use gathered::Gathered;
+use hubs::Hubs;
+use post::{Frame, Post};
+use request::{Fate, Request};
+use slab::Slab;
+use store::Store;
+
+meanings! {
+    pub(crate) enum Timer {
+        /// A data server has found what it looked for.
+        Found(lookup),
+        /// What a hub or a front end waits for.
+        Hub(host),
+        FrontEnd(host),
+        /// A front end's next request begins.
+        Begins(host),
+        /// Its pause after a request is over.
+        Paused(host),
+        /// A period of requests is over, and the next plan is made.
+        Plan,
+        WarmUp,
+        End,
+    }
+}
+
+pub use places::{drawn, fits, racks};
+
+/// How long a plan waits for what the last one moves, before it looks again.
+const SOON: Time = Time::from_millis(1);
+
+/// Rows of flows are kept of so many objects; what follows is in the sums alone.
+const ROWS_MAX: usize = 200_000;
+
+/// A role, and when its timer is due; a timer that is not so any more says nothing.
+struct Timed<R> {
+    role: R,
+    armed: Time,
+}
+
+struct Front {
+    role: Timed<FrontEnd<Numbered>>,
+    draws: Stream,
+    /// What it asks for, where `draws` do not say so.
+    asked: Stream,
+    /// When its requests begin, where they do not wait for one another.
+    intervals: Stream,
+    /// Those under way, by the role's number.
+    requests: BTreeMap<u32, Request>,
+    down: bool,
+    /// It waits a while before its next request.
+    pauses: bool,
+    /// Its next request will begin by itself.
+    awaits: bool,
+    /// Requests of the measured time that have begun, and that have ended.
+    begun: u32,
+    done: u32,
+}
+
+struct Host {
+    server: DataServer<Numbered>,
+    service: Stream,
+    /// When the last answer has left a server that serves one object after another.
+    free_at: Time,
+    hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
+    /// How often it has crashed.
+    lives: u16,
+}
+
+pub(crate) struct KeyValue {
+    spec: RunSpec,
+    store: Store,
+    fronts: Vec<Front>,
+    hosts: Vec<Host>,
+    post: Post,
+    /// Messages to the same host, which no network carries.
+    local: VecDeque<(Node, Message)>,
+    out: Outputs<Numbered, Size>,
+    /// What data servers are looking for, each at its host, in one of its lives.
+    lookups: Slab<(Node, u16, Lookup<Numbered>)>,
+    overloads: Stream,
+    warm_up: WarmUp,
+    began: Time,
+    /// Requests that have begun.
+    asked: u32,
+    payload: u64,
+    flows: Vec<FlowRow>,
+    queries: Vec<QueryRow>,
+    requests: Vec<RequestRow>,
+    /// What is seen of hubs, where the run is watched.
+    hubs: Option<Box<Hubs>>,
+    /// What is moved to few servers, where the scheme does that.
+    gathered: Option<Box<Gathered>>,
+    /// Front ends that have requests left.
+    running: u32,
+}
+
+impl KeyValue {
+    pub fn new(spec: &RunSpec) -> KeyValue {
+        let front = |host: u32| Front {
+            role: Timed { role: FrontEnd::new(front_end_params(spec, host, 0)), armed: Time::NEVER },
+            draws: Stream::new(spec.seed, Purpose::Request, host),
+            asked: Stream::new(spec.seed, Purpose::Asked, host),
+            intervals: Stream::new(spec.seed, Purpose::Interval, host),
+            requests: BTreeMap::new(),
+            down: false,
+            pauses: false,
+            awaits: false,
+            begun: 0,
+            done: 0,
+        };
+        let host = |host| Host {
+            server: DataServer::new(data_server_params(spec, host)),
+            free_at: Time::ZERO,
+            service: Stream::new(spec.seed, Purpose::Service, host),
+            hub: None,
+            lives: 0,
+        };
+        let front_ends = spec.settings.key_value.front_ends;
+        KeyValue {
+            store: Store::new(spec),
+            fronts: (0..front_ends).map(front).collect(),
+            hosts: (0..=spec.fan_in).map(host).collect(),
+            post: Post::new(spec.fan_in + 1, spec.settings.connections_stand()),
+            local: VecDeque::new(),
+            out: Vec::new(),
+            lookups: Slab::default(),
+            overloads: Stream::new(spec.seed, Purpose::Overload, 0),
+            warm_up: WarmUp::new(spec),
+            began: Time::ZERO,
+            asked: 0,
+            payload: 0,
+            flows: Vec::new(),
+            queries: Vec::new(),
+            requests: Vec::new(),
+            hubs: None,
+            gathered: None,
+            running: front_ends,
+            spec: spec.clone(),
+        }
+    }
+
+    /// What of a host's work leaves room for more: objects that its data server could take, without those that it gathers as a hub.
+    fn spare_io(host: &Host) -> u32 {
+        let owes = host.hub.as_ref().map_or(0, |hub| hub.role.owes());
+        host.server.spare().saturating_sub(owes)
+    }
+
+    /// A front end asks for its next objects.
+    fn ask(&mut self, driver: &mut dyn Driver, front: u32) {
+        if self.spec.settings.fan_outs.sicc.hub == Policy::SpareIo {
+            self.store.spare(self.hosts.iter().map(KeyValue::spare_io));
+        }
+        let at = &mut self.fronts[front as usize];
+        let (now, number) = (driver.now(), self.asked);
+        let draws = if self.store.purpose() == Purpose::Asked { &mut at.asked } else { &mut at.draws };
+        let objects = self.store.draw(at.begun, draws);
+        if let Some(gathered) = &mut self.gathered {
+            let all = self.spec.settings.key_value.objects;
+            gathered.asked(now, objects.iter().map(|object| Object(object % all)));
+        }
+        let deadline = self.spec.settings.key_value.deadline.0.unwrap_or(Time::NEVER);
+        let keys = objects.iter().map(|&object| Numbered(object.into()));
+        let mut draw = |n| at.draws.below(n);
+        let deadline = now.saturating_add(deadline);
+        let request = at.role.role.ask(now, keys, deadline, &self.store, &mut draw, &mut self.out);
+        let (timeouts, fates) = (driver.timeouts(), vec![None; objects.len()]);
+        let early = self.warm_up.is_on() && self.spec.settings.key_value.within.0.is_some();
+        at.requests.insert(
+            request,
+            Request { number, began: now, timeouts, objects, fates, payload: 0, answered_by: Vec::new(), early },
+        );
+        at.begun += u32::from(!early);
+        self.asked += 1;
+        let tag = self.tag(Node(front), request);
+        if let Some(hubs) = &mut self.hubs {
+            hubs.begins(now, tag, number);
+        }
+        self.post.begin(tag);
+        self.act(driver, Node(front));
+        self.arm_front(driver, front);
+    }
+
+    /// A front end's next request begins by itself, a random time after the last one; of one that is down, none until it returns.
+    fn begins(&mut self, driver: &mut dyn Driver, front: u32) {
+        let at = &mut self.fronts[front as usize];
+        at.awaits = false;
+        if at.down {
+            return;
+        }
+        if self.warm_up.ends_with(driver.now(), self.asked) {
+            self.measure(driver);
+        }
+        self.ask(driver, front);
+        self.await_next(driver, front);
+    }
+
+    fn await_next(&mut self, driver: &mut dyn Driver, front: u32) {
+        let Some(mean) = self.spec.settings.request_interval() else { return };
+        let at = &mut self.fronts[front as usize];
+        if at.awaits || at.begun == self.spec.settings.workload.queries {
+            return;
+        }
+        at.awaits = true;
+        let gap = match self.store.begins(at.begun) {
+            Some(begins) => self.began.saturating_add(begins).since(driver.now()),
+            None => at.intervals.exponential(mean.0 as f64),
+        };
+        driver.after(gap, Timer::Begins(front).into());
+    }
+
+    /// A request of a front end in its present life.
+    fn tag(&self, origin: Node, request: u32) -> Tag {
+        Tag { origin, request, epoch: self.hosts[origin.0 as usize].lives }
+    }
+
+    /// Does what a role at a host wants done.
+    fn act(&mut self, driver: &mut dyn Driver, at: Node) {
+        let mut out = std::mem::take(&mut self.out);
+        let mut frame = self.post.empty();
+        let mut over = Vec::new();
+        for output in out.drain(..) {
+            if let (Some(hubs), Output::Send { to, message, .. }) = (&mut self.hubs, &output) {
+                hubs.says(driver.now(), at, *to, message);
+            }
+            match output {
+                Output::Send { to, message, .. } if to == at => self.local.push_back((at, message)),
+                Output::Send { to, message, more } => {
+                    frame.push(message);
+                    if !more {
+                        frame = self.post.send(driver, at, to, frame);
+                    }
+                }
+                Output::Look(lookup) => self.look(driver, at, lookup),
+                Output::Answer { request, index, value: Size(bytes) } => {
+                    self.known(driver, at, request, index, Some(bytes));
+                }
+                Output::Miss { request, index } => self.known(driver, at, request, index, None),
+                Output::Fail { request, index } => self.request(at, request).ends(index, Fate::Failed),
+                Output::Done { request } => over.push(request),
+            }
+        }
+        debug_assert!(frame.is_empty(), "a packet's last message says so");
+        self.post.keep(frame);
+        self.out = out;
+        for request in over {
+            self.post.over(driver, self.tag(at, request));
+            self.request_ended(driver, at.0, request);
+        }
+    }
+
+    /// A front end's request under way.
+    fn request(&mut self, at: Node, request: u32) -> &mut Request {
+        let requests = &mut self.fronts[at.0 as usize].requests;
+        requests.get_mut(&request).unwrap_or_else(|| unreachable!("a front end says nothing of a request that is over"))
+    }
+
+    /// Delivers what stays on a host, until nothing more comes of it.
+    fn settle(&mut self, driver: &mut dyn Driver) {
+        while let Some((at, message)) = self.local.pop_front() {
+            self.deliver(driver, at, at, message);
+        }
+    }
+
+    /// A message has come to a host: for its data server, its hub or its front end.
+    fn deliver(&mut self, driver: &mut dyn Driver, from: Node, at: Node, message: Message) {
+        let Message { tag, index, .. } = message;
+        let host = &mut self.hosts[at.0 as usize];
+        match message.body {
+            Body::Get(key) => self.asked(driver, at, Lookup { asker: from, tag, index, key, hops: HOPS }),
+            Body::Pass { key, asker, hops } => self.asked(driver, at, Lookup { asker, tag, index, key, hops }),
+            Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
+                if tag.origin == at && !host.hub.as_ref().is_some_and(|hub| hub.role.waits_for(tag, index)) =>
+            {
+                if let Some(hubs) = &mut self.hubs {
+                    hubs.comes(driver.now(), from, at, false, &message);
+                }
+                let front = &mut self.fronts[at.0 as usize];
+                let answers = matches!(message.body, Body::Object(_) | Body::Miss);
+                if let Some(request) = front.requests.get_mut(&tag.request).filter(|_| answers) {
+                    request.answered_by.push(from);
+                }
+                let front = &mut front.role.role;
+                front.handle(driver.now(), from, message, &self.store, &mut self.out);
+                self.act(driver, at);
+                self.arm_front(driver, at.0);
+            }
+            body => {
+                if let Some(hubs) = &mut self.hubs {
+                    hubs.comes(driver.now(), from, at, true, &message);
+                }
+                let new = || Box::new(Timed { role: Hub::new(hub_params(&self.spec, at.0)), armed: Time::NEVER });
+                host.hub.get_or_insert_with(new).role.handle(driver.now(), message, &mut self.out);
+                if let Body::Swarm(swarm) = body {
+                    self.strain(at, tag, swarm);
+                }
+                self.act(driver, at);
+                self.arm_hub(driver, at.0);
+            }
+        }
+    }
+
+    /// The data server of a host, with its links, which are kept as objects are.
+    fn server(&self, host: Node) -> DataServer<Numbered> {
+        let mut server = DataServer::new(data_server_params(&self.spec, host.0));
+        self.store.links(host).for_each(|(key, to)| server.link(key, to));
+        server
+    }
+
+    /// A data server is asked for an object.
+    fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
+        let bytes = self.store.value(lookup.key).map_or(0, |Size(bytes)| bytes);
+        self.hosts[at.0 as usize].server.asked(driver.now(), lookup, bytes, &mut self.out);
+        self.act(driver, at);
+    }
+
+    /// An object has come to its new place: the old one has a link.
+    fn moved(&mut self, driver: &mut dyn Driver, number: u32) {
+        let Some(gathered) = &mut self.gathered else { return };
+        if let Some(of) = gathered.came(number) {
+            let key = Numbered(of.object.0.into());
+            self.hosts[of.from.0 as usize].server.link(key, Node(of.to.0));
+            self.hosts[of.to.0 as usize].server.take_back(&key);
+            self.store.moved(&of, self.spec.settings.key_value.route);
+        }
+        gathered.go_on(driver, &self.store);
+    }
+
+    /// A period is over: the next plan is made, once what the last one moves has come.
+    fn plan(&mut self, driver: &mut dyn Driver) {
+        let Some(gathered) = &mut self.gathered else { return };
+        let planned = gathered.plan_again(&self.spec, &self.store);
+        gathered.go_on(driver, &self.store);
+        driver.after(if planned { self.spec.settings.placements.picc.period } else { SOON }, Timer::Plan.into());
+    }
+
+    /// The machine of a new hub may be busy with something else.
+    fn strain(&mut self, at: Node, tag: Tag, swarm: Swarm) {
+        let settings = &self.spec.settings.key_value;
+        let overloaded = settings.overloaded.in_q(32);
+        if overloaded == 0 || self.overloads.word() >> 32 >= u64::from(overloaded) {
+            return;
+        }
+        let assigned = self.fronts[tag.origin.0 as usize].role.role.assigned(tag.request, at).unwrap_or(swarm.rate);
+        let speed = (u128::from(assigned.0) * u128::from(settings.overloaded_speed.in_q(32))) >> 32;
+        if let Some(hub) = &mut self.hosts[at.0 as usize].hub {
+            hub.role.strain(tag, Rate((speed as u64).max(1)));
+        }
+    }
+
+    /// A data server looks for an object; one that serves one after another begins when the last answer has left.
+    fn look(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
+        let (settings, host) = (&self.spec.settings.host, &mut self.hosts[at.0 as usize]);
+        let work = settings.service_time + host.service.up_to(settings.service_jitter);
+        let wait = host.free_at.since(driver.now()).saturating_add(driver.at_work(HostId(at.0), work));
+        let number = self.lookups.put((at, self.hosts[at.0 as usize].lives, lookup));
+        driver.after(wait, Timer::Found(number).into());
+    }
+
+    /// An object is there, or known to be missing.
+    fn known(&mut self, driver: &dyn Driver, at: Node, request: u32, index: u32, bytes: Option<u32>) {
+        self.payload += u64::from(bytes.unwrap_or(0));
+        let request = self.request(at, request);
+        request.payload += u64::from(bytes.unwrap_or(0));
+        request.ends(index, if bytes.is_some() { Fate::Answered } else { Fate::Missed });
+        let &mut Request { number, began, early, .. } = request;
+        let object = request.objects[index as usize];
+        if self.flows.len() < ROWS_MAX && !early {
+            self.flows.push(FlowRow {
+                class: FlowKind::Object,
+                to_host: at.0,
+                round: Some(number.into()),
+                payload_bytes: bytes.map(u64::from),
+                delivered_bytes: bytes.unwrap_or(0).into(),
+                start_ps: began.since(self.began).0,
+                fct_ps: Some(driver.now().since(began).0),
+                from_host: self.store.first_replica(object),
+                ..FlowRow::default()
+            });
+        }
+    }
+
+    /// What was so far is no matter of the figures.
+    fn measure(&mut self, driver: &mut dyn Driver) {
+        (self.began, self.asked) = (driver.now(), 0);
+        self.flows.clear();
+        self.queries.clear();
+        self.requests.clear();
+        if let Some(hubs) = &mut self.hubs {
+            hubs.measure(driver.now());
+        }
+        let payload = self.payload;
+        self.warm_up.end(driver, payload, Timer::End);
+    }
+}
+
+impl Application for KeyValue {
+    type Timer = Timer;
+    type Message = Carried;
+
+    fn start(&mut self, driver: &mut dyn Driver) {
+        self.store.locate(&self.spec, driver);
+        for host in 0..self.hosts.len() as u32 {
+            self.hosts[host as usize].server = self.server(Node(host));
+        }
+        self.began = driver.now();
+        let has_hubs = self.spec.scheme.fan_out.is_some_and(|of| of.parts(&self.spec.settings.fan_outs.sicc).is_some());
+        self.hubs = driver.watch().filter(|_| has_hubs).map(|watch| Box::new(Hubs::new(self.began, watch.clone())));
+        self.gathered = Gathered::new(&self.spec, &mut self.store).map(Box::new);
+        driver.begin();
+        if let Some(gathered) = &mut self.gathered {
+            gathered.go_on(driver, &self.store);
+        }
+        let picc = &self.spec.settings.placements.picc;
+        if self.gathered.is_some() && picc.learn == Learn::Running {
+            driver.after(picc.period, Timer::Plan.into());
+        }
+        let (host, waits) = (&self.spec.settings.host, self.spec.settings.key_value.within.0.is_none());
+        if waits {
+            let fronts: Vec<HostId> = (0..self.fronts.len() as u32).map(HostId).collect();
+            driver.await_answers(&fronts, host.service_time + host.service_jitter);
+        }
+        self.warm_up.begin(driver, Timer::WarmUp);
+        if self.warm_up.ends_with(driver.now(), 0) {
+            self.measure(driver);
+        }
+        for front in 0..self.fronts.len() as u32 {
+            match waits {
+                true => self.ask(driver, front),
+                false => self.await_next(driver, front),
+            }
+        }
+        self.settle(driver);
+    }
+
+    fn received(&mut self, driver: &mut dyn Driver, _at: EndpointId, what: Carried) {
+        let number = match what {
+            Carried::Frame(number) => number,
+            Carried::Copy(number) => return self.moved(driver, number),
+        };
+        let Frame { from, to, mut messages, .. } = self.post.take(number);
+        for message in messages.drain(..) {
+            self.deliver(driver, from, to, message);
+        }
+        self.post.keep(messages);
+        self.settle(driver);
+    }
+
+    fn broken(&mut self, driver: &mut dyn Driver, at: EndpointId) {
+        if let Some(gathered) = &mut self.gathered {
+            gathered.broken(at);
+            gathered.go_on(driver, &self.store);
+        }
+        let Some((here, peer)) = self.post.broken(at) else { return };
+        if let Some(hub) = &mut self.hosts[here.0 as usize].hub {
+            hub.role.gone(driver.now(), peer, &mut self.out);
+            self.act(driver, here);
+            self.arm_hub(driver, here.0);
+        }
+        if let Some(front) = self.fronts.get_mut(here.0 as usize) {
+            front.role.role.lost(driver.now(), peer, &self.store, &mut self.out);
+            self.act(driver, here);
+            self.arm_front(driver, here.0);
+        }
+        self.settle(driver);
+    }
+
+    /// What a host's roles knew is lost. Its front end begins a new life as it returns, and its request again.
+    fn crashed(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        self.post.crashed(driver, Node(host));
+        let cut_off = self.fronts.get(host as usize).map(|front| front.requests.keys().copied().collect::<Vec<_>>());
+        for request in cut_off.into_iter().flatten() {
+            let Request { early, .. } = self.close_request(driver, host, request, false);
+            self.fronts[host as usize].begun -= u32::from(!early);
+        }
+        let server = self.server(Node(host));
+        let Some(at) = self.hosts.get_mut(host as usize) else { return };
+        (at.hub, at.server, at.free_at, at.lives) = (None, server, Time::ZERO, at.lives + 1);
+        if let Some(front) = self.fronts.get_mut(host as usize) {
+            front.down = true;
+            front.role =
+                Timed { role: FrontEnd::new(front_end_params(&self.spec, host, at.lives)), armed: Time::NEVER };
+        }
+    }
+
+    fn returned(&mut self, driver: &mut dyn Driver, HostId(host): HostId) {
+        let Some(front) = self.fronts.get_mut(host as usize) else { return };
+        front.down = false;
+        if self.spec.settings.key_value.within.0.is_some() {
+            return self.await_next(driver, host);
+        }
+        if !front.pauses && front.done < self.spec.settings.workload.queries {
+            self.ask(driver, host);
+            self.settle(driver);
+        }
+    }
+
+    fn due(&mut self, driver: &mut dyn Driver, timer: Timer) {
+        match timer {
+            Timer::Found(number) => {
+                let (at, life, lookup) = self.lookups.take(number);
+                if life != self.hosts[at.0 as usize].lives {
+                    return;
+                }
+                let value = self.store.value(lookup.key);
+                let host = &mut self.hosts[at.0 as usize];
+                host.server.found(driver.now(), &lookup, value, &mut self.out);
+                if self.spec.settings.key_value.server != ServerOrder::Parallel {
+                    let sent = self.out.iter().map(|said| said.bytes_to_others(at)).sum();
+                    let span = driver.rate(HostId(at.0)).time_for(sent);
+                    host.free_at = driver.now().saturating_add(driver.at_work(HostId(at.0), span));
+                }
+                self.act(driver, at);
+            }
+            Timer::Hub(host) => self.hub_is_due(driver, host),
+            Timer::FrontEnd(front) => self.front_end_is_due(driver, front),
+            Timer::Begins(front) => self.begins(driver, front),
+            Timer::Paused(front) => self.pause_ends(driver, front),
+            Timer::Plan => self.plan(driver),
+            Timer::WarmUp if self.warm_up.is_on() => self.measure(driver),
+            Timer::WarmUp => {}
+            Timer::End => driver.finish(),
+        }
+        self.settle(driver);
+    }
+
+    fn record(&self, view: &dyn View, record: &mut Record) {
+        record.flows.extend(self.flows.iter().cloned());
+        record.queries.extend(self.queries.iter().cloned());
+        record.requests.extend(self.requests.iter().cloned());
+        for (front, number) in self.fronts.iter().zip(0..) {
+            for request in front.requests.values().filter(|request| !request.early) {
+                let (query, request) = request.rows(view, number, self.began, false);
+                record.queries.push(query);
+                record.requests.push(request);
+            }
+        }
+        if let Some(gathered) = &self.gathered {
+            record.gathering.clone_from(&gathered.rows);
+        }
+        if let Some(hubs) = &self.hubs {
+            let request = |tag: Tag| &self.fronts[tag.origin.0 as usize].requests[&tag.request];
+            hubs.record(record, |tag| request(tag).answers(&self.store), &self.store);
+        }
+        record.payload_bytes = self.payload;
+        record.measured = view.now().since(self.began);
+    }
+}

@@ -1,0 +1,68 @@
+//! A request of a front end, and what becomes of its objects.
+
+use std::collections::BTreeSet;
+
+use fanin_roles::Node;
+use fanin_roles::wire::{Numbered, Size};
+use fanin_spec::{QueryRow, RequestRow};
+use fanin_units::Time;
+
+use super::store::Store;
+use crate::application::{View, round_row};
+
+/// A front end's request under way.
+pub(super) struct Request {
+    pub number: u32,
+    pub began: Time,
+    pub timeouts: u64,
+    pub objects: Vec<u32>,
+    /// What became of them.
+    pub fates: Vec<Option<Fate>>,
+    /// Bytes of those that are there.
+    pub payload: u64,
+    /// Who sent something of it, message by message.
+    pub answered_by: Vec<Node>,
+    /// It began before the measured time, to which it does not belong.
+    pub early: bool,
+}
+
+/// What became of an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Answered,
+    Missed,
+    Failed,
+}
+
+impl Request {
+    pub fn rows(&self, view: &dyn View, front: u32, clock: Time, whole: bool) -> (QueryRow, RequestRow) {
+        let (start_ps, took) = (self.began.since(clock).0, view.now().since(self.began));
+        let count = |fate| self.fates.iter().filter(|&&of| of == Some(fate)).count() as u64;
+        let row = RequestRow {
+            request: self.number,
+            from_host: front,
+            objects: self.objects.len() as u64,
+            answered: count(Fate::Answered),
+            missed: count(Fate::Missed),
+            failed: count(Fate::Failed),
+            payload_bytes: self.payload,
+            answering_hosts: self.answered_by.iter().collect::<BTreeSet<_>>().len() as u64,
+            start_ps,
+            latency_ps: whole.then_some(took.0),
+        };
+        (round_row(self.number, start_ps, took, whole, view.timeouts() - self.timeouts), row)
+    }
+
+    /// The bytes of each object that was answered, none of one that is missing.
+    pub fn answers(&self, store: &Store) -> Vec<Option<u64>> {
+        let bytes = |object: &u32| store.value(Numbered((*object).into())).map_or(0, |Size(bytes)| bytes.into());
+        let known = |fate: &Option<Fate>| fate.is_some_and(|fate| fate != Fate::Failed);
+        self.objects.iter().zip(&self.fates).map(|(object, fate)| known(fate).then(|| bytes(object))).collect()
+    }
+
+    /// It is known what became of an object: once.
+    pub fn ends(&mut self, index: u32, fate: Fate) {
+        let before = self.fates[index as usize].replace(fate);
+        assert!(before.is_none(), "object {index} of request {} ends twice", self.number);
+    }
+}

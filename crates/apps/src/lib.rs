@@ -1,0 +1,65 @@
+//! The applications: who asks whom for what, and what is measured of it. An [`App`] is told of its own connections, messages and
+//! timers alone, and acts through a [`Driver`]: what carries its messages, it does not know.
+
+mod all_reduce;
+mod application;
+mod bursts;
+mod endless;
+mod ids;
+mod key_value;
+mod listed;
+mod long;
+mod mapreduce;
+mod message;
+mod one_shot;
+mod poisson;
+mod pool;
+mod rounds;
+mod service;
+mod shuffle;
+#[cfg(test)]
+mod still;
+mod streams;
+mod transfers;
+mod warm_up;
+
+use fanin_spec::{FlowKind, Kind, RunSpec};
+
+pub use application::{App, Driver, Record, View};
+pub use ids::{ConnectionId, EndpointId, Owner};
+pub use key_value::{drawn, fits, racks};
+pub use message::{Meaning, Message};
+pub use streams::{Purpose, SmallStream, Stream, StreamOf};
+
+/// The workload of a spec.
+pub fn workload(spec: &RunSpec) -> Box<dyn App> {
+    match spec.settings.workload.kind {
+        Kind::Barrier => Box::new(rounds::Rounds::barrier(spec)),
+        Kind::OneShot => Box::new(one_shot::OneShot::new(spec)),
+        Kind::WebSearch => Box::new(rounds::Rounds::web_search(spec)),
+        Kind::Long => Box::new(long::Long::new(spec)),
+        Kind::MapReduce => Box::new(mapreduce::MapReduce::new(spec)),
+        Kind::Flows => Box::new(listed::Alone::new(spec)),
+        Kind::Shuffle => Box::new(shuffle::Shuffle::new(spec)),
+        Kind::Poisson => Box::new(poisson::Alone::new(spec)),
+        Kind::Bursts => Box::new(bursts::Bursts::new(spec)),
+        Kind::KeyValue => Box::new(key_value::KeyValue::new(spec)),
+        Kind::AllReduce => Box::new(all_reduce::AllReduce::new(spec)),
+    }
+}
+
+/// What runs beside it, over connections and timers of its own.
+pub fn guests(spec: &RunSpec) -> Vec<Box<dyn App>> {
+    let mut guests: Vec<Box<dyn App>> = Vec::new();
+    let workload = &spec.settings.workload;
+    if workload.load.0.is_some() && !workload.kind.facts().poisson {
+        guests.push(Box::new(poisson::Poisson::new(spec, FlowKind::Beside)));
+    }
+    if spec.settings.service.queries_per_s.0.is_some() && !workload.kind.facts().poisson {
+        guests.push(Box::new(service::Service::new(spec)));
+    }
+    if spec.settings.inputs.flows.is_some() && !workload.kind.facts().listed {
+        guests.push(Box::new(listed::Listed::new(spec, FlowKind::Beside)));
+    }
+    guests
+}

@@ -1,0 +1,88 @@
+//! Messages that connections carry, and what they and timers mean to the application whose they are: the simulator carries a
+//! meaning and does not look inside.
+
+use fanin_units::Time;
+
+/// What a connection carries: so many bytes, told of where they go when the last one is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// At least one.
+    pub bytes: u64,
+    /// What it says.
+    pub meaning: Meaning,
+    /// When it ought to be there; `NEVER` where that is no matter.
+    pub deadline: Time,
+}
+
+impl Message {
+    /// A message without a deadline.
+    pub fn new(bytes: u64, meaning: impl Into<Meaning>) -> Message {
+        Message { bytes, meaning: meaning.into(), deadline: Time::NEVER }
+    }
+}
+
+/// A meaning on its way: which of an application's, and a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// Its place among the application's meanings.
+    pub kind: u8,
+    /// Its number, zero where it has none.
+    pub number: u32,
+}
+
+/// An enum of meanings, each with a number or none. Timers of one instant are due in the order of the enum, then of numbers.
+macro_rules! meanings {
+    ($(#[$attribute:meta])* $visibility:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident $(($number:ident))?),* $(,)? }) => {
+        $(#[$attribute])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $name { $($(#[$doc])* $variant $((meanings!(@number $number)))?),* }
+
+        const _: () = {
+            enum Kind { $($variant),* }
+
+            impl From<$name> for $crate::message::Meaning {
+                fn from(meaning: $name) -> Self {
+                    #[allow(unused_mut, unused_assignments, reason = "a meaning may have no number")]
+                    match meaning {
+                        $($name::$variant $(($number))? => {
+                            let mut number = 0;
+                            $(number = $number;)?
+                            Self { kind: Kind::$variant as u8, number }
+                        })*
+                    }
+                }
+            }
+
+            impl From<$crate::message::Meaning> for $name {
+                fn from(meaning: $crate::message::Meaning) -> Self {
+                    match meaning.kind {
+                        $(kind if kind == Kind::$variant as u8 => $name::$variant $((meanings!(@of $number meaning.number)))?,)*
+                        kind => unreachable!("an application is told of its own alone, not of {kind}"),
+                    }
+                }
+            }
+        };
+    };
+    (@number $number:ident) => { u32 };
+    (@of $number:ident $value:expr) => { $value };
+}
+
+pub(crate) use meanings;
+
+#[cfg(test)]
+mod tests {
+    use super::Meaning;
+
+    meanings! {
+        enum Timer { Serve(server), End }
+    }
+
+    #[test]
+    fn a_meaning_comes_back_as_it_was_sent() {
+        for timer in [Timer::Serve(0), Timer::Serve(u32::MAX), Timer::End] {
+            assert_eq!(Timer::from(Meaning::from(timer)), timer);
+        }
+        assert_eq!(Meaning::from(Timer::Serve(7)), Meaning { kind: 0, number: 7 });
+        assert_eq!(Meaning::from(Timer::End), Meaning { kind: 1, number: 0 });
+    }
+}

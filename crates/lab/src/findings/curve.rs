@@ -1,0 +1,47 @@
+//! A scheme's points along the axis, and where they fall.
+
+use fanin_spec::Contender;
+
+use crate::{Summary, SummaryRow};
+
+/// Whether a fall from the best point before it may be none: the two intervals meet.
+pub(super) fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {
+    fallen.goodput_mbps.hi >= best.goodput_mbps.lo
+}
+
+/// The places of a scheme's onsets, but for those that lie within the intervals.
+pub fn sure_onsets(contender: &Contender, summary: &Summary) -> Vec<usize> {
+    let sure = |Curve { rows, onset, .. }: Curve| {
+        let row = rows.iter().find(|row| Some(row.place) == onset)?;
+        (!within_intervals(best_before(&rows, row)?, row)).then_some(row.place)
+    };
+    Curve::all(contender, summary).into_iter().filter_map(sure).collect()
+}
+
+/// The best of the points before one.
+pub(super) fn best_before<'a>(rows: &[&'a SummaryRow], row: &SummaryRow) -> Option<&'a SummaryRow> {
+    let before = rows.iter().filter(|r| r.place < row.place).copied();
+    before.reduce(|a, b| if b.goodput_mbps.mean > a.goodput_mbps.mean { b } else { a })
+}
+
+/// A scheme's points along the axis, the other keys' values being the same.
+pub(super) struct Curve<'a> {
+    pub rows: Vec<&'a SummaryRow>,
+    /// How many points it has, with those that were not tried.
+    pub points: usize,
+    /// The place of its onset.
+    pub onset: Option<usize>,
+}
+
+impl<'a> Curve<'a> {
+    pub fn all(contender: &Contender, summary: &'a Summary) -> Vec<Curve<'a>> {
+        let onsets = summary.onset.0.iter().find(|(label, _)| *label == contender.label);
+        let onsets = onsets.map_or(&[][..], |(_, onsets)| onsets).iter().map(|onset| onset.at.as_ref().map(|at| at.0));
+        let own = |row: &&SummaryRow| row.scheme == contender.label;
+        let curve = |(places, onset): (Vec<usize>, Option<usize>)| {
+            let rows = summary.rows.iter().filter(own).filter(|row| places.contains(&row.place)).collect();
+            Curve { rows, points: places.len(), onset }
+        };
+        contender.curves().into_iter().zip(onsets.chain(std::iter::repeat(None))).map(curve).collect()
+    }
+}

@@ -1,0 +1,364 @@
+//! How a scheme fares at each point of a sweep, and over it: held against what the closed form allows, not against itself
+//! alone, and no surer than its interval. What is low has collapsed or sags where losses and stalls explain it, else it is slow.
+
+use super::finding::Verdict;
+use crate::{Axis, SummaryRow};
+
+/// From this share of what is allowed on, goodput holds.
+const HOLDS: f64 = 0.8;
+/// Under this share it has collapsed.
+const HALF: f64 = 0.5;
+/// Stalls a round that make standing still the rule.
+const OFTEN: f64 = 0.3;
+/// A sweep of more stretches than this is told state by state.
+const MOST_STRETCHES: usize = 4;
+
+/// How goodput stands at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// At least four fifths of what is allowed, and rounds do not stand still as a rule.
+    Holds,
+    /// Less, and neither losses nor stalls tell why.
+    Slow,
+    /// Less, with losses; at least half where stalls or timeouts explain what is missing.
+    Sags,
+    /// Less than half, and stalls or timeouts explain at least half of what is missing.
+    Collapsed,
+}
+
+/// A point's state by its mean, and whether its interval leaves it at that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub state: State,
+    pub sure: bool,
+}
+
+/// What a point has of what it may have, and what of the rest is accounted for; times are of one client's run.
+struct Share {
+    of_allowed: f64,
+    /// Over the measured time, or over the time of bursts.
+    whole_ms: f64,
+}
+
+impl Share {
+    /// Of a goodput; `None` where nothing is known that it could be held against.
+    fn of(row: &SummaryRow, mbps: f64) -> Option<Share> {
+        let of_goodput = |allowed| Share { of_allowed: mbps / allowed, whole_ms: row.measured_ms };
+        // Bursts come when they come: their own time counts, not goodput.
+        let of_bursts = || {
+            let (least, mean) = (row.least?, row.qct_ms.mean?);
+            let rounds = row.rounds + row.rounds_open;
+            Some(Share { of_allowed: least.whole_ms / mean, whole_ms: mean * rounds })
+        };
+        row.allowed_mbps.map(of_goodput).or_else(of_bursts)
+    }
+
+    fn missing_ms(&self) -> f64 {
+        self.whole_ms * (1.0 - self.of_allowed)
+    }
+}
+
+/// What stalls, or rounds with a timeout, take of the time of one client's run.
+pub(super) fn trouble_ms(row: &SummaryRow) -> f64 {
+    row.stalled_ms.max(row.repair_ms) / f64::from(row.clients.max(1))
+}
+
+/// Judges goodput at a point where `mbps` would be its mean.
+pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
+    let losses = row.drops + row.lost + row.timeouts + row.stalls > 0.0;
+    match Share::of(row, mbps) {
+        Some(share) if share.of_allowed >= HOLDS => State::Holds,
+        Some(share) if trouble_ms(row) >= HALF * share.missing_ms() && losses => {
+            if share.of_allowed >= HALF {
+                State::Sags
+            } else {
+                State::Collapsed
+            }
+        }
+        Some(_) if losses => State::Sags,
+        Some(_) => State::Slow,
+        None => unbounded(row),
+    }
+}
+
+/// Where no bound is known: by how much of the time is spent on stalls and timeouts, and how often.
+fn unbounded(row: &SummaryRow) -> State {
+    let whole_ms = match row.qct_ms.mean {
+        Some(mean) => mean * (row.rounds + row.rounds_open) / f64::from(row.clients.max(1)),
+        None => row.measured_ms,
+    };
+    match trouble_ms(row) {
+        trouble if trouble > 0.0 && trouble >= HALF * whole_ms => State::Collapsed,
+        _ if row.a_round(row.timeouts) >= OFTEN && row.begun() > 0.0 => State::Sags,
+        _ => State::Holds,
+    }
+}
+
+/// How goodput stands at a point, by its mean.
+pub fn state_at(row: &SummaryRow) -> State {
+    judged(row).state
+}
+
+/// Judges a point.
+pub(super) fn judged(row: &SummaryRow) -> Judged {
+    let goodput = row.goodput_mbps;
+    let by_goodput = with_stalls(row, goodput.mean);
+    let sure = match by_goodput {
+        // It could be that what holds has collapsed, or that what does not holds.
+        State::Holds => state(row, goodput.lo) < State::Collapsed,
+        worse => with_stalls(row, goodput.hi) == worse,
+    };
+    Judged { state: by_goodput, sure }
+}
+
+/// The state of a goodput; what stands still as a rule does not hold.
+pub(super) fn with_stalls(row: &SummaryRow, mbps: f64) -> State {
+    let still = row.begun() > 0.0 && row.a_round(row.stalls) >= OFTEN;
+    match state(row, mbps) {
+        State::Holds if still => State::Sags,
+        state => state,
+    }
+}
+
+/// The row that there is most to say of: the first that has collapsed, else the first that sags or is slow, else the last.
+pub fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
+    let first = |wanted| rows.iter().copied().find(|row| judged(row) == wanted);
+    let of = |state| first(Judged { state, sure: true }).or_else(|| first(Judged { state, sure: false }));
+    let worst_first = [State::Collapsed, State::Sags, State::Slow];
+    worst_first.into_iter().find_map(of).or_else(|| rows.last().copied())
+}
+
+/// Points that follow one another and fare alike.
+struct Stretch {
+    judged: Judged,
+    from: String,
+    to: String,
+}
+
+/// How a scheme fares over its sweep: for a badge, and in words that say of each point what it is.
+pub(super) fn over_the_sweep(points: &[(String, Judged)], axis: &Axis) -> (Verdict, String) {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (tick, judged) in points {
+        match stretches.last_mut().filter(|last| last.judged == *judged) {
+            Some(last) => last.to = tick.clone(),
+            None => stretches.push(Stretch { judged: *judged, from: tick.clone(), to: tick.clone() }),
+        }
+    }
+    (verdict(points), words(points, &stretches, axis))
+}
+
+fn verdict(points: &[(String, Judged)]) -> Verdict {
+    let any = |state, sure| points.iter().any(|(_, judged)| *judged == Judged { state, sure });
+    if any(State::Collapsed, true) {
+        Verdict::Collapses
+    } else if any(State::Sags, true) {
+        Verdict::Sags
+    } else if any(State::Slow, true) {
+        Verdict::Slow
+    } else if points.iter().any(|(_, judged)| !judged.sure) {
+        Verdict::Open
+    } else {
+        Verdict::Holds
+    }
+}
+
+fn words(points: &[(String, Judged)], stretches: &[Stretch], axis: &Axis) -> String {
+    let noun = axis.noun();
+    match stretches {
+        [only] if points.len() == 1 => {
+            format!("{} {}, the only {noun} tried", verb(only.judged, true), axis.at(&only.from))
+        }
+        [only] if only.judged.state == State::Holds => {
+            format!("{} to {}, the {} {noun} tried", verb(only.judged, true), only.to, axis.last())
+        }
+        [only] => format!("{} at every {noun} tried", verb(only.judged, true)),
+        several if several.len() > MOST_STRETCHES => wavers(several),
+        several => {
+            let last = several.len() - 1;
+            let told = several.iter().enumerate().map(|(i, stretch)| told(stretch, i == 0, i == last));
+            told.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// Of each state all of its stretches.
+fn wavers(stretches: &[Stretch]) -> String {
+    let mut states: Vec<Judged> = Vec::new();
+    for stretch in stretches {
+        if !states.contains(&stretch.judged) {
+            states.push(stretch.judged);
+        }
+    }
+    states.sort_by_key(|judged| (judged.state, !judged.sure));
+    let range = |Stretch { from, to, .. }: &Stretch| if from == to { from.clone() } else { format!("{from} to {to}") };
+    let of_state = |judged: &Judged| {
+        let own = stretches.iter().filter(|stretch| stretch.judged == *judged);
+        let mut ranges: Vec<String> = own.map(range).collect();
+        let last = ranges.pop().unwrap_or_default();
+        let all = if ranges.is_empty() { last } else { format!("{} and {last}", ranges.join(", ")) };
+        format!("{} at {all}", verb(*judged, true))
+    };
+    states.iter().map(of_state).collect::<Vec<_>>().join(", ")
+}
+
+fn told(stretch: &Stretch, first: bool, last: bool) -> String {
+    let Stretch { judged, from, to } = stretch;
+    let verb = verb(*judged, first);
+    match judged.state {
+        State::Holds if first => format!("{verb} to {to}"),
+        // What collapses stays so until something else is said.
+        State::Collapsed if !first => format!("{verb} at {from}"),
+        _ if from == to => format!("{verb} at {from}"),
+        _ if last => format!("{verb} from {from} on"),
+        _ => format!("{verb} from {from} to {to}"),
+    }
+}
+
+fn verb(Judged { state, sure }: Judged, first: bool) -> &'static str {
+    match (state, sure) {
+        (State::Holds, true) => "holds",
+        (State::Holds, false) => "may hold",
+        (State::Slow, true) => "is slow",
+        (State::Slow, false) => "may be slow",
+        (State::Sags, true) => "sags",
+        (State::Sags, false) => "may sag",
+        (State::Collapsed, true) if first => "is collapsed",
+        (State::Collapsed, false) if first => "may be collapsed",
+        (State::Collapsed, true) => "collapses",
+        (State::Collapsed, false) => "may collapse",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::sample::rows;
+    use crate::stats::Interval;
+
+    fn at(mbps: f64, lo: f64, hi: f64) -> SummaryRow {
+        let row = rows("newreno", &[(8, mbps, 20.0, 0.0, 0.0, 0.0)]).remove(0);
+        // Stalls explain whatever is missing.
+        let (stalls, stalled_ms) = (0.1, row.measured_ms);
+        SummaryRow {
+            goodput_mbps: Interval { mean: mbps, lo, hi },
+            allowed_mbps: Some(900.0),
+            stalls,
+            stalled_ms,
+            ..row
+        }
+    }
+
+    #[test]
+    fn a_point_is_held_against_what_is_allowed() {
+        let of = |mbps: f64| judged(&at(mbps, mbps, mbps));
+        assert_eq!(of(720.0), Judged { state: State::Holds, sure: true });
+        assert_eq!(of(719.0), Judged { state: State::Sags, sure: true });
+        assert_eq!(of(450.0), Judged { state: State::Sags, sure: true });
+        assert_eq!(of(449.0), Judged { state: State::Collapsed, sure: true });
+    }
+
+    #[test]
+    fn what_is_low_has_collapsed_where_stalls_explain_half_of_what_is_missing() {
+        // Two thirds are missing of 200 ms: 67 explain half of it.
+        let at = |stalled_ms: f64, drops: f64| {
+            let row = at(300.0, 290.0, 310.0);
+            judged(&SummaryRow { stalls: f64::from(u8::from(stalled_ms > 0.0)), stalled_ms, drops, ..row }).state
+        };
+        assert_eq!(
+            [at(67.0, 9.0), at(66.0, 9.0), at(0.0, 9.0), at(0.0, 0.0)],
+            [State::Collapsed, State::Sags, State::Sags, State::Slow]
+        );
+    }
+
+    #[test]
+    fn without_a_bound_it_is_the_time_that_counts_which_is_spent_on_stalls_and_timeouts() {
+        let none = |trouble_ms: f64, timeouts: f64| {
+            let row = at(300.0, 290.0, 310.0);
+            let (stalled_ms, repair_ms, stalls) = (0.0, trouble_ms, 0.0);
+            judged(&SummaryRow { allowed_mbps: None, stalled_ms, stalls, repair_ms, timeouts, ..row }).state
+        };
+        // Ten rounds of 20 ms.
+        assert_eq!([none(0.0, 0.0), none(50.0, 3.0), none(100.0, 3.0)], [State::Holds, State::Sags, State::Collapsed]);
+    }
+
+    #[test]
+    fn bursts_are_held_against_their_own_time() {
+        let least = |whole_ms| {
+            Some(crate::Least { whole_ms, wire_ms: whole_ms, round_trips_ms: 0.0, work_ms: 0.0, requests_ms: 0.0 })
+        };
+        let of = |whole_ms, repair_ms| {
+            let row = at(300.0, 290.0, 310.0);
+            let (timeouts, stalled_ms) = (f64::from(u8::from(repair_ms > 0.0)), 0.0);
+            judged(&SummaryRow {
+                allowed_mbps: None,
+                least: least(whole_ms),
+                repair_ms,
+                timeouts,
+                stalled_ms,
+                stalls: 0.0,
+                ..row
+            })
+            .state
+        };
+        assert_eq!([of(16.0, 0.0), of(9.0, 0.0), of(9.0, 60.0)], [State::Holds, State::Slow, State::Collapsed]);
+    }
+
+    #[test]
+    fn a_verdict_is_no_surer_than_its_interval() {
+        assert_eq!(judged(&at(400.0, 100.0, 500.0)), Judged { state: State::Collapsed, sure: false });
+        assert_eq!(judged(&at(400.0, 100.0, 449.0)), Judged { state: State::Collapsed, sure: true });
+        assert_eq!(judged(&at(500.0, 400.0, 719.0)), Judged { state: State::Sags, sure: true });
+        assert_eq!(judged(&at(500.0, 400.0, 730.0)), Judged { state: State::Sags, sure: false });
+        assert_eq!(judged(&at(800.0, 300.0, 890.0)), Judged { state: State::Holds, sure: false });
+        assert_eq!(judged(&at(800.0, 500.0, 890.0)), Judged { state: State::Holds, sure: true });
+    }
+
+    #[test]
+    fn what_stands_still_in_every_third_round_does_not_hold() {
+        let still = SummaryRow { stalls: 3.5, ..at(880.0, 870.0, 890.0) };
+        assert_eq!(judged(&still).state, State::Sags, "ten rounds begun");
+        let seldom = SummaryRow { stalls: 1.0, ..at(880.0, 870.0, 890.0) };
+        assert_eq!(judged(&seldom).state, State::Holds);
+    }
+
+    fn swept(states: &str) -> (Verdict, String) {
+        let judged = |word| match word {
+            'H' => Judged { state: State::Holds, sure: true },
+            'h' => Judged { state: State::Holds, sure: false },
+            'S' => Judged { state: State::Sags, sure: true },
+            's' => Judged { state: State::Sags, sure: false },
+            'C' => Judged { state: State::Collapsed, sure: true },
+            _ => Judged { state: State::Collapsed, sure: false },
+        };
+        let points: Vec<_> = states.chars().zip(1..).map(|(word, n)| ((1 << n).to_string(), judged(word))).collect();
+        over_the_sweep(&points, &Axis::of(&[]))
+    }
+
+    #[test]
+    fn the_words_say_of_every_point_what_it_is() {
+        for (states, verdict, words) in [
+            ("H", Verdict::Holds, "holds with 2 senders, the only fan-in tried"),
+            ("C", Verdict::Collapses, "is collapsed with 2 senders, the only fan-in tried"),
+            ("HHHH", Verdict::Holds, "holds to 16, the largest fan-in tried"),
+            ("CCC", Verdict::Collapses, "is collapsed at every fan-in tried"),
+            ("SSS", Verdict::Sags, "sags at every fan-in tried"),
+            ("HHSC", Verdict::Collapses, "holds to 4, sags at 8, collapses at 16"),
+            ("HHCC", Verdict::Collapses, "holds to 4, collapses at 8"),
+            ("SSHHC", Verdict::Collapses, "sags from 2 to 4, holds from 8 to 16, collapses at 32"),
+            ("HCCH", Verdict::Collapses, "holds to 2, collapses at 4, holds at 16"),
+            ("CHHH", Verdict::Collapses, "is collapsed at 2, holds from 4 on"),
+            ("ccCC", Verdict::Collapses, "may be collapsed from 2 to 4, collapses at 8"),
+            ("HHc", Verdict::Open, "holds to 4, may collapse at 8"),
+            ("HsS", Verdict::Sags, "holds to 2, may sag at 4, sags at 8"),
+            ("hh", Verdict::Open, "may hold to 4, the largest fan-in tried"),
+            ("HSHSH", Verdict::Sags, "holds at 2, 8 and 32, sags at 4 and 16"),
+            (
+                "HSHHSScC",
+                Verdict::Collapses,
+                "holds at 2 and 8 to 16, sags at 4 and 32 to 64, is collapsed at 256, may be collapsed at 128",
+            ),
+        ] {
+            assert_eq!(swept(states), (verdict, words.into()), "{states}");
+        }
+    }
+}

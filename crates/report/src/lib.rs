@@ -1,0 +1,253 @@
+//! The report: one HTML file that tells what a comparison found, and shows what happened inside.
+//!
+//! [`report`] gathers the data from finished runs and watches one run a scheme again; [`Report::html`] writes the page.
+//! Both follow from scenario and seeds alone: no clock, no path of this machine, the same bytes with any `--jobs`.
+
+mod cdf;
+mod chart;
+mod heat;
+mod html;
+mod lane;
+mod missing;
+mod page;
+mod phases;
+mod points;
+mod rows;
+#[cfg(test)]
+mod sample;
+mod stall;
+mod story;
+mod swarms;
+mod window;
+
+use core::sync::atomic::AtomicBool;
+
+use fanin_spec::{Contender, RunSpec, RunTables};
+
+use fanin_lab::catalogue::{Part, Value};
+use fanin_lab::{
+    Axis, Broken, Finding, Manifest, Outcome, Runner, Summary, SummaryRow, findings_with, line_mbps, notes, setting,
+    sure_onsets,
+};
+
+use cdf::Cdf;
+pub use chart::{Band, DrawnChart, DrawnCurve, Expected, Mark};
+use heat::Heat;
+use phases::Phases;
+use rows::ReportRow;
+use story::Story;
+use swarms::Swarms;
+
+pub use page::{Page, prose, quoted, text};
+
+/// Everything that the page shows; the JSON in it has this form.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub struct Report {
+    /// The version of this form: 1.
+    schema: u32,
+    /// The version of the program.
+    fanin: String,
+    /// What the scenario says of itself, else its file's name.
+    title: String,
+    /// The scenario file's own name.
+    scenario: String,
+    /// The name of the resolved scenario: equal for equal settings.
+    hash: String,
+    /// The command, without what changes no result: threads, and where results go.
+    command: String,
+    /// The scenario's text as it was read.
+    scenario_text: String,
+    /// The cluster; the workload and its seeds.
+    setting: [String; 2],
+    /// What is to be known of all figures.
+    notes: Vec<String>,
+    /// Whether many send to one client; otherwise there are no rounds, and no sweep is drawn.
+    many_to_one: bool,
+    /// The rate of the client's link, or of all hosts' links together where flows go between any two.
+    line_mbps: f64,
+    /// What was set and has no effect, or not the one that was meant.
+    warnings: Vec<String>,
+    /// What was found, in words: of all schemes first, then scheme by scheme.
+    findings: Vec<Finding>,
+    /// The schemes, in the order of the command.
+    schemes: Vec<SchemeFacts>,
+    /// What is drawn along the bottom: its title, and whether it is a logarithmic one.
+    axis: AxisFacts,
+    /// By scheme, then point.
+    rows: Vec<ReportRow>,
+    /// Columns of shares, which stand last in the table of points.
+    shares: Vec<ShareColumn>,
+    /// Distributions of times: by scheme, then point.
+    cdfs: Vec<Cdf>,
+    /// What happened inside one run of each scheme; none of a scheme whose run could not be watched any more.
+    stories: Vec<Story>,
+    /// The hubs of one request in the same run of each scheme that has any.
+    swarms: Vec<Swarms>,
+    /// Phases of the job in the same run of each scheme, where the workload is one.
+    phases: Vec<Phases>,
+    /// Ports over time in that run, where they are measured.
+    heats: Vec<Heat>,
+}
+
+/// A scheme and the places of its onsets, one a curve, where the seeds tell one.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+struct SchemeFacts {
+    label: String,
+    onsets: Vec<usize>,
+}
+
+/// A column of shares from 0 to 1.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+struct ShareColumn {
+    head: &'static str,
+    /// Where it stands in a row: keys with dots between.
+    at: String,
+}
+
+/// The axis of the sweep.
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+struct AxisFacts {
+    title: String,
+    log: bool,
+}
+
+/// Gathers the report of a comparison, with one more run a scheme, which is watched. A `stop` leaves out the stories
+/// that are not told by then.
+///
+/// # Errors
+/// A watched run that broke an invariant.
+pub fn report(
+    runner: &dyn Runner,
+    title: Option<&str>,
+    contenders: &[Contender],
+    manifest: &Manifest,
+    summary: &Summary,
+    (specs, outcome): (&[RunSpec], &Outcome),
+    stop: &AtomicBool,
+) -> Result<Report, Broken> {
+    let runs: Vec<(&RunSpec, &RunTables)> = specs
+        .iter()
+        .zip(&outcome.runs)
+        .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
+        .collect();
+    let many_to_one = contenders.iter().any(|c| c.settings.workload.kind.many_to_one());
+    let (mut stories, mut swarms, mut phases, mut heats) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (label, _) in &summary.onset.0 {
+        let rows: Vec<_> = summary.rows.iter().filter(|row| row.scheme == *label).collect();
+        let Some((spec, tables)) = story::choose(&runs, label, &rows) else { continue };
+        // A story is one of rounds at the client.
+        if many_to_one && let Some((window, seen)) = story::look(runner, spec, tables, stop)? {
+            stories.push(Story::new(spec, window, &seen));
+            swarms.extend(Swarms::new(spec, &seen));
+        }
+        phases.extend(Phases::new(spec, tables));
+        heats.extend(Heat::new(spec, tables));
+    }
+    let axis = Axis::of(contenders);
+    let xs = xs(&axis, &summary.rows);
+    Ok(Report {
+        schema: 1,
+        fanin: manifest.version.clone(),
+        title: title.unwrap_or(&summary.scenario).into(),
+        scenario: summary.scenario.clone(),
+        hash: summary.hash.clone(),
+        command: command(&manifest.arguments),
+        scenario_text: manifest.scenario_text.clone(),
+        setting: setting(contenders),
+        notes: notes(summary),
+        many_to_one,
+        line_mbps: line_mbps(contenders),
+        warnings: summary.warnings.clone(),
+        findings: findings_with(contenders, summary, &stories.iter().filter_map(Story::seen).collect::<Vec<_>>()),
+        schemes: contenders
+            .iter()
+            .map(|c| SchemeFacts { label: c.label.clone(), onsets: sure_onsets(c, summary) })
+            .collect(),
+        axis: AxisFacts { title: axis.title(), log: is_log(&axis, &xs) },
+        rows: summary.rows.iter().zip(xs).map(|(row, x)| ReportRow::new(row, x, &axis, &runs)).collect(),
+        shares: shares(&summary.rows),
+        cdfs: summary.rows.iter().map(|row| Cdf::new(&row.scheme, row.place, &runs)).collect(),
+        stories,
+        swarms,
+        phases,
+        heats,
+    })
+}
+
+/// The columns of shares of which some row has a value.
+fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
+    let cells: Vec<Vec<Value>> = rows.iter().map(SummaryRow::cells).collect();
+    let told = |(place, _): &(usize, Part)| cells.iter().any(|row| matches!(row[*place], Value::Real(Some(_))));
+    let shown = SummaryRow::columns().into_iter().enumerate().filter(told);
+    shown.filter_map(|(_, part)| Some(ShareColumn { head: part.head?, at: part.json })).collect()
+}
+
+/// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.
+fn xs(axis: &Axis, rows: &[SummaryRow]) -> Vec<f64> {
+    let numbers: Option<Vec<f64>> = rows.iter().map(|row| axis.number(row)).collect();
+    let mut ticks: Vec<String> = Vec::new();
+    let step = |row| {
+        let tick = axis.tick(row);
+        let known = ticks.iter().position(|seen| *seen == tick);
+        known.unwrap_or_else(|| {
+            ticks.push(tick);
+            ticks.len() - 1
+        }) as f64
+            + 1.0
+    };
+    numbers.unwrap_or_else(|| rows.iter().map(step).collect())
+}
+
+/// Numbers of senders double; of others so do those that span a decade.
+fn is_log(axis: &Axis, xs: &[f64]) -> bool {
+    let least = xs.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = xs.iter().copied().fold(0.0, f64::max);
+    axis.doubles() || (least > 0.0 && most >= 10.0 * least)
+}
+
+/// The command for a shell, without what changes no result.
+fn command(arguments: &[String]) -> String {
+    const WITH_VALUE: [&str; 2] = ["--jobs", "--out"];
+    const ALONE: [&str; 2] = ["--json", "--no-cache"];
+    let mut text = String::from("fanin");
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let name = argument.split('=').next().unwrap_or_default();
+        if WITH_VALUE.contains(&name) {
+            if name == argument {
+                arguments.next();
+            }
+        } else if !ALONE.contains(&argument.as_str()) {
+            text.push(' ');
+            text += &quoted(argument);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(arguments: &[&str]) -> String {
+        command(&arguments.iter().map(|a| a.to_string()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_command_leaves_out_what_changes_no_result() {
+        let command = said(&["compare", "a.toml", "--jobs", "2", "--out=d", "--seeds", "3", "--out", "e", "--json"]);
+        assert_eq!(command, "fanin compare a.toml --seeds 3");
+    }
+
+    #[test]
+    fn the_command_can_be_given_to_a_shell() {
+        assert_eq!(
+            said(&["compare", "my file.toml", "--set", "link.rate='1 Gbit/s'", ""]),
+            r#"fanin compare 'my file.toml' --set 'link.rate='\''1 Gbit/s'\''' ''"#
+        );
+    }
+}

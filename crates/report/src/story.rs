@@ -1,0 +1,492 @@
+//! What happened inside one run of a scheme: the run is watched again, and its round that tells most is kept.
+
+use core::sync::atomic::AtomicBool;
+
+use fanin_spec::{EventRow, RunError, RunSpec, RunTables, Watch};
+
+use super::lane::{Wait, answers, waits};
+use super::points::{round_to, thinned};
+use super::stall::{Stall, server_of, stalls};
+use super::window::Window;
+use fanin_lab::figures::{capital, time};
+use fanin_lab::focus;
+use fanin_lab::place_of;
+use fanin_lab::{Broken, Runner, Seen, SummaryRow};
+
+/// One run, watched for some rounds.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(super) struct Story {
+    pub scheme: String,
+    /// The point's place in the sweep, and where that is in words.
+    pub place: usize,
+    pub at: String,
+    pub seed: u64,
+    /// When it begins in the run; every other time is since then.
+    pub start_ms: f64,
+    pub length_us: f64,
+    /// Whether a round stands still.
+    pub stalled: bool,
+    /// How long the first round of the story takes, if it ends.
+    pub round_ms: Option<f64>,
+    /// What the client's port holds, as the scenario says it and in bytes.
+    pub buffer: String,
+    pub buffer_bytes: u64,
+    /// What a packet carries.
+    pub mss_bytes: u64,
+    pub queue: Series,
+    /// What the queue may be, and what all ports hold of what they share; empty where the switch's ports share no memory.
+    pub threshold: Series,
+    pub memory: Series,
+    /// Windows of some servers, in the order in which they time out; the last one is for comparison.
+    pub windows: Vec<ServerWindow>,
+    pub drops: Happenings,
+    pub fast_retransmits: Happenings,
+    pub timeouts: Happenings,
+    /// Timers for lost tails that fired.
+    pub probes: Happenings,
+    pub round_ends_us: Vec<f64>,
+    pub stalls: Vec<Stall>,
+    /// What is shown at first: what led to the longest stall and where that begins, else all.
+    pub opens_us: [f64; 2],
+    /// The story in words.
+    pub says: String,
+}
+
+/// A value that stands from each time to the next.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(super) struct Series {
+    us: Vec<f64>,
+    bytes: Vec<u64>,
+}
+
+#[derive(Clone, Debug, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(super) struct ServerWindow {
+    server: String,
+    cwnd: Series,
+    /// From question to answer.
+    answers_us: Vec<[f64; 2]>,
+    waits: Vec<Wait>,
+}
+
+/// Things that happened: `servers` names each one's server.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(super) struct Happenings {
+    /// How many there were; some may be left out below.
+    total: usize,
+    us: Vec<f64>,
+    servers: Vec<String>,
+}
+
+/// Servers whose windows are watched, and those of them that are shown.
+const WATCHED: usize = 256;
+const SHOWN: usize = 8;
+/// Points of a series, and happenings of a kind.
+const QUEUE_POINTS: usize = 2_000;
+const WINDOW_POINTS: usize = 600;
+const HAPPENINGS: usize = 3_000;
+
+/// The run that is told: of the median seed by goodput, where the scheme collapses or sags, else at the largest fan-in.
+pub(super) fn choose<'a>(
+    runs: &[(&'a RunSpec, &'a RunTables)],
+    label: &str,
+    rows: &[&SummaryRow],
+) -> Option<(&'a RunSpec, &'a RunTables)> {
+    let place = focus(rows)?.place;
+    let mut of_point: Vec<_> =
+        runs.iter().filter(|(spec, _)| spec.label == label && spec.place == place).copied().collect();
+    of_point.sort_by(|(a, x), (b, y)| x.goodput_mbps().total_cmp(&y.goodput_mbps()).then(a.seed.cmp(&b.seed)));
+    of_point.get(of_point.len().checked_sub(1)? / 2).copied()
+}
+
+/// Watches the run again, and the part that tells most; `None` where a stop came first, or the runner cannot look inside.
+pub(super) fn look(
+    runner: &dyn Runner,
+    spec: &RunSpec,
+    tables: &RunTables,
+    stop: &AtomicBool,
+) -> Result<Option<(Window, RunTables)>, Broken> {
+    let window = Window::of(spec, tables);
+    let servers = slowest(tables, window.round, spec.settings.servers());
+    let watch = Watch { step: window.step(), from: window.from, to: window.to, servers };
+    match runner.watch(spec, watch, stop) {
+        Ok(seen) if seen.samples.is_empty() => Ok(None),
+        Ok(seen) => Ok(Some((window, seen))),
+        Err(RunError::Stopped) => Ok(None),
+        Err(RunError::Broken(what)) => Err(Broken::new(spec, what)),
+    }
+}
+
+/// The servers of a round, those that answer last first; of very many the last ones, and the first one to compare with.
+fn slowest(tables: &RunTables, round: u32, servers: u32) -> Vec<u32> {
+    let mut flows: Vec<_> = tables.flows.iter().filter(|f| f.round == Some(round.into()) && f.from_host > 0).collect();
+    flows.sort_by_key(|f| (std::cmp::Reverse(f.fct_ps.unwrap_or(u64::MAX)), f.from_host));
+    let mut last: Vec<u32> = flows.iter().map(|f| f.from_host - 1).collect();
+    if last.is_empty() {
+        last = (0..servers).collect();
+    }
+    shortened(last, WATCHED)
+}
+
+/// The first of a list and the last one, `most` in all.
+fn shortened<T>(mut list: Vec<T>, most: usize) -> Vec<T> {
+    if list.len() > most {
+        let last = list.len() - 1;
+        list.swap(most - 1, last);
+        list.truncate(most);
+    }
+    list
+}
+
+/// The windows of the servers that are shown.
+fn windows(seen: &RunTables, window: Window, us: impl Fn(u64) -> f64) -> Vec<ServerWindow> {
+    let (from, to, step) = (window.from.0, window.to.0, window.step().0);
+    let cwnds = || seen.samples.iter().filter(|s| s.series == "cwnd");
+    let mut names: Vec<&str> = cwnds().map(|s| s.of.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let first_timeout = |name: &str| {
+        let fired = seen.events.iter().find(|e| e.what == "timeout" && server_of(e) == name);
+        (fired.map_or(u64::MAX, |e| e.time_ps), number(name))
+    };
+    names.sort_by_key(|name| first_timeout(name));
+    let lane = |name: &str| {
+        let cwnd: Vec<_> = cwnds().filter(|s| s.of == name).map(|s| (s.time_ps, s.value_bytes)).collect();
+        let cwnd = thinned(&changes(&cwnd), step * 1_000, WINDOW_POINTS);
+        let (answers_us, waits) = (answers(seen, name, &us, [from, to]), waits(seen, name, &us, (from, step)));
+        ServerWindow { server: name.to_string(), cwnd: Series::new(&cwnd, &us), answers_us, waits }
+    };
+    shortened(names, SHOWN).into_iter().map(lane).collect()
+}
+
+impl Story {
+    /// What the longest wait that is shown is for, and the packet that was lost.
+    pub fn seen(&self) -> Option<Seen> {
+        let stall = self.longest_stall()?;
+        let waits = time((stall.to_us - stall.from_us) / 1e3);
+        let lost = stall.loss.map(|loss| loss.clause());
+        let text = match (stall.others, lost) {
+            (0, Some(lost)) => format!("In the round shown below everyone waits {waits} for one flow that {lost}"),
+            (0, None) => format!("In the round shown below everyone waits {waits} for one flow"),
+            (n, Some(lost)) => {
+                format!("In the round shown below everyone waits {waits} for {} flows; the first {lost}", n + 1)
+            }
+            (n, None) => format!("In the round shown below everyone waits {waits} for {} flows", n + 1),
+        };
+        let missing = stall.missing.as_ref().map_or(String::new(), |missing| format!("; {}", missing.clause()));
+        Some(Seen { scheme: self.scheme.clone(), place: self.place, says: format!("{text}{missing}.") })
+    }
+
+    pub fn new(spec: &RunSpec, window: Window, seen: &RunTables) -> Story {
+        let RunTables { queries, samples, events, .. } = seen;
+        let settings = &spec.settings;
+        let from = window.from.0;
+        let us = |ps: u64| round_to(ps.saturating_sub(from) as f64 / 1e6, 0.1);
+        let length_us = us(window.to.0);
+        let frame = settings.link.framing.on_wire(settings.full_packet().0 as u32);
+        // While the link is busy, its queue moves at least once in the time of a packet.
+        let rate = settings.link.client_rate.0.unwrap_or(settings.link.rate);
+        let busy = window.step().0.saturating_mul(2).max(rate.time_for(frame.into()).0.saturating_mul(2));
+        let series = |kind: &str| {
+            let rows = samples.iter().filter(|s| s.series == kind).map(|s| (s.time_ps, s.value_bytes));
+            Series::new(&thinned(&rows.collect::<Vec<_>>(), busy, QUEUE_POINTS), us)
+        };
+        let happenings = |what: &str, most: usize| {
+            let rows: Vec<&EventRow> = events.iter().filter(|e| e.what == what).collect();
+            let every = rows.len().div_ceil(most.max(1)).max(1);
+            let kept = || rows.iter().step_by(every);
+            Happenings {
+                total: rows.len(),
+                us: kept().map(|e| us(e.time_ps)).collect(),
+                servers: kept().map(|e| server_of(e).to_string()).collect(),
+            }
+        };
+        let first = queries.iter().find(|q| q.start_ps >= from);
+        // The end of the round before falls on the story's start.
+        let ends = events.iter().filter(|e| e.what == "round_end" && e.time_ps > from);
+        let mut story = Story {
+            scheme: spec.label.clone(),
+            place: spec.place,
+            at: place_of(spec),
+            seed: spec.seed,
+            start_ms: round_to(from as f64 / 1e9, 1e-4),
+            length_us,
+            stalled: window.stalls,
+            round_ms: first.and_then(|q| q.qct_ps).map(|ps| round_to(ps as f64 / 1e9, 1e-4)),
+            buffer: settings.client_buffer().to_string(),
+            buffer_bytes: settings.in_bytes(settings.client_buffer()),
+            mss_bytes: settings.tcp.mss.0,
+            queue: series("queue"),
+            threshold: series("threshold"),
+            memory: series("memory"),
+            windows: windows(seen, window, us),
+            drops: happenings("drop", HAPPENINGS),
+            fast_retransmits: happenings("fast_retransmit", HAPPENINGS),
+            timeouts: happenings("timeout", usize::MAX),
+            probes: happenings("probe", usize::MAX),
+            round_ends_us: ends.map(|e| us(e.time_ps)).collect(),
+            stalls: stalls(spec, window, seen),
+            opens_us: [0.0, length_us],
+            says: String::new(),
+        };
+        story.says = story.in_words();
+        story.opens_us = story.cause().map_or(story.opens_us, |view| view.map(|us| round_to(us, 0.1)));
+        story
+    }
+
+    /// What led to the longest stall, from the first drop or timeout since the stall before its packet was lost, and enough of
+    /// the stall to be seen; `None` where there is none.
+    fn cause(&self) -> Option<[f64; 2]> {
+        let longest = self.longest_stall()?;
+        let lost_us = longest.missing.as_ref().map_or(longest.from_us, |missing| missing.lost_us);
+        let before = self.stalls.iter().map(|stall| stall.to_us).filter(|&end| end <= lost_us.min(longest.from_us));
+        let earliest = before.fold(0.0, f64::max);
+        let causes = [&self.drops.us, &self.fast_retransmits.us, &self.timeouts.us].into_iter().flatten().copied();
+        let first = causes.filter(|&us| us >= earliest && us <= longest.from_us).fold(longest.from_us, f64::min);
+        // Where it all happened at once, a little of what was before.
+        let lead = (longest.from_us - first).max((longest.to_us - longest.from_us) / 50.0);
+        let from = (longest.from_us - 1.2 * lead).max(0.0);
+        let to = longest.from_us + 0.6 * (longest.from_us - from).max(lead);
+        Some([from, to.min(longest.to_us)])
+    }
+
+    /// The stall that takes longest.
+    pub fn longest_stall(&self) -> Option<&Stall> {
+        let length = |s: &Stall| s.to_us - s.from_us;
+        self.stalls.iter().reduce(|a, b| if length(b) > length(a) { b } else { a })
+    }
+
+    fn in_words(&self) -> String {
+        // Of a round that stalls, what comes after it is only shown.
+        let end = if self.stalled { self.round_ends_us.first().copied().unwrap_or(f64::MAX) } else { f64::MAX };
+        let many = |of: &Happenings, what: &str| match of.until(end) {
+            0 => format!("no {what}"),
+            1 => format!("1 {what}"),
+            n => format!("{n} {what}s"),
+        };
+        let rounds = match (self.stalled, self.round_ends_us.len()) {
+            (true, _) => "The first round that stands still".into(),
+            (false, 0) => format!("The first {}", time(self.length_us / 1e3)),
+            (false, 1) => "The first round".into(),
+            (false, n) => format!("The first {n} rounds"),
+        };
+        let mut text = format!(
+            "{rounds}, with {} under seed {}: {}, {}, {}.",
+            self.at,
+            self.seed,
+            many(&self.drops, "dropped packet"),
+            many(&self.fast_retransmits, "fast retransmit"),
+            many(&self.timeouts, "timeout"),
+        );
+        text += &match self.longest_stall() {
+            Some(stall) => self.wait_in_words(stall),
+            None if self.stalled => " The link to the client is busy while the timeouts run.".into(),
+            None => {
+                let most = self.queue.bytes.iter().max().copied().unwrap_or(0);
+                let share = most as f64 / self.buffer_bytes.max(1) as f64 * 100.0;
+                let of = match self.threshold.bytes.is_empty() {
+                    true => "its buffer of",
+                    false => "what it may hold where no other port is congested,",
+                };
+                format!(" The queue at the client's port takes at most {share:.0} % of {of} {}.", self.buffer)
+            }
+        };
+        text
+    }
+
+    fn wait_in_words(&self, stall: &Stall) -> String {
+        let mut text = format!(
+            " From {} to {} nothing reaches the client: everyone waits for {}{}",
+            time(stall.from_us / 1e3),
+            time(stall.to_us / 1e3),
+            stall.waits_for,
+            if stall.server.is_empty() { String::new() } else { format!(", of {} first", stall.server) },
+        );
+        text += &stall.loss.map_or(String::new(), |loss| format!(", which {}", loss.clause()));
+        text += &match stall.others {
+            0 => ".".into(),
+            1 => "; 1 more server times out in this round.".into(),
+            n => format!("; {n} more servers time out in this round."),
+        };
+        if let Some(missing) = &stall.missing {
+            text += &format!(" {}.", capital(&missing.clause()));
+        }
+        if let Some(round) = self.round_ms {
+            let lasts = (stall.to_us - stall.from_us) / 1e3;
+            let share = lasts / round * 100.0;
+            text += &format!(" The round takes {}; {} of it, {share:.0} %, is this wait.", time(round), time(lasts));
+        }
+        text
+    }
+}
+
+impl Happenings {
+    /// How many there were until then.
+    fn until(&self, end_us: f64) -> usize {
+        match self.us.iter().rposition(|&us| us <= end_us) {
+            _ if end_us == f64::MAX => self.total,
+            Some(last) => (last + 1) * self.total / self.us.len(),
+            None => 0,
+        }
+    }
+}
+
+impl Series {
+    fn new(points: &[(u64, u64)], us: impl Fn(u64) -> f64) -> Series {
+        Series { us: points.iter().map(|p| us(p.0)).collect(), bytes: points.iter().map(|p| p.1).collect() }
+    }
+}
+
+/// The number in `server12`, so that names sort as people count.
+fn number(name: &str) -> u64 {
+    name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
+}
+
+/// The points at which the value changes, and the last one.
+fn changes(points: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let keep = |i: usize| i == 0 || i + 1 == points.len() || points[i].1 != points[i - 1].1;
+    (0..points.len()).filter(|&i| keep(i)).map(|i| points[i]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_spec::{FlowRow, Totals};
+
+    use super::*;
+    use crate::missing::Missing;
+    use crate::sample::{Point, rows, run};
+    use crate::stall::Loss;
+
+    /// Runs of newreno at 8 and 16 senders under seeds 1 to 3; the goodput of seed 2 is the least.
+    fn chosen(points: &[Point]) -> Option<(u32, u64)> {
+        let runs: Vec<(RunSpec, RunTables)> = [8, 16]
+            .iter()
+            .flat_map(|&fan_in| [1, 2, 3].map(|seed| (fan_in, seed)))
+            .map(|(fan_in, seed)| {
+                let payload_bytes = [30, 10, 20][seed as usize - 1];
+                let totals = Totals { payload_bytes, measured_ps: 1_000_000, ..Totals::default() };
+                (run("newreno", fan_in, seed), RunTables { totals, ..RunTables::default() })
+            })
+            .collect();
+        let runs: Vec<_> = runs.iter().map(|(spec, tables)| (spec, tables)).collect();
+        let rows = rows("newreno", points);
+        let chosen = choose(&runs, "newreno", &rows.iter().collect::<Vec<_>>());
+        chosen.map(|(spec, _)| (spec.fan_in, spec.seed))
+    }
+
+    #[test]
+    fn the_median_seed_is_told_where_the_scheme_collapses() {
+        let points = [(4, 600.0, 1.0), (8, 90.0, 1.0), (16, 900.0, 0.0)];
+        assert_eq!(chosen(&points), Some((8, 3)));
+    }
+
+    #[test]
+    fn what_does_not_collapse_is_told_where_it_sags_else_at_the_largest_fan_in() {
+        let falls = [(4, 900.0, 0.0), (8, 600.0, 0.0), (16, 700.0, 0.0)];
+        assert_eq!(chosen(&falls), Some((8, 3)));
+        let holds = [(8, 900.0, 0.0), (16, 900.0, 0.0)];
+        assert_eq!(chosen(&holds), Some((16, 3)));
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_scheme_without_finished_runs() {
+        assert_eq!(chosen(&[]), None);
+        assert_eq!(chosen(&[(99, 900.0, 0.0)]), None);
+    }
+
+    /// What is said of a wait of 200 ms for server7, which lost all it sent, and for `others` more.
+    fn said(others: usize) -> String {
+        let loss = Some(Loss::WholeWindow { packets: 2 });
+        let stall = Stall { from_us: 20_000.0, to_us: 220_000.0, others, loss, ..Stall::default() };
+        Story { stalls: vec![stall], ..Story::default() }.seen().expect("a wait").says
+    }
+
+    #[test]
+    fn a_wait_is_told_with_what_was_lost_and_one_for_several_flows_counts_them() {
+        let one =
+            "In the round shown below everyone waits 200 ms for one flow that lost its whole window of 2 packets.";
+        assert_eq!(said(0), one);
+        let several = "waits 200 ms for 5 flows; the first lost its whole window of 2 packets.";
+        assert!(said(4).ends_with(several), "{}", said(4));
+    }
+
+    #[test]
+    fn only_changes_and_the_last_point_are_kept() {
+        assert_eq!(changes(&[(0, 1), (1, 1), (2, 2), (3, 2), (4, 2)]), [(0, 1), (2, 2), (4, 2)]);
+        assert_eq!(changes(&[]), []);
+    }
+
+    #[test]
+    fn thinning_keeps_peaks_and_falls_and_what_stands_apart() {
+        let mut points: Vec<(u64, u64)> = (0..10_000).map(|i| (i, 50 + i % 7)).collect();
+        points[1_234].1 = 900;
+        points[7_000].1 = 0;
+        points.push((1_000_000, 55));
+        let thin = thinned(&points, 100, 400);
+        assert!(thin.len() <= 440, "{}", thin.len());
+        assert!(thin.contains(&(1_234, 900)) && thin.contains(&(7_000, 0)));
+        assert_eq!(thin[thin.len() - 2..], [(9_999, points[9_999].1), (1_000_000, 55)]);
+        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn the_servers_that_answer_last_come_first_and_the_first_to_answer_last() {
+        let flow =
+            |server: u32, fct_ps| FlowRow { round: Some(2), from_host: server + 1, fct_ps, ..FlowRow::default() };
+        let mut flows = vec![flow(0, Some(5)), flow(1, None), flow(2, Some(9)), flow(3, Some(1))];
+        flows.push(FlowRow { round: Some(1), ..flow(4, None) });
+        let tables = RunTables { flows, ..RunTables::default() };
+        assert_eq!(slowest(&tables, 2, 5), [1, 2, 0, 3]);
+        assert_eq!(slowest(&tables, 7, 3), [0, 1, 2]);
+    }
+
+    /// A story of 220 ms with a stall from 20 ms to 210 ms, and with drops then.
+    fn opening(drops_us: &[f64], earlier: Option<Stall>) -> Option<[f64; 2]> {
+        let stall = |from_us, to_us| Stall { from_us, to_us, ..Stall::default() };
+        let drops = Happenings { total: drops_us.len(), us: drops_us.to_vec(), servers: Vec::new() };
+        let stalls = earlier.into_iter().chain([stall(20_000.0, 210_000.0)]).collect();
+        Story { length_us: 220_000.0, drops, stalls, ..Story::default() }.cause()
+    }
+
+    #[test]
+    fn a_story_opens_on_the_drops_and_the_beginning_of_the_wait_that_they_led_to() {
+        assert_eq!(opening(&[10_000.0, 15_000.0, 215_000.0], None), Some([8_000.0, 27_200.0]));
+    }
+
+    #[test]
+    fn a_story_opens_on_what_came_after_the_wait_before() {
+        let earlier = Stall { from_us: 1_000.0, to_us: 9_000.0, ..Stall::default() };
+        assert_eq!(opening(&[500.0, 15_000.0], Some(earlier)), Some([14_000.0, 23_600.0]));
+    }
+
+    #[test]
+    fn a_story_opens_before_the_first_loss_though_another_wait_came_between() {
+        let earlier = Stall { from_us: 12_000.0, to_us: 18_000.0, ..Stall::default() };
+        let missing = Missing { lost_us: 9_000.0, ..Missing::default() };
+        let stall = Stall { from_us: 20_000.0, to_us: 210_000.0, missing: Some(missing), ..Stall::default() };
+        let drops = Happenings { total: 2, us: vec![8_000.0, 9_000.0], servers: Vec::new() };
+        let story = Story { length_us: 220_000.0, drops, stalls: vec![earlier, stall], ..Story::default() };
+        assert!(story.cause().is_some_and(|[from, to]| from < 8_000.0 && to > 20_000.0), "{:?}", story.cause());
+    }
+
+    #[test]
+    fn a_story_whose_drops_all_fell_as_the_wait_began_shows_a_little_before() {
+        let [from, to] = opening(&[20_000.0], None).expect("a stall");
+        assert!(from < 17_000.0 && to > 21_000.0 && to < 30_000.0, "{from} to {to}");
+    }
+
+    #[test]
+    fn a_story_that_begins_with_its_wait_opens_on_a_part_of_that() {
+        let stall = Stall { from_us: 0.0, to_us: 100_000.0, ..Stall::default() };
+        let story = Story { length_us: 110_000.0, stalls: vec![stall], ..Story::default() };
+        assert_eq!(story.cause(), Some([0.0, 1_200.0]));
+    }
+
+    #[test]
+    fn a_story_without_a_wait_opens_whole() {
+        assert_eq!(Story { length_us: 9.0, ..Story::default() }.cause(), None);
+    }
+}

@@ -1,0 +1,35 @@
+//! Where endpoints lie.
+
+/// Where an endpoint lies while its connection is not over; another may lie there after it. Packets and timers go by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot(pub u32);
+
+impl Slot {
+    /// The slots of a pair of endpoints, by the pair's number: opener, then answerer.
+    pub fn pair(number: u32) -> [Slot; 2] {
+        [Slot(2 * number), Slot(2 * number + 1)]
+    }
+
+    /// Its place in a list.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The number of its pair.
+    #[inline]
+    pub fn of_pair(self) -> u32 {
+        self.0 / 2
+    }
+
+    /// Whether it is of the end that opened its connection.
+    pub fn is_opener(self) -> bool {
+        self.0.is_multiple_of(2)
+    }
+
+    /// That of the other end.
+    #[inline]
+    pub fn peer(self) -> Slot {
+        Slot(self.0 ^ 1)
+    }
+}
