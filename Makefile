@@ -27,7 +27,7 @@ test: ## run every test, the report's in a browser too, and check what each crat
 lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors; no function over 70 lines
 	@scripts/setup.sh rust
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --profile test --workspace --all-targets --locked -- -D warnings
 	@python3 scripts/rooms.py
 
 check: ## all that must hold before a change lands: .ci/run, then libraries, the cost of a packet, the validation table and the web bundle as committed, fuzzers
@@ -101,8 +101,7 @@ validate-check: build ## check that docs/validation.md is what this code gives
 
 docs: ## write the generated pages of docs/, the picture in README.md, the fuzzer's words and web/src/data.ts anew
 	@scripts/setup.sh rust
-	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test limits --test docs -- \
-	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test all -- docs:: house:: limits::
 	UPDATE=1 cargo test --quiet --locked --package fanin-lab --lib what_the_charts_know
 
 fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles and memcached's protocols, for FUZZ_SECONDS (60) each
