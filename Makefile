@@ -27,7 +27,7 @@ test: ## run every test, the report's in a browser too, and check what each crat
 lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors; no function over 70 lines
 	@scripts/setup.sh rust
 	cargo fmt --all --check
-	cargo clippy --profile test --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked -- -D warnings
 	@python3 scripts/rooms.py
 
 check: ## all that must hold before a change lands: .ci/run, then libraries, the cost of a packet, the validation table and the web bundle as committed, fuzzers
