@@ -101,8 +101,7 @@ validate-check: build ## check that docs/validation.md is what this code gives
 
 docs: ## write the generated pages of docs/, the picture in README.md, the fuzzer's words and web/src/data.ts anew
 	@scripts/setup.sh rust
-	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test house --test limits --test docs -- \
-	  the_table_of_schemes the_reference_of_scenarios the_page_of the_dictionary what_the
+	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test all -- docs:: house:: limits::
 	UPDATE=1 cargo test --quiet --locked --package fanin-papers --lib what_the_charts_know
 
 fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles and memcached's protocols, for FUZZ_SECONDS (60) each

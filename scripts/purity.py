@@ -27,7 +27,7 @@ ALLOWED = {
     "fanin-tcp": ("fanin-laws fanin-units", ""),
     "fanin-roles": ("fanin-fanout fanin-placement fanin-units", ""),
     "fanin-memcache": ("", "base64 itoa memchr"),
-    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "serde sha2 strsim thiserror toml_edit"),
+    "fanin-spec": ("fanin-fabric fanin-fanout fanin-laws fanin-placement fanin-units", "csv hex serde sha2 strsim thiserror toml_edit"),
     "fanin-assemble": ("fanin-fabric fanin-fanout fanin-laws fanin-roles fanin-spec fanin-tcp fanin-units", ""),
     "fanin-apps": (
         "fanin-assemble fanin-fabric fanin-fanout fanin-placement fanin-roles fanin-spec fanin-units",
@@ -43,13 +43,13 @@ ALLOWED = {
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
         "fanin-apps fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
-        "csv indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
+        "csv hex indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
     ),
     # Sockets; the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-ring fanin-units",
-        "libm md-5 mio nix procfs rand serde socket2 strsim thiserror toml",
+        "crc32fast libm md-5 mio nix procfs rand serde socket2 strsim thiserror toml",
     ),
     # What a program or a notebook calls.
     "fanin": (
@@ -57,13 +57,13 @@ ALLOWED = {
         "etcetera etherparse pcap-file serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
-    "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size"),
+    "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
 }
 # Tests may also use these, and the workspace crates that their own crate may use.
-ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
+ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units hex insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
-ALLOWED_IN_BUILDS = {"fanin-sim": {"sha2", "toml"}}
+ALLOWED_IN_BUILDS = {"fanin-sim": {"hex", "sha2", "toml"}}
 WITHOUT_STD = ["fanin-units", "fanin-laws", "fanin-fanout", "fanin-memcache"]
 BARE_TARGET = "x86_64-unknown-none"
 # What these are made of takes nothing from an operating system.

@@ -10,38 +10,41 @@ fi
 # The program as the tests have it, which are built already where they ran before.
 cargo test --quiet --locked --workspace --no-run
 fanin=${CARGO_TARGET_DIR:-$PWD/target}/debug/fanin
+# Where the tests keep runs, by their engine: what they reproduced is not run again.
+XDG_CACHE_HOME=$("$fanin" cache --json | sed 's/.*"folder":"\([^"]*\)\/fanin".*/\1\/fanin-tests/')
+export XDG_CACHE_HOME
 report=$PWD/target/web-report
 rm -rf "$report"
 "$fanin" compare scenarios/fixed-fragment.toml \
-  --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,16,48 --seeds 2 --no-cache --out "$report" >/dev/null
+  --schemes newreno,dctcp,newreno+m21 --fan-in 2,8,16,48 --seeds 2 --out "$report" >/dev/null
 cluster=$PWD/target/web-cluster
 rm -rf "$cluster"
 "$fanin" compare scenarios/mixed-cluster.toml --schemes "drop tail,dctcp" --seeds 1 \
-  --set "mapreduce.input=160 MB" --set mapreduce.maps=10 --no-cache --out "$cluster" >/dev/null
+  --set "mapreduce.input=160 MB" --set mapreduce.maps=10 --out "$cluster" >/dev/null
 scorecard=$PWD/target/web-scorecard
 rm -rf "$scorecard"
-"$fanin" reproduce m21 --quick --no-cache --out "$scorecard" >/dev/null
+"$fanin" reproduce m21 --quick --out "$scorecard" >/dev/null
 bars=$PWD/target/web-bars
 rm -rf "$bars"
-"$fanin" reproduce aqm --figure H-r --quick --no-cache --out "$bars" >/dev/null ||
+"$fanin" reproduce aqm --figure H-r --quick --out "$bars" >/dev/null ||
   [ -f "$bars/report.html" ]
 wide=$PWD/target/web-wide
 rm -rf "$wide"
 "$fanin" compare scenarios/two-racks.toml --schemes newreno,dctcp --fan-in 64 --seeds 1 \
-  --set "switch.buffer=1023 KiB" --set "workload.duration=300 ms" --no-cache --out "$wide" >/dev/null
+  --set "switch.buffer=1023 KiB" --set "workload.duration=300 ms" --out "$wide" >/dev/null
 loads=$PWD/target/web-loads
 rm -rf "$loads"
 "$fanin" compare scenarios/poisson-web-search.toml --seeds 1 \
-  --sweep "switch.buffer=128 KiB,256 KiB" --set "workload.duration=20 ms" --no-cache --out "$loads" >/dev/null
+  --sweep "switch.buffer=128 KiB,256 KiB" --set "workload.duration=20 ms" --out "$loads" >/dev/null
 swarms=$PWD/target/web-swarms
 rm -rf "$swarms"
 "$fanin" compare scenarios/web-page.toml --schemes one-all,sicc --seeds 1 \
-  --sweep key_value.per_request=200 --set sicc.bound=fixed --set sicc.hubs=2 --no-cache --out "$swarms" >/dev/null
+  --sweep key_value.per_request=200 --set sicc.bound=fixed --set sicc.hubs=2 --out "$swarms" >/dev/null
 memory=$PWD/target/web-memory
 rm -rf "$memory"
-"$fanin" compare scenarios/shared-memory.toml --seeds 1 --no-cache --out "$memory" >/dev/null
+"$fanin" compare scenarios/shared-memory.toml --seeds 1 --out "$memory" >/dev/null
 many=$PWD/target/web-many
 rm -rf "$many"
 "$fanin" compare scenarios/fixed-fragment.toml --schemes newreno,cubic,dctcp,d2tcp,l2dct,vegas,newreno+red,newreno+m21 \
-  --fan-in 2,8 --seeds 1 --sweep "tcp.rto_min=5 ms,200 ms" --set "workload.duration=100 ms" --no-cache --out "$many" >/dev/null
+  --fan-in 2,8 --seeds 1 --sweep "tcp.rto_min=5 ms,200 ms" --set "workload.duration=100 ms" --out "$many" >/dev/null
 FANIN_MANY=$many/report.html FANIN_MEMORY=$memory/report.html FANIN_SWARMS=$swarms/report.html FANIN_LOADS=$loads/report.html FANIN_WIDE=$wide/report.html FANIN_REPORT=$report/report.html FANIN_CLUSTER=$cluster/report.html FANIN_SCORECARD=$scorecard/report.html FANIN_BARS=$bars/report.html npm --prefix web test --silent

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Style};
 use fanin::{Axis, Cause, Contender, State, Summary, SummaryRow, line_mbps, setting, state_at};
 
-use crate::figures::{BOLD, GREY, bar, clean, count, range, three, time, two, wrap};
+use crate::figures::{BOLD, GREY, bar, clean, count, padded, range, shown, three, time, two, wrap};
 
 /// The first column: fan-ins, or what is swept; wider where that is.
 const LEFT: usize = 7;
@@ -25,9 +25,9 @@ const NONE: Style = Style::new();
 /// one after another.
 pub fn chart(contenders: &[Contender], summary: &Summary, width: usize) -> String {
     let (scale, axis) = (Scale::of(contenders), Axis::of(contenders));
-    let ticks = summary.rows.iter().map(|row| clean(&axis.tick(row)).chars().count());
-    let left = ticks.chain([axis.title().chars().count(), LEFT]).max().unwrap_or(LEFT);
-    let labels_fit = contenders.iter().all(|c| c.label.chars().count() < COLUMN);
+    let ticks = summary.rows.iter().map(|row| shown(&clean(&axis.tick(row))));
+    let left = ticks.chain([shown(&axis.title()), LEFT]).max().unwrap_or(LEFT);
+    let labels_fit = contenders.iter().all(|c| shown(&c.label) < COLUMN);
     let at_once = if labels_fit { (width.saturating_sub(left) / (COLUMN + 1)).max(1) } else { 1 };
     let mut curves: Vec<String> = Vec::new();
     for curve in summary.rows.iter().map(|row| axis.curve(row)) {
@@ -113,12 +113,13 @@ impl Panels<'_> {
         let rows = |label: &str| self.summary.rows.iter().filter(|row| own(row, label)).collect();
         let schemes: Vec<Vec<&SummaryRow>> = contenders.iter().map(|c| rows(&c.label)).collect();
         let title = clean(&self.axis.title());
-        let names: String = contenders.iter().map(|c| format!("{LINE} {:<1$}", clean(&c.label), COLUMN - 1)).collect();
+        let names: String =
+            contenders.iter().map(|c| format!("{LINE} {}", padded(&clean(&c.label), COLUMN - 1))).collect();
         let names = format!("{:left$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
         let heads = |words: [&str; 4]| {
             let [a, b, c, d] = words;
             let heads = format!("{LINE}{a:>7}{b:>5}{c:>5}{d:>5}").repeat(contenders.len());
-            format!("{GREY}{title:>left$}{heads}{GREY:#}\n")
+            format!("{GREY}{}{title}{heads}{GREY:#}\n", " ".repeat(left - shown(&title)))
         };
         let rounds = schemes.iter().flatten().any(|row| row.rounds + row.rounds_open > 0.0);
         let mut text = self.goodput_title() + &names + &self.panel(&schemes, &|row| format!(" {}", self.goodput(row)));
@@ -173,7 +174,7 @@ impl Panels<'_> {
         }
         let mut text = String::new();
         for (place, tick) in points {
-            text += &format!("{tick:>0$}", self.left);
+            text += &(" ".repeat(self.left.saturating_sub(shown(&tick))) + &tick);
             for rows in schemes {
                 let row = rows.iter().find(|row| row.place == place);
                 text += &format!("{GREY}{LINE}{GREY:#}{}", row.map_or(" ".repeat(COLUMN), |row| cell(row)));

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 pub use fanin::figures::{bytes, clean, count, three, time};
+use textwrap::core::display_width;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// What stands aside.
 pub const GREY: Style = Style::new().dimmed();
@@ -63,9 +65,8 @@ pub fn bar(share: f64, width: usize) -> String {
 /// Lines of aligned columns, two blanks between, in `width` characters: the first to the left, the others to the right; the
 /// head is grey. Columns that do not fit stand below, each time behind the first `keys`.
 pub fn columns(head: &[&str], rows: &[Vec<String>], keys: usize, width: usize) -> String {
-    let widths: Vec<usize> = (0..head.len())
-        .map(|i| rows.iter().map(|r| r[i].chars().count()).chain([head[i].chars().count()]).max().unwrap_or(0))
-        .collect();
+    let widths: Vec<usize> =
+        (0..head.len()).map(|i| rows.iter().map(|r| shown(&r[i])).chain([shown(head[i])]).max().unwrap_or(0)).collect();
     let keys_width: usize = widths[..keys].iter().map(|width| width + 2).sum();
     let mut tables: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
@@ -81,8 +82,8 @@ pub fn columns(head: &[&str], rows: &[Vec<String>], keys: usize, width: usize) -
     }
     let line = |table: &[usize], cells: &dyn Fn(usize) -> String| {
         let cell = |&i: &usize| match i {
-            0 => format!("{:<1$}", cells(i), widths[i]),
-            _ => format!("{:>1$}", cells(i), widths[i]),
+            0 => padded(&cells(i), widths[i]),
+            _ => " ".repeat(widths[i] - shown(&cells(i))) + &cells(i),
         };
         table.iter().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string()
     };
@@ -93,21 +94,35 @@ pub fn columns(head: &[&str], rows: &[Vec<String>], keys: usize, width: usize) -
     tables.iter().map(one).collect()
 }
 
-/// Words in lines of at most `width` characters; every line but the first begins with `indent`.
+/// Words in lines of at most `width` columns; every line but the first begins with `indent`.
 pub fn wrap(text: &str, width: usize, indent: &str) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let last = lines.len() - 1;
-        let long = lines[last].chars().count();
-        let empty = long == 0 || lines[last] == indent;
-        if !empty && long + 1 + word.chars().count() > width {
-            lines.push(format!("{indent}{word}"));
-        } else {
-            lines[last] += if empty { "" } else { " " };
-            lines[last] += word;
-        }
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    textwrap::fill(&words, lines_of(width).subsequent_indent(indent))
+}
+
+/// Lines that are full before the next begins; no word is cut.
+pub fn lines_of(width: usize) -> Options<'static> {
+    let options = Options::new(width).word_separator(WordSeparator::AsciiSpace);
+    options.word_splitter(WordSplitter::NoHyphenation).wrap_algorithm(WrapAlgorithm::FirstFit).break_words(false)
+}
+
+/// The columns that a text takes on a terminal: none for styles, two for a wide character.
+pub fn shown(text: &str) -> usize {
+    display_width(text)
+}
+
+/// As much of a text as `width` columns hold.
+pub fn cut(text: &str, width: usize) -> String {
+    let mut whole = text.to_string();
+    while shown(&whole) > width {
+        whole.pop();
     }
-    lines.join("\n")
+    whole
+}
+
+/// A text with blanks behind it, up to `width` columns.
+pub fn padded(text: &str, width: usize) -> String {
+    text.to_string() + &" ".repeat(width.saturating_sub(shown(text)))
 }
 
 #[cfg(test)]
@@ -158,5 +173,15 @@ mod tests {
     #[test]
     fn text_is_wrapped_at_words() {
         assert_eq!(wrap("one two three four", 9, "  "), "one two\n  three\n  four");
+        assert_eq!(wrap(&format!("{BOLD}one{BOLD:#} two"), 7, ""), format!("{BOLD}one{BOLD:#} two"));
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        assert_eq!(wrap("漢字 漢字 漢字", 9, ""), "漢字 漢字\n漢字");
+        assert_eq!(padded("漢字", 5), "漢字 ");
+        let rows = [["漢字", "漢"], ["a", "b"]].map(|row| row.map(String::from).to_vec());
+        let table = anstream::adapter::strip_str(&columns(&["name", "x"], &rows, 1, 40)).to_string();
+        assert_eq!(table, "name   x\n漢字  漢\na      b\n");
     }
 }

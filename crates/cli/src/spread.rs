@@ -3,7 +3,7 @@
 use fanin::{Axis, Contender, Latency, Slowdown, Summary, SummaryRow, TIERS, Tier};
 
 use crate::chart::Scale;
-use crate::figures::{BOLD, GREY, clean, columns, count, three, time, wrap};
+use crate::figures::{BOLD, GREY, clean, columns, count, cut, padded, three, time, wrap};
 
 /// A line a scheme and point: in place of the chart, where there is no client whose link is a measure.
 pub fn overview<'a>(contenders: &[Contender], axis: &'a Axis, summary: &'a Summary, width: usize) -> String {
@@ -211,8 +211,8 @@ pub fn slowdown(axis: &Axis, summary: &Summary, width: usize) -> String {
 /// Some schemes at one point.
 fn block(rows: &[&SummaryRow]) -> String {
     let hosts = rows.first().map_or(0, |row| row.hosts);
-    let cut = |label: &str| clean(label).chars().take(COLUMN - 2).collect::<String>();
-    let names: String = rows.iter().map(|row| format!("│ {:<1$}", cut(&row.scheme), COLUMN - 2)).collect();
+    let name = |row: &&SummaryRow| padded(&cut(&clean(&row.scheme), COLUMN - 2), COLUMN - 2);
+    let names: String = rows.iter().map(|row| format!("│ {}", name(row))).collect();
     let heads = format!("│{:>7}{:>6}{:>6}", "mean", "p50", "p99").repeat(rows.len());
     let mut text = format!("{:LEFT$}{BOLD}{}{BOLD:#}\n", "", names.trim_end());
     text += &format!("{GREY}{:<LEFT$}{heads}{GREY:#}\n", format!("{hosts} hosts"));

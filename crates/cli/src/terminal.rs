@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write, stdout};
 
 use crate::closed;
 use crate::failure::Failure;
+use crate::figures::{lines_of, shown};
 
 /// Prints to standard output, whose colours go where it is not a terminal.
 pub fn say(text: &str) -> Result<(), Failure> {
@@ -40,27 +41,9 @@ fn fold_line(line: &str, width: usize) -> String {
     let behind = entry.map(|at| at + body[at..].len() - body[at..].trim_start().len());
     let begins = behind.filter(|&at| shown(&body[..at]) <= width / 2).unwrap_or(indent);
     let (head, rest) = body.split_at(begins);
-    let (room, hang) = (width - shown(head), " ".repeat(shown(head)));
-    let mut lines = vec![String::new()];
-    let mut long = 0;
-    for word in rest.split(' ') {
-        if long > 0 && long + 1 + shown(word) > room {
-            lines.push(String::new());
-            long = 0;
-        }
-        let last = lines.len() - 1;
-        if long > 0 {
-            lines[last].push(' ');
-        }
-        lines[last] += word;
-        long += shown(word) + usize::from(long > 0);
-    }
-    format!("{head}{}{end}", lines.join(&format!("\n{hang}")))
-}
-
-/// Characters that show: styles do not.
-fn shown(text: &str) -> usize {
-    anstream::adapter::strip_str(text).to_string().chars().count()
+    let hang = format!("\n{}", " ".repeat(shown(head)));
+    let lines = textwrap::wrap(rest, lines_of(width - shown(head)));
+    format!("{head}{}{end}", lines.join(&hang))
 }
 
 #[cfg(test)]

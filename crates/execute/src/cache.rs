@@ -72,8 +72,7 @@ impl Cache {
     }
 
     fn place(&self, digest: &[u8; DIGEST]) -> PathBuf {
-        let name: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(&self.engine).join(name).with_extension(SUFFIX)
+        self.folder.join(&self.engine).join(hex::encode(&digest[..16])).with_extension(SUFFIX)
     }
 
     /// Looks for a finished run.

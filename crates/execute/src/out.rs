@@ -215,7 +215,7 @@ impl Out {
             "fanin": manifest.version,
             "arguments": manifest.arguments,
             "scenario": summary.scenario,
-            "scenario_sha256": digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+            "scenario_sha256": hex::encode(digest),
             "hash": summary.hash,
             "runs_planned": specs.len(),
             "runs_finished": runs.len(),

@@ -9,7 +9,7 @@
 //!          G = payload of the rounds that D has room for, a pause P after each, over D
 //! Units:   seconds, bytes, bits a second; G in Mbit/s.
 //! Departs: nowhere.
-//! Checked: rounds worked out by hand in its tests; runs of the simulator beside it (`crates/cli/tests/allowed`).
+//! Checked: rounds worked out by hand in its tests; runs of the simulator beside it (`crates/cli/tests/all/allowed`).
 
 /// What puts an answer off as it is drawn: the sum of uniform draws, each from 0 up to so many seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -60,7 +60,7 @@ pub fn of(workspace: &Path, first: &str) -> Result<Engine, Box<dyn Error>> {
     }
     engine.libraries = locked(&read(&lock)?, libraries)?;
     digest.update(engine.libraries.iter().cloned().collect::<Vec<_>>().join("\n"));
-    engine.name = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    engine.name = hex::encode(&digest.finalize()[..8]);
     Ok(engine)
 }
 

@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use crate::flows::{BYTES_MAX, decimal};
 use crate::problem::{Origin, Problem, excerpt};
 use crate::range::FAN_IN_MAX;
+use crate::rows::{Row, rows};
 use crate::sizes::Sizes;
 
 /// One burst: so long after the one before it, so many servers send so much together.
@@ -58,13 +59,11 @@ impl Bursts {
     /// The first line that is not understood, or where a distribution falls, and what would be right.
     pub fn parse(name: &str, text: &str) -> Result<Bursts, Problem> {
         let at = |(line, what): Wrong| Problem::new(&Origin::File { name: name.into(), line }, what);
-        let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
-        let mut lines = (1..).zip(lines).filter(|(_, text)| !text.is_empty());
-        let (first, header) = lines.next().unwrap_or((1, ""));
-        let header: String = header.split(',').map(str::trim).collect::<Vec<_>>().join(",");
+        let mut rows = rows(text.trim_start_matches('\u{feff}'));
+        let (first, header) = rows.next().map_or((1, String::new()), |row| (row.line, row.fields().join(",")));
         let (kind, widest) = match header.as_str() {
-            MEASURED => measured(lines),
-            DRAWN => drawn(lines),
+            MEASURED => measured(rows),
+            DRAWN => drawn(rows),
             other => {
                 let what = format!("expected the header `{MEASURED}` or `{DRAWN}`; this is {}", excerpt(other));
                 Err((first, what))
@@ -147,7 +146,7 @@ impl Kind {
                 of.iter().for_each(|of| digest.update(format!("{:?}\n", of.points().collect::<Vec<_>>())))
             }
         }
-        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(digest.finalize())
     }
 }
 
@@ -163,11 +162,11 @@ fn value(what: usize, text: &str) -> Option<u64> {
 }
 
 /// A burst a line.
-fn measured<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<(Kind, (u32, usize)), Wrong> {
+fn measured<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usize)), Wrong> {
     let (mut list, mut widest, mut last) = (Vec::new(), (0, 1), 1);
-    for (line, text) in lines {
+    for row in rows {
+        let (line, text, fields) = (row.line, row.text, row.fields());
         last = line;
-        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         let read = |what: usize| fields.get(what).and_then(|text| value(what, text));
         let (Some(gap_ns), Some(fan_in), Some(bytes), 3) = (read(0), read(1), read(2), fields.len()) else {
             return Err((line, format!("{MEASURED_FORM}; this is {}", excerpt(text))));
@@ -190,12 +189,12 @@ fn measured<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<(Kind, 
 }
 
 /// A point of one of three distributions a line.
-fn drawn<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<(Kind, (u32, usize)), Wrong> {
+fn drawn<'a>(rows: impl Iterator<Item = Row<'a>>) -> Result<(Kind, (u32, usize)), Wrong> {
     let (mut points, mut last): ([Vec<(u64, u64)>; 3], usize) = (Default::default(), 1);
     let mut widest = (0, 1);
-    for (line, text) in lines {
+    for row in rows {
+        let (line, text, fields) = (row.line, row.text, row.fields());
         last = line;
-        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
         let what = OF.iter().position(|(of, _)| Some(of) == fields.first());
         let point = what.filter(|_| fields.len() == 3).and_then(|what| {
             let share = decimal(fields[2], 9).filter(|&share| share <= Sizes::WHOLE)?;

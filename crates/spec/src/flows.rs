@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::{Origin, Problem, excerpt};
 use crate::range::FAN_IN_MAX;
+use crate::rows::rows;
 
 /// One flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl Flows {
                 None => format!("{from} {to} {} until {}\n", start.0, stop.0),
             });
         }
-        let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex::encode(digest.finalize());
         Ok(Flows { name: name.into(), hosts: declared.unwrap_or(largest + 1), list, digest })
     }
 
@@ -230,16 +231,16 @@ fn htsim(text: &str) -> Read {
 fn csv(text: &str) -> Read {
     const HEADER: [&str; 5] = ["src", "dst", "bytes", "start_us", "stop_us"];
     const FORM: &str = "expected `src,dst,bytes,start_us`, such as `0,3,20000,12.5`";
-    let mut lines = lines(text);
-    let Some((first, header)) = lines.next() else { return Ok((Vec::new(), None)) };
-    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let mut rows = rows(text);
+    let Some(header) = rows.next() else { return Ok((Vec::new(), None)) };
+    let columns = header.fields();
     if columns != HEADER && columns != HEADER[..4] {
         let what = "expected the header `src,dst,bytes,start_us`, perhaps with `stop_us` behind it";
-        return Err((first, format!("{what}; this is {}", excerpt(header))));
+        return Err((header.line, format!("{what}; this is {}", excerpt(header.text))));
     }
     let mut list = Vec::new();
-    for (line, text) in lines {
-        let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+    for row in rows {
+        let (line, text, fields) = (row.line, row.text, row.fields());
         if list.len() == FLOWS_MAX {
             return Err((line, format!("a list has at most {FLOWS_MAX} flows")));
         }

@@ -28,6 +28,7 @@ mod range;
 mod registry;
 mod requests;
 mod resolve;
+mod rows;
 mod run;
 mod scenario;
 mod setting;

@@ -5,6 +5,7 @@ use fanin_placement::{Move, Object, Reason, Server};
 use sha2::{Digest, Sha256};
 
 use crate::problem::{Origin, Problem, excerpt};
+use crate::rows::{Row, rows};
 
 /// A plan as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,27 +30,26 @@ impl Plan {
     /// The first line that is not understood, and what was expected there.
     pub fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
         let at = |line, what: String| Problem::new(&Origin::File { name: name.into(), line }, what);
-        let lines = text.trim_start_matches('\u{feff}').lines().map(str::trim);
-        let mut lines = (1..).zip(lines).filter(|(_, text)| !text.is_empty());
-        match lines.next() {
-            Some((_, header)) if header.split(',').map(str::trim).eq(HEADER.split(',')) => {}
-            Some((line, other)) => {
-                return Err(at(line, format!("expected the header `{HEADER}`; this is {}", excerpt(other))));
+        let mut rows = rows(text.trim_start_matches('\u{feff}'));
+        match rows.next() {
+            Some(header) if header.fields().join(",") == HEADER => {}
+            Some(other) => {
+                return Err(at(other.line, format!("expected the header `{HEADER}`; this is {}", excerpt(other.text))));
             }
             None => return Err(at(1, format!("expected the header `{HEADER}`"))),
         }
         let (mut moves, mut digest) = (Vec::new(), Sha256::new());
         let mut places = Vec::new();
-        for (line, text) in lines {
-            let of = read(text).map_err(|what| at(line, what))?;
+        for row in rows {
+            let of = read(&row).map_err(|what| at(row.line, what))?;
             if moves.len() == MOVES_MAX {
-                return Err(at(line, format!("a plan has at most {MOVES_MAX} moves")));
+                return Err(at(row.line, format!("a plan has at most {MOVES_MAX} moves")));
             }
             digest.update(format!("{} {} {}\n", of.object.0, of.from.0, of.to.0));
             moves.push(of);
-            places.push(line);
+            places.push(row.line);
         }
-        let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = hex::encode(digest.finalize());
         Ok(Plan { name: name.into(), moves, lines: places, digest })
     }
 
@@ -69,10 +69,11 @@ impl Plan {
     }
 }
 
-/// A line's move, or what is wrong with it.
-fn read(text: &str) -> Result<Move, String> {
-    let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-    let [object, from, to, reason] = fields[..] else { return Err(format!("{FORM}; this is {}", excerpt(text))) };
+/// A row's move, or what is wrong with it.
+fn read(row: &Row) -> Result<Move, String> {
+    let [object, from, to, reason] = row.fields()[..] else {
+        return Err(format!("{FORM}; this is {}", excerpt(row.text)));
+    };
     let number = |text: &str| {
         let number = text.parse::<u32>().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()));
         number.ok_or_else(|| format!("{FORM}; {} is not a number of an object or a host", excerpt(text)))

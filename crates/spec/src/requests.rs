@@ -50,7 +50,7 @@ impl Requests {
             digest.update(format!("at {} {}\n", begins.0, objects.len()));
             objects.iter().for_each(|object| digest.update(object.to_le_bytes()));
         }
-        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(digest.finalize())
     }
 
     /// When a request begins, and what it is for.

@@ -193,7 +193,7 @@ impl Scenario {
                 hasher.update(at.settings.canonical(|_| true));
             }
         }
-        hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(&hasher.finalize()[..8])
     }
 }
 

@@ -57,8 +57,8 @@ impl Hash {
             Hash::OneAtATime => one_at_a_time(key),
             Hash::Md5 => md5(key)[0],
             Hash::Crc16 => key.iter().fold(0, |crc, byte| crc << 8 ^ CRC16[((crc >> 8) as u8 ^ byte) as usize]),
-            Hash::Crc32 => crc32(key) >> 16 & 0x7fff,
-            Hash::Crc32a => crc32(key),
+            Hash::Crc32 => crc32fast::hash(key) >> 16 & 0x7fff,
+            Hash::Crc32a => crc32fast::hash(key),
             Hash::Fnv1_64 => {
                 key.iter().fold(FNV_64, |hash, byte| hash.wrapping_mul(FNV_64_PRIME) ^ signed(*byte) as u64) as u32
             }
@@ -120,25 +120,6 @@ const CRC16: [u32; 256] = {
     }
     table
 };
-
-const CRC32: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut crc, mut bit) = (byte as u32, 0);
-        while bit < 8 {
-            crc = crc >> 1 ^ if crc & 1 != 0 { 0xedb8_8320 } else { 0 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
-
-fn crc32(key: &[u8]) -> u32 {
-    !key.iter().fold(!0, |crc: u32, byte| crc >> 8 ^ CRC32[(crc as u8 ^ byte) as usize])
-}
 
 fn hsieh(key: &[u8]) -> u32 {
     let two = |bytes: &[u8]| u32::from(bytes[0]) | u32::from(bytes[1]) << 8;

@@ -1,6 +1,10 @@
 //! What a warning says has no effect has none on any table; and what needs a condition has one where that is met.
 
 use std::collections::BTreeSet;
+use std::num::NonZero;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use crate::common::{plan_of, run};
 use fanin_spec::{Base, Discipline, KeyDoc, RunSpec, Scenario, Scheme, Settings};
@@ -131,31 +135,50 @@ fn tried(key: &KeyDoc) -> bool {
     !apart.contains(&key.path.as_str()) && !key.path.starts_with("sweep.") && !key.path.starts_with("run.")
 }
 
+/// Keys that were seen so far: those that a warning was of, and those that moved a table.
+#[derive(Default)]
+struct Seen<'a> {
+    warned_of: BTreeSet<&'a str>,
+    moving: BTreeSet<&'a str>,
+}
+
+fn try_all<'a>(base: &str, docs: &'a [KeyDoc], seen: &Mutex<Seen<'a>>) {
+    let plain = run(&spec(base, None).expect("the base is right").0);
+    for (key, value) in docs.iter().flat_map(|key| VALUES.map(|value| (key, value))) {
+        let path = key.path.as_str();
+        let set = format!("{path}={value}");
+        let Some((spec, warned)) = spec(base, Some(&set)) else { continue };
+        // Once seen to move something is enough.
+        if !warned && seen.lock().unwrap().moving.contains(path) {
+            continue;
+        }
+        let moves = run(&spec) != plain;
+        assert!(!(warned && moves), "{set} is warned of, and moves the tables of {base}");
+        let mut seen = seen.lock().unwrap();
+        if warned {
+            seen.warned_of.insert(path);
+        }
+        if moves {
+            seen.moving.insert(path);
+        }
+    }
+}
+
 #[test]
 fn what_is_warned_of_moves_no_table_and_each_key_moves_one_where_it_is_not() {
     let docs: Vec<KeyDoc> = Settings::default().docs().into_iter().filter(tried).collect();
-    let (mut warned_of, mut moving) = (BTreeSet::new(), BTreeSet::new());
-    for base in &bases() {
-        let plain = run(&spec(base, None).expect("the base is right").0);
-        for key in &docs {
-            for value in VALUES {
-                let set = format!("{}={value}", key.path);
-                let Some((spec, warned)) = spec(base, Some(&set)) else { continue };
-                // Once seen to move something is enough.
-                if !warned && moving.contains(key.path.as_str()) {
-                    continue;
+    let (bases, next, seen) = (bases(), AtomicUsize::new(0), Mutex::new(Seen::default()));
+    // Side by side: the longest test of all would else end alone.
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| {
+                while let Some(base) = bases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    try_all(base, &docs, &seen);
                 }
-                let moves = run(&spec) != plain;
-                assert!(!(warned && moves), "{set} is warned of, and moves the tables of {base}");
-                if warned {
-                    warned_of.insert(key.path.as_str());
-                }
-                if moves {
-                    moving.insert(key.path.as_str());
-                }
-            }
+            });
         }
-    }
+    });
+    let Seen { warned_of, moving } = seen.into_inner().unwrap();
     assert!(warned_of.len() > 50, "{} keys: {warned_of:?}", warned_of.len());
     let still: Vec<_> = warned_of.difference(&moving).collect();
     assert!(still.is_empty(), "never seen to move anything: {still:?}");

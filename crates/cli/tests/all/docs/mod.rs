@@ -2,7 +2,5 @@
 
 mod papers;
 mod scenario;
-#[path = "../support/mod.rs"]
-mod support;
 mod tables;
 mod typed;

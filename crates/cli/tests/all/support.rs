@@ -1,8 +1,7 @@
 //! What tests of the project's documents share. Generated ones are written anew by `make docs`.
-#![allow(dead_code, reason = "each test takes its own part")]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -10,6 +9,12 @@ use serde_json::Value;
 /// The project's root.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder for caches, where runs are kept from one time that the tests run to the next: apart from the user's own, which a program
+/// without assertions may have made. `web/scripts/test.sh` takes them from there, too.
+pub fn kept() -> PathBuf {
+    Path::new(text(&fanin(&["cache", "--json"])["folder"])).with_file_name("fanin-tests")
 }
 
 /// Runs `fanin` in the root, which must succeed, and gives what it prints.

@@ -1,12 +1,10 @@
 //! What is not modelled: what `fanin explain` answers, and the page of it.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use crate::support::{fanin, is_current, root, says, text};
 use serde_json::Value;
-use support::{fanin, is_current, root, says, text};
 
 const HEAD: &str = "# Limits
 

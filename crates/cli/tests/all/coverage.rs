@@ -1,16 +1,14 @@
 //! What is said of goodput, held against many runs of the bundled scenarios: how often the interval of three seeds holds the
 //! mean that many give, and that no run beats what the closed form allows.
 
-mod support;
-
 use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use crate::support::root;
 use fanin_lab::stats::{bounded_interval, mean};
 use fanin_lab::{allowed_mbps, plan};
 use fanin_spec::{RunSpec, Scenario};
-use support::root;
 
 /// Points at which goodput hangs on the seed: a scenario, a scheme, a fan-in, and what is set besides. With jitter, two runs in
 /// three of the web search have no timeout, so that some groups of three seeds know of none, and 82 % of intervals hold the mean.

@@ -2,15 +2,13 @@
 //!
 //! Generated documents are written anew by `make docs`.
 
-mod support;
-
 use std::collections::BTreeSet;
 use std::fs;
 
 use fanin_laws::row::Row;
 use fanin_spec::{Limit, REGISTRY, Scheme, Settings};
 
-use support::{fanin, is_current, root, text};
+use crate::support::{fanin, is_current, root, text};
 
 fn joined<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")

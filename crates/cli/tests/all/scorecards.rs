@@ -1,9 +1,8 @@
 //! The papers of the project: every result that they report is judged, and no recorded verdict changes unseen.
 
-mod support;
-
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -11,7 +10,7 @@ use fanin_execute::paper;
 use fanin_papers::{Claim, Paper};
 use serde_json::Value;
 
-use support::root;
+use crate::support::{kept, root};
 
 /// The figures of the papers that report of the network itself; each must be judged where its paper is there.
 const FIGURES: [(&str, &[&str]); 6] = [
@@ -52,15 +51,26 @@ fn every_quick_verdict_is_the_recorded_one() {
     if known.is_empty() {
         return;
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
-    command.arg("reproduce").args(&known).args(["--quick", "--no-cache"]).current_dir(root());
-    let output = command.output().unwrap();
+    let kept = kept();
+    let fanin = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
+        command.args(arguments).current_dir(root()).env("XDG_CACHE_HOME", &kept).output().unwrap()
+    };
+    let papers: Vec<&str> = known.iter().map(String::as_str).collect();
+    let output = fanin(&[&["reproduce"], &papers[..], &["--quick", "--json"]].concat());
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
         "{told}if the change is right, say why a verdict changed, and record it: fanin reproduce {} --quick --record",
         known.join(" ")
     );
+    let card: Value = serde_json::from_slice(&output.stdout).unwrap();
+    // Past the test runner, which shows nothing of what passes.
+    let engine =
+        format!("{} runs of this very engine were kept from before in {}", card["cached_runs"], kept.display());
+    writeln!(stderr(), "quick verdicts: {engine}").unwrap();
+    // Another engine's are of no more use.
+    assert!(fanin(&["cache", "prune"]).status.success());
 }
 
 #[test]
