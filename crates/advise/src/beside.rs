@@ -55,7 +55,7 @@ pub fn harms(
     let none = Change::none();
     let all: Vec<&Change> = core::iter::once(&none).chain(changes.iter().copied()).collect();
     let mut harms: Option<Vec<Vec<String>>> = None;
-    let traffics: [(&str, &str, fn(&SummaryRow, &SummaryRow) -> Option<String>); 2] =
+    let traffics: [(&str, &str, Harm); 2] =
         [("workload.background", "1", of_a_long_flow), ("workload.load", "1 %", of_small_flows)];
     for (key, value, harm) in traffics {
         let Some(tried) = Circumstances::try_all(cluster, &all, &[(key, value.into())], purse)? else { continue };
@@ -70,6 +70,9 @@ pub fn harms(
     }
     Ok(harms)
 }
+
+/// What a change harms, if anything: today's row beside the change's.
+type Harm = fn(&SummaryRow, &SummaryRow) -> Option<String>;
 
 fn of_a_long_flow(today: &SummaryRow, row: &SummaryRow) -> Option<String> {
     let [before, after] = [today, row].map(|row| row.background.map_or(0.0, |background| background.goodput_mbps));

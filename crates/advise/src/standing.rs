@@ -37,7 +37,7 @@ pub struct Limit {
     pub run: String,
 }
 
-/// N* of first windows that fill pipe and queue (Zhang et al., INFOCOM 2011: C RTT + B over w MSS).
+/// N* of first windows that fill pipe and queue ([`overflow_onset`]).
 pub fn by_closed_form(cluster: &Cluster<'_>) -> Option<f64> {
     let s = &cluster.at().settings;
     if !s.workload.kind.many_to_one() {
