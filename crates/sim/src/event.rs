@@ -102,7 +102,7 @@ impl Key {
     }
 
     /// Arrivals of the same instant: the packet whose link had been sending for the shortest time without a pause comes
-    /// first, then by the link's number. (`docs/design.md` says why.)
+    /// first, then by the link's number. (`docs/decisions/order-of-events.md` says why.)
     #[inline]
     pub fn arrival(due: Due, link: LinkId) -> Key {
         Key::new(due.at, ARRIVAL | u64::from(due.busy) << 32 | u64::from(link.0))

@@ -176,3 +176,20 @@ fn every_scenario_file_of_the_project_is_right() {
     }
     assert!(seen >= 11, "only {seen} scenarios found");
 }
+
+#[test]
+fn every_decision_is_dated_and_stands_in_the_index() {
+    let folder = root().join("docs/decisions");
+    let index = fs::read_to_string(folder.join("README.md")).unwrap();
+    let mut lines: BTreeSet<&str> = index.lines().filter(|line| line.starts_with("- ")).collect();
+    for name in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+        let text = fs::read_to_string(folder.join(&name)).unwrap();
+        let (Some(head), Some(date)) = (text.lines().next(), text.lines().nth(2)) else { panic!("{name} is empty") };
+        if name != "README.md" {
+            let row = format!("- [{}]({name}), {}: ", head.trim_start_matches("# "), &date[..10.min(date.len())]);
+            let found = lines.iter().copied().find(|line| line.starts_with(&row));
+            assert!(lines.remove(found.unwrap_or_default()), "the index has no line `{row}…`");
+        }
+    }
+    assert!(lines.is_empty(), "of no decision: {lines:?}");
+}

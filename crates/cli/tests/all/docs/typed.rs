@@ -107,12 +107,12 @@ fn is_followed(path: &str) {
 }
 
 fn pages() -> Vec<String> {
-    let names =
-        fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut pages: Vec<String> =
-        names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
-    pages.push("README.md".into());
-    pages
+    let of = |folder: &'static str| {
+        let names = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+        names.map(|name| name.into_string().unwrap()).map(move |name| format!("{folder}/{name}"))
+    };
+    let pages = of("docs").chain(of("docs/decisions")).filter(|page| page.ends_with(".md"));
+    pages.chain(["README.md".into()]).collect()
 }
 
 #[test]

@@ -1,0 +1,89 @@
+//! A front end, told of one thing after another: one that asks servers themselves, and one that asks hubs.
+
+mod hubs;
+mod servers;
+
+use fanin_roles::front_end::{FrontEnd, Measured, Params};
+use fanin_roles::wire::{Numbered, Size};
+use fanin_roles::{Body, Message, Node, Output, Tag};
+use fanin_units::{Bytes, Time};
+
+use crate::support::{Cluster, Out, Said};
+
+/// The front end at machine 0, and what it said since it was last asked.
+pub(super) struct At {
+    pub(super) front_end: FrontEnd<Numbered>,
+    pub(super) cluster: Cluster,
+    pub(super) out: Out,
+}
+
+/// What it sends, without what is the same in all.
+pub(super) type Sent = (u32, u32, Body<Numbered, Size>);
+
+impl At {
+    pub(super) fn new(params: Params, cluster: Cluster) -> At {
+        At { front_end: FrontEnd::new(params), cluster, out: Out::new() }
+    }
+
+    /// Asks for all objects of the cluster, the first replica of each.
+    pub(super) fn asks(&mut self, now: Time, deadline: Time) -> u32 {
+        let keys = (0..self.cluster.holders.len() as u64).map(Numbered);
+        self.front_end.ask(now, keys, deadline, &self.cluster, &mut |_| 0, &mut self.out)
+    }
+
+    pub(super) fn hears(&mut self, now: Time, from: u32, request: u32, index: u32, body: Body<Numbered, Size>) {
+        let message = Message { tag: Tag { origin: Node(0), request, epoch: 0 }, index, body };
+        self.front_end.handle(now, Node(from), message, &self.cluster, &mut self.out);
+        assert!(self.front_end.adds_up());
+    }
+
+    pub(super) fn comes(&mut self, now: Time, from: u32, index: u32) {
+        self.hears(now, from, 0, index, Body::Object(Size(100)));
+    }
+
+    pub(super) fn loses(&mut self, now: Time, peer: u32) {
+        self.front_end.lost(now, Node(peer), &self.cluster, &mut self.out);
+        assert!(self.front_end.adds_up());
+    }
+
+    pub(super) fn due(&mut self, now: Time) {
+        self.front_end.due(now, Some(Measured::Queue(Bytes(0), Bytes(1))), &self.cluster, &mut self.out);
+        assert!(self.front_end.deadline() > now && self.front_end.adds_up());
+    }
+
+    /// What it sent.
+    pub(super) fn sent(&mut self) -> Vec<Sent> {
+        let sent = |said: &Said| match said {
+            Output::Send { to, message, .. } => Some((to.0, message.index, message.body)),
+            _ => None,
+        };
+        let all = self.out.iter().filter_map(sent).collect();
+        self.out.retain(|said| sent(said).is_none());
+        all
+    }
+
+    /// Whom it asked for what: itself, or through a hub the holder.
+    pub(super) fn asked(&mut self) -> Vec<(u32, u32)> {
+        let whom = |(to, index, body): Sent| match body {
+            Body::Get(_) | Body::Ask { .. } => Some((to, index)),
+            _ => None,
+        };
+        self.sent().into_iter().filter_map(whom).collect()
+    }
+
+    /// What else it said.
+    pub(super) fn said(&mut self) -> Out {
+        self.sent();
+        std::mem::take(&mut self.out)
+    }
+}
+
+pub(super) const fn answer(index: u32) -> Said {
+    Output::Answer { request: 0, index, value: Size(100) }
+}
+
+pub(super) const fn fail(index: u32) -> Said {
+    Output::Fail { request: 0, index }
+}
+
+pub(super) const DONE: Said = Output::Done { request: 0 };

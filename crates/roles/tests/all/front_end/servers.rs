@@ -1,0 +1,269 @@
+//! Asking servers themselves: windows, replicas, what was moved.
+
+use fanin_fanout::Kind;
+use fanin_roles::front_end::{Asking, FrontEnd, Params};
+use fanin_roles::{Body, Node, Output};
+use fanin_units::{Rate, Time};
+
+use super::{At, DONE, answer, fail};
+use crate::support::{Cluster, FULL, Said, asks_hubs, asks_servers, ms};
+
+fn servers(kind: Kind, holders: &[&[u32]]) -> At {
+    At::new(asks_servers(kind), Cluster::of(10, holders))
+}
+
+#[test]
+fn one_all_asks_all_at_once_each_server_for_all_that_it_has() {
+    let mut at = servers(Kind::OneAll, &[&[3], &[2], &[3], &[4]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    let more = |said: &Said| matches!(said, Output::Send { more: true, .. });
+    assert_eq!(at.out.iter().map(more).collect::<Vec<_>>(), [true, false, false, false], "a server, a packet");
+    assert_eq!(at.asked(), [(3, 0), (3, 2), (2, 1), (4, 3)]);
+}
+
+#[test]
+fn a_request_with_no_object_is_done_at_once() {
+    let mut at = servers(Kind::OneAll, &[]);
+    at.asks(Time::ZERO, ms(1));
+    assert_eq!((at.said(), at.front_end.deadline(), at.front_end.requests()), (vec![DONE], Time::NEVER, 0));
+    let mut at = At::new(asks_hubs(FULL, 2), Cluster::of(10, &[]));
+    at.asks(Time::ZERO, ms(1));
+    assert_eq!((at.said(), at.front_end.deadline()), (vec![DONE], Time::NEVER));
+}
+
+#[test]
+fn an_object_that_is_nowhere_fails_at_once() {
+    let mut at = servers(Kind::OneAll, &[&[], &[2]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.said(), [fail(0)]);
+    at.comes(ms(1), 2, 1);
+    assert_eq!(at.said(), [answer(1), DONE]);
+}
+
+/// A window of one server.
+fn one_at_a_time(holders: &[&[u32]]) -> At {
+    At::new(Params { asking: one_server(), ..asks_servers(Kind::OneAll) }, Cluster::of(10, holders))
+}
+
+#[test]
+fn a_window_asks_no_more_servers_than_it_allows() {
+    let mut at = one_at_a_time(&[&[2], &[3], &[2], &[4]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 2)]);
+    at.comes(ms(1), 2, 2);
+    assert_eq!(at.asked(), [], "it owes one more");
+    at.hears(ms(1), 2, 0, 0, Body::Miss);
+    assert_eq!(at.asked(), [(3, 1)]);
+    at.comes(ms(2), 3, 1);
+    assert_eq!(at.asked(), [(4, 3)]);
+}
+
+#[test]
+fn servers_that_are_gone_before_their_turn_or_refuse_take_no_place_of_the_window() {
+    let mut at = one_at_a_time(&[&[2], &[3], &[4], &[5]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0)]);
+    // It is asked elsewhere at once: there is no other, so itself, beyond the window.
+    at.loses(ms(1), 3);
+    assert_eq!(at.asked(), [(3, 1)]);
+    at.comes(ms(2), 3, 1);
+    at.comes(ms(2), 2, 0);
+    assert_eq!(at.asked(), [(4, 2)]);
+    // Refused three times, it has failed, and the next has its turn.
+    (0..3).for_each(|_| at.hears(ms(3), 4, 0, 2, Body::Lost));
+    assert_eq!(at.asked(), [(4, 2), (4, 2), (5, 3)]);
+    at.comes(ms(4), 5, 3);
+    assert_eq!(at.said(), [answer(1), answer(0), fail(2), answer(3), DONE]);
+}
+
+#[test]
+fn as_a_request_fails_the_next_one_has_its_place_in_the_window() {
+    let mut at = one_at_a_time(&[&[2]]);
+    at.front_end = FrontEnd::new(Params { asking: one_server(), patience: None, ..asks_servers(Kind::OneAll) });
+    at.asks(Time::ZERO, ms(10));
+    at.asks(Time::ZERO, ms(20));
+    assert_eq!(at.asked().len(), 1);
+    at.due(ms(10));
+    assert_eq!(at.asked(), [(2, 0)]);
+    assert_eq!(at.said(), [fail(0), DONE]);
+    at.hears(ms(11), 2, 1, 0, Body::Miss);
+    assert_eq!(at.said(), [Output::Miss { request: 1, index: 0 }, Output::Done { request: 1 }]);
+}
+
+#[test]
+fn a_window_that_begins_anew_is_each_requests_own_and_as_it_was_at_first() {
+    let asks = |anew| {
+        let mut at = one_at_a_time(&[&[2], &[3], &[4]]);
+        let asking =
+            Asking::Servers(Kind::SlidingWindow.window(&growing(), Rate(1_000_000_000)).expect("it asks servers"));
+        at.front_end = FrontEnd::new(Params { asking, anew, patience: None, ..asks_servers(Kind::OneAll) });
+        at.asks(Time::ZERO, Time::NEVER);
+        [(1, 2), (2, 3), (3, 4)].into_iter().for_each(|(at_ms, from)| at.comes(ms(at_ms), from, from - 2));
+        assert!(at.said().contains(&DONE));
+        [4, 5].map(|when| {
+            at.asks(ms(when), Time::NEVER);
+            at.asked().len()
+        })
+    };
+    // One of three servers by now, which the next request fills; or one of one server for each.
+    assert_eq!([false, true].map(asks), [[3, 0], [1, 1]]);
+}
+
+/// One server at first, and one more a window of answers.
+fn growing() -> fanin_fanout::Settings {
+    let mut settings = fanin_fanout::Settings::default();
+    (settings.sliding_window.initial, settings.sliding_window.step) = (1, 1);
+    settings
+}
+
+fn one_server() -> Asking {
+    let mut settings = fanin_fanout::Settings::default();
+    (settings.sliding_window.initial, settings.sliding_window.step) = (1, 0);
+    Asking::Servers(Kind::SlidingWindow.window(&settings, Rate(1_000_000_000)).expect("it asks servers"))
+}
+
+#[test]
+fn a_miss_is_an_answer_and_what_comes_late_twice_or_unasked_is_dropped() {
+    let mut at = servers(Kind::OneAll, &[&[2], &[3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    at.hears(ms(1), 2, 0, 0, Body::Miss);
+    at.comes(ms(2), 2, 0);
+    at.hears(ms(2), 2, 0, 0, Body::Lost);
+    at.comes(ms(3), 9, 7);
+    at.hears(ms(3), 9, 5, 0, Body::Miss);
+    assert_eq!(at.said(), [Output::Miss { request: 0, index: 0 }]);
+    at.comes(ms(4), 3, 1);
+    at.comes(ms(4), 3, 1);
+    assert_eq!(at.said(), [answer(1), DONE]);
+    assert_eq!((at.front_end.requests(), at.front_end.deadline()), (0, Time::NEVER), "it holds nothing");
+}
+
+#[test]
+fn answers_to_an_earlier_life_are_dropped() {
+    let mut at = servers(Kind::OneAll, &[&[2]]);
+    at.front_end = FrontEnd::new(Params { epoch: 4, ..asks_servers(Kind::OneAll) });
+    at.asks(Time::ZERO, Time::NEVER);
+    at.comes(ms(1), 2, 0);
+    assert_eq!(at.said(), []);
+}
+
+#[test]
+fn what_was_not_asked_for_yet_cannot_come() {
+    let mut at = one_at_a_time(&[&[2], &[3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    at.comes(ms(1), 3, 1);
+    at.hears(ms(1), 3, 0, 1, Body::Lost);
+    assert_eq!(at.said(), []);
+    at.comes(ms(2), 2, 0);
+    assert_eq!(at.asked(), [(3, 1)]);
+}
+
+#[test]
+fn a_data_server_that_is_gone_or_silent_is_replaced_by_a_replica_and_not_chosen_while_it_is_gone() {
+    let mut at = servers(Kind::OneAll, &[&[2, 3, 4], &[2, 5], &[3, 2, 4]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 1), (3, 2)]);
+    at.loses(ms(1), 2);
+    assert_eq!(at.asked(), [(3, 0), (5, 1)]);
+    // Of those asked for by now, 3 has been silent for as long at 100 ms and 101 ms; 2 is known to be gone.
+    assert_eq!(at.front_end.deadline(), ms(100));
+    at.due(ms(100));
+    assert_eq!(at.asked(), [(4, 2)]);
+    at.due(ms(101));
+    assert_eq!(at.asked(), [(4, 0), (2, 1)], "who has the second object is gone, all of them: each in turn");
+    // Another request knows who is gone, for a while.
+    at.asks(ms(102), Time::NEVER);
+    assert_eq!(at.asked().iter().map(|(to, _)| *to).collect::<Vec<_>>(), [4, 4, 2]);
+    // What came of the one that was slow is as good; what others had been asked for comes late.
+    [(3, 0), (5, 1), (3, 2), (4, 0), (4, 2)].iter().for_each(|&(from, index)| at.comes(ms(103), from, index));
+    assert_eq!(at.said(), [answer(0), answer(1), answer(2), DONE]);
+}
+
+#[test]
+fn where_all_replicas_are_gone_an_object_fails_clearly() {
+    let mut at = servers(Kind::OneAll, &[&[2, 3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    at.loses(ms(1), 2);
+    at.loses(ms(2), 3);
+    at.loses(ms(3), 2);
+    assert_eq!(at.said(), [fail(0), DONE]);
+}
+
+#[test]
+fn a_deadline_fails_what_is_left_once() {
+    let mut at = servers(Kind::OneAll, &[&[2], &[3], &[4]]);
+    at.front_end = FrontEnd::new(Params { patience: None, ..asks_servers(Kind::OneAll) });
+    at.asks(Time::ZERO, ms(50));
+    at.comes(ms(1), 3, 1);
+    assert_eq!(at.front_end.deadline(), ms(50));
+    at.due(ms(50));
+    at.comes(ms(51), 2, 0);
+    at.due(ms(60));
+    assert_eq!(at.said(), [answer(1), fail(0), fail(2), DONE]);
+    assert_eq!(at.front_end.requests(), 0);
+}
+
+#[test]
+fn an_answer_of_the_new_place_of_an_object_is_that_of_who_was_asked() {
+    let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 1)]);
+    // Machine 7 was never asked: 2 has passed the question on, and is no more silent than 7 is.
+    at.comes(ms(60), 7, 0);
+    assert_eq!(at.said(), [answer(0)]);
+    at.due(ms(100));
+    assert_eq!((at.asked(), at.front_end.deadline()), (vec![], ms(160)));
+    at.hears(ms(150), 7, 0, 1, Body::Miss);
+    assert_eq!(at.said(), [Output::Miss { request: 0, index: 1 }, DONE]);
+}
+
+#[test]
+fn an_object_whose_new_place_refuses_or_is_silent_is_asked_for_at_a_replica() {
+    let mut at = servers(Kind::OneAll, &[&[2, 3], &[2, 4]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 1)]);
+    at.hears(ms(10), 7, 0, 0, Body::Lost);
+    assert_eq!(at.asked(), [(3, 0)]);
+    // It says so once more, of a question that is not asked any more.
+    at.comes(ms(20), 3, 0);
+    at.hears(ms(20), 7, 0, 0, Body::Lost);
+    assert_eq!(at.asked(), []);
+    at.due(ms(110));
+    assert_eq!(at.asked(), [(4, 1)]);
+    at.comes(ms(111), 4, 1);
+    assert_eq!(at.said(), [answer(0), answer(1), DONE]);
+}
+
+#[test]
+fn a_window_has_its_next_server_as_the_last_object_comes_from_where_it_was_moved() {
+    let mut at = one_at_a_time(&[&[2], &[3]]);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0)]);
+    at.comes(ms(1), 7, 0);
+    assert_eq!(at.asked(), [(3, 1)]);
+}
+
+/// Objects of two replicas each; the second of three of them were moved to machine 9.
+fn moved(together: bool) -> At {
+    let cluster = Cluster::of(10, &[&[2, 3], &[4, 5], &[6, 7], &[8, 9], &[2, 9]]);
+    let homes =
+        [&[][..], &[4, 9], &[6, 9], &[8, 9], &[]].map(|homes: &[u32]| homes.iter().copied().map(Node).collect());
+    At::new(Params { together, ..asks_servers(Kind::OneAll) }, Cluster { homes: homes.to_vec(), ..cluster })
+}
+
+#[test]
+fn of_what_was_moved_a_replica_that_answers_together_with_others_is_asked_for() {
+    // The first replica each where it is drawn: machine 0's draws are all zero.
+    let mut at = moved(false);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 4), (4, 1), (6, 2), (8, 3)]);
+    // Nobody asks machine 9 for anything, so that the first of those that were moved is drawn: they lie together, but not there.
+    let mut at = moved(true);
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (2, 4), (4, 1), (6, 2), (8, 3)]);
+    // As the last object is at machine 9, the three come from there: their old places are asked, but who is there himself.
+    let mut at = moved(true);
+    at.cluster.holders[4] = vec![Node(9)];
+    at.asks(Time::ZERO, Time::NEVER);
+    assert_eq!(at.asked(), [(2, 0), (5, 1), (7, 2), (9, 3), (9, 4)]);
+}
