@@ -39,6 +39,7 @@ impl Lab {
     ///
     /// # Errors
     /// [`Error::Scenario`], [`Error::Asked`], [`Error::Broken`], [`Error::Stopped`].
+    #[expect(clippy::disallowed_methods, reason = "a budget of time needs a clock")]
     pub fn advise(&self, scenario: &Scenario, wanted: &Wanted, hear: &mut dyn FnMut(Update)) -> Result<Advised, Error> {
         scenario.resolve()?;
         let (loaded, begun) = (&scenario.0, Instant::now());
