@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check docs fuzz release publish-check sanitize clean
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench docs fuzz release publish-check sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -95,6 +95,15 @@ linux-validate: ## measure Linux's table afresh in an emulated machine (an hour 
 
 linux-check: build ## three points at random, drawn by SEED (1), on a real kernel and here
 	@python3 bench/linux/check.py --seed $(or $(SEED),1)
+
+advise-lines: build ## run every line for Linux that `fanin advise` prints in network namespaces, read it back, take it back (root; else skipped with a reason)
+	@python3 bench/advise/lines.py
+
+advise-check: build ## two clusters at random that collapse, drawn by SEED (1): the first remedy's own lines on a real kernel, gain measured and predicted
+	@python3 bench/linux/advise.py --seed $(or $(SEED),1)
+
+advise-bench: build ## the first remedy against a grid of four times the budget, on 24 clusters at random or those of SEEDS (an hour or two; resumes)
+	@python3 bench/advise/clusters.py $(SEEDS)
 
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check

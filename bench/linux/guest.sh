@@ -1,6 +1,7 @@
 #!/bin/sh
 # The first process of the emulated machine: measures each line of /points and says a line of JSON, after "MEASURED", of each.
-# A point: servers law rto_min_ms port_kbit server_kbit delay_us queue(bytes, or "red" over so many) sru seconds
+# A point: servers law rto_min_ms port_kbit server_kbit delay_us queue(bytes, or "red" over so many) sru seconds number
+# What changes at its hosts, before any connection, stands in /change-NUMBER-servers and /change-NUMBER-client.
 #
 # Each server lives in a namespace of its own, 10.91.i.1, behind a link of its own rate (htb over a pfifo) – a router – the client
 # behind a port of its own rate, with the queue that is measured. Segments are packets: no offloads.
@@ -50,8 +51,18 @@ at_port() { # a word of the statistics of the queue at the client's port
 
 busy() { awk '/^cpu /{print $2 + $3 + $4 + $6 + $7 + $8 + $9, $5}' /proc/stat; }
 
+# A namespace, a file of lines, run as they are.
+change() {
+    rm -f /run/fanin-*
+    within "$1" sh -ec 'ip() { /usr/sbin/ip "$@"; }; . "$1"' change "$2" >/run/said 2>&1 || {
+        cat /run/said
+        echo "FAILED $1"
+    }
+    case $1 in client | h1) sed "s/^/CHANGED $1: /" /run/said ;; esac
+}
+
 measure() {
-    servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9
+    servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9 number=${10}
     ip netns add router
     within router sysctl -qw net.ipv4.ip_forward=1
     join client eth0 to_client 10.91.254
@@ -73,6 +84,10 @@ measure() {
     done
     for space in $spaces; do
         within "$space" sysctl -qw net.ipv4.tcp_congestion_control="$law" net.ipv4.tcp_ecn="$marks" net.ipv4.tcp_no_metrics_save=1
+    done
+    for space in $spaces; do
+        case $space in client) lines=/change-$number-client ;; *) lines=/change-$number-servers ;; esac
+        [ ! -e "$lines" ] || change "$space" "$lines"
     done
     processes=
     for i in $(seq 1 "$servers"); do

@@ -15,14 +15,14 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "linux"
 PACKAGES = "qemu-system-x86 busybox-static cpio kmod ethtool iproute2 gcc libc6-dev".split()
-APPLETS = "sh seq sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname".split()
+APPLETS = "sh seq rm sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname".split()
 PROGRAMS = "/usr/sbin/ip /usr/sbin/tc /usr/bin/nstat /usr/sbin/ethtool".split()
 MODULES = "veth sch_htb sch_red sch_netem tcp_dctcp".split()
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """What is measured: rates in kbit/s, sizes in bytes; `red`: the queue marks from 30,000 B on."""
+    """What is measured: rates in kbit/s, sizes in bytes; `red`: the queue marks from 30,000 B on; `changes`: lines of a shell, by host."""
 
     senders: int
     law: str
@@ -34,11 +34,12 @@ class Point:
     sru: int = 32_768
     seconds: int = 3
     red: bool = False
+    changes: tuple[tuple[str, str], ...] = ()
 
-    def line(self):
+    def line(self, number):
         queue = f"red{self.buffer}" if self.red else self.buffer
         return (f"{self.senders} {self.law} {self.rto_min_ms} {self.port_kbit} {self.server_kbit} {self.delay_us} {queue} "
-                f"{self.sru} {self.seconds}\n")
+                f"{self.sru} {self.seconds} {number}\n")
 
 
 def run(*command, **more):
@@ -137,7 +138,10 @@ def measure(points):
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         root = pathlib.Path(folder)
         (root / "more").mkdir()
-        (root / "more" / "points").write_text("".join(point.line() for point in points))
+        (root / "more" / "points").write_text("".join(point.line(number) for number, point in enumerate(points)))
+        for number, point in enumerate(points):
+            for host, lines in point.changes:
+                (root / "more" / f"change-{number}-{host}").write_text(lines)
         archive(root / "more", root / "more.gz")
         # What comes later in an initramfs is unpacked over what came before.
         (root / "initrd").write_bytes(files.read_bytes() + (root / "more.gz").read_bytes())
@@ -160,7 +164,11 @@ def measure(points):
                         figures.append(json.loads(rest))
                     except ValueError:
                         raise SystemExit(f"linux: the machine said what is no JSON: {rest}") from None
-                    print(f"linux: {point}: {figures[-1]['goodput_mbps']} Mbit/s", flush=True)
+                    print(f"linux: {dataclasses.replace(point, changes=())}{' changed' * bool(point.changes)}: {figures[-1]['goodput_mbps']} Mbit/s", flush=True)
+                elif kind == "CHANGED":
+                    print(f"linux: {rest}", flush=True)
+                elif kind == "FAILED":
+                    raise SystemExit(f"linux: a line of a change failed: {''.join(said)}")
         finally:
             machine.kill()
             machine.wait()

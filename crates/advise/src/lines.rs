@@ -46,6 +46,11 @@ pub struct Lines {
 /// Where what was there before is kept.
 const KEPT: &str = "/run/fanin";
 
+/// Keeps what a command says. What is kept already stays: a change that is made again must not take itself for what was there.
+fn keep(command: &str, kept: &str) -> String {
+    format!("[ -e {kept} ] || {command} > {kept}")
+}
+
 /// What makes a change of a cluster with these settings; `after` are those with the change.
 pub fn lines(change: &Change, after: &Settings) -> Lines {
     let mut lines = Lines::default();
@@ -111,28 +116,30 @@ impl Lines {
         if attributes.is_empty() {
             return;
         }
+        let name = &to[1..];
+        let kept = format!("{KEPT}-to-{}", name.to_lowercase());
         self.apply(place, who);
-        self.apply(place, format!("ip -o route show {to} | sed 's/ lock / /g' > {KEPT}-route"));
-        let host = format!("${{{}%/*}}", &to[1..]);
-        self.apply(
-            place,
-            format!("WAY=$(ip -o route get {host} | grep -o -e 'via [^ ]*' -e 'dev [^ ]*' | tr '\\n' ' ')"),
-        );
+        // A line a route, as `ip route replace` takes it: gateways stand behind backslashes, and `rto_min` is locked unasked.
+        let routes = format!("ip -o route show {to} | tr -d '\\\\' | sed 's/rto_min lock/rto_min/'");
+        self.apply(place, keep(&routes, &kept));
+        let of_way = r"-e 'via \(inet6 \)*[^ ]*' -e 'dev [^ ]*' -e 'src [^ ]*'";
+        self.apply(place, format!("WAY=$(ip -o route get ${{{name}%/*}} | grep -o {of_way} | tr '\\n' ' ')"));
         self.apply(place, format!("ip route replace {to} $WAY {}", attributes.join(" ")));
         self.undo(place, who);
         self.undo(place, format!("ip route del {to}"));
-        self.undo(place, format!("[ ! -s {KEPT}-route ] || ip route add $(cat {KEPT}-route)"));
+        self.undo(place, format!("while read -r ROUTE; do ip route replace $ROUTE; done < {kept}; rm {kept}"));
         self.verify(place, who);
         self.verify(place, format!("ip route show {to}"));
+        self.note("What else stood at that very route, such as an MTU or more gateways, comes back as it is undone.");
         self.note("Connections that are open keep what they have: restart what holds them.");
         self.note("A route outlives a reboot where the network's own configuration has it: netplan, NetworkManager, or an `up` line of ifupdown.");
     }
 
     fn sysctl(&mut self, place: Where, key: &str, value: &str) {
         let kept = format!("{KEPT}-{}", key.rsplit('.').next().unwrap_or(key));
-        self.apply(place, format!("sysctl -n {key} > {kept}"));
+        self.apply(place, keep(&format!("sysctl -n {key}"), &kept));
         self.apply(place, format!("sysctl -w {key}={value}"));
-        self.undo(place, format!("sysctl -w {key}=\"$(cat {kept})\""));
+        self.undo(place, format!("sysctl -w {key}=\"$(cat {kept})\" && rm {kept}"));
         self.verify(place, format!("sysctl -n {key}"));
         self.note("A sysctl outlives a reboot in /etc/sysctl.d/90-fanin.conf.");
     }
@@ -203,10 +210,10 @@ impl Lines {
         if change.value("link.frames").is_some() {
             for place in [Where::Servers, Where::Client] {
                 self.apply(place, "DEV=eth0  # the interface of the cluster's network");
-                self.apply(place, format!("cat /sys/class/net/$DEV/mtu > {KEPT}-mtu"));
+                self.apply(place, keep("cat /sys/class/net/$DEV/mtu", &format!("{KEPT}-mtu")));
                 self.apply(place, "ip link set dev $DEV mtu 9000");
                 self.undo(place, "DEV=eth0  # the same");
-                self.undo(place, format!("ip link set dev $DEV mtu \"$(cat {KEPT}-mtu)\""));
+                self.undo(place, format!("ip link set dev $DEV mtu \"$(cat {KEPT}-mtu)\" && rm {KEPT}-mtu"));
                 self.verify(place, "DEV=eth0  # the same");
                 self.verify(place, "cat /sys/class/net/$DEV/mtu");
             }
@@ -295,12 +302,11 @@ mod tests {
             lines.apply.iter().map(|line| line.line.as_str()).filter(|l| l.contains("replace")).collect();
         assert_eq!(route, ["ip route replace $CLIENT $WAY rto_min 5ms initcwnd 2"]);
         assert!(lines.apply.iter().all(|line| line.place == Where::Servers));
-        assert!(
-            lines
-                .undo
-                .iter()
-                .any(|line| line.line == "[ ! -s /run/fanin-route ] || ip route add $(cat /run/fanin-route)")
-        );
+        let kept = "[ -e /run/fanin-to-client ] || ip -o route show $CLIENT | tr -d '\\\\' | sed 's/rto_min lock/rto_min/' > /run/fanin-to-client";
+        assert!(lines.apply.iter().any(|line| line.line == kept));
+        let back =
+            "while read -r ROUTE; do ip route replace $ROUTE; done < /run/fanin-to-client; rm /run/fanin-to-client";
+        assert!(lines.undo.iter().any(|line| line.line == back));
         assert!(lines.notes.iter().any(|note| note.contains("tick")));
     }
 

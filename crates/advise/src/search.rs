@@ -329,8 +329,8 @@ impl Search<'_, '_> {
         };
         let better_half = halves.filter_map(half).map(Trial::mean).reduce(f64::min);
         let is_pair = trial.change.family.contains('+');
-        trial.mean() < self.today.time().lo
-            && (!is_pair || better_half.is_none_or(|half| trial.time().hi.max(AS_GOOD * trial.mean()) < half))
+        let helps = trial.mean() < self.today.time().lo || trial.beats(self.today);
+        helps && (!is_pair || better_half.is_none_or(|half| trial.time().hi.max(AS_GOOD * trial.mean()) < half))
     }
 
     /// Of trials that are sorted by time, those as good as the first of them by effort, and so on.
