@@ -86,7 +86,7 @@ SITUATIONS = {
         ["ip route add 192.0.2.1/32 via 198.51.100.253 metric 100 proto static rto_min 70ms"],
         ["ip route add 198.51.100.0/24 via 192.0.2.253 metric 100 proto dhcp"])),
     "a gateway of IPv6, and another source": ("192.0.2.1/32", {
-        place: [f"ip addr add {address}/32 dev lo", f"ip route add default via inet6 fe80::1 dev eth0 src {address}"]
+        place: [f"ip addr add {address}/32 dev lo", f"ip -4 route add default via inet6 fe80::1 dev eth0 src {address}"]
         for place, address in (("servers", "198.51.100.1"), ("client", "192.0.2.1"))}),
     "two gateways": ("192.0.2.1/32", routed(
         ["ip route add 192.0.2.1/32 nexthop via 198.51.100.253 weight 1 nexthop via 198.51.100.254 weight 2"],
