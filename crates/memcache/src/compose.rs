@@ -8,8 +8,9 @@ use core::mem;
 
 use crate::base64::canonical;
 use crate::flags::Argument;
-use crate::request::{Command, Every, Figures, Get, Keyed, Meta, Verb};
+use crate::request::{Command, Every, Figures, Get, Keyed};
 use crate::token::Each;
+use crate::verb::{Meta, Verb};
 
 /// The end of a line.
 const LINE: &[u8] = b"\r\n";
@@ -110,12 +111,6 @@ impl Keyed<'_> {
                 _ => {}
             }
         }
-    }
-}
-
-impl Verb {
-    fn word(self) -> &'static [u8] {
-        Verb::WORDS.iter().find(|(_, verb)| *verb == self).map_or(b"", |(word, _)| word)
     }
 }
 

@@ -3,8 +3,8 @@
 
 use crate::base64::decoded;
 use crate::number::{signed_32, unsigned_32, unsigned_64};
-use crate::request::Meta;
 use crate::token::Each;
+use crate::verb::Meta;
 use crate::{LONGEST_KEY, text};
 
 /// The longest opaque, its letter apart.

@@ -18,12 +18,14 @@ pub mod request;
 pub mod response;
 pub mod text;
 mod token;
+mod verb;
 
 pub use crate::base64::decoded;
 pub use compose::{Mark, retold};
 pub use flags::{Argument, Flags};
-pub use request::{Command, Every, Figures, Get, Keyed, Keys, Limits, Lines, Meta, Next, Request, Store, Verb};
+pub use request::{Command, Every, Figures, Get, Keyed, Keys, Limits, Lines, Next, Request, Store};
 pub use response::{Cursor, Piece, Shape};
+pub use verb::{Meta, Verb};
 
 /// The longest key, as it is stored.
 pub const LONGEST_KEY: usize = 250;

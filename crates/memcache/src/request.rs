@@ -8,6 +8,7 @@ use crate::number::{signed_32, unsigned_32, unsigned_64};
 use crate::response::Shape;
 use crate::text;
 use crate::token::{Each, Words};
+use crate::verb::{Meta, Verb};
 use crate::{LONGEST_KEY, LONGEST_LINE};
 
 /// The first byte of a client that speaks the binary protocol.
@@ -141,47 +142,6 @@ pub enum Command<'a> {
     Meta(Meta, Flags<'a>),
     /// `me`; whether the key is in base64.
     Inspect(bool),
-}
-
-/// How a value is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// Whatever is there.
-    Set,
-    /// Where nothing is.
-    Add,
-    /// Where something is.
-    Replace,
-    /// Behind what is there.
-    Append,
-    /// In front of it.
-    Prepend,
-    /// Where nobody has since.
-    Cas,
-}
-
-impl Verb {
-    pub(crate) const WORDS: [(&'static [u8], Verb); 6] = [
-        (b"set", Verb::Set),
-        (b"add", Verb::Add),
-        (b"replace", Verb::Replace),
-        (b"append", Verb::Append),
-        (b"prepend", Verb::Prepend),
-        (b"cas", Verb::Cas),
-    ];
-}
-
-/// The meta commands of one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meta {
-    /// `mg`.
-    Get,
-    /// `ms`.
-    Set,
-    /// `md`.
-    Delete,
-    /// `ma`.
-    Arithmetic,
 }
 
 impl Keyed<'_> {

@@ -3,7 +3,7 @@
 //! Answers with a key have it looked at by whoever knows which was asked, and those of meta commands their mark. The rest is known by
 //! its words alone: what another command of the same kind is answered cannot be told from it.
 
-use crate::request::{Meta, Verb};
+use crate::verb::{Meta, Verb};
 
 /// What kind of answer a request has. Each may be a single line that tells of an error instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,12 +8,11 @@ use fanin_spec::{Change, HostFault, RunSpec};
 use fanin_units::{QueueSize, Time};
 
 use crate::link::{Departures, Link};
-use crate::net::Faults;
 use crate::pools::Pools;
 
 /// What sets ports up, each as the first flow over it begins: until then a host costs little.
 pub(crate) struct Ports {
-    spec: RunSpec,
+    pub spec: RunSpec,
     departures: Departures,
     /// What a switch's port holds at the most.
     pub buffer: QueueSize,
@@ -32,11 +31,6 @@ impl Ports {
         let (changes, host_faults) = (changes(spec, fabric), host_faults(spec, fabric));
         let buffer = spec.settings.port_buffer();
         Ports { spec: spec.clone(), departures, buffer, jitter, changes, host_faults }
-    }
-
-    /// What goes wrong in the network, if anything.
-    pub fn faults(&self, fabric: &Fabric) -> Option<Box<Faults>> {
-        Faults::new(&self.spec.settings.faults, fabric, self.spec.seed)
     }
 
     /// What the ports of each switch share, where they do.

@@ -69,7 +69,8 @@ impl<P: Probe> Net<P> {
         let longest = links.iter().map(|link| link.head_span(packet)).max().unwrap_or(1);
         let span = 2 * (longest + ports.jitter.0);
         let jitter = Jitter::new(ports.jitter, &fabric, flow_seed);
-        let (faults, pools) = (ports.faults(&fabric), ports.pools(&fabric));
+        let faults = Faults::new(&ports.spec.settings.faults, &fabric, ports.spec.seed);
+        let pools = ports.pools(&fabric);
         let events = Calendar::new(span, 2 * links.len());
         Net {
             fabric,

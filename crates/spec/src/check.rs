@@ -5,12 +5,12 @@ use fanin_laws::settings::Refusal;
 use fanin_placement::picc::Learn;
 use fanin_units::{Bytes, QueueSize, Time};
 
+use crate::assignment::Assignment;
 use crate::facts::{Leaves, Payload};
 use crate::literal::Literal;
 use crate::problem::{Problem, Wrong, wrong};
 use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::registry::owner;
-use crate::scenario::Assignment;
 use crate::volume::what_would_fit;
 use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, switch};
 

@@ -5,9 +5,9 @@ use fanin_fabric::{Fabric, HostId};
 use fanin_fanout::sicc::Queue;
 use fanin_units::QueueSize;
 
+use crate::assignment::Assignment;
 use crate::problem::Wrong;
 use crate::registry::owner;
-use crate::scenario::Assignment;
 use crate::{Contender, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings};
 
 impl Scenario {

@@ -4,6 +4,7 @@
 //! A scenario is read by [`Scenario::parse`], widened by `--set` and friends ([`Scenario::assign`]), and resolved, one
 //! [`Settings`] a scheme, with the precedence variant over `--set` over file over registry over default.
 
+mod assignment;
 mod bursts;
 mod cause;
 mod changes;

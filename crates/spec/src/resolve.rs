@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::assignment::Assignment;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, Wrong};
-use crate::scenario::{Assignment, Reader, Variant};
+use crate::scenario::{Reader, Variant};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
 use crate::{

@@ -3,20 +3,12 @@
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
 
+use crate::assignment::Assignment;
 use crate::limits;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, did_you_mean};
 use crate::{Contender, Scheme, Settings, check};
-
-/// One key set to one value, and where.
-#[derive(Clone, Debug)]
-pub(crate) struct Assignment {
-    pub section: String,
-    pub key: String,
-    pub value: Literal,
-    pub origin: Origin,
-}
 
 /// A scheme as the scenario or the user names it, with settings of its own.
 #[derive(Clone, Debug)]
@@ -194,23 +186,6 @@ impl Scenario {
             }
         }
         hex::encode(&hasher.finalize()[..8])
-    }
-}
-
-impl Assignment {
-    pub(crate) fn is(&self, section: &str, key: &str) -> bool {
-        self.section == section && self.key == key
-    }
-
-    pub(crate) fn path(&self) -> String {
-        format!("{}.{}", self.section, self.key)
-    }
-
-    /// What an axis sets at its first value.
-    pub(crate) fn first(axis: &Written) -> Option<Assignment> {
-        let ((value, _), path) = (axis.values.first()?, axis.path());
-        let (section, key) = path.split_once('.')?;
-        Some(Assignment { section: section.into(), key: key.into(), value: value.clone(), origin: axis.origin.clone() })
     }
 }
 

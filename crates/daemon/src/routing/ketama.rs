@@ -4,8 +4,8 @@
 //! in how many there are and in what they are hashed with, so that each has its mode: a pool moves over without a miss.
 //! Checked: vectors/keys_to_servers.json, which the programs themselves were asked for.
 
-use super::Weighted;
 use super::hash::{Hash, md5};
+use super::weighted::Weighted;
 
 /// Whose circle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,11 +3,13 @@
 mod hash;
 mod ketama;
 mod rendezvous;
+mod weighted;
 
 pub use hash::Hash;
 use ketama::Ketama;
 pub use ketama::Points;
 use rendezvous::Rendezvous;
+pub use weighted::Weighted;
 
 /// How keys are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +27,6 @@ impl Placement {
         ("ketama-libmemcached", Placement::Ketama(Points::Libmemcached)),
         ("rendezvous", Placement::Rendezvous),
     ];
-}
-
-/// A server as far as keys are concerned.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Weighted {
-    /// What it is known by: `host:port`, the port left out where it is 11211, unless it was given a name.
-    pub name: String,
-    /// Its share.
-    pub weight: u32,
 }
 
 /// The servers of a pool.

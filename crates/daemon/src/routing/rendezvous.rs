@@ -1,8 +1,8 @@
 //! Rendezvous: every server draws a number for a key, and the highest has it (Thaler and Ravishankar, 1998). A server that comes or
 //! goes moves its own keys and no other.
 
-use super::Weighted;
 use super::hash::Hash;
+use super::weighted::Weighted;
 
 /// The servers' draws.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@
 
 use fanin_units::Time;
 
+use super::out::Sent;
 use super::{Phase, Rack};
 use crate::call::Call;
 use crate::params::Params;
@@ -15,30 +16,6 @@ use crate::segment::{Block, Wire, microseconds, widen};
 
 /// Segments above that mean loss, or that end the patience for reordering.
 const DUP_THRESH: u32 = 3;
-
-/// A segment that is out.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub start: u64,
-    /// When it was last sent (Segment.xmit_ts).
-    pub at: Time,
-    pub len: u32,
-    pub fin: bool,
-    pub resent: bool,
-    pub sacked: bool,
-    /// Lost, and not sent again since.
-    pub lost: bool,
-}
-
-impl Sent {
-    pub fn span(&self) -> u64 {
-        u64::from(self.len) + u64::from(self.fin)
-    }
-
-    pub fn end(&self) -> u64 {
-        self.start + self.span()
-    }
-}
 
 impl Rack {
     /// 6.2, step 1: a round trip, for the minimum.

@@ -5,6 +5,7 @@
 //! Departs: no F-RTO.
 
 mod losses;
+mod out;
 mod probe;
 mod undo;
 
@@ -21,7 +22,7 @@ use crate::segment::{Block, Segment, Wire};
 use crate::tcb::Tcb;
 use crate::validation::{Usage, Validation};
 use crate::variance::{Sample, Variance};
-use losses::Sent;
+use out::Sent;
 use probe::Probe;
 use undo::Cut;
 

@@ -14,7 +14,8 @@ use fanin_units::Time;
 
 use super::super::control::{Ack, Cause, Congestion, Window};
 use super::super::credits::Credits;
-use super::{Params, TICK_PS, away, k};
+use super::curve::{TICK_PS, away, k};
+use super::params::Params;
 
 /// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);

@@ -3,7 +3,8 @@
 use fanin_units::Time;
 
 use super::super::control::{Ack, Cause, Congestion, Window};
-use super::{Params, TICK_PS, away, k};
+use super::curve::{TICK_PS, away, k};
+use super::params::Params;
 
 /// One connection's state.
 #[derive(Clone, Copy, Debug)]

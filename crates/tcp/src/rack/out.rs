@@ -1,0 +1,27 @@
+//! What is known of a segment that is out (RFC 8985, section 5.2).
+
+use fanin_units::Time;
+
+/// A segment that is out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub start: u64,
+    /// When it was last sent (Segment.xmit_ts).
+    pub at: Time,
+    pub len: u32,
+    pub fin: bool,
+    pub resent: bool,
+    pub sacked: bool,
+    /// Lost, and not sent again since.
+    pub lost: bool,
+}
+
+impl Sent {
+    pub fn span(&self) -> u64 {
+        u64::from(self.len) + u64::from(self.fin)
+    }
+
+    pub fn end(&self) -> u64 {
+        self.start + self.span()
+    }
+}
