@@ -122,8 +122,9 @@ impl Lines {
         // A line a route, as `ip route replace` takes it: gateways stand behind backslashes, and `rto_min` is locked unasked.
         let routes = format!("ip -o route show {to} | tr -d '\\\\' | sed 's/rto_min lock/rto_min/'");
         self.apply(place, keep(&routes, &kept));
-        let of_way = r"-e 'via \(inet6 \)*[^ ]*' -e 'dev [^ ]*' -e 'src [^ ]*'";
-        self.apply(place, format!("WAY=$(ip -o route get ${{{name}%/*}} | grep -o {of_way} | tr '\\n' ' ')"));
+        // Gateway, interface and source; what stands behind them is the kernel's own, or another table's.
+        let of_way = r"s/^[^ ]* //; s/ table [^ ]*//; s/\(src [^ ]*\).*/\1/";
+        self.apply(place, format!("WAY=$(ip -o route get ${{{name}%/*}} | sed '{of_way}')"));
         self.apply(place, format!("ip route replace {to} $WAY {}", attributes.join(" ")));
         self.undo(place, who);
         self.undo(place, format!("ip route del {to}"));
