@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench docs fuzz release publish-check sanitize clean
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -104,6 +104,9 @@ advise-check: build ## two clusters at random that collapse, drawn by SEED (1): 
 
 advise-bench: build ## the first remedy against a grid of four times the budget, on 24 clusters at random or those of SEEDS (an hour or two; resumes)
 	@python3 bench/advise/clusters.py $(SEEDS)
+
+advise-papers: build ## write docs/advised.md anew: advice on the papers' settings (minutes)
+	@python3 bench/advise/papers.py
 
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check

@@ -12,8 +12,10 @@ mount -t devtmpfs dev /dev
 mount -t tmpfs run /run
 mkdir -p /run/netns
 while read -r module; do insmod "/modules/$module" 2>/dev/null; done </modules/order
+modprobe tcp_dctcp
 ip link set lo up
 sysctl -qw net.core.netdev_max_backlog=20000
+# A namespace may take as its own what is allowed alone.
 sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(sysctl -n net.ipv4.tcp_available_congestion_control)"
 
 # The shell would take its own of the same name.

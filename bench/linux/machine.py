@@ -15,9 +15,10 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "linux"
 PACKAGES = "qemu-system-x86 busybox-static cpio kmod ethtool iproute2 gcc libc6-dev".split()
-APPLETS = "sh seq rm sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname".split()
+APPLETS = "sh seq rm modprobe sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname".split()
 PROGRAMS = "/usr/sbin/ip /usr/sbin/tc /usr/bin/nstat /usr/sbin/ethtool".split()
 MODULES = "veth sch_htb sch_red sch_netem tcp_dctcp".split()
+DCTCP = "tcp_dctcp.ko"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,13 +128,18 @@ def build():
             order += [path for path in paths if path not in order]
         for path in order:
             shutil.copy(path, root / "modules")
-        (root / "modules" / "order").write_text("".join(f"{path.name}\n" for path in order))
+        (root / "modules" / "order").write_text("".join(f"{path.name}\n" for path in order if path.name != DCTCP))
+        # Where `modprobe` looks for it.
+        of_kernel = root / "lib" / "modules" / version
+        of_kernel.mkdir(parents=True)
+        (root / "modules" / DCTCP).rename(of_kernel / DCTCP)
+        (of_kernel / "modules.dep").write_text(f"{DCTCP}:\n")
         archive(root, files)
     return image, files
 
 
 def measure(points):
-    """What each of the points measured, in their order, and the kernel's version."""
+    """What each of the points measured, in their order, with what its changes said on the first server and the client, and the kernel's version."""
     image, files = build()
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         root = pathlib.Path(folder)
@@ -151,7 +157,7 @@ def measure(points):
              "-kernel", image, "-initrd", root / "initrd",
              "-append", "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
-        figures, version, said = [], None, []
+        figures, version, said, of_change = [], None, [], []
         try:
             for line in machine.stdout:
                 said = [*said[-20:], line]
@@ -164,9 +170,10 @@ def measure(points):
                         figures.append(json.loads(rest))
                     except ValueError:
                         raise SystemExit(f"linux: the machine said what is no JSON: {rest}") from None
+                    figures[-1]["said"], of_change = of_change, []
                     print(f"linux: {dataclasses.replace(point, changes=())}{' changed' * bool(point.changes)}: {figures[-1]['goodput_mbps']} Mbit/s", flush=True)
                 elif kind == "CHANGED":
-                    print(f"linux: {rest}", flush=True)
+                    of_change.append(rest)
                 elif kind == "FAILED":
                     raise SystemExit(f"linux: a line of a change failed: {''.join(said)}")
         finally:

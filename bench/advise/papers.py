@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Writes docs/advised.md: what `fanin advise` says of the papers' own settings."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from figures import FANIN, ROOT
+
+PAGE = ROOT / "docs" / "advised.md"
+SETTINGS = [
+    ("M21", "papers/m21/fixed-fragment.toml", []),
+    ("Gentle slow start", "papers/gss/web-search.toml", []),
+    ("Queues under Hadoop", "papers/aqm/terasort.toml", []),
+    ("SICC", "papers/sicc/testbed.toml", []),
+    ("PICC", "papers/picc/testbed.toml", []),
+    ("DCTCP", "papers/dctcp/incast.toml", []),
+]
+SHOWN = 4
+
+
+def figure(number):
+    return f"{number:,.3g}" if number < 1000 else f"{number:,.0f}"
+
+
+def of_one(name, scenario, more):
+    """A section of the page."""
+    command = ["fanin", "advise", scenario, *more]
+    done = subprocess.run([FANIN, *command[1:], "--json", "--no-cache"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"advise-papers: {scenario}: {done.stderr.strip()[-300:]}")
+    told = json.loads(done.stdout)
+    today = told["today"]
+    onset = f"collapses from {told['onset']} servers on" if told["onset"] else "does not collapse up to four times as many servers"
+    allowed = f" of {figure(today['allowed_mbps'])} that could be" if today["allowed_mbps"] else ""
+    yield f"## {name}\n"
+    yield f"`{' '.join(command)}`\n"
+    yield f"{today['scheme']} with {today['servers']} servers {today['state']}, {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; it {onset}.\n"
+    for limit in told["limits"]:
+        yield f"- held up by {limit['what']}: {limit['says']}"
+    if not told["needed"]:
+        yield "\nNothing needs changing.\n"
+        return
+    main = [remedy for remedy in told["remedies"] if remedy["apart"] is None and remedy["deployable"]]
+    apart = [remedy for remedy in told["remedies"] if remedy not in main]
+    if not main:
+        yield "\nNothing that was tried and can be made today helps.\n"
+    for title, some in (("what helps", main[:SHOWN]), ("apart", apart[:SHOWN])):
+        if some:
+            yield f"\n| {title} | of today's time | Mbit/s | effort | stands | harms |\n| --- | ---: | ---: | --- | --- | --- |"
+        for remedy in some:
+            stands = {True: "yes", False: "not everywhere", None: ""}[remedy["robust"]]
+            harms = "" if remedy["harms"] is None else "; ".join(remedy["harms"]) or "nothing seen"
+            why = f" ({remedy['apart']})" if remedy["apart"] else ""
+            yield (f"| {remedy['says']}{why} | {100 * remedy['of_today']:.1f} % | {figure(remedy['goodput_mbps']['mean'])} | "
+                   f"{remedy['effort']} | {stands} | {harms} |")
+    yield ""
+
+
+def main():
+    text = ["# Advice on the papers' settings\n",
+            "Made by `make advise-papers`: what `fanin advise` says of a setting of each paper, within its default budget. Today's is the scenario's",
+            "first scheme, its servers the most that it sweeps. The words are explained in [advising.md](advising.md).\n"]
+    for one in SETTINGS:
+        text += of_one(*one)
+        print(f"advise-papers: {one[0]}", flush=True)
+    PAGE.write_text("\n".join(text).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()
