@@ -1,7 +1,7 @@
 //! The settings of those who ask for objects and gather them.
 
 use fanin_fabric::HostId;
-use fanin_fanout::{sicc, tree};
+use fanin_fanout::{Asks, sicc, tree};
 use fanin_roles::front_end::{Asking, Params};
 use fanin_roles::{Node, data_server, hub};
 use fanin_spec::{FanOut, Replica, RunSpec, ServerOrder, Settings, Windows};
@@ -13,10 +13,10 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     let capacity = capacity(spec, HostId(host));
     let fan_out = spec.scheme.fan_out.unwrap_or(FanOut::OneAll);
     let sicc = s.fan_outs.sicc;
-    let asking = match (fan_out.window(&s.fan_outs, capacity), fan_out.parts(&sicc)) {
-        (Some(window), _) => Asking::Servers(window),
-        (None, parts) => Asking::Swarms {
-            parts: parts.expect("who asks no servers asks hubs"),
+    let asking = match fan_out.asks(&sicc) {
+        Asks::Servers(window) => Asking::Servers(window(&s.fan_outs, capacity)),
+        Asks::Hubs(parts) => Asking::Swarms {
+            parts,
             settings: sicc,
             bound: tree::bound(
                 sicc.bound,

@@ -135,9 +135,18 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     Kind::ALL.iter().map(|kind| kind.row())
 }
 
+/// Whom a client asks.
+#[derive(Clone, Copy, Debug)]
+pub enum Asks {
+    /// Servers, so many at once as a window says, of a client whose link takes a rate.
+    Servers(fn(&Settings, Rate) -> Window),
+    /// Hubs.
+    Hubs(Parts),
+}
+
 impl Kind {
-    /// What a SICC is made of; none where the client asks servers themselves.
-    pub fn parts(self, sicc: &sicc::Params) -> Option<Parts> {
+    /// Whom it asks. Each kind has to be named here.
+    pub fn asks(self, sicc: &sicc::Params) -> Asks {
         const FULL: Parts =
             Parts { swarms: Swarms::ByRack, tree: true, speed: true, packing: true, redirect: true, balanced: false };
         const BASE: Parts = Parts { packing: false, redirect: false, ..FULL };
@@ -145,26 +154,38 @@ impl Kind {
             Ablated::Base => BASE,
             Ablated::Full => FULL,
         };
-        Some(match self {
-            Kind::OneAll | Kind::SlidingWindow | Kind::IctcpWindow => return None,
-            Kind::Sicc => FULL,
-            Kind::SiccBase => BASE,
-            Kind::SiccNps => Parts { swarms: Swarms::AtRandom, ..whole },
-            Kind::SiccNmt => Parts { tree: false, ..whole },
-            Kind::SiccNssc => Parts { speed: false, ..whole },
-            Kind::SiccNqr => Parts { redirect: false, ..FULL },
-            Kind::SiccNopack => Parts { packing: false, ..FULL },
-            Kind::SiccBalanced => Parts { balanced: true, ..FULL },
-        })
+        match self {
+            Kind::OneAll => Asks::Servers(|_, _| Window::OneAll(one_all::OneAll)),
+            Kind::SlidingWindow => {
+                Asks::Servers(|s, _| Window::Sliding(sliding_window::SlidingWindow::start(&s.sliding_window)))
+            }
+            Kind::IctcpWindow => {
+                Asks::Servers(|s, capacity| Window::Ictcp(ictcp_window::IctcpWindow::start(&s.ictcp_window, capacity)))
+            }
+            Kind::Sicc => Asks::Hubs(FULL),
+            Kind::SiccBase => Asks::Hubs(BASE),
+            Kind::SiccNps => Asks::Hubs(Parts { swarms: Swarms::AtRandom, ..whole }),
+            Kind::SiccNmt => Asks::Hubs(Parts { tree: false, ..whole }),
+            Kind::SiccNssc => Asks::Hubs(Parts { speed: false, ..whole }),
+            Kind::SiccNqr => Asks::Hubs(Parts { redirect: false, ..FULL }),
+            Kind::SiccNopack => Asks::Hubs(Parts { packing: false, ..FULL }),
+            Kind::SiccBalanced => Asks::Hubs(Parts { balanced: true, ..FULL }),
+        }
+    }
+
+    /// What a SICC is made of; none where the client asks servers themselves.
+    pub fn parts(self, sicc: &sicc::Params) -> Option<Parts> {
+        match self.asks(sicc) {
+            Asks::Servers(_) => None,
+            Asks::Hubs(parts) => Some(parts),
+        }
     }
 
     /// How many servers are asked at once, of a client whose link takes `capacity`; none where hubs are asked.
     pub fn window(self, settings: &Settings, capacity: Rate) -> Option<Window> {
-        Some(match self {
-            Kind::OneAll => Window::OneAll(one_all::OneAll),
-            Kind::SlidingWindow => Window::Sliding(sliding_window::SlidingWindow::start(&settings.sliding_window)),
-            Kind::IctcpWindow => Window::Ictcp(ictcp_window::IctcpWindow::start(&settings.ictcp_window, capacity)),
-            _ => return None,
-        })
+        match self.asks(&settings.sicc) {
+            Asks::Servers(window) => Some(window(settings, capacity)),
+            Asks::Hubs(_) => None,
+        }
     }
 }
