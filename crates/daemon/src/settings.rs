@@ -229,7 +229,8 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
 }
 
 /// The laws of `fanout` that ask servers themselves; those that ask hubs need agents.
-const MULTIGETS: [(&str, Kind); 2] = [("one-all", Kind::OneAll), ("sliding-window", Kind::SlidingWindow)];
+const MULTIGETS: [(&str, Kind); 3] =
+    [("one-all", Kind::OneAll), ("sw", Kind::SlidingWindow), ("sliding-window", Kind::SlidingWindow)];
 
 impl Pool {
     fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {

@@ -55,7 +55,7 @@ kinds! {
         word: "sw",
         offers: &[Offer {
             name: "sw",
-            aliases: &["tsw"],
+            aliases: &["tsw", "sliding-window"],
             says: "a window over servers that grows until answers come late, and then halves",
         }],
     }
