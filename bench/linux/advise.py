@@ -64,9 +64,10 @@ def draw(chance):
         buffer=1024 * chance.randint(32, 256), sru=1024 * chance.randint(8, 128))
 
 
-def advised(point, name, *more):
+def advised(point, *more):
     """What is told of a point."""
     BUILD.mkdir(parents=True, exist_ok=True)
+    name = f"advise-{point.law}-{point.senders}-{point.port_kbit}-{point.server_kbit}-{point.delay_us}-{point.buffer}-{point.sru}.toml"
     # The delay is on the way of requests and ACKs alone: a round trip crosses four links here.
     (BUILD / name).write_text(SCENARIO.format(
         scheme=SCHEMES[point.law], server=point.server_kbit, port=point.port_kbit, delay=10_000 + point.delay_us * 250,
@@ -86,7 +87,7 @@ def clusters(seed):
     chance, found = random.Random(seed), 0
     while found < CLUSTERS:
         point = draw(chance)
-        told = advised(point, f"advise-{seed}.toml")
+        told = advised(point)
         remedy = first_for_linux(told)
         if told["today"]["hurt"] and told["onset"] and point.senders >= 1.25 * told["onset"] and remedy:
             found += 1
@@ -103,10 +104,10 @@ def changed(point, remedy):
     return dataclasses.replace(point, changes=tuple((place, lines(place)) for place in ("servers", "client") if lines(place)))
 
 
-def dctcp(found, seed):
+def dctcp(found):
     """DCTCP's lines at the first of the clusters where it helps; None where it helps none."""
     for point, _, _ in found:
-        remedy = next(iter(advised(point, f"advise-{seed}.toml", "--remedies", "dctcp")["remedies"]), None)
+        remedy = next(iter(advised(point, "--remedies", "dctcp")["remedies"]), None)
         if remedy:
             return dataclasses.replace(changed(point, remedy), red=True, seconds=1)
     return None
@@ -123,13 +124,12 @@ def predicted(command, port_kbit):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=1, help="what draws the clusters")
-    seed = parser.parse_args().seed
-    found = list(clusters(seed))
+    found = list(clusters(parser.parse_args().seed))
     points = []
     for point, _, remedy in found:
         for each in (point, changed(point, remedy)):
             points += [each, dataclasses.replace(each, port_kbit=each.port_kbit * 101 // 100)]
-    with_dctcp = dctcp(found, seed)
+    with_dctcp = dctcp(found)
     figures, kernel = measure(points + [with_dctcp] * bool(with_dctcp))
     failed = 0
     print(f"\nGains, by fanin and on Linux {kernel}:")
