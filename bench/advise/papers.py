@@ -14,7 +14,7 @@ PAGE = ROOT / "docs" / "advised.md"
 SETTINGS = [
     ("M21", "papers/m21/fixed-fragment.toml", []),
     ("Gentle slow start", "papers/gss/web-search.toml", []),
-    ("Queues under Hadoop", "papers/aqm/terasort.toml", []),
+    ("Queues under Hadoop", "papers/aqm/terasort.toml", ["--budget", "1G"]),
     ("SICC", "papers/sicc/testbed.toml", []),
     ("PICC", "papers/picc/testbed.toml", []),
     ("DCTCP", "papers/dctcp/incast.toml", []),
@@ -34,13 +34,17 @@ def of_one(name, scenario, more):
         raise SystemExit(f"advise-papers: {scenario}: {done.stderr.strip()[-300:]}")
     told = json.loads(done.stdout)
     today = told["today"]
-    onset = f"collapses from {told['onset']} servers on" if told["onset"] else "does not collapse up to four times as many servers"
+    flat = "does not collapse up to four times as many servers"
+    if today["hurt"]:
+        flat = "has nowhere less than half of what it has with fewer servers, up to four times as many"
+    onset = f"collapses from {told['onset']} servers on" if told["onset"] else flat
     allowed = f" of {figure(today['allowed_mbps'])} that could be" if today["allowed_mbps"] else ""
     yield f"## {name}\n"
     yield f"`{' '.join(command)}`\n"
     yield f"{today['scheme']} with {today['servers']} servers {today['state']}, {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; it {onset}.\n"
     for limit in told["limits"]:
         yield f"- held up by {limit['what']}: {limit['says']}"
+    yield from (f"- {caveat}" for caveat in told["caveats"])
     if not told["needed"]:
         yield "\nNothing needs changing.\n"
         return

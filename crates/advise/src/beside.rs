@@ -1,6 +1,7 @@
 //! What a remedy does beside its purpose: to other traffic, and where parameters that nobody knows are others.
 
 use fanin_lab::{Broken, SummaryRow, figures};
+use fanin_spec::Settings;
 use fanin_units::Bytes;
 
 use crate::cluster::Cluster;
@@ -65,22 +66,25 @@ pub fn harms(
         for ((all, row), change) in found.iter_mut().zip(others).zip(changes) {
             // It is of the client alone, and of all hosts in a simulation.
             let of_one_host = key == "workload.load" && change.value("tcp.receive_window").is_some();
-            all.extend(harm(today, row).filter(|_| !of_one_host));
+            all.extend(harm(today, row, &cluster.at().settings).filter(|_| !of_one_host));
         }
     }
     Ok(harms)
 }
 
-/// What a change harms, if anything: today's row beside the change's.
-type Harm = fn(&SummaryRow, &SummaryRow) -> Option<String>;
+/// What a change harms, if anything: today's row beside the change's, of a cluster.
+type Harm = fn(&SummaryRow, &SummaryRow, &Settings) -> Option<String>;
 
-fn of_a_long_flow(today: &SummaryRow, row: &SummaryRow) -> Option<String> {
+fn of_a_long_flow(today: &SummaryRow, row: &SummaryRow, s: &Settings) -> Option<String> {
     let [before, after] = [today, row].map(|row| row.background.map_or(0.0, |background| background.goodput_mbps));
-    let [was, is] = [before, after].map(figures::three);
-    (after < (1.0 - WORTH_TELLING) * before).then(|| format!("a long flow beside it has {is} Mbit/s, {was} today"))
+    // Where rounds stand still it has their part, too.
+    let even = s.link.client_rate.0.unwrap_or(s.link.rate).0 as f64 / 1e6 / f64::from(s.servers() + 1);
+    let [was, is, even_share] = [before, after, even].map(figures::three);
+    let why = if after >= even { format!(" while rounds wait; an even share is {even_share}") } else { String::new() };
+    (after < (1.0 - WORTH_TELLING) * before).then(|| format!("a long flow beside it has {is} Mbit/s, {was} today{why}"))
 }
 
-fn of_small_flows(today: &SummaryRow, row: &SummaryRow) -> Option<String> {
+fn of_small_flows(today: &SummaryRow, row: &SummaryRow, _: &Settings) -> Option<String> {
     let small = |row: &SummaryRow| row.slowdown.iter().find(|class| class.up_to_bytes.is_some())?.p99;
     let (before, after) = (small(today)?, small(row)?);
     let [was, is] = [before, after].map(figures::three);

@@ -96,7 +96,7 @@ pub fn advise(
     let margins = margins(&cluster, hurt, &mut purse)?;
     let limits = if hurt { limits(&cluster, &today, &mut purse)? } else { Vec::new() };
     let needed = hurt || goal.as_ref().is_some_and(|goal| !goal.met);
-    let mut search = Search { cluster: &cluster, wishes, today: &today, trials: Vec::new() };
+    let mut search = Search { cluster: &cluster, wishes, today: &today, trials: Vec::new(), untried: 0 };
     if needed {
         search.run(&mut purse)?;
     }
@@ -110,6 +110,7 @@ pub fn advise(
         State::Sags => "sags",
         State::Collapsed => "is collapsed",
     };
+    let untried = search.untried;
     Ok(Advice {
         schema: 1,
         scenario: asked.file.into(),
@@ -123,7 +124,7 @@ pub fn advise(
             state,
             hurt,
             goodput_mbps: row.goodput_mbps,
-            allowed_mbps: row.allowed_mbps,
+            allowed_mbps: allowed(&row),
             qct_ms: round_ms(&today),
             run: cluster.command(&Change::none(), today.runs.len() as u32),
         },
@@ -132,7 +133,7 @@ pub fn advise(
         remedies,
         shortened,
         spent_packets: purse.spent(),
-        caveats: caveats(&cluster, stop()),
+        caveats: caveats(&cluster, stop(), (untried, purse.dearest())),
     })
 }
 
@@ -168,7 +169,7 @@ fn affordable(cluster: &mut Cluster<'_>, budget: u64) -> Result<Option<Time>, Un
 /// What one run tells.
 fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
     let row = today.row()?;
-    let allowed = row.allowed_mbps.map_or(String::new(), |mbps| format!(" of {} that could be", figures::three(mbps)));
+    let allowed = allowed(&row).map_or(String::new(), |mbps| format!(" of {} that could be", figures::three(mbps)));
     let many_to_one = cluster.at().settings.workload.kind.many_to_one();
     let state = match (today.is_hurt(), many_to_one) {
         (false, _) => "nothing stands still that would count",
@@ -182,6 +183,11 @@ fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
         figures::three(row.goodput_mbps.mean),
         figures::time(today.mean())
     ))
+}
+
+/// What a closed form allows; absent where requests come when they come, and more of them came than are expected.
+fn allowed(row: &fanin_lab::SummaryRow) -> Option<f64> {
+    row.allowed_mbps.filter(|allowed| row.goodput_mbps.mean <= *allowed)
 }
 
 fn met(goal: &Goal, row: &fanin_lab::SummaryRow, line: f64) -> Met {
@@ -198,8 +204,14 @@ fn round_ms(trial: &Trial) -> Option<Interval> {
     mean_interval(&means).map(|of| Interval { lo: of.lo.max(0.0), ..of }.six_digits())
 }
 
-fn caveats(cluster: &Cluster<'_>, stopped: bool) -> Vec<String> {
+fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64)) -> Vec<String> {
     let mut caveats = Vec::new();
+    if untried > 0 {
+        caveats.push(format!(
+            "The budget was too small to try all: {untried} changes were not. A run takes up to {:.1} M packets here; --budget says more.",
+            dearest as f64 / 1e6
+        ));
+    }
     if stopped {
         caveats.push("It was stopped: what had been tried by then is all that is told.".into());
     }
@@ -218,6 +230,8 @@ struct Search<'a, 'c> {
     wishes: &'a Wishes,
     today: &'a Trial,
     trials: Vec<Trial>,
+    /// Changes that there was no budget for.
+    untried: usize,
 }
 
 impl Search<'_, '_> {
@@ -242,6 +256,7 @@ impl Search<'_, '_> {
             }
         }
         purse.run(&mut self.trials[from..].iter_mut().collect::<Vec<_>>(), 1, most)?;
+        self.untried += self.trials[from..].iter().filter(|trial| trial.runs.is_empty()).count();
         self.trials.retain(|trial| !trial.runs.is_empty());
         Ok((from..self.trials.len()).collect())
     }
@@ -329,7 +344,8 @@ impl Search<'_, '_> {
         };
         let better_half = halves.filter_map(half).map(Trial::mean).reduce(f64::min);
         let is_pair = trial.change.family.contains('+');
-        let helps = trial.mean() < self.today.time().lo || trial.beats(self.today);
+        let surely = trial.mean() < self.today.time().lo || trial.beats(self.today);
+        let helps = surely && AS_GOOD * trial.mean() < self.today.mean();
         helps && (!is_pair || better_half.is_none_or(|half| trial.time().hi.max(AS_GOOD * trial.mean()) < half))
     }
 

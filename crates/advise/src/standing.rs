@@ -135,7 +135,10 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> 
                 break;
             }
         }
-        margins.push(Margin { of, now: Bytes(now).to_string(), edge, tried_to });
+        let now = Bytes(now).to_string();
+        if tried_to != now {
+            margins.push(Margin { of, now, edge, tried_to });
+        }
     }
     Ok(margins)
 }
