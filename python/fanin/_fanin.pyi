@@ -1,7 +1,8 @@
 """The library as Python calls it; `fanin` has what is for people."""
 
 import os
-from types import CapsuleType
+
+from typing_extensions import CapsuleType
 
 from fanin.means import Means
 

@@ -11,7 +11,7 @@ import struct
 import sys
 import threading
 import time
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from fanin.carry import Futures, said
 
@@ -65,7 +65,7 @@ def main(address: str) -> None:
     except ImportError as error:
         sys.exit(f"{error}: pip install 'dask[distributed]'")
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client: Any = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
         sys.exit(f"{address} is no scheduler that answers: {said(error)}")
     bridge = Bridge(Futures(client.get_executor()), sys.stdout.buffer)

@@ -38,7 +38,7 @@ class Hearer:
         self._tqdm: Any = None
         if shows:
             try:
-                from tqdm.auto import tqdm
+                from tqdm.auto import tqdm  # type: ignore[import-untyped]
             except ImportError:
                 return
             self._tqdm = tqdm

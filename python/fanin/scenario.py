@@ -187,10 +187,21 @@ class Scenario:
         `goal` is such as `"p99 < 10 ms"`; `budget` how many data packets may be simulated, `seconds` how long.
         """
         with means(jobs, cache, executor, worker_cache, progress) as how:
-            native = self._native, how, self._name, self._arguments
-            wanted = servers, goal, budget, seconds, list(remedies), None if folder is None else os.fspath(folder)
+            where = None if folder is None else os.fspath(folder)
             with carried(how):
-                advice: dict[str, Any] = json.loads(_fanin.advise(*native, *wanted))
+                advised = _fanin.advise(
+                    self._native,
+                    how,
+                    self._name,
+                    self._arguments,
+                    servers,
+                    goal,
+                    budget,
+                    seconds,
+                    list(remedies),
+                    where,
+                )
+        advice: dict[str, Any] = json.loads(advised)
         return advice
 
     def _with(self, native: _fanin.Scenario, *arguments: str) -> Scenario:

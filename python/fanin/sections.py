@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Union
+from typing import Any, TypedDict
 
 
 class Link(TypedDict, total=False):
@@ -43,26 +43,26 @@ class Fabric(TypedDict, total=False):
     """The links of an "edges" fabric: two nodes each, then a rate and a delay where they are not those of
     [link]. Hosts are client and server1, server2, ..., a range as server1..8; other names are switches. Right
     is a list of texts, such as ["client tor1", "server1..8 tor1"]. Default: []."""
-    racks: Union[int, str]
+    racks: int | str
     """Racks of a leaf-spine or fat-tree fabric, each with its switch. Right is a whole number, or "none".
     Default: "none"."""
-    hosts_per_rack: Union[int, str]
+    hosts_per_rack: int | str
     """Hosts in each rack; the client is the first host of the first rack. Right is a whole number, or "none".
     Default: "none"."""
-    spines: Union[int, str]
+    spines: int | str
     """Spines that every rack has a link to: of a leaf-spine fabric in all, of a fat tree in each pod. Right
     is a whole number, or "none". Default: "none"."""
-    pods: Union[int, str]
+    pods: int | str
     """Pods of a fat tree, over which its racks are shared evenly; each spine has as many cores as its pod has
     racks, on links of the uplinks' rate. Right is a whole number, or "none". Default: "none"."""
-    arity: Union[int, str]
+    arity: int | str
     """k of a k-ary fat tree: k pods of k/2 racks of k/2 hosts under k/2 spines, all links alike; in place of
     racks, hosts_per_rack, spines and pods. Right is a whole number, or "none". Default: "none"."""
     uplink_rate: str
     """Rate of each link between switches of a leaf-spine or fat-tree fabric; "none": what oversubscription
     makes it, else link.rate. Right is a rate above zero with its unit, such as "10 Gbit/s", or "none"; 1
     kbit/s to 1000 Tbit/s. Default: "none"."""
-    oversubscription: Union[int, str]
+    oversubscription: int | str
     """The rate of a rack's hosts over that of its uplinks, as a whole number, from which uplink_rate follows.
     Right is a whole number, or "none". Default: "none"."""
     changes: list[str]
@@ -70,7 +70,7 @@ class Fabric(TypedDict, total=False):
     rate, such as "10 ms leaf1 spine1 down". What waits at a link that fails is lost; flows take the ways of
     equal length that are left, at once. Right is a list of texts, such as ["client tor1", "server1..8 tor1"].
     Default: []."""
-    hosts: Union[int, str]
+    hosts: int | str
     """Hosts, the client among them: of a workload between any hosts those that take part, of others those
     that Poisson flows and a service are between; "none": as many as the workload asks for. Right is a whole
     number, or "none"; 2 to 1000001. Default: "none"."""
@@ -94,7 +94,7 @@ class Switch(TypedDict, total=False):
     what is reserved for it and alpha times what nobody uses of the rest (dynamic thresholds, Choudhury and
     Hahne). Hosts' queues are not part of it. "none": each port has its buffer. Right is bytes with their
     unit, such as "256 KiB", or "none"; 1 B to 1024 GiB. Default: "none"."""
-    alpha: Union[float, str]
+    alpha: float | str
     """How much of what is free of the memory a port may have: a lone congested one gets alpha/(1 + alpha) of
     it. Right is a number from 0 up, such as 0.25, "1/8" or 8; 1/1024 to 1024. Default: 1."""
     reserved: str
@@ -161,7 +161,7 @@ class Tcp(TypedDict, total=False):
     rto_clock: str
     """Granularity G of the timeout's clock (RFC 6298). Right is a time with its unit, such as "25 us".
     Default: "1 ms"."""
-    max_retransmissions: Union[int, str]
+    max_retransmissions: int | str
     """How often a segment is sent again by timeout before its connection is given up and the peer told so
     with a reset, which may be lost (RFC 9293's R2, Linux's tcp_retries2); "none": for ever. With a key_value
     workload alone, whose front ends then ask elsewhere; and there with `key_value.patience` or
@@ -301,13 +301,13 @@ class Workload(TypedDict, total=False):
     """What is left out of all figures at the beginning: rounds or queries, or a time, behind which a barrier
     or web search goes on to the next round. The measured time, or the queries, come after it. Right is rounds
     or a time with its unit, such as "2 rounds" or "100 ms", or "none". Default: "none"."""
-    pairs: Union[float, str]
+    pairs: float | str
     """Of all ordered pairs of hosts, the share between which a shuffle sends, drawn at random. Right is a
     share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: 1."""
     queries: int
     """Queries of a web search, all-reduces, or requests of each front end of a key_value workload, one after
     another, but for `key_value.within`. Right is a whole number. Default: 100."""
-    in_flight: Union[int, str]
+    in_flight: int | str
     """Servers asked at once; "none" asks all. Right is a whole number, or "none"; at least 1. Default:
     "none"."""
     request_gap: str
@@ -339,7 +339,7 @@ class Workload(TypedDict, total=False):
     distributions of gap_us, fan_in and bytes, linear in between, from which each burst is drawn. A burst's
     bytes are shared evenly by its servers, which are drawn anew. Right is the path of a file, relative to the
     scenario's, or "none". Default: "none"."""
-    load: Union[float, str]
+    load: float | str
     """Poisson flows between client and servers, as the poisson workload or beside another one: the mean
     payload that each host offers, as a share of its own link's rate. Right is a share above 0 and at most 1,
     such as 0.5 or "50 %", or "none"; above 0 and at most 1. Default: "none"."""
@@ -357,7 +357,7 @@ class Mapreduce(TypedDict, total=False):
     their unit, such as "64 KiB" or "1460 B". Default: "6400 MB"."""
     maps: int
     """Map tasks, one a split. Right is a whole number; 1 to 100000. Default: 100."""
-    reduces: Union[int, str]
+    reduces: int | str
     """Reduce tasks; "none" takes as many as there are servers. Right is a whole number, or "none"; 1 to
     100000. Default: "none"."""
     replicas: int
@@ -382,7 +382,7 @@ class Mapreduce(TypedDict, total=False):
     tell: str
     """When reduces get to know that a map is done. Right is "heartbeat" (Hadoop) or "at-once" (MRPerf).
     Default: "heartbeat"."""
-    slow_start: Union[float, str]
+    slow_start: float | str
     """Share of maps that have to be done before reduces start (Hadoop:
     mapred.reduce.slowstart.completed.maps). Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %".
     Default: "1/20"."""
@@ -410,7 +410,7 @@ class Mapreduce(TypedDict, total=False):
     reduce_rate: str
     """What a reduce's function takes in. Right is a rate above zero with its unit, such as "10 Gbit/s".
     Default: "500 Mbit/s"."""
-    task_spread: Union[float, str]
+    task_spread: float | str
     """Steps of tasks take a log-normal time: the standard deviation of its logarithm. Right is a share from 0
     to 1, such as 0.0625, "1/16" or "6.25 %". Default: 0."""
 
@@ -419,7 +419,7 @@ class Service(TypedDict, total=False):
     """`[service]` A query service beside the workload, from its beginning to its end: at random times a
     random host asks others over connections of their own, and waits for all answers."""
 
-    queries_per_s: Union[int, str]
+    queries_per_s: int | str
     """Queries a second, of all hosts together; "none": there is no service. Right is a whole number, or
     "none"; at least 1. Default: "none"."""
     fan_out: int
@@ -472,14 +472,14 @@ class KeyValue(TypedDict, total=False):
     popularity: str
     """Which objects are asked for. Right is "uniform", "zipfian", "two-class" or "pages". Default:
     "uniform"."""
-    zipfian: Union[float, str]
+    zipfian: float | str
     """The constant of zipfian popularity: what is of rank r is asked for in proportion to 1/r to this power.
     Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; above 0 and at most 999/1000. Default:
     "99/100"."""
-    popular: Union[float, str]
+    popular: float | str
     """The share of the objects that are popular, where there are two classes. Right is a share from 0 to 1,
     such as 0.0625, "1/16" or "6.25 %". Default: "1/100"."""
-    popular_asked: Union[float, str]
+    popular_asked: float | str
     """The share of the objects asked for that are popular ones. Right is a share from 0 to 1, such as 0.0625,
     "1/16" or "6.25 %". Default: "8/10"."""
     pages: int
@@ -490,7 +490,7 @@ class KeyValue(TypedDict, total=False):
     replaced: int
     """Of a page's objects, how many a request has others in the place of, drawn as by "zipfian"; which, is
     drawn too. Right is a whole number. Default: 10."""
-    missing: Union[float, str]
+    missing: float | str
     """Of the objects asked for, the share that no server has: a miss is an answer, too. Right is a share from
     0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: 0."""
     front_ends: int
@@ -522,10 +522,10 @@ class KeyValue(TypedDict, total=False):
     Right is a whole number; 1 to 1000000. Default: 10."""
     wait_exponent: int
     """The power of the wait. Right is a whole number; at most 8. Default: 3."""
-    overloaded: Union[float, str]
+    overloaded: float | str
     """The share of hubs, drawn anew for each request, whose machines are busy with something else. Right is a
     share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: 0."""
-    overloaded_speed: Union[float, str]
+    overloaded_speed: float | str
     """What such a hub sends at, as a share of the speed that it is first assigned. Right is a share from 0 to
     1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1000. Default: "1/10"."""
 
@@ -533,14 +533,14 @@ class KeyValue(TypedDict, total=False):
 class Faults(TypedDict, total=False):
     """`[faults]` What goes wrong, at random or at its time, under every workload."""
 
-    loss: Union[float, str]
+    loss: float | str
     """Share of the packets that hosts send, data and ACKs alike, that are lost: each is drawn once, at the
     other end of its host's link, so that as many are lost whatever way they have before them. Beside what
     ports drop. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: 0."""
-    duplication: Union[float, str]
+    duplication: float | str
     """Share of these packets that come there twice, one copy right behind the other. Right is a share from 0
     to 1, such as 0.0625, "1/16" or "6.25 %". Default: 0."""
-    reordering: Union[float, str]
+    reordering: float | str
     """Share of these packets that come there late, behind some sent after them. Right is a share from 0 to 1,
     such as 0.0625, "1/16" or "6.25 %". Default: 0."""
     reordering_delay: str
@@ -586,10 +586,10 @@ class Newreno(TypedDict, total=False):
 class Dctcp(TypedDict, total=False):
     """`[dctcp]` DCTCP (RFC 8257), and what d2tcp and l2dct take over from it."""
 
-    g: Union[float, str]
+    g: float | str
     """Weight of a new sample in alpha. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at
     least 1/131072. Default: "1/16"."""
-    initial_alpha: Union[float, str]
+    initial_alpha: float | str
     """Alpha of a new connection. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
     1."""
     min_window: int
@@ -604,10 +604,10 @@ class Cubic(TypedDict, total=False):
     variant: str
     """Whose CUBIC: the RFC's, or Linux's, which counts whole segments and works out its growth every 31 ms.
     Right is "rfc9438" or "linux". Default: "rfc9438"."""
-    beta: Union[float, str]
+    beta: float | str
     """What is left of the window after a loss. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25
     %"; at least 1/2048. Default: "7/10"."""
-    c: Union[float, str]
+    c: float | str
     """The constant C of the cubic function, in segments a cubed second. Right is a share from 0 to 1, such as
     0.0625, "1/16" or "6.25 %"; at least 1/2048. Default: "4/10"."""
     fast_convergence: bool
@@ -648,19 +648,19 @@ class M21(TypedDict, total=False):
 class Ictcp(TypedDict, total=False):
     """`[ictcp]` ICTCP."""
 
-    alpha: Union[float, str]
+    alpha: float | str
     """Share of the host's link that is given out. Right is a share from 0 to 1, such as 0.0625, "1/16" or
     "6.25 %". Default: "9/10"."""
-    beta: Union[float, str]
+    beta: float | str
     """Weight of the past in a connection's throughput; the paper has no value. Right is a share from 0 to 1,
     such as 0.0625, "1/16" or "6.25 %". Default: "1/2"."""
-    gamma1: Union[float, str]
+    gamma1: float | str
     """A window is raised where its connection is short of what it allows by no more than this share. Right is
     a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/10"."""
-    gamma2: Union[float, str]
+    gamma2: float | str
     """It is lowered where that is more than this share. Right is a share from 0 to 1, such as 0.0625, "1/16"
     or "6.25 %". Default: "1/2"."""
-    fair_below: Union[float, str]
+    fair_below: float | str
     """Windows above the average are lowered where less than this share of the link is left. Right is a share
     from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/5"."""
 
@@ -689,10 +689,10 @@ class Red(TypedDict, total=False):
     mean_packet: str
     """The size of packet in which target_delay, and in byte mode every threshold in packets, is counted.
     Right is bytes with their unit, such as "64 KiB" or "1460 B"; 1 B to 9 KB. Default: "500 B"."""
-    max_p: Union[float, str]
+    max_p: float | str
     """Probability at max_th. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
     "1/50"."""
-    weight: Union[float, str]
+    weight: float | str
     """Weight of a new sample in the average queue. Right is a share from 0 to 1, such as 0.0625, "1/16" or
     "6.25 %". Default: "1/500"."""
     instantaneous: bool
@@ -741,13 +741,13 @@ class IctcpWindow(TypedDict, total=False):
     initial: int
     """Servers asked at once at first: ICTCP begins with its least window. Right is a whole number; 2 to
     1000000. Default: 2."""
-    usable: Union[float, str]
+    usable: float | str
     """The share of the link that answers may fill, before the quota is none (ICTCP: 0.9). Right is a share
     from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default: "9/10"."""
-    gamma1: Union[float, str]
+    gamma1: float | str
     """Up to this share of the expected throughput missing, the window grows (ICTCP: 0.1). Right is a share
     from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/10"."""
-    gamma2: Union[float, str]
+    gamma2: float | str
     """Above this share of the expected throughput missing, the window shrinks (ICTCP: 0.5). Right is a share
     from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/2"."""
     patience: int
@@ -761,13 +761,13 @@ class Sicc(TypedDict, total=False):
     period: str
     """How often speeds are set and queries redirected (section 4.4). Right is a time with its unit, such as
     "25 us"; 100 us to 100 s. Default: "10 ms"."""
-    threshold: Union[float, str]
+    threshold: float | str
     """T: from this share of the aggregation port's buffer on, front ends ask for less (section 4.4). Right is
     a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/10"."""
-    alpha: Union[float, str]
+    alpha: float | str
     """The most by which a front end asks for more, period by period (equation 6; section 4.4). Right is a
     share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
-    beta: Union[float, str]
+    beta: float | str
     """The most by which a front end asks for less, period by period (equation 5; section 4.4). Right is a
     share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
     bound: str
@@ -786,11 +786,11 @@ class Sicc(TypedDict, total=False):
     hub: str
     """Which server of a rack is its hub: the one with most of the requested objects (Algorithm 1), or with
     most spare I/O (section 3.1). Right is "most-objects" or "spare-io". Default: "most-objects"."""
-    floor: Union[float, str]
+    floor: float | str
     """The least speed of a hub, as a share of an equal one: equation 4 alone would lower an idle hub to
     nothing. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/1024. Default:
     "1/20"."""
-    busy: Union[float, str]
+    busy: float | str
     """A hub with a backlog that reached this share of its assignment could use more: equation 3's condition
     cannot hold as printed. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/2.
     Default: "19/20"."""
@@ -820,11 +820,11 @@ class Picc(TypedDict, total=False):
     theta: int
     """θ: so many of the most popular objects are gathered in their racks (section III-A; 1,000 is the best of
     Figure 9). Right is a whole number; at least 1. Default: 1000."""
-    alpha: Union[float, str]
+    alpha: float | str
     """α: what it counts that two objects are asked for in one query (equation 1; the paper gives none: it is
     this that makes servers few). Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
     "1/2"."""
-    beta: Union[float, str]
+    beta: float | str
     """β: what it counts that one is asked for in the query after the other's (equation 1; the paper gives
     none: it spares connections, not servers). Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25
     %". Default: "1/10"."""
@@ -837,7 +837,7 @@ class Picc(TypedDict, total=False):
     strongest: int
     """How many of its strongest edges an object keeps: all pairs of a query of 1,000 objects are half a
     million. Right is a whole number; 1 to 1000. Default: 10."""
-    least: Union[float, str]
+    least: float | str
     """Two objects are close from this share of the more frequent one's requests on; without, what is asked
     for with everything joins all into one cluster, which fits nowhere (no part of the paper:
     docs/performance.md). Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default: "1/3"."""
@@ -863,7 +863,7 @@ class ScenarioDict(TypedDict, total=False):
     """A whole scenario."""
 
     title: str
-    schemes: list[Union[str, dict[str, Any]]]
+    schemes: list[str | dict[str, Any]]
     link: Link
     fabric: Fabric
     switch: Switch

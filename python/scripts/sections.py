@@ -16,14 +16,14 @@ HEAD = '''"""The sections of a scenario, whose keys complete in an editor. Writt
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Union
+from typing import Any, TypedDict
 '''
 
 
 def kind(form: str) -> str:
     """The type of a key's values."""
-    numbers = [("a whole number, or", "Union[int, str]"), ("a whole number", "int"), ("true or false", "bool")]
-    numbers += [("a share", "Union[float, str]"), ("a number", "Union[float, str]"), ("a list of", "list[str]")]
+    numbers = [("a whole number, or", "int | str"), ("a whole number", "int"), ("true or false", "bool")]
+    numbers += [("a share", "float | str"), ("a number", "float | str"), ("a list of", "list[str]")]
     return next((what for begins, what in numbers if form.startswith(begins)), "str")
 
 
@@ -56,7 +56,7 @@ def written() -> str:
             lines += [said(f"{key['says']} Right is {right}. Default: {key['default']}.", "    ")]
         parts.append("\n".join(lines) + "\n")
     lines = ["class ScenarioDict(TypedDict, total=False):", '    """A whole scenario."""', ""]
-    lines += ["    title: str", "    schemes: list[Union[str, dict[str, Any]]]"]
+    lines += ["    title: str", "    schemes: list[str | dict[str, Any]]"]
     lines += [f"    {name}: {called}" for name, called, _ in fields]
     return "\n\n".join([*parts, "\n".join(lines) + "\n"])
 

@@ -17,9 +17,9 @@ SHORTER = {
     "incast-with-background": ([], {"workload.duration": "200 ms"}, None),
     "clients": ([], {"workload.duration": "100 ms"}, None),
     "bursts": ([], {"workload.duration": "100 ms"}, None),
-    "all-reduce": ([], {}, None),
+    "all-reduce": (["newreno", "dctcp"], {"workload.fragment": "1 MB", "workload.queries": 1}, None),
     "shared-memory": ([], {"workload.duration": "100 ms"}, None),
-    "mixed-cluster": ([], {}, None),
+    "bench-barrier": ([], {"workload.duration": "50 ms"}, None),
 }
 
 
