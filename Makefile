@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -23,6 +23,9 @@ test: ## run every test, the report's in a browser too, and check what each crat
 	@python3 scripts/purity.py
 	@python3 scripts/circles.py
 	@web/scripts/test.sh or-skip
+
+python-test: build ## the Python package: its wheel (held to abi3, installed in every CPython found), types and style, its tables beside the program's, executors, a Dask cluster, notebooks; installs what it needs under target/python
+	@scripts/python.sh
 
 lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors; no function over 70 lines
 	@scripts/setup.sh rust
@@ -59,6 +62,15 @@ cost-update: build ## write bench/cost.json anew
 
 bench: build ## speed against ns-3, in turn (installs ns-3; some minutes)
 	@python3 bench/run.py
+
+bench-python: build ## 5,000 short runs on a Dask cluster of two workers beside the program's two threads; a frame of a million rows
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/cluster.py
+	@target/python/tools/bin/python bench/python/frame.py
+
+bench-python-faults: ## SWEEPS (20) sweeps on a Dask cluster, a worker killed in each at a random moment: the same tables
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/faults.py --sweeps $(or $(SWEEPS),20)
 
 bench-tree: ## how long a front end takes to form swarms and their tree (S-10), against its budget
 	@scripts/setup.sh rust

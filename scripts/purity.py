@@ -59,7 +59,10 @@ ALLOWED = {
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
+    # The library as Python calls it; not of the workspace, whose tests need no Python.
+    "fanin-python": ("fanin", "arrow-array arrow-schema pyo3 serde_json"),
 }
+MANIFESTS = ["Cargo.toml", "python/Cargo.toml"]
 # Tests may also use these, and the workspace crates that their own crate may use.
 ALLOWED_IN_TESTS = set("etherparse fanin fanin-apps fanin-execute fanin-fanout fanin-lab fanin-laws fanin-model fanin-papers fanin-placement fanin-report fanin-roles fanin-sim fanin-spec fanin-units hex insta pcap-file proptest rand_core rand_xoshiro serde serde_json sha2 stats_alloc tempfile toml ts-rs".split())
 # Build scripts run on the builder's machine.
@@ -73,9 +76,12 @@ SYSTEMS = set("env fs io net os process thread time".split())
 
 
 def packages():
-    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked"]
-    out = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
-    return sorted(json.loads(out)["packages"], key=lambda p: p["name"])
+    command = ["cargo", "metadata", "--format-version=1", "--no-deps", "--locked", "--manifest-path"]
+    found = []
+    for manifest in MANIFESTS:
+        out = subprocess.run([*command, manifest], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout
+        found += json.loads(out)["packages"]
+    return sorted(found, key=lambda p: p["name"])
 
 
 def arrows(package):

@@ -2,7 +2,7 @@
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), memcached (with memccapable),
 # memcached-build (what its newest release is built with), nutcracker, node, chromium, release (what archives and
-# packages are made with). Says nothing where nothing is missing, and may be run again at any time.
+# packages are made with), python (3.10 or newer, with environments). Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -82,6 +82,12 @@ node() {
     has_node || { say "Node 20 or newer is needed, and this system offers $(command node --version)"; exit 3; }
 }
 
+python() {
+    fits() { command python3 -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; }
+    fits || packages python3 python3-venv
+    fits || { say "Python 3.10 or newer is needed, and this system offers $(command python3 --version)"; exit 3; }
+}
+
 for need in "$@"; do
     case $need in
         rust) rust ;;
@@ -97,6 +103,7 @@ for need in "$@"; do
             [ "$(uname -m)" != x86_64 ] || command -v aarch64-linux-gnu-gcc >/dev/null || packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross
             ;;
         node) node ;;
+        python) python ;;
         # Where the browser's tests look for it.
         chromium) [ -e /usr/bin/chromium ] || packages chromium ;;
         *) say "unknown: $need"; exit 2 ;;

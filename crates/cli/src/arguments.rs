@@ -108,6 +108,9 @@ pub struct CompareArguments {
     /// Threads; all cores unless told
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,
+    /// Carry the runs out on the workers of a Dask cluster, by its scheduler (docs/clusters.md): needs the Python package
+    #[arg(long, value_name = "tcp://HOST:PORT", conflicts_with = "jobs")]
+    pub on: Option<String>,
     #[command(flatten)]
     pub common: CommonArguments,
 }

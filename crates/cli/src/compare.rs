@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fanin::{Axis, Wishes};
+use fanin::{Axis, Lab, Update, Wishes};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
@@ -12,7 +12,7 @@ use crate::load::{Asked, Loaded, fan_ins, load};
 use crate::spread::{background, latency, memories, overview, service, slowdown, tiers};
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
-use crate::work::{self, Means, all_finished, cost, in_lab, warn};
+use crate::work::{self, Means, all_finished, cost, in_lab, in_lab_on, warn};
 
 /// Runs the comparison and shows it.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
@@ -21,7 +21,14 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     warn(scenario.warnings());
     let wishes = Wishes { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs: arguments.jobs, cached: !common.no_cache };
-    let comparison = in_lab(means, |lab, hear| lab.compare(&scenario, wishes, hear))?;
+    let compare = |lab: &Lab, hear: &mut dyn FnMut(Update)| lab.compare(&scenario, wishes, hear);
+    let (comparison, ended) = match &arguments.on {
+        Some(address) => in_lab_on(address, means, compare)?,
+        None => (in_lab(means, compare)?, None),
+    };
+    if let (Some(why), [0, _]) = (&ended, comparison.finished()) {
+        return Err(Failure::Environment(format!("--on: {why}")));
+    }
     if let Some(out) = out {
         comparison.write(out, &work::arguments())?;
     }
@@ -48,7 +55,12 @@ pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
         // The cost is beside the point: where it cannot be told, it is not.
         let _ = writeln!(anstream::stderr(), "{GREY}{}{GREY:#}", fold(&cost(&comparison)));
     }
-    all_finished(&comparison)
+    match (ended, comparison.finished()) {
+        (Some(why), [done, total]) => Err(Failure::Environment(format!(
+            "--on: {why}; {done} of {total} runs have finished, and the results are those alone"
+        ))),
+        (None, _) => all_finished(&comparison),
+    }
 }
 
 fn asked(arguments: &CompareArguments) -> Result<Asked<'_>, Failure> {

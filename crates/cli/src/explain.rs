@@ -1,7 +1,8 @@
 //! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
 
-use fanin::words::{KeyDoc, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack, closed_forms};
-use serde_json::{Map, Value, json};
+use fanin::words::{
+    KeyDoc, LIMITS, Limit, Scheme, Settings, Stack, closed_forms, explained, laws, marked, own_keys, says, understood,
+};
 
 use crate::arguments::ExplainArguments;
 use crate::failure::Failure;
@@ -10,57 +11,25 @@ use crate::terminal::{fold, say};
 
 /// Explains what was asked for.
 pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
-    if arguments.subject == "scenario" {
-        let docs = Settings::default().docs();
-        return say(&if arguments.json {
-            format!("{}\n", json!({"keys": json_keys(&docs)}))
-        } else {
-            fold(&scenario(&docs))
-        });
+    let subject = arguments.subject.as_str();
+    if arguments.json {
+        return say(&format!("{}\n", explained(subject).map_err(Failure::Input)?));
     }
-    if arguments.subject == "model" {
-        return say(&if arguments.json { format!("{}\n", model_object()) } else { fold(&model_text()) });
-    }
-    if arguments.subject == "limits" {
-        return say(&if arguments.json { format!("{}\n", limits_object()) } else { fold(&limits_text()) });
-    }
-    if let Some(limit) = Limit::named(&arguments.subject) {
-        let subject = &arguments.subject;
-        return say(&if arguments.json {
-            format!("{}\n", limit_object(limit))
-        } else {
-            fold(&limit_text(subject, limit))
-        });
-    }
-    let scheme = Scheme::parse(&arguments.subject).map_err(|what| {
-        Failure::Input(format!(
-            "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms, `fanin explain limits` what is not modelled"
-        ))
-    })?;
-    say(&if arguments.json { format!("{}\n", scheme_object(&scheme)) } else { fold(&scheme_text(&scheme)) })
-}
-
-/// The laws that a scheme is made of: their names and headers.
-fn laws(scheme: &Scheme) -> impl Iterator<Item = (&'static str, String)> {
-    let files = scheme.rows().into_iter().flat_map(|row| row.laws);
-    files.map(|file| (file.law, marked(file.text)))
-}
-
-/// The `//!` lines that a file begins with, without those marks.
-fn marked(file: &str) -> String {
-    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
-    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+    say(&fold(&match subject {
+        "scenario" => scenario(&Settings::default().docs()),
+        "model" => model_text(),
+        "limits" => limits_text(),
+        _ => match Limit::named(subject) {
+            Some(limit) => limit_text(subject, limit),
+            None => scheme_text(&understood(subject).map_err(Failure::Input)?),
+        },
+    }))
 }
 
 fn model_text() -> String {
     let says = "What can be said of incast without a simulation, and what no simulation may contradict.";
     let form = |(name, file): &(&str, &str)| format!("\n{BOLD}{name}{BOLD:#}\n{}\n", indent(&marked(file)));
     format!("{BOLD}model{BOLD:#}: {says}\n{}", closed_forms().iter().map(form).collect::<String>())
-}
-
-fn model_object() -> Value {
-    let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
-    json!({"forms": closed_forms().iter().map(form).collect::<Vec<_>>()})
 }
 
 fn limits_text() -> String {
@@ -83,27 +52,6 @@ fn limit_text(name: &str, limit: &Limit) -> String {
     )
 }
 
-fn limit_object(limit: &Limit) -> Value {
-    json!({"name": limit.name, "also": limit.also, "missing": limit.missing, "so": limit.so, "near": limit.near})
-}
-
-fn limits_object() -> Value {
-    json!({"limits": LIMITS.iter().map(limit_object).collect::<Vec<_>>()})
-}
-
-fn says(scheme: &Scheme) -> String {
-    let name = scheme.to_string();
-    let entry = REGISTRY.iter().find(|e| e.name == name);
-    entry.map_or("a combination that the registry does not name".into(), |e| e.says.to_string())
-}
-
-/// The keys of the scheme's own sections; `dctcp` brings `ect = "all"`.
-fn own_keys(scheme: &Scheme) -> Vec<KeyDoc> {
-    let sections = scheme.sections();
-    let own = |doc: &KeyDoc| doc.path.split_once('.').is_some_and(|(section, _)| sections.contains(&section));
-    Settings::default().docs().into_iter().filter(own).collect()
-}
-
 fn scheme_text(scheme: &Scheme) -> String {
     let mut text = format!("{BOLD}{scheme}{BOLD:#}: {}\n", says(scheme));
     for (law, header) in laws(scheme) {
@@ -124,26 +72,6 @@ fn scheme_text(scheme: &Scheme) -> String {
         text += &format!("  tcp.profile = \"{}\"  {}\n    {}\n", stack.word(), says.trim(), sets.trim_start());
     }
     text
-}
-
-fn scheme_object(scheme: &Scheme) -> Value {
-    let laws: Vec<Value> = laws(scheme).map(|(law, header)| json!({"name": law, "header": header})).collect();
-    json!({
-        "scheme": scheme.to_string(),
-        "says": says(scheme),
-        "laws": laws,
-        "keys": json_keys(&own_keys(scheme)),
-        "profiles": Stack::all().iter().map(|(stack, _)| (stack.word().to_string(), profile_object(*stack))).collect::<Map<_, _>>(),
-    })
-}
-
-fn profile_object(stack: Stack) -> Value {
-    Value::Object(stack.sets().iter().map(|(key, value)| (key.to_string(), json!(value))).collect())
-}
-
-fn json_keys(docs: &[KeyDoc]) -> Vec<Value> {
-    let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "range": doc.range, "default": doc.default, "says": doc.doc, "workloads": doc.workloads});
-    docs.iter().map(key).collect()
 }
 
 fn scenario(docs: &[KeyDoc]) -> String {

@@ -13,6 +13,7 @@ mod figures;
 mod front;
 mod list;
 mod load;
+mod on;
 mod plan;
 mod progress;
 mod reproduce;

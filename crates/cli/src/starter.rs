@@ -1,10 +1,9 @@
 //! `fanin new`: a commented scenario to start from: a fabric, and only the keys that it needs.
 
-use fanin::words::{FabricKind, Settings};
+use fanin::words::{FABRICS, FabricKind, Settings};
 
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
-use crate::list::FABRICS;
 use crate::terminal::say;
 
 /// What every starter says, in the order of the sections.

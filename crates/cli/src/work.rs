@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use fanin::{Comparison, Error, Forecast, Lab, Update};
 
 use crate::failure::Failure;
 use crate::figures::{self, BOLD, GREY, clean, wrap};
+use crate::on::Bridge;
 use crate::progress::Teller;
 use crate::stop::{self, STOP, listen};
 use crate::terminal::width;
@@ -27,6 +29,24 @@ pub fn in_lab<T>(
     means: Means,
     work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>,
 ) -> Result<T, Failure> {
+    let lab = lab(means)?;
+    told(&lab, work)
+}
+
+/// Works as [`in_lab`] does, on the workers of a cluster: what came of it, and why it ended before its end, if it did.
+pub fn in_lab_on<T>(
+    address: &str,
+    means: Means,
+    work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>,
+) -> Result<(T, Option<String>), Failure> {
+    let ended = Rc::default();
+    let lab = lab(means)?.carried_by(Bridge::to(address, Rc::clone(&ended))?, None);
+    let done = told(&lab, work)?;
+    let ended = ended.take();
+    Ok((done, ended))
+}
+
+fn lab(means: Means) -> Result<Lab, Failure> {
     listen()?;
     let mut lab = Lab::default().stopped_by(Arc::clone(&STOP));
     if let Some(jobs) = means.jobs {
@@ -35,8 +55,12 @@ pub fn in_lab<T>(
     if !means.cached {
         lab = lab.without_cache();
     }
+    Ok(lab)
+}
+
+fn told<T>(lab: &Lab, work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error>) -> Result<T, Failure> {
     let mut teller = Teller::default();
-    let done = work(&lab, &mut |update| hear(&mut teller, lab.at_once(), update));
+    let done = work(lab, &mut |update| hear(&mut teller, lab.at_once(), update));
     teller.clear();
     Ok(done?)
 }

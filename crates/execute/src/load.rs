@@ -8,6 +8,7 @@ use fanin_spec::{Contender, Problem, Scenario};
 use crate::input::{self, NAMED_MAX, SCENARIO_MAX};
 
 /// A scenario as its file has it.
+#[derive(Clone)]
 pub struct Loaded {
     /// The file's text.
     pub text: String,

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use fanin_lab::{Manifest, Outcome, Summary};
 use fanin_papers::{Reproduced, Scorecard};
 use fanin_report::Report;
-use fanin_spec::{RunSpec, RunTables};
+use fanin_spec::RunSpec;
 use sha2::{Digest, Sha256};
 
 use crate::advice::Advice;
 use crate::cleanup::Cleanup;
-use crate::tables::Table;
+use crate::tables::{Table, Tables};
 
 /// Why a folder cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -164,46 +164,9 @@ impl Out {
         beside: Beside,
         names: &mut Vec<String>,
     ) -> io::Result<()> {
-        let runs: Vec<(&RunSpec, &RunTables)> = specs
-            .iter()
-            .zip(&outcome.runs)
-            .filter_map(|(spec, done)| done.as_ref().map(|done| (spec, &done.tables)))
-            .collect();
-        let mut tables = vec![
-            Table::of_summary(&summary.rows),
-            Table::of_slowdowns(&summary.rows),
-            Table::of_runs(&runs, |t| &t.flows),
-            Table::of_runs(&runs, |t| &t.queries),
-            Table::of_runs(&runs, |t| &t.ports),
-        ];
-        // What not every workload or fabric has.
-        macro_rules! where_there_are {
-            ($($rows:ident),*) => {
-                $(if runs.iter().any(|(_, tables)| !tables.$rows.is_empty()) {
-                    tables.push(Table::of_runs(&runs, |t| &t.$rows));
-                })*
-            };
-        }
-        where_there_are!(
-            stalls,
-            tasks,
-            requests,
-            gathering,
-            service,
-            latency,
-            faults,
-            port_series,
-            memories,
-            memory_series,
-            holders
-        );
-        if let Beside::Series = beside {
-            tables.push(Table::of_runs(&runs, |t| &t.samples));
-            tables.push(Table::of_runs(&runs, |t| &t.events));
-            where_there_are!(hubs, hub_speeds);
-        }
-        for table in &tables {
-            self.write_table(table, names)?;
+        let tables = Tables::of(summary, specs, outcome, matches!(beside, Beside::Series));
+        for (_, table) in tables.made() {
+            self.write_table(&table(), names)?;
         }
         if let Beside::Report(report) = beside {
             fs::write(self.draft.join("report.html"), report.html())?;
@@ -218,7 +181,7 @@ impl Out {
             "scenario_sha256": hex::encode(digest),
             "hash": summary.hash,
             "runs_planned": specs.len(),
-            "runs_finished": runs.len(),
+            "runs_finished": tables.runs(),
         });
         names.push("manifest.json".into());
         fs::write(self.draft.join("manifest.json"), format!("{text:#}\n"))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::advice::{Advice, Effect};
 use fanin_lab::catalogue::{Kind, OF_A_RUN, Part, Value};
 use fanin_lab::figures::clean;
-use fanin_lab::{Slowdown, SummaryRow};
+use fanin_lab::{Outcome, Slowdown, Summary, SummaryRow};
 use fanin_papers::CurveRow;
 use fanin_placement::{Reason, Server};
 use fanin_spec::{Cell, ColumnType, Coordinate, Literal, Point, Row, RunSpec, RunTables};
@@ -22,22 +22,102 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 
 /// A table, column by column; all columns are of one length.
-pub(crate) struct Table {
+pub struct Table {
     /// Its name, and its files' names without their endings.
     pub name: &'static str,
-    columns: Vec<Column>,
+    /// Its columns, in their order.
+    pub columns: Vec<Column>,
 }
 
-struct Column {
-    name: String,
-    values: Values,
+/// A column of a table.
+pub struct Column {
+    /// Its name, which carries the unit.
+    pub name: String,
+    /// What stands in it.
+    pub values: Values,
 }
 
 /// A column's values; numbers may be absent.
-enum Values {
+pub enum Values {
+    /// Whole numbers.
     Whole(Vec<Option<u64>>),
+    /// Numbers.
     Real(Vec<Option<f64>>),
+    /// Texts.
     Text(Vec<String>),
+}
+
+/// The tables of a comparison or a run, each made where it is wanted.
+pub struct Tables<'a> {
+    summary: &'a Summary,
+    runs: Vec<(&'a RunSpec, &'a RunTables)>,
+    series: bool,
+}
+
+type Made<'a> = (&'static str, Box<dyn Fn() -> Table + 'a>);
+
+impl<'a> Tables<'a> {
+    /// Of the runs that have finished; with `series` what was watched in them, too.
+    pub fn of(summary: &'a Summary, specs: &'a [RunSpec], outcome: &'a Outcome, series: bool) -> Tables<'a> {
+        let runs = specs.iter().zip(&outcome.runs);
+        let runs = runs.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)));
+        Tables { summary, runs: runs.collect(), series }
+    }
+
+    /// How many runs they are of.
+    pub(crate) fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Their names, in their order.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.made().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// One of them.
+    pub fn get(&self, name: &str) -> Option<Table> {
+        self.made().into_iter().find(|(known, _)| *known == name).map(|(_, table)| table())
+    }
+
+    /// All of them: what not every workload or fabric has is left out where nothing stands in it.
+    pub(crate) fn made(&self) -> Vec<Made<'_>> {
+        fn of<'a, R: Row + 'a>(runs: &'a [(&RunSpec, &RunTables)], rows: fn(&RunTables) -> &[R]) -> Made<'a> {
+            (R::TABLE, Box::new(move || Table::of_runs(runs, rows)))
+        }
+        let (summary, runs) = (self.summary, self.runs.as_slice());
+        let mut tables: Vec<Made> = vec![
+            ("summary", Box::new(|| Table::of_summary(&summary.rows))),
+            ("slowdown", Box::new(|| Table::of_slowdowns(&summary.rows))),
+            of(runs, |t| &t.flows),
+            of(runs, |t| &t.queries),
+            of(runs, |t| &t.ports),
+        ];
+        macro_rules! where_there_are {
+            ($($rows:ident),*) => {
+                $(if runs.iter().any(|(_, tables)| !tables.$rows.is_empty()) {
+                    tables.push(of(runs, |t| &t.$rows));
+                })*
+            };
+        }
+        where_there_are!(
+            stalls,
+            tasks,
+            requests,
+            gathering,
+            service,
+            latency,
+            faults,
+            port_series,
+            memories,
+            memory_series,
+            holders
+        );
+        if self.series {
+            tables.extend([of(runs, |t| &t.samples), of(runs, |t| &t.events)]);
+            where_there_are!(hubs, hub_speeds);
+        }
+        tables
+    }
 }
 
 impl Table {

@@ -139,7 +139,7 @@ fn schedule(specs: &[RunSpec]) -> Vec<usize> {
 }
 
 /// User CPU time of the calling thread.
-fn thread_user_time() -> Duration {
+pub(crate) fn thread_user_time() -> Duration {
     let usage = getrusage(UsageWho::RUSAGE_THREAD);
     usage.map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use fanin_execute::{Beside, Out};
+use fanin_execute::{Beside, Out, Table, Tables};
 use fanin_lab::{Batch, Compared, Finding, Manifest, Outcome, Summary, Wishes, compare, execute, stats, with_jitter};
 use fanin_report::{Report, report};
 use fanin_spec::{Cell, Row, RunSpec, RunTables, Watch};
@@ -123,6 +123,31 @@ impl Comparison {
     pub fn runs(&self) -> impl Iterator<Item = (&RunSpec, &RunTables)> {
         let done = self.compared.specs.iter().zip(&self.compared.outcome.runs);
         done.filter_map(|(spec, done)| Some((spec, &done.as_ref()?.tables)))
+    }
+
+    /// The names of its tables, which are those of the files that [`Comparison::write`] writes.
+    pub fn tables(&self) -> Vec<&'static str> {
+        self.named().names()
+    }
+
+    /// One of its tables; `rounds` stand in `queries`.
+    ///
+    /// # Errors
+    /// [`Error::Asked`], where there is no such table.
+    pub fn table(&self, name: &str) -> Result<Table, Error> {
+        let tables = self.named();
+        let wanted = if name == "rounds" { "queries" } else { name };
+        tables.get(wanted).ok_or_else(|| {
+            Error::Asked(format!(
+                "there is no table `{name}` here; right would be one of {}",
+                tables.names().join(", ")
+            ))
+        })
+    }
+
+    fn named(&self) -> Tables<'_> {
+        let series = self.beside == Besides::Series;
+        Tables::of(&self.compared.summary, &self.compared.specs, &self.compared.outcome, series)
     }
 
     /// Runs that finished, of so many that were planned.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use etcetera::{BaseStrategy, choose_base_strategy};
-use fanin_execute::{Cache, Forecast, Threads, forecast, free_memory};
+use fanin_execute::{Cache, Carrier, Elsewhere, Forecast, Threads, forecast, free_memory};
 use fanin_lab::{Executor, Progress, Runner};
 use fanin_spec::{Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
 
@@ -49,13 +49,15 @@ pub struct Lab {
     jobs: NonZeroUsize,
     cache: Option<Cache>,
     executor: Option<Box<dyn Executor>>,
+    /// What takes runs to workers, and a folder of theirs for finished ones.
+    carrier: Option<(Box<dyn Carrier>, Option<PathBuf>)>,
     pub(crate) stop: Arc<AtomicBool>,
 }
 
 impl Default for Lab {
     fn default() -> Lab {
         let jobs = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Lab { jobs, cache: user_cache(), executor: None, stop: Arc::default() }
+        Lab { jobs, cache: user_cache(), executor: None, carrier: None, stop: Arc::default() }
     }
 }
 
@@ -84,6 +86,13 @@ impl Lab {
         Lab { executor: Some(Box::new(executor)), ..self }
     }
 
+    /// A lab whose runs a carrier takes to workers, each of which does [`work`]; they may keep finished runs in a folder of theirs. This
+    /// lab's own cache is asked before.
+    #[must_use]
+    pub fn carried_by(self, carrier: impl Carrier + 'static, cache_there: Option<PathBuf>) -> Lab {
+        Lab { carrier: Some((Box::new(carrier), cache_there)), ..self }
+    }
+
     /// A lab that ends its work with what has finished once this is set.
     #[must_use]
     pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Lab {
@@ -97,11 +106,14 @@ impl Lab {
 
     /// Works with what carries runs out.
     pub(crate) fn with_executor<T>(&self, work: impl FnOnce(&dyn Executor) -> T) -> T {
-        match &self.executor {
-            Some(executor) => work(executor.as_ref()),
-            None => {
-                work(&Threads { runner: &Simulator, cache: self.cache.as_ref(), jobs: self.jobs, stop: &self.stop })
+        let cache = self.cache.as_ref();
+        match (&self.executor, &self.carrier) {
+            (Some(executor), _) => work(executor.as_ref()),
+            (None, Some((carrier, there))) => {
+                let engine: (&dyn Runner, &str) = (&Simulator, fanin_sim::ENGINE);
+                work(&Elsewhere::new(carrier.as_ref(), engine, (cache, there.clone()), &self.stop))
             }
+            (None, None) => work(&Threads { runner: &Simulator, cache, jobs: self.jobs, stop: &self.stop }),
         }
     }
 
@@ -112,6 +124,16 @@ impl Lab {
     pub fn forecast(&self, contenders: &[Contender]) -> Result<Forecast, Error> {
         forecast(&Simulator, self.jobs, contenders, free_memory()).map_err(Error::Memory)
     }
+}
+
+/// What a worker does with a parcel that a [`Carrier`] brings: carries out its runs on the calling thread, and gives their answer.
+pub fn work(parcel: &[u8], stop: &AtomicBool) -> Vec<u8> {
+    fanin_execute::work(&Simulator, fanin_sim::ENGINE, parcel, stop)
+}
+
+/// The name of the engine, which is the same on every worker: another's tables may differ.
+pub fn engine() -> &'static str {
+    fanin_sim::ENGINE
 }
 
 /// The user's cache of finished runs, where the system has a place for it.

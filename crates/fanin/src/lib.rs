@@ -44,7 +44,7 @@ pub mod words;
 pub use advise::{Advised, Wanted};
 pub use comparison::Comparison;
 pub use error::Error;
-pub use lab::{Lab, Update, user_cache};
+pub use lab::{Lab, Update, engine, user_cache, work};
 pub use plan::{Conclusion, Latencies, Plan};
 pub use scenario::{Resolved, Scenario};
 pub use trace::Capture;
@@ -63,7 +63,8 @@ pub mod front {
 // What the calls above take and give.
 pub use fanin_execute::requests::Reading;
 pub use fanin_execute::{
-    Advice, Cache, Draft, Effect, Forecast, Out, Pruning, Refusal, Unadvised, Usage, clean_up, demo, is_special,
+    Advice, Cache, Came, Carrier, Column, Draft, Effect, Ending, Forecast, Out, Pruning, Refusal, Table, Unadvised,
+    Usage, Values, clean_up, demo, is_special,
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets, Outcome,

@@ -8,6 +8,7 @@ use fanin_spec::{Contender, Coordinate, RunSpec};
 use crate::Error;
 
 /// What is to be compared: a scenario's text with what a caller sets on top of it.
+#[derive(Clone)]
 pub struct Scenario(pub(crate) Loaded);
 
 impl Scenario {
@@ -72,6 +73,11 @@ impl Scenario {
     pub fn schemes(&mut self, names: &[&str]) -> Result<&mut Scenario, Error> {
         self.0.scenario.select(names)?;
         Ok(self)
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        &self.0.text
     }
 
     /// Resolves and checks every setting of every scheme at every point.

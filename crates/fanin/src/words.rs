@@ -2,3 +2,109 @@
 
 pub use fanin_model::headers as closed_forms;
 pub use fanin_spec::{Chip, FabricKind, KeyDoc, Kind, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack};
+
+use serde_json::{Map, Value, json};
+
+/// The fabrics, each with what it is.
+pub const FABRICS: [(&str, &str); 4] = [
+    ("star", "one switch, each host on a link of its own"),
+    ("leaf-spine", "racks whose switches each have a link to every spine"),
+    ("fat-tree", "pods of racks under spines of their own, joined by cores"),
+    ("edges", "any network of switches, given by its links (fabric.edges)"),
+];
+
+/// What there is, as one object: what `fanin list --json` prints.
+pub fn listed() -> Value {
+    let said = |name: &str, says: &str| json!({"name": name, "says": says});
+    json!({
+        "schemes": REGISTRY.iter()
+            .map(|e| json!({"name": e.name, "aliases": e.aliases, "says": e.says}))
+            .collect::<Vec<_>>(),
+        "workloads": Kind::all().iter().map(|(kind, says)| said(kind.word(), says)).collect::<Vec<_>>(),
+        "fabrics": FABRICS.iter().map(|(name, says)| said(name, says)).collect::<Vec<_>>(),
+        "switches": Chip::all().iter().map(|(chip, says)| said(chip.word(), says)).collect::<Vec<_>>(),
+        "stacks": Stack::all().iter().map(|(stack, says)| said(stack.word(), says)).collect::<Vec<_>>(),
+    })
+}
+
+/// What a scheme is, the keys of a `scenario`, the closed forms of the `model`, the `limits` or one of them, as one object: what
+/// `fanin explain --json` prints.
+///
+/// # Errors
+/// What is none of these, and what would be.
+pub fn explained(subject: &str) -> Result<Value, String> {
+    Ok(match subject {
+        "scenario" => json!({"keys": keys(&Settings::default().docs())}),
+        "model" => {
+            let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
+            json!({"forms": closed_forms().iter().map(form).collect::<Vec<_>>()})
+        }
+        "limits" => json!({"limits": LIMITS.iter().map(limit).collect::<Vec<_>>()}),
+        _ => match Limit::named(subject) {
+            Some(known) => limit(known),
+            None => scheme(&understood(subject)?),
+        },
+    })
+}
+
+/// A scheme by what may be one's name.
+///
+/// # Errors
+/// What is none, and what else can be explained.
+pub fn understood(subject: &str) -> Result<Scheme, String> {
+    Scheme::parse(subject).map_err(|what| {
+        format!(
+            "{what}; `fanin explain scenario` explains the file, `fanin explain model` the closed forms, `fanin explain limits` what is not modelled"
+        )
+    })
+}
+
+/// The laws that a scheme is made of: their names and headers.
+pub fn laws(scheme: &Scheme) -> impl Iterator<Item = (&'static str, String)> {
+    let files = scheme.rows().into_iter().flat_map(|row| row.laws);
+    files.map(|file| (file.law, marked(file.text)))
+}
+
+/// The `//!` lines that a file begins with, without those marks.
+pub fn marked(file: &str) -> String {
+    let lines = file.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// What a scheme is, in a line.
+pub fn says(scheme: &Scheme) -> String {
+    let name = scheme.to_string();
+    let entry = REGISTRY.iter().find(|e| e.name == name);
+    entry.map_or("a combination that the registry does not name".into(), |e| e.says.to_string())
+}
+
+/// The keys of the scheme's own sections; `dctcp` brings `ect = "all"`.
+pub fn own_keys(scheme: &Scheme) -> Vec<KeyDoc> {
+    let sections = scheme.sections();
+    let own = |doc: &KeyDoc| doc.path.split_once('.').is_some_and(|(section, _)| sections.contains(&section));
+    Settings::default().docs().into_iter().filter(own).collect()
+}
+
+fn scheme(scheme: &Scheme) -> Value {
+    let laws: Vec<Value> = laws(scheme).map(|(law, header)| json!({"name": law, "header": header})).collect();
+    json!({
+        "scheme": scheme.to_string(),
+        "says": says(scheme),
+        "laws": laws,
+        "keys": keys(&own_keys(scheme)),
+        "profiles": Stack::all().iter().map(|(stack, _)| (stack.word().to_string(), profile(*stack))).collect::<Map<_, _>>(),
+    })
+}
+
+fn profile(stack: Stack) -> Value {
+    Value::Object(stack.sets().iter().map(|(key, value)| (key.to_string(), json!(value))).collect())
+}
+
+fn keys(docs: &[KeyDoc]) -> Vec<Value> {
+    let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "range": doc.range, "default": doc.default, "says": doc.doc, "workloads": doc.workloads});
+    docs.iter().map(key).collect()
+}
+
+fn limit(limit: &Limit) -> Value {
+    json!({"name": limit.name, "also": limit.also, "missing": limit.missing, "so": limit.so, "near": limit.near})
+}

@@ -211,7 +211,7 @@ fn is_log(axis: &Axis, xs: &[f64]) -> bool {
 
 /// The command for a shell, without what changes no result.
 fn command(arguments: &[String]) -> String {
-    const WITH_VALUE: [&str; 2] = ["--jobs", "--out"];
+    const WITH_VALUE: [&str; 3] = ["--jobs", "--out", "--on"];
     const ALONE: [&str; 2] = ["--json", "--no-cache"];
     let mut text = String::from("fanin");
     let mut arguments = arguments.iter();

@@ -1,6 +1,7 @@
 //! Bursts, as they were measured or by the distributions of their gaps, fan-ins and sizes: two forms of CSV, told apart by the header.
 
 use fanin_units::Time;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::flows::{BYTES_MAX, decimal};
@@ -10,9 +11,10 @@ use crate::rows::{Row, rows};
 use crate::sizes::Sizes;
 
 /// One burst: so long after the one before it, so many servers send so much together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
     /// From the beginning of the burst before it, or of the workload.
+    #[serde(with = "crate::packed::ps")]
     pub gap: Time,
     /// Servers that send.
     pub fan_in: u32,
@@ -21,7 +23,7 @@ pub struct Burst {
 }
 
 /// Bursts as they were read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bursts {
     name: String,
     kind: Kind,
@@ -30,7 +32,7 @@ pub struct Bursts {
     digest: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Kind {
     /// Played in their order, again and again.
     Measured(Vec<Burst>),

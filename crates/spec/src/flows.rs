@@ -4,6 +4,7 @@
 //! Broadcom/csg-htsim, `sim/datacenter/connection_matrices/` and `connection_matrix.cpp`.
 
 use fanin_units::Time;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::problem::{Origin, Problem, excerpt};
@@ -11,7 +12,7 @@ use crate::range::FAN_IN_MAX;
 use crate::rows::rows;
 
 /// One flow of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flow {
     /// The sending host, counted from zero.
     pub from: u32,
@@ -20,15 +21,17 @@ pub struct Flow {
     /// Payload; `None` of one without an end.
     pub bytes: Option<u64>,
     /// When the sender opens its connection, since the workload's beginning.
+    #[serde(with = "crate::packed::ps")]
     pub start: Time,
     /// When one without an end stops; `NEVER`: with the run.
+    #[serde(with = "crate::packed::ps")]
     pub stop: Time,
     /// Its line in the file, counted from one.
     line: usize,
 }
 
 /// A list of flows as it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Flows {
     name: String,
     list: Vec<Flow>,

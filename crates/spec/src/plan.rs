@@ -2,15 +2,17 @@
 //! `object,from,to,reason`, in the order in which they are moved. Objects count from zero, hosts from the client, which is host 0.
 
 use fanin_placement::{Move, Object, Reason, Server};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::problem::{Origin, Problem, excerpt};
 use crate::rows::{Row, rows};
 
 /// A plan as it was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     name: String,
+    #[serde(with = "crate::packed::moves")]
     moves: Vec<Move>,
     /// Where each stands in the file, counted from one.
     lines: Vec<usize>,

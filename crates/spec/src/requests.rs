@@ -1,15 +1,17 @@
 //! Requests as somebody's log has them: in place of what a key_value workload would draw.
 
 use fanin_units::Time;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 /// Objects, where they lie, and who asked for which.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
     /// Bytes of each object.
     pub sizes: Vec<u32>,
     /// The hosts of each object's replicas, as many of each, object by object.
     pub homes: Vec<u32>,
+    #[serde(with = "crate::packed::list_of_ps")]
     begins: Vec<Time>,
     /// Where each request's objects end.
     ends: Vec<usize>,

@@ -111,6 +111,9 @@ impl Scenario {
         if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key)) {
             return Err(Problem::new(&origin, unknown_path(path)));
         }
+        // What is no value of the key's is told where it is set, not where the scenario is resolved.
+        let tried = Settings::default().set(section, key, &value);
+        tried.map_err(|why| Problem::new(&origin, format!("`{section}.{key}`: {why}")))?;
         self.arguments.push(Assignment { section: section.into(), key: key.into(), value, origin });
         Ok(())
     }
@@ -374,7 +377,7 @@ fn from_value(value: &Value) -> Option<Literal> {
 }
 
 /// A value behind `--set`: as in the file, or a text without its quotes.
-fn loose_literal(text: &str) -> Literal {
+pub(crate) fn loose_literal(text: &str) -> Literal {
     let parsed: Option<Value> = text.parse().ok();
     parsed.as_ref().and_then(from_value).unwrap_or_else(|| Literal::Text(text.into()))
 }

@@ -136,7 +136,7 @@ impl Setting for Vec<String> {
         }
     }
     fn show(&self) -> String {
-        Literal::List(self.iter().cloned().map(Literal::Text).collect()).show()
+        format!("[{}]", self.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -3,20 +3,22 @@
 //! Sources: web search, Alizadeh et al., SIGCOMM 2010 (DCTCP), as HPCC's `traffic_gen` has it; data mining, Greenberg et
 //! al., SIGCOMM 2009 (VL2); Hadoop, Roy et al., SIGCOMM 2015, as HPCC's `traffic_gen` has it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::flows::{BYTES_MAX, decimal};
 use crate::literal::Literal;
 use crate::problem::{Origin, Problem, did_you_mean, excerpt};
 use crate::setting::{Setting, quoted, unexpected};
 
 /// A distribution of flow sizes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     name: String,
     points: Vec<Point>,
 }
 
 /// So large a share of flows is no larger than so many bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Point {
     bytes: u64,
     /// In units of 10^-9.

@@ -71,7 +71,7 @@ impl Section for Sweep {
 }
 
 /// What is read from files, beside the scenario's own.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Inputs {
     /// The list of a flows workload.
     pub flows: Option<Arc<Flows>>,

@@ -1,0 +1,164 @@
+//! `--on`: runs on a cluster's workers. The Python package carries them there: a process `python3 -m fanin.bridge ADDRESS`, which takes
+//! parcels on its standard input and says on its standard output what came of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::rc::Rc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use fanin::{Came, Carrier, Ending};
+
+use crate::failure::Failure;
+
+/// Who carries runs.
+const PYTHON: &str = "python3";
+/// How long a scheduler may take to answer.
+const ANSWERS_IN: Duration = Duration::from_secs(60);
+
+/// A word of the bridge's: its kind, the parcel's number, and what is said of it.
+type Word = (u8, u64, Vec<u8>);
+
+/// The process that carries runs; it ends with this.
+pub struct Bridge {
+    child: RefCell<Child>,
+    input: RefCell<ChildStdin>,
+    words: Receiver<Word>,
+    at_once: Cell<usize>,
+    under_way: RefCell<BTreeSet<u64>>,
+    /// Why nothing more is taken.
+    gone: RefCell<Option<String>>,
+    ended: Rc<RefCell<Option<String>>>,
+}
+
+impl Bridge {
+    /// Starts it, and waits until the cluster's scheduler has answered; why work ended before its end is left in `ended`.
+    pub fn to(address: &str, ended: Rc<RefCell<Option<String>>>) -> Result<Bridge, Failure> {
+        let failed = |why: String| Failure::Environment(format!("--on {address}: {why}"));
+        let mut child = Command::new(PYTHON)
+            .args(["-m", "fanin.bridge", address])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C is for this program, which tells it.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| failed(format!("{PYTHON} cannot be started: {error}; {INSTALL}")))?;
+        let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(failed("it has no standard input and output".into()));
+        };
+        let (say, words) = mpsc::channel();
+        // Both end with the process.
+        thread::spawn(move || read(output).try_for_each(|word| say.send(word)));
+        let last = thread::spawn(move || BufReader::new(errors).lines().map_while(Result::ok).last());
+        let bridge = Bridge {
+            child: child.into(),
+            input: input.into(),
+            words,
+            at_once: Cell::new(1),
+            under_way: RefCell::default(),
+            gone: RefCell::default(),
+            ended,
+        };
+        match bridge.words.recv_timeout(ANSWERS_IN) {
+            Ok(word) => drop(bridge.heard(word)),
+            Err(RecvTimeoutError::Timeout) => return Err(failed("its scheduler does not answer".into())),
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = last.join().ok().flatten().unwrap_or_else(|| "it ended at once".into());
+                let missing = why.contains("No module named");
+                return Err(failed(if missing { format!("{why}; {INSTALL}") } else { why }));
+            }
+        }
+        Ok(bridge)
+    }
+
+    /// What a word says of a parcel.
+    fn heard(&self, (kind, number, what): Word) -> Option<(u64, Came)> {
+        let text = |what: &[u8]| String::from_utf8_lossy(what).into_owned();
+        if kind != b's' {
+            self.under_way.borrow_mut().remove(&number);
+        }
+        Some((
+            number,
+            match kind {
+                b'a' => Came::Answer(what),
+                b'r' => Came::Refused(text(&what)),
+                b'g' => {
+                    self.gone.replace(Some(text(&what)));
+                    Came::Lost(text(&what))
+                }
+                b's' => {
+                    self.at_once.set(usize::try_from(number).unwrap_or(1));
+                    return None;
+                }
+                _ => Came::Lost(text(&what)),
+            },
+        ))
+    }
+}
+
+/// What to install where the package is missing.
+const INSTALL: &str = "--on needs the Python package here and on every worker: pip install fanin 'dask[distributed]'";
+
+/// The words of the bridge, until it ends.
+fn read(mut output: impl Read) -> impl Iterator<Item = Word> {
+    std::iter::from_fn(move || {
+        let mut head = [0; 17];
+        output.read_exact(&mut head).ok()?;
+        let number = |from: usize| head[from..from + 8].iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let mut what = Vec::new();
+        output.by_ref().take(number(9)).read_to_end(&mut what).ok()?;
+        Some((head[0], number(1), what))
+    })
+}
+
+impl Carrier for Bridge {
+    fn at_once(&self) -> usize {
+        self.at_once.get()
+    }
+
+    fn hand_in(&self, number: u64, parcel: Vec<u8>) -> Result<(), String> {
+        if let Some(why) = &*self.gone.borrow() {
+            return Err(why.clone());
+        }
+        let mut input = self.input.borrow_mut();
+        let parts = [&number.to_le_bytes()[..], &(parcel.len() as u64).to_le_bytes(), &parcel];
+        let written = parts.into_iter().try_for_each(|part| input.write_all(part)).and_then(|()| input.flush());
+        written.map_err(|error| format!("what carries runs has ended: {error}"))?;
+        self.under_way.borrow_mut().insert(number);
+        Ok(())
+    }
+
+    fn next(&self, most: Duration) -> Option<(u64, Came)> {
+        match self.words.recv_timeout(most) {
+            Ok(word) => self.heard(word),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                let why = "what carries runs has ended";
+                self.gone.replace(Some(why.into()));
+                Some((self.under_way.borrow_mut().pop_first()?, Came::Lost(why.into())))
+            }
+        }
+    }
+
+    fn give_up(&self) {}
+
+    fn ended(&self, why: Ending<'_>) {
+        let (Ending::Refused(text) | Ending::Gone(text) | Ending::Lost(text)) = why;
+        self.ended.replace(Some(text.into()));
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let mut child = self.child.borrow_mut();
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}

@@ -1,0 +1,206 @@
+//! What travels: runs in a parcel to a worker, and what they gave in an answer. Both begin with the name of the engine that packed
+//! them; of another engine nothing but that is read.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use fanin_lab::{Done, Runner};
+use fanin_spec::{Inputs, Packed, RunError, RunSpec, RunTables, Watch};
+use fanin_units::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::{Cache, Found};
+use crate::threads::thread_user_time;
+
+/// The first bytes of either; the last is the form's version.
+const MARK: &[u8; 8] = b"fanin-e\x01";
+
+/// Runs for a worker.
+#[derive(Serialize, Deserialize)]
+struct Parcel {
+    /// What files held, each once.
+    inputs: Vec<Inputs>,
+    /// Settings with the place of what their files held.
+    settings: Vec<(Packed, usize)>,
+    /// The place of its settings, and the seed.
+    runs: Vec<(usize, u64)>,
+    watch: Option<Watched>,
+    /// A folder of the worker's in which finished runs are kept.
+    cache: Option<PathBuf>,
+}
+
+/// [`Watch`], by its plain values.
+#[derive(Serialize, Deserialize)]
+struct Watched {
+    step_ps: u64,
+    from_ps: u64,
+    to_ps: u64,
+    servers: Vec<u32>,
+}
+
+/// What a run gave.
+#[derive(Serialize, Deserialize)]
+enum Gave {
+    Tables { cpu_us: u64, cached: bool, tables: Box<RunTables> },
+    Broken(String),
+    Stopped,
+}
+
+/// What a worker says.
+#[derive(Serialize, Deserialize)]
+enum Said {
+    /// What became of each run, in their order, and what the user may want to know.
+    Runs(Vec<Gave>, Vec<String>),
+    /// It is another engine.
+    Another,
+    /// It does not understand its own engine's parcel.
+    Unread(String),
+}
+
+/// What came of a parcel.
+pub(super) enum Answer {
+    /// What became of each run, in their order, and whether it was kept from before; `None` where its worker was stopped.
+    Runs(Vec<Option<Result<(Box<Done>, bool), String>>>, Vec<String>),
+    /// Why the worker takes none.
+    Refused(String),
+    /// What cannot be read.
+    Damaged,
+}
+
+/// Packs runs.
+pub(super) fn pack(engine: &str, runs: &[&RunSpec], watch: Option<&Watch>, cache: Option<&PathBuf>) -> Vec<u8> {
+    let mut parcel = Parcel {
+        inputs: Vec::new(),
+        settings: Vec::new(),
+        runs: Vec::new(),
+        watch: watch.map(|watch| Watched {
+            step_ps: watch.step.0,
+            from_ps: watch.from.0,
+            to_ps: watch.to.0,
+            servers: watch.servers.clone(),
+        }),
+        cache: cache.cloned(),
+    };
+    // Those that are packed already, by the first run that has them.
+    let mut known: Vec<&RunSpec> = Vec::new();
+    for run in runs {
+        let same = |other: &&RunSpec| other.scheme == run.scheme && other.settings == run.settings;
+        let place = known.iter().rposition(same).unwrap_or_else(|| {
+            let inputs = parcel.inputs.iter().position(|inputs| inputs.is(&run.settings.inputs));
+            let inputs = inputs.unwrap_or_else(|| {
+                parcel.inputs.push(run.settings.inputs.clone());
+                parcel.inputs.len() - 1
+            });
+            parcel.settings.push((Packed::of(&run.scheme, &run.settings), inputs));
+            known.push(run);
+            known.len() - 1
+        });
+        parcel.runs.push((place, run.seed));
+    }
+    wrapped(engine, &parcel)
+}
+
+/// A worker's part: carries out a parcel's runs, one after another on the calling thread.
+pub fn work(runner: &dyn Runner, engine: &str, parcel: &[u8], stop: &AtomicBool) -> Vec<u8> {
+    let said = match unwrapped(parcel) {
+        Some((theirs, _)) if theirs != engine => Said::Another,
+        Some((_, bytes)) => match postcard::from_bytes(bytes) {
+            Ok(parcel) => carried_out(runner, engine, parcel, stop).unwrap_or_else(Said::Unread),
+            Err(error) => Said::Unread(error.to_string()),
+        },
+        None => Said::Unread("it is no parcel".into()),
+    };
+    wrapped(engine, &said)
+}
+
+fn carried_out(runner: &dyn Runner, engine: &str, parcel: Parcel, stop: &AtomicBool) -> Result<Said, String> {
+    let Parcel { inputs, settings, runs, watch, cache } = parcel;
+    let watch = watch.map(|Watched { step_ps, from_ps, to_ps, servers }| Watch {
+        step: Time(step_ps),
+        from: Time(from_ps),
+        to: Time(to_ps),
+        servers,
+    });
+    let unpack = |(packed, place): &(Packed, usize)| {
+        packed.unpack(inputs.get(*place).cloned().ok_or("what files held is not there")?)
+    };
+    let contenders = settings.iter().map(unpack).collect::<Result<Vec<_>, String>>()?;
+    let cache = cache.filter(|_| watch.is_none()).map(|folder| Cache::new(folder, engine));
+    let mut notices = Vec::new();
+    let mut gave = Vec::new();
+    for (place, seed) in runs {
+        let contender = contenders.get(place).ok_or("a run's settings are not there")?;
+        let spec = contender.at(0, seed).ok_or("settings have no point")?;
+        if let Some(Found::Run(done)) = cache.as_ref().map(|cache| cache.get(&spec)) {
+            gave.push(Gave::of(*done, true));
+            continue;
+        }
+        let before = thread_user_time();
+        let result = match &watch {
+            None => runner.run(&spec, stop),
+            Some(watch) => runner.watch(&spec, watch.clone(), stop),
+        };
+        let cpu = thread_user_time().saturating_sub(before);
+        gave.push(match result.map(|tables| Done { tables, cpu }) {
+            Ok(done) => {
+                if let Some(Err(error)) = cache.as_ref().map(|cache| cache.put(&spec, &done)) {
+                    notices.push(format!("a worker keeps no runs: {error}"));
+                }
+                Gave::of(done, false)
+            }
+            Err(RunError::Broken(what)) => Gave::Broken(what),
+            Err(RunError::Stopped) => Gave::Stopped,
+        });
+    }
+    notices.dedup();
+    Ok(Said::Runs(gave, notices))
+}
+
+impl Gave {
+    fn of(Done { tables, cpu }: Done, cached: bool) -> Gave {
+        Gave::Tables { cpu_us: cpu.as_micros() as u64, cached, tables: Box::new(tables) }
+    }
+}
+
+/// Reads what a worker says of so many runs.
+pub(super) fn read(engine: &str, bytes: &[u8], runs: usize) -> Answer {
+    let Some((theirs, said)) = unwrapped(bytes) else { return Answer::Damaged };
+    if theirs != engine {
+        return Answer::Refused(format!(
+            "a worker's engine is {theirs}, and this one's is {engine}, so that its results may differ: install the same \
+             version of fanin on every worker"
+        ));
+    }
+    match postcard::from_bytes(said) {
+        Ok(Said::Runs(gave, notices)) if gave.len() == runs => Answer::Runs(
+            gave.into_iter()
+                .map(|gave| match gave {
+                    Gave::Tables { cpu_us, cached, tables } => {
+                        Some(Ok((Box::new(Done { tables: *tables, cpu: Duration::from_micros(cpu_us) }), cached)))
+                    }
+                    Gave::Broken(what) => Some(Err(what)),
+                    Gave::Stopped => None,
+                })
+                .collect(),
+            notices,
+        ),
+        Ok(Said::Unread(why)) => Answer::Refused(format!("a worker does not understand what it is sent: {why}")),
+        Ok(Said::Runs(..) | Said::Another) | Err(_) => Answer::Damaged,
+    }
+}
+
+fn wrapped(engine: &str, what: &impl Serialize) -> Vec<u8> {
+    let mut bytes = MARK.to_vec();
+    bytes.push(engine.len().min(255) as u8);
+    bytes.extend(&engine.as_bytes()[..engine.len().min(255)]);
+    // What is packed here is plain values: nothing that could not be written.
+    postcard::to_extend(what, bytes).expect("plain values can be written")
+}
+
+/// The engine's name, and what stands behind it.
+fn unwrapped(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let (&length, rest) = bytes.strip_prefix(MARK)?.split_first()?;
+    let (engine, rest) = rest.split_at_checked(length.into())?;
+    Some((std::str::from_utf8(engine).ok()?, rest))
+}

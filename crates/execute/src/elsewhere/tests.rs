@@ -1,0 +1,244 @@
+//! A carrier that loses what it is told to lose, over a runner whose results are known beforehand.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+
+use fanin_lab::plan;
+use fanin_spec::{Need, Packed, RunError, RunTables, Settings};
+
+use super::*;
+use crate::load::load;
+
+/// What a run gives follows from all that a run follows from.
+struct Toy;
+
+impl Runner for Toy {
+    fn run(&self, spec: &RunSpec, _stop: &AtomicBool) -> Result<RunTables, RunError> {
+        if spec.fan_in == 13 {
+            return Err(RunError::Broken("lost a packet".into()));
+        }
+        let mut tables = RunTables::default();
+        tables.totals.payload_bytes = spec.canonical().bytes().map(u64::from).sum::<u64>() * spec.seed;
+        Ok(tables)
+    }
+
+    fn need(&self, settings: &Settings) -> Need {
+        Need { cpu_s: f64::from(settings.servers()) * 0.01, ..Need::default() }
+    }
+}
+
+/// Answers in the other order, and loses parcels whose numbers `loses` says.
+struct Fake<'a> {
+    engine: &'a str,
+    loses: &'a dyn Fn(u64) -> bool,
+    takes: usize,
+    came: RefCell<VecDeque<(u64, Came)>>,
+    handed: RefCell<Vec<u64>>,
+    why: RefCell<Option<String>>,
+}
+
+fn fake<'a>(loses: &'a dyn Fn(u64) -> bool) -> Fake<'a> {
+    let (came, handed, why) = (RefCell::default(), RefCell::default(), RefCell::default());
+    Fake { engine: "a", loses, takes: usize::MAX, came, handed, why }
+}
+
+impl Carrier for Fake<'_> {
+    fn at_once(&self) -> usize {
+        2
+    }
+
+    fn hand_in(&self, number: u64, parcel: Vec<u8>) -> Result<(), String> {
+        if self.handed.borrow().len() >= self.takes {
+            return Err("the pool is shut down".into());
+        }
+        self.handed.borrow_mut().push(number);
+        let came = match (self.loses)(number) {
+            true => Came::Lost("a worker was killed".into()),
+            false => Came::Answer(work(&Toy, self.engine, &parcel, &AtomicBool::new(false))),
+        };
+        self.came.borrow_mut().push_back((number, came));
+        Ok(())
+    }
+
+    fn next(&self, _: Duration) -> Option<(u64, Came)> {
+        self.came.borrow_mut().pop_back()
+    }
+
+    fn give_up(&self) {
+        self.came.borrow_mut().clear();
+    }
+
+    fn ended(&self, why: Ending<'_>) {
+        let (Ending::Refused(text) | Ending::Gone(text) | Ending::Lost(text)) = why;
+        self.why.borrow_mut().replace(text.into());
+    }
+}
+
+fn specs(fan_ins: &str) -> Vec<RunSpec> {
+    let text = format!(
+        "schemes = [\"newreno\", \"dctcp\"]\n[workload]\nfragment = \"1 KB\"\n[sweep]\nfan_in = {fan_ins}\n[run]\nseeds = 30\n"
+    );
+    let contenders = fanin_spec::Scenario::parse("toy.toml", &text).and_then(|s| s.contenders()).unwrap();
+    plan(&contenders)
+}
+
+/// What came of every run, and what was told.
+fn carried(
+    carrier: &dyn Carrier,
+    cache: Option<&Cache>,
+    specs: &[RunSpec],
+) -> Result<(BTreeMap<usize, RunTables>, String), Broken> {
+    let (mut came, mut told) = (BTreeMap::new(), String::new());
+    let stop = AtomicBool::new(false);
+    let elsewhere = Elsewhere::new(carrier, (&Toy, "a"), (cache, None), &stop);
+    elsewhere.carry_out(Batch { specs, watch: None }, &mut |news| match news {
+        News::Ended { place, done, .. } => {
+            assert!(came.insert(place, done.tables).is_none(), "a run is told of once");
+        }
+        News::Notice(notice) => told += &notice,
+        News::Underway { .. } => {}
+    })?;
+    Ok((came, told))
+}
+
+fn here(specs: &[RunSpec]) -> BTreeMap<usize, RunTables> {
+    let run = |spec: &RunSpec| Toy.run(spec, &AtomicBool::new(false)).unwrap();
+    specs.iter().map(run).enumerate().collect()
+}
+
+#[test]
+fn what_comes_back_is_what_runs_here_give_whatever_is_lost_once_or_twice() {
+    let specs = specs("[2, 4, 64]");
+    let faults: [&dyn Fn(u64) -> bool; 3] = [&|_| false, &|number| number < 5, &|number| number % 3 == 1];
+    for loses in faults {
+        assert_eq!(carried(&fake(loses), None, &specs).unwrap(), (here(&specs), String::new()));
+    }
+}
+
+#[test]
+fn long_runs_go_first_and_alone_and_short_ones_together() {
+    let (specs, carrier) = (specs("[2, 64]"), fake(&|_| false));
+    let mut waiting = Waiting::new(specs.len());
+    waiting.fill((0..specs.len()).collect(), |place| Toy.need(&specs[place].settings).cpu_s);
+    let first = waiting.parcel(2);
+    assert_eq!(first.iter().map(|&place| specs[place].fan_in).collect::<Vec<_>>(), [64]);
+    carried(&carrier, None, &specs).unwrap();
+    let parcels = carrier.handed.borrow().len();
+    assert!(parcels > 4 && parcels < specs.len(), "{parcels} parcels of {} runs", specs.len());
+}
+
+#[test]
+fn a_run_that_is_lost_three_times_is_named_and_the_others_are_there() {
+    let specs = specs("[2, 4]");
+    let carrier = fake(&|_| true);
+    let (came, told) = carried(&carrier, None, &specs).unwrap();
+    assert!(came.is_empty());
+    assert!(told.contains("was handed in 3 times and lost each time: a worker was killed"), "{told}");
+    assert!(told.contains("newreno at fan_in ") && told.contains("runs more"), "{told}");
+    assert!(carrier.why.borrow().is_some());
+    let few = &specs[..1];
+    assert!(carried(&fake(&|number| number < 2), None, few).unwrap().1.is_empty(), "the third time it comes");
+}
+
+#[test]
+fn a_pool_that_takes_no_more_ends_with_what_is_done() {
+    let specs = specs("[2, 4, 64]");
+    let carrier = Fake { takes: 4, ..fake(&|_| false) };
+    let (came, _) = carried(&carrier, None, &specs).unwrap();
+    assert!(!came.is_empty() && came.len() < specs.len());
+    assert_eq!(carrier.why.borrow().as_deref(), Some("the pool is shut down"));
+}
+
+#[test]
+fn another_engine_is_refused_and_both_are_named() {
+    let carrier = Fake { engine: "b", ..fake(&|_| false) };
+    let (came, _) = carried(&carrier, None, &specs("[2]")).unwrap();
+    let why = carrier.why.borrow().clone().unwrap();
+    assert!(came.is_empty() && why.contains("a worker's engine is b, and this one's is a"), "{why}");
+}
+
+#[test]
+fn a_broken_run_ends_the_others() {
+    let specs = specs("[2, 13]");
+    let broken = carried(&fake(&|_| false), None, &specs).unwrap_err();
+    assert!(broken.to_string().starts_with("newreno at fan_in 13 under seed"), "{broken}");
+}
+
+#[test]
+fn the_cache_is_asked_here_first_and_workers_keep_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (specs, cache) = (specs("[2]"), Cache::new(folder.path().join("here"), "a"));
+    let carrier = fake(&|_| false);
+    let (came, _) = carried(&carrier, Some(&cache), &specs).unwrap();
+    assert!(!carrier.handed.borrow().is_empty());
+    let carrier = fake(&|_| false);
+    assert_eq!(carried(&carrier, Some(&cache), &specs).unwrap().0, came);
+    assert!(carrier.handed.borrow().is_empty(), "all of it is there");
+    let (there, stop) = (folder.path().join("there"), AtomicBool::new(false));
+    let parcel = parcel::pack("a", &specs.iter().collect::<Vec<_>>(), None, Some(&there));
+    for kept in [false, true] {
+        let Answer::Runs(gave, _) = read("a", &work(&Toy, "a", &parcel, &stop), specs.len()) else { panic!("refused") };
+        assert!(gave.into_iter().flatten().all(|gave| gave.unwrap().1 == kept));
+    }
+}
+
+#[test]
+fn any_bytes_are_refused_or_damaged_and_nothing_else() {
+    let specs = specs("[2]");
+    let whole = parcel::pack("a", &[&specs[0]], None, None);
+    let stop = AtomicBool::new(false);
+    for at in 0..whole.len() {
+        let flipped =
+            whole.iter().enumerate().map(|(i, byte)| if i == at { !byte } else { *byte }).collect::<Vec<u8>>();
+        for bytes in [&whole[..at], &flipped] {
+            let answer = work(&Toy, "a", bytes, &stop);
+            drop(read("a", &answer, 1));
+            drop(read("a", bytes, 1));
+        }
+    }
+}
+
+#[test]
+fn every_scenario_of_the_project_is_the_same_where_it_is_unpacked() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = std::fs::read_dir(root.join("papers")).unwrap().map(|entry| entry.unwrap().path());
+    let files = folders.chain([root.join("scenarios")]).flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let scenarios = files.map(|entry| entry.unwrap().path()).filter(|path| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        path.extension().is_some_and(|ending| ending == "toml") && text.contains("[workload]")
+    });
+    let mut points = 0;
+    for path in scenarios {
+        let Ok(contenders) = load(&path).unwrap().contenders() else { continue };
+        for (scheme, settings) in contenders.iter().flat_map(|c| c.points.iter().map(|at| (c.scheme, &at.settings))) {
+            let packed = Packed::of(&scheme, settings);
+            let there =
+                packed.unpack(settings.inputs.clone()).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+            assert_eq!((there.scheme, &there.settings), (scheme, settings), "{}", path.display());
+            points += 1;
+        }
+    }
+    assert!(points > 300, "{points}");
+}
+
+#[test]
+fn what_files_held_travels() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("a.csv", "src,dst,bytes,start_us,stop_us\n0,1,5000,0.000001,\n2,1,,3,\n");
+    write("b.csv", "gap_us,fan_in,bytes\n250.5,4,80000\n");
+    write("s.txt", "100 10\n1000 100\n");
+    let texts = [
+        "schemes = [\"dctcp\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n",
+        "schemes = [\"dctcp\"]\n[workload]\nkind = \"bursts\"\nbursts = \"b.csv\"\nduration = \"1 s\"\n[sweep]\nfan_in = [8]\n",
+        "schemes = [\"dctcp\"]\n[workload]\nkind = \"poisson\"\nload = 0.2\nsizes = \"s.txt\"\nduration = \"10 ms\"\n[sweep]\nfan_in = [8]\n",
+    ];
+    for text in texts {
+        write("x.toml", text);
+        let contenders = load(&folder.path().join("x.toml")).unwrap().contenders().unwrap();
+        let specs = plan(&contenders);
+        let (came, told) = carried(&fake(&|_| false), None, &specs).unwrap();
+        assert_eq!((came, told), (here(&specs), String::new()), "{text}");
+    }
+}

@@ -1,0 +1,109 @@
+//! A run's scheme and settings as they travel to another process of the same engine, which checks them anew: values as a scenario
+//! has them, and what files held.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::loose_literal;
+use crate::{Contender, Inputs, Scheme, Settings};
+
+/// What runs have in common that differ in their seed alone, without what files held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packed {
+    scheme: String,
+    /// Section, key and value of what is not as it is by default.
+    set: Vec<[String; 3]>,
+}
+
+impl Packed {
+    /// Packs a scheme with its settings.
+    pub fn of(scheme: &Scheme, settings: &Settings) -> Packed {
+        let (own, usual) = (settings.docs(), Settings::default().docs());
+        let moved = own.into_iter().zip(usual).filter(|(own, usual)| own.default != usual.default);
+        let set = moved.filter_map(|(own, _)| {
+            let (section, key) = own.path.split_once('.')?;
+            Some([section.into(), key.into(), own.default])
+        });
+        Packed { scheme: scheme.to_string(), set: set.collect() }
+    }
+
+    /// Unpacks and checks them, with what files held: one point, from which every seed's run is had.
+    ///
+    /// # Errors
+    /// What is not understood, or cannot work: it is not what this engine packed.
+    pub fn unpack(&self, inputs: Inputs) -> Result<Contender, String> {
+        let mut settings = Settings { inputs, ..Settings::default() };
+        for [section, key, value] in &self.set {
+            if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key.as_str())) {
+                return Err(format!("unknown key `{section}.{key}`"));
+            }
+            settings.set(section, key, &loose_literal(value))?;
+        }
+        Contender::new("packed", Scheme::parse(&self.scheme)?, settings)
+    }
+}
+
+impl Inputs {
+    /// Whether they are the very same in memory.
+    pub fn is(&self, other: &Inputs) -> bool {
+        fn one<T>(a: Option<&Arc<T>>, b: Option<&Arc<T>>) -> bool {
+            match (a, b) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                _ => false,
+            }
+        }
+        one(self.flows.as_ref(), other.flows.as_ref())
+            && one(self.sizes.as_ref(), other.sizes.as_ref())
+            && one(self.bursts.as_ref(), other.bursts.as_ref())
+            && one(self.requests.as_ref(), other.requests.as_ref())
+            && one(self.plan.as_ref(), other.plan.as_ref())
+    }
+}
+
+/// A time by its picoseconds.
+pub(crate) mod ps {
+    use fanin_units::Time;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(time: &Time, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(time.0)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Time, D::Error> {
+        u64::deserialize(from).map(Time)
+    }
+}
+
+/// Times by their picoseconds.
+pub(crate) mod list_of_ps {
+    use fanin_units::Time;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(times: &[Time], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(times.iter().map(|time| time.0))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Time>, D::Error> {
+        Ok(Vec::<u64>::deserialize(from)?.into_iter().map(Time).collect())
+    }
+}
+
+/// Moves by object, hosts, and whether what is asked for together is the reason.
+pub(crate) mod moves {
+    use fanin_placement::{Move, Object, Reason, Server};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(moves: &[Move], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(moves.iter().map(|of| (of.object.0, of.from.0, of.to.0, of.reason == Reason::Correlated)))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Move>, D::Error> {
+        let read = |(object, from, to, correlated)| {
+            let reason = if correlated { Reason::Correlated } else { Reason::Popular };
+            Move { object: Object(object), from: Server(from), to: Server(to), reason }
+        };
+        Ok(Vec::<(u32, u32, u32, bool)>::deserialize(from)?.into_iter().map(read).collect())
+    }
+}

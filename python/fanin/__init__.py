@@ -1,0 +1,56 @@
+"""Predicts, compares and fixes incast, the collapse of many-to-one traffic in data centres.
+
+>>> import fanin
+>>> s = fanin.Scenario("scenarios/fixed-fragment.toml").schemes("newreno", "dctcp")
+>>> c = s.compare(sweep={"fan_in": [8, 32, 128]}, seeds=5)
+>>> c.onset("newreno"), c.verdict("newreno"), c.frame()
+
+Runs are carried out on all cores, or by any `concurrent.futures.Executor`: `compare(executor=client.get_executor())` for Dask.
+What comes of them is what the program `fanin` writes, to the byte.
+"""
+
+from fanin import sections
+from fanin._fanin import Table, __version__, engine
+from fanin.comparison import Comparison, Finding, Run
+from fanin.errors import (
+    AskedError,
+    CutShortWarning,
+    Error,
+    ExecutorError,
+    FolderError,
+    Interrupted,
+    ScenarioError,
+    SimulatorError,
+    StoppedError,
+)
+from fanin.paper import Reproduced, papers, reproduce
+from fanin.placing import plan
+from fanin.scenario import Scenario
+from fanin.words import explain, listed, schemes
+
+__all__ = [
+    "AskedError",
+    "Comparison",
+    "CutShortWarning",
+    "Error",
+    "ExecutorError",
+    "Finding",
+    "FolderError",
+    "Interrupted",
+    "Reproduced",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "SimulatorError",
+    "StoppedError",
+    "Table",
+    "__version__",
+    "engine",
+    "explain",
+    "listed",
+    "papers",
+    "plan",
+    "reproduce",
+    "schemes",
+    "sections",
+]

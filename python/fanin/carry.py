@@ -1,0 +1,150 @@
+"""Parcels of runs over any `concurrent.futures.Executor`: handed in, and what came of them.
+
+What goes into a parcel, what is lost and handed in again, and when to end is the library's (`crates/execute/src/elsewhere`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import queue
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Executor, Future
+from typing import Any, TypeAlias
+
+from fanin.worker import work
+
+Pool: TypeAlias = Executor | Callable[[], Executor]
+
+# What every worker would say: it is no use to try again.
+UNFIT = (ImportError, AttributeError, TypeError, pickle.PicklingError)
+# How often a cluster is asked how many workers it has, in seconds.
+ASKED_EVERY_S = 1.0
+
+
+def checked(executor: Any) -> Pool:
+    """An executor, or a function that makes one."""
+    if isinstance(executor, Executor):
+        return executor
+    if hasattr(executor, "get_executor"):
+        raise TypeError(f"executor: this is a {type(executor).__name__}; right would be executor=client.get_executor()")
+    if callable(executor) and not hasattr(executor, "submit"):
+        return executor  # type: ignore[no-any-return]
+    if callable(getattr(executor, "submit", None)):
+        return executor  # type: ignore[no-any-return]
+    raise TypeError(
+        f"executor: {executor!r} carries no runs; right would be a concurrent.futures.Executor, such as "
+        "client.get_executor() of Dask, or a function that makes one"
+    )
+
+
+class Futures:
+    """What the library hands parcels to."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._make = None if hasattr(pool, "submit") else pool
+        self._executor: Executor | None = None if self._make else pool  # type: ignore[assignment]
+        self._under_way: dict[int, Future[bytes]] = {}
+        self._came: queue.SimpleQueue[int] = queue.SimpleQueue()
+        self._session = uuid.uuid4().hex
+        self._slots: int | None = None
+        self._asked: Future[Any] | None = None
+        self._asked_at = 0.0
+        self.ending: tuple[str, str] | None = None
+
+    def at_once(self) -> int:
+        """How many parcels are worked on at once, as far as is known."""
+        client = getattr(self._executor, "_client", None)
+        if client is not None and hasattr(client, "loop"):
+            return self._of_cluster(client)
+        known = getattr(self._executor, "_max_workers", None)
+        return known if isinstance(known, int) else os.cpu_count() or 1
+
+    def _of_cluster(self, client: Any) -> int:
+        """Threads of a Dask cluster's workers: asked for from time to time, and never waited for."""
+        if self._asked is not None and self._asked.done():
+            if not self._asked.cancelled() and self._asked.exception() is None:
+                self._slots = sum(self._asked.result().values())
+            self._asked = None
+        if self._asked is None and time.monotonic() - self._asked_at > ASKED_EVERY_S:
+            self._asked_at = time.monotonic()
+            self._asked = asyncio.run_coroutine_threadsafe(client.scheduler.ncores(), client.loop.asyncio_loop)
+        # A cluster that grows with what waits for it begins with none.
+        return max(self._slots or 0, 2)
+
+    def hand_in(self, number: int, parcel: bytes) -> str | None:
+        """Hands a parcel in; says why where no more are taken."""
+        for again in (False, True):
+            try:
+                if self._executor is None:
+                    assert self._make is not None
+                    self._executor = self._make()
+                future = self._executor.submit(work, parcel, f"{self._session}-{number}")
+                break
+            except Exception as error:  # Whatever it is, nothing is handed in.
+                if again or self._make is None:
+                    return f"the executor takes no more runs: {said(error)}"
+                self._let_go()
+        self._under_way[number] = future
+        future.add_done_callback(lambda _: self._came.put(number))
+        return None
+
+    def next(self, most_s: float) -> tuple[int, str, bytes | str] | None:
+        """What has come of a parcel: its number, `answer`, `lost` or `refused`, and the answer or why."""
+        try:
+            number = self._came.get(timeout=most_s)
+        except queue.Empty:
+            return self._gone()
+        # Once it is read nobody holds it any more.
+        future = self._under_way.pop(number, None)
+        if future is None:
+            return None
+        try:
+            return number, "answer", future.result(timeout=0)
+        except UNFIT as error:
+            hint = "; install fanin on every worker" if isinstance(error, ImportError) else ""
+            return number, "refused", f"workers cannot do it: {said(error)}{hint}"
+        except CancelledError:
+            return number, "lost", "it was cancelled: its worker or the connection to it is gone"
+        except Exception as error:
+            # A broken pool refuses what is handed in next: only then another is made, once.
+            return number, "lost", said(error)
+
+    def _gone(self) -> tuple[int, str, str] | None:
+        """Of a Dask client that has closed nothing comes any more, and it does not say so."""
+        client = getattr(self._executor, "_client", None)
+        if getattr(client, "status", None) == "closed" and self._under_way:
+            number = next(iter(self._under_way))
+            del self._under_way[number]
+            return number, "lost", "the client has lost its scheduler"
+        return None
+
+    def give_up(self) -> None:
+        """Nobody waits any more for what is under way."""
+        under_way, self._under_way = self._under_way, {}
+        for future in under_way.values():
+            future.cancel()
+
+    def ended(self, kind: str, why: str) -> None:
+        """Work has ended before its end."""
+        self.ending = (kind, why)
+
+    def close(self) -> None:
+        """Gives up what is under way, and the pool where it was made here."""
+        self.give_up()
+        if self._make is not None:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._executor is not None:
+            self._executor.shutdown(wait=False)
+        self._executor = None
+
+
+def said(error: BaseException) -> str:
+    """An error in a line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

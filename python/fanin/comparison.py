@@ -1,0 +1,147 @@
+"""What came of a comparison or a run."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import warnings as warn
+from typing import Any, NamedTuple
+
+from fanin._fanin import Comparison as Native
+from fanin._fanin import Table
+from fanin.errors import CutShortWarning
+
+
+class Finding(NamedTuple):
+    """How a scheme fares, in words."""
+
+    scheme: str | None
+    verdict: str
+    head: str
+    says: str
+
+    def __str__(self) -> str:
+        return f"{self.scheme or ''} {self.head}. {self.says}".strip()
+
+
+class Comparison:
+    """What came of a comparison: figures with intervals over seeds, findings, and every table of every run.
+
+    In a notebook it shows the report's own charts, in a terminal a table.
+    """
+
+    def __init__(self, native: Native, arguments: list[str], cut_short: str | None = None) -> None:
+        self._native = native
+        self._arguments = arguments
+        self._cut_short = cut_short
+        self._summary: dict[str, Any] | None = None
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What `fanin compare --json` prints: rows, onsets, findings, what it cost."""
+        if self._summary is None:
+            self._summary = json.loads(self._native.summary())
+        return self._summary
+
+    def frame(self) -> Table:
+        """A row a scheme and point: the means and their intervals. Any library of data frames takes it.
+
+        `polars.DataFrame(c.frame())`, `pandas.DataFrame.from_arrow(c.frame())`, `pyarrow.table(c.frame())`, and DuckDB
+        by the variable's name. Where runs are missing it says so: a `CutShortWarning`, and `metadata`.
+        """
+        return self.table("summary")
+
+    def table(self, name: str) -> Table:
+        """One of `tables`, a row a flow, round, port and so on; `rounds` is another name of `queries`."""
+        done, planned = self.finished
+        if done < planned:
+            warn.warn(f"{done} of {planned} runs have finished: {self._cut_short}", CutShortWarning, stacklevel=2)
+        return self._native.table(name)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables, which are those of the files that `report` writes."""
+        return self._native.tables()
+
+    def onset(self, scheme: str) -> Any:
+        """Where a scheme's goodput collapses along the first swept key; `None` where it does not.
+
+        Where several keys are swept, a list with the other keys' values.
+        """
+        return self._of(self.summary["onset"], scheme)
+
+    def verdict(self, scheme: str) -> Finding:
+        """How a scheme fares; where several keys are swept, the first of `verdicts`."""
+        return self.verdicts(scheme)[0]
+
+    def verdicts(self, scheme: str) -> list[Finding]:
+        """How a scheme fares, along each of its curves."""
+        self._of(self.summary["onset"], scheme)
+        return [finding for finding in self.findings if finding.scheme == scheme]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found: of all schemes first, then scheme by scheme."""
+        return [Finding(**finding) for finding in self.summary["findings"]]
+
+    @property
+    def schemes(self) -> list[str]:
+        """The schemes, in their order."""
+        return list(self.summary["onset"])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes results doubtful."""
+        cut_short = [] if self._cut_short is None else [f"cut short: {self._cut_short}"]
+        return self._native.warnings + cut_short
+
+    @property
+    def finished(self) -> tuple[int, int]:
+        """Runs that have finished, of so many that were planned."""
+        done, planned = self._native.finished
+        return done, planned
+
+    @property
+    def cached(self) -> int:
+        """Runs that were kept from before."""
+        return self._native.cached
+
+    def report(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the tables (CSV and Parquet), the manifest and the report into a new or empty folder."""
+        self._native.write(os.fspath(folder), self._arguments)
+
+    def _of(self, found: dict[str, Any], scheme: str) -> Any:
+        if scheme not in found:
+            raise KeyError(f"there is no scheme {scheme!r} here; right would be one of {', '.join(found)}")
+        return found[scheme]
+
+    def __repr__(self) -> str:
+        return self._native.shown()
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self._native.page(self._arguments), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 60em; border: 0"></iframe>'
+
+
+class Run(Comparison):
+    """What came of one run."""
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What `fanin run --json` prints: totals, rounds, ports."""
+        result: dict[str, Any] = json.loads(self._native.json())
+        return result
+
+    @property
+    def goodput_mbps(self) -> float:
+        """Goodput in Mbit/s over the measured time."""
+        return float(self.result["goodput_mbps"])
+
+    def __repr__(self) -> str:
+        totals = "\n".join(f"  {name:<28}{value}" for name, value in self.result["totals"].items())
+        result = self.result
+        return f"{result['scheme']} at fan_in {result['fan_in']}, seed {result['seed']}: " + (f"{result['goodput_mbps']} Mbit/s\n{totals}")
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"

@@ -1,0 +1,97 @@
+"""How runs are carried out: threads, cache, executor, and who hears how far they are."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, TypeAlias, Union
+
+from fanin.carry import Futures, checked
+
+LOG = logging.getLogger("fanin")
+
+Cache: TypeAlias = Union[bool, str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Means:
+    """What the library is told."""
+
+    jobs: int | None
+    cached: bool
+    cache: str | None
+    carrier: Futures | None
+    worker_cache: str | None
+    hear: Hearer | None
+
+
+class Hearer:
+    """Shows progress; what else the user may want to know goes to the log, under `fanin`."""
+
+    def __init__(self, shows: bool) -> None:
+        self._bar: Any = None
+        self._tqdm: Any = None
+        if shows:
+            try:
+                from tqdm.auto import tqdm  # type: ignore[import-untyped]
+            except ImportError:
+                return
+            self._tqdm = tqdm
+
+    def __call__(self, kind: str, values: tuple[Any, ...]) -> None:
+        if kind == "progress" and self._tqdm is not None:
+            done, total = values[:2]
+            if self._bar is None:
+                self._bar = self._tqdm(total=total, unit="run", leave=False)
+            self._bar.total = total
+            self._bar.update(done - self._bar.n)
+        elif kind == "notice":
+            LOG.info("%s", values[0])
+
+    def close(self) -> None:
+        """Takes the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def __enter__(self) -> Hearer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def is_interactive() -> bool:
+    """Whether somebody sits before it: a notebook or a prompt, not a script."""
+    return hasattr(sys, "ps1") or "ipykernel" in sys.modules
+
+
+@contextmanager
+def means(
+    jobs: int | None,
+    cache: Cache,
+    executor: Any = None,
+    worker_cache: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Iterator[Means]:
+    """What is told the library, checked; executors that were made here are let go at the end."""
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise TypeError(f"jobs: {jobs!r} is no number of threads; right would be a whole number from 1")
+    if not isinstance(cache, (bool, str, os.PathLike)):
+        raise TypeError(f"cache: {cache!r} is none; right would be True, False or a folder")
+    if worker_cache is not None and executor is None:
+        raise TypeError("worker_cache: there are no workers without an executor")
+    carrier = None if executor is None else Futures(checked(executor))
+    folder = None if isinstance(cache, bool) else os.fspath(cache)
+    there = None if worker_cache is None else os.fspath(worker_cache)
+    with Hearer(is_interactive() if progress is None else progress) as hear:
+        try:
+            yield Means(jobs, cache is not False, folder, carrier, there, hear)
+        finally:
+            if carrier is not None:
+                carrier.close()

@@ -1,0 +1,34 @@
+"""Where objects should live, from logs of requests."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from fanin import _fanin
+from fanin.means import means
+from fanin.scenario import Scenario
+
+
+def plan(
+    logs: Sequence[str | os.PathLike[str]],
+    cluster: Scenario,
+    *,
+    gap: str = "1 ms",
+    skip_bad: bool = False,
+    folder: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Plans where a cluster's objects should live, from logs of requests, and says what that would do.
+
+    Gives what `fanin plan --json` prints; `folder` gets the plan's files.
+    """
+    if isinstance(logs, (str, os.PathLike)):
+        raise TypeError(f"logs: {logs!r} is one; right would be a list of them")
+    asked = cluster.schemes("picc")
+    gap_ps = _fanin.time_ps("gap", gap)
+    where = None if folder is None else os.fspath(folder)
+    with means(2, False, progress=False) as how:
+        found: dict[str, Any] = json.loads(_fanin.plan(asked._native, how, [os.fspath(log) for log in logs], gap_ps, skip_bad, where))
+    return found

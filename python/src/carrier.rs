@@ -1,0 +1,59 @@
+//! Python's executors as the library's carrier: `fanin/carry.py` hands parcels in and says what came of them.
+
+use std::time::Duration;
+
+use fanin::{Came, Carrier, Ending};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// An object of `fanin.carry.Futures`.
+pub struct Futures(pub Py<PyAny>);
+
+impl Carrier for Futures {
+    fn at_once(&self) -> usize {
+        Python::attach(|py| self.0.call_method0(py, "at_once")?.extract(py)).unwrap_or(1)
+    }
+
+    fn hand_in(&self, number: u64, parcel: Vec<u8>) -> Result<(), String> {
+        Python::attach(|py| {
+            let refused = self.0.call_method1(py, "hand_in", (number, PyBytes::new(py, &parcel)));
+            match refused.and_then(|why| why.extract::<Option<String>>(py)) {
+                Ok(None) => Ok(()),
+                Ok(Some(why)) => Err(why),
+                Err(error) => Err(error.to_string()),
+            }
+        })
+    }
+
+    fn next(&self, most: Duration) -> Option<(u64, Came)> {
+        Python::attach(|py| {
+            let came = self.0.call_method1(py, "next", (most.as_secs_f64(),)).ok()?;
+            let (number, kind, what): (u64, String, Bound<'_, PyAny>) = came.extract::<Option<_>>(py).ok()??;
+            let said = || what.to_string();
+            Some((
+                number,
+                match kind.as_str() {
+                    "answer" => what
+                        .cast::<PyBytes>()
+                        .map_or_else(|_| Came::Lost(said()), |bytes| Came::Answer(bytes.as_bytes().to_vec())),
+                    "lost" => Came::Lost(said()),
+                    _ => Came::Refused(said()),
+                },
+            ))
+        })
+    }
+
+    fn give_up(&self) {
+        // There is nobody to be told where it fails: nothing is waited for any more.
+        Python::attach(|py| drop(self.0.call_method0(py, "give_up")));
+    }
+
+    fn ended(&self, why: Ending<'_>) {
+        let (kind, what) = match why {
+            Ending::Refused(what) => ("refused", what),
+            Ending::Gone(what) => ("gone", what),
+            Ending::Lost(what) => ("lost", what),
+        };
+        Python::attach(|py| drop(self.0.call_method1(py, "ended", (kind, what))));
+    }
+}

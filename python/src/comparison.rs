@@ -1,0 +1,99 @@
+//! What came of a comparison or a run.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use pyo3::prelude::*;
+
+use crate::failure::raised;
+use crate::frame::Table;
+use crate::lab::{claimed, held};
+use crate::show;
+
+/// What came of a comparison or a run.
+#[pyclass(frozen, module = "fanin._fanin")]
+pub struct Comparison {
+    of: fanin::Comparison,
+    /// The page, once it was asked for.
+    page: Mutex<Option<String>>,
+}
+
+impl From<fanin::Comparison> for Comparison {
+    fn from(of: fanin::Comparison) -> Comparison {
+        Comparison { of, page: Mutex::default() }
+    }
+}
+
+#[pymethods]
+impl Comparison {
+    /// What `fanin compare --json` prints, or of one run what `fanin run --json` does.
+    fn json(&self) -> String {
+        self.of.to_json()
+    }
+
+    /// The summary, as `fanin compare --json` prints it, of one run too.
+    fn summary(&self) -> String {
+        serde_json::to_string(self.of.summary()).unwrap_or_default()
+    }
+
+    /// The names of its tables.
+    fn tables(&self) -> Vec<&'static str> {
+        self.of.tables()
+    }
+
+    /// One of its tables. It says where not all runs have finished.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let table = py.detach(|| self.of.table(name)).map_err(|why| raised(py, &why))?;
+        let [done, planned] = self.of.finished();
+        let mut says = vec![("fanin.engine".to_string(), fanin::engine().to_string())];
+        if done < planned {
+            says.push(("fanin.cut_short".into(), format!("{done} of {planned} runs have finished")));
+        }
+        Table::of(table, &says)
+    }
+
+    /// Runs that finished, of so many that were planned.
+    #[getter]
+    fn finished(&self) -> [usize; 2] {
+        self.of.finished()
+    }
+
+    /// Runs that came from the cache.
+    #[getter]
+    fn cached(&self) -> usize {
+        self.of.outcome().cached
+    }
+
+    /// What makes results doubtful.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.of.warnings().to_vec()
+    }
+
+    /// What the user may want to know of how it went.
+    #[getter]
+    fn notices(&self) -> Vec<String> {
+        self.of.outcome().notices.clone()
+    }
+
+    /// Writes what the program writes into `--out`.
+    fn write(&self, py: Python<'_>, folder: PathBuf, arguments: Vec<String>) -> PyResult<()> {
+        let out = claimed(py, folder)?;
+        py.detach(|| self.of.write(out, &arguments)).map_err(|why| raised(py, &why))
+    }
+
+    /// The report's page.
+    fn page(&self, py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
+        if let Some(page) = &*held(&self.page) {
+            return Ok(page.clone());
+        }
+        let page = py.detach(|| self.of.report(&arguments)).map_err(|why| raised(py, &why))?.html();
+        held(&self.page).replace(page.clone());
+        Ok(page)
+    }
+
+    /// The table for a terminal, so many characters wide.
+    fn shown(&self) -> String {
+        show::comparison(&self.of)
+    }
+}

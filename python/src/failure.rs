@@ -1,0 +1,53 @@
+//! The library's errors as the package's own (`fanin/errors.py`).
+
+use fanin::{Error, Origin, Problem};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// An error of the package, with what it says.
+fn of(py: Python<'_>, class: &str, what: &str, place: &[(&str, Bound<'_, PyAny>)]) -> PyErr {
+    let made = py.import("fanin.errors").and_then(|errors| {
+        let known = PyDict::new(py);
+        place.iter().try_for_each(|(key, value)| known.set_item(key, value))?;
+        errors.getattr(class)?.call((what,), Some(&known))
+    });
+    made.map_or_else(|broken| broken, PyErr::from_value)
+}
+
+/// What is wrong with a scenario, and where.
+pub fn problem(py: Python<'_>, problem: &Problem) -> PyErr {
+    let text = |text: &str| text.into_pyobject(py).map(Bound::into_any);
+    let number = |number: usize| number.into_pyobject(py).map(Bound::into_any);
+    let mut place = Vec::new();
+    match &problem.origin {
+        Origin::File { name, line } => {
+            place.extend(text(name).ok().map(|name| ("file", name)));
+            place.extend(number(*line).ok().map(|line| ("line", line)));
+        }
+        Origin::Argument(argument) => place.extend(text(argument).ok().map(|argument| ("argument", argument))),
+        Origin::Default => {}
+    }
+    of(py, "ScenarioError", &problem.to_string(), &place)
+}
+
+/// What a caller gives that cannot be.
+pub fn asked(py: Python<'_>, what: &str) -> PyErr {
+    of(py, "AskedError", what, &[])
+}
+
+/// What is none of the things that can be explained.
+pub fn input(py: Python<'_>, what: &str) -> PyErr {
+    asked(py, what)
+}
+
+/// Any error of the library.
+pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let class = match error {
+        Error::Scenario(what) => return problem(py, what),
+        Error::Broken(_) => "SimulatorError",
+        Error::Folder(_) | Error::Unwritten(_) | Error::Unread { .. } => "FolderError",
+        Error::Stopped => "StoppedError",
+        Error::Asked(_) | Error::Memory(_) | Error::Paper(_) | Error::Unadvised(_) => "AskedError",
+    };
+    of(py, class, &error.to_string(), &[])
+}

@@ -1,0 +1,258 @@
+//! Work in a lab on a thread of its own, while the calling thread heeds signals and tells how far it is.
+
+use std::io::BufWriter;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use fanin::advice::Goal;
+use fanin::{Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch, Wishes};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::carrier::Futures;
+use crate::comparison::Comparison;
+use crate::failure::{asked, raised};
+use crate::scenario::Scenario;
+
+/// How to run: an object of `fanin.means.Means`.
+#[derive(FromPyObject)]
+pub struct Means {
+    jobs: Option<NonZeroUsize>,
+    /// Take finished runs from a cache and keep them there.
+    cached: bool,
+    /// In place of the user's.
+    cache: Option<PathBuf>,
+    carrier: Option<Py<PyAny>>,
+    worker_cache: Option<PathBuf>,
+    /// Is told how far it is, by the name of what is told and its values.
+    hear: Option<Py<PyAny>>,
+}
+
+/// How long a signal may go unheeded.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What came of work, and what interrupted it, if anything did.
+type Came<T> = (Result<T, Error>, Option<PyErr>);
+
+impl Means {
+    fn lab(&self, py: Python<'_>, stop: &Arc<AtomicBool>) -> Lab {
+        let mut lab = Lab::default().stopped_by(Arc::clone(stop));
+        if let Some(jobs) = self.jobs {
+            lab = lab.jobs(jobs);
+        }
+        lab = match (self.cached, &self.cache) {
+            (false, _) => lab.without_cache(),
+            (true, Some(folder)) => lab.cache_in(folder),
+            (true, None) => lab,
+        };
+        match &self.carrier {
+            Some(carrier) => lab.carried_by(Futures(carrier.clone_ref(py)), self.worker_cache.clone()),
+            None => lab,
+        }
+    }
+
+    fn tell(&self, py: Python<'_>, update: Update) -> PyResult<()> {
+        let Some(hear) = &self.hear else { return Ok(()) };
+        match update {
+            Update::Progress(at) => {
+                let left = at.left.map(|left| left.as_secs_f64());
+                hear.call1(py, ("progress", (at.done, at.total, at.elapsed.as_secs_f64(), left)))
+            }
+            Update::Forecast(of) => hear.call1(py, ("forecast", (of.runs, of.time.as_secs_f64(), of.bytes))),
+            Update::Notice(text) => hear.call1(py, ("notice", (text,))),
+            Update::Warning(text) => hear.call1(py, ("warning", (text,))),
+        }?;
+        Ok(())
+    }
+
+    /// Works in a lab that a signal's handler stops when it raises.
+    pub fn in_lab<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Lab, &mut dyn FnMut(Update)) -> Result<T, Error> + Send,
+    ) -> PyResult<Came<T>> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (say, mut updates) = mpsc::channel();
+        let mut interrupted = None;
+        let result = thread::scope(|scope| {
+            let worker = scope.spawn({
+                let stop = &stop;
+                move || {
+                    let lab = Python::attach(|py| self.lab(py, stop));
+                    // Nobody hears what is told after an interruption.
+                    work(&lab, &mut |update| drop(say.send(update)))
+                }
+            });
+            loop {
+                let waited = &mut updates;
+                let told = match py.detach(move || waited.recv_timeout(TICK)) {
+                    Ok(update) => self.tell(py, update),
+                    Err(RecvTimeoutError::Timeout) => Ok(()),
+                    Err(RecvTimeoutError::Disconnected) => break,
+                };
+                if let Err(error) = told.and_then(|()| py.check_signals()) {
+                    stop.store(true, Ordering::Relaxed);
+                    interrupted.get_or_insert(error);
+                }
+            }
+            py.detach(|| worker.join())
+        });
+        let result =
+            result.map_err(|_| PyRuntimeError::new_err("a thread of the library has panicked: please report it"))?;
+        Ok((result, interrupted))
+    }
+}
+
+/// What was worked out, or the error; what interrupted it comes first.
+pub fn finished<T>(py: Python<'_>, (result, interrupted): Came<T>) -> PyResult<T> {
+    match (result, interrupted) {
+        (_, Some(interrupted)) => Err(interrupted),
+        (Ok(done), None) => Ok(done),
+        (Err(why), None) => Err(raised(py, &why)),
+    }
+}
+
+/// A comparison that may have been cut short, and what interrupted it.
+fn compared(py: Python<'_>, came: Came<fanin::Comparison>) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
+    match came {
+        (Ok(comparison), interrupted) => {
+            Ok((Comparison::from(comparison), interrupted.map(|error| error.into_value(py).into_any())))
+        }
+        other => finished(py, other).map(|comparison| (Comparison::from(comparison), None)),
+    }
+}
+
+/// Compares schemes.
+#[pyfunction]
+pub fn compare(
+    py: Python<'_>,
+    scenario: &Scenario,
+    means: Means,
+    onset: bool,
+    precision: Option<f64>,
+) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
+    let resolved = scenario.resolved(py)?;
+    compared(py, means.in_lab(py, |lab, hear| lab.compare(&resolved, Wishes { onset, precision }, hear))?)
+}
+
+/// Runs one run, and watches it where a step is given: the servers by their numbers from one, or all.
+#[pyfunction]
+pub fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    means: Means,
+    step_ps: Option<u64>,
+    servers: Option<Vec<u32>>,
+) -> PyResult<(Comparison, Option<Py<PyAny>>)> {
+    let resolved = scenario.resolved(py)?;
+    resolved.one_run().map_err(|why| raised(py, &why))?;
+    let most = resolved.contenders()[0].settings.servers();
+    if let Some(number) = servers.iter().flatten().find(|number| !(1..=most).contains(*number)) {
+        return Err(asked(py, &format!("servers: there is no server {number}; right would be 1 to {most}")));
+    }
+    let watch = step_ps.map(|step| Watch {
+        step: Time(step),
+        from: Time::ZERO,
+        to: Time::NEVER,
+        servers: servers.map_or_else(|| (0..most).collect(), |servers| servers.iter().map(|n| n - 1).collect()),
+    });
+    compared(py, means.in_lab(py, |lab, hear| lab.run(&resolved, watch.as_ref(), hear))?)
+}
+
+/// Writes the packets of one run at a place as pcapng: how many, and the time of the last one in seconds.
+#[pyfunction]
+pub fn trace(
+    py: Python<'_>,
+    scenario: &Scenario,
+    means: Means,
+    at: &str,
+    path: PathBuf,
+) -> PyResult<(usize, Option<f64>)> {
+    let resolved = scenario.resolved(py)?;
+    let draft =
+        Draft::open(&path).map_err(|why| asked(py, &format!("{}: it cannot be written: {why}", path.display())))?;
+    let capture = finished(
+        py,
+        means.in_lab(py, |lab, _| {
+            let capture = lab.trace(&resolved, at)?;
+            capture.write(BufWriter::new(draft.file()))?;
+            Ok((capture.len(), capture.last().map(Time::as_secs_f64)))
+        })?,
+    )?;
+    draft.publish().map_err(|why| asked(py, &format!("{}: it cannot be written: {why}", path.display())))?;
+    Ok(capture)
+}
+
+/// Says what to change, as one JSON object; with a folder shows it there, too.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are Python's, by name")]
+pub fn advise(
+    py: Python<'_>,
+    scenario: &Scenario,
+    means: Means,
+    file: String,
+    arguments: Vec<String>,
+    servers: Option<u32>,
+    goal: Option<&str>,
+    budget: u64,
+    seconds: Option<f64>,
+    remedies: Vec<String>,
+    folder: Option<PathBuf>,
+) -> PyResult<String> {
+    let goal: Option<Goal> =
+        goal.map(str::parse).transpose().map_err(|why: String| asked(py, &format!("goal: {why}")))?;
+    let time = seconds.map(Duration::try_from_secs_f64).transpose();
+    let time = time.map_err(|_| asked(py, "seconds: right would be a number above 0, such as 30"))?;
+    let wanted = Wanted { file, arguments, servers, goal, budget, time, remedies };
+    let out = folder.map(|folder| claimed(py, folder)).transpose()?;
+    finished(
+        py,
+        means.in_lab(py, |lab, hear| {
+            let advised = lab.advise(&scenario.0, &wanted, hear)?;
+            if let Some(out) = out {
+                lab.picture(&advised, hear)?.write(out, &[])?;
+            }
+            Ok(advised.to_json())
+        })?,
+    )
+}
+
+/// Plans where objects should live, as one JSON object; with a folder writes the plan there, too.
+#[pyfunction]
+pub fn plan(
+    py: Python<'_>,
+    cluster: &Scenario,
+    means: Means,
+    logs: Vec<PathBuf>,
+    gap_ps: u64,
+    skip_bad: bool,
+    folder: Option<PathBuf>,
+) -> PyResult<String> {
+    let resolved = cluster.resolved(py)?;
+    let reading = Reading { gap: Time(gap_ps), skip_bad };
+    let out = folder.map(|folder| claimed(py, folder)).transpose()?;
+    finished(
+        py,
+        means.in_lab(py, |lab, hear| {
+            let plan = lab.plan(&logs, reading, &resolved, hear)?;
+            let json = plan.to_json().to_string();
+            out.map(|out| plan.write(out)).transpose()?;
+            Ok(json)
+        })?,
+    )
+}
+
+/// Claims a folder for results.
+pub fn claimed(py: Python<'_>, folder: PathBuf) -> PyResult<Out> {
+    Out::claim(&folder).map_err(|refusal| raised(py, &Error::Folder(refusal)))
+}
+
+/// What a lock holds, whoever died with it.
+pub fn held<T>(lock: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,97 @@
+//! The library as Python calls it: values in, values out, and Python's errors. What is a matter of Python alone (defaults, progress,
+//! executors) stands in `fanin/*.py`.
+
+mod carrier;
+mod comparison;
+mod failure;
+mod frame;
+mod lab;
+mod paper;
+mod scenario;
+mod show;
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use fanin::words;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::failure::{asked, input};
+
+/// What a worker does with a parcel: carries out its runs, without the interpreter's lock.
+#[pyfunction]
+fn work<'py>(py: Python<'py>, parcel: &[u8]) -> Bound<'py, PyBytes> {
+    let answer = py.detach(|| fanin::work(parcel, &AtomicBool::new(false)));
+    PyBytes::new(py, &answer)
+}
+
+/// The name of the engine: another one's tables may differ.
+#[pyfunction]
+fn engine() -> &'static str {
+    fanin::engine()
+}
+
+/// What `fanin explain SUBJECT --json` prints.
+#[pyfunction]
+fn explain(py: Python<'_>, subject: &str) -> PyResult<String> {
+    words::explained(subject).map(|object| object.to_string()).map_err(|what| input(py, &what))
+}
+
+/// What `fanin list --json` prints.
+#[pyfunction]
+fn listed() -> String {
+    words::listed().to_string()
+}
+
+/// The sections of a scenario, each with what it is.
+#[pyfunction]
+fn sections() -> Vec<(&'static str, &'static str)> {
+    words::Settings::sections()
+}
+
+/// Where finished runs are kept unless told; nothing where the system has no such place.
+#[pyfunction]
+fn cache_folder() -> Option<PathBuf> {
+    fanin::user_cache().map(|cache| cache.folder().to_path_buf())
+}
+
+/// The picoseconds of a time with its unit.
+#[pyfunction]
+fn time_ps(py: Python<'_>, parameter: &str, text: &str) -> PyResult<u64> {
+    match text.parse::<fanin::Time>() {
+        Ok(time) if time > fanin::Time::ZERO => Ok(time.0),
+        _ => Err(asked(
+            py,
+            &format!("{parameter}: `{text}` is none; right would be a time above zero, such as \"100 us\""),
+        )),
+    }
+}
+
+#[pymodule(gil_used = true)]
+fn _fanin(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<comparison::Comparison>()?;
+    module.add_class::<frame::Table>()?;
+    module.add_class::<paper::Reproduced>()?;
+    for function in [
+        wrap_pyfunction!(work, module)?,
+        wrap_pyfunction!(engine, module)?,
+        wrap_pyfunction!(explain, module)?,
+        wrap_pyfunction!(listed, module)?,
+        wrap_pyfunction!(sections, module)?,
+        wrap_pyfunction!(cache_folder, module)?,
+        wrap_pyfunction!(time_ps, module)?,
+        wrap_pyfunction!(lab::compare, module)?,
+        wrap_pyfunction!(lab::run, module)?,
+        wrap_pyfunction!(lab::trace, module)?,
+        wrap_pyfunction!(lab::advise, module)?,
+        wrap_pyfunction!(lab::plan, module)?,
+        wrap_pyfunction!(paper::reproduce, module)?,
+        wrap_pyfunction!(paper::papers, module)?,
+    ] {
+        module.add_function(function)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Scenarios: every change gives a new one, so that a cell of a notebook can be run again.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+use crate::failure::{problem, raised};
+
+/// A scenario as it is written, with what was set.
+#[pyclass(frozen, module = "fanin._fanin")]
+pub struct Scenario(pub fanin::Scenario);
+
+impl Scenario {
+    fn changed(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut fanin::Scenario) -> Result<(), fanin::Error>,
+    ) -> PyResult<Scenario> {
+        let mut scenario = self.0.clone();
+        change(&mut scenario).map_err(|why| raised(py, &why))?;
+        Ok(Scenario(scenario))
+    }
+
+    /// As it can be run.
+    pub fn resolved(&self, py: Python<'_>) -> PyResult<fanin::Resolved> {
+        self.0.resolve().map_err(|why| raised(py, &why))
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads a file; those that it names lie beside it.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Scenario> {
+        fanin::Scenario::read(path).map(Scenario).map_err(|why| raised(py, &why))
+    }
+
+    /// Takes a text under a name.
+    #[staticmethod]
+    fn parse(py: Python<'_>, name: &str, text: String) -> PyResult<Scenario> {
+        fanin::Scenario::parse(name, text).map(Scenario).map_err(|why| raised(py, &why))
+    }
+
+    /// Sets a key; `argument` are the caller's own words for it.
+    fn set(&self, py: Python<'_>, argument: &str, assignment: &str) -> PyResult<Scenario> {
+        self.changed(py, |scenario| scenario.set_by(argument, assignment).map(drop))
+    }
+
+    /// Sweeps over a key; `argument` are the caller's own words for it.
+    fn sweep(&self, py: Python<'_>, argument: &str, axis: &str) -> PyResult<Scenario> {
+        self.changed(py, |scenario| scenario.sweep_by(argument, axis).map(drop))
+    }
+
+    /// Keeps these schemes alone.
+    fn schemes(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Scenario> {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.changed(py, |scenario| scenario.schemes(&names).map(drop))
+    }
+
+    /// The text that it was read from.
+    #[getter]
+    fn text(&self) -> &str {
+        self.0.text()
+    }
+
+    /// Resolves and checks all of it: labels of its schemes, and warnings.
+    fn check(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
+        let resolved = self.0.resolve().map_err(|why| match &why {
+            fanin::Error::Scenario(what) => problem(py, what),
+            other => raised(py, other),
+        })?;
+        let labels = resolved.contenders().iter().map(|contender| contender.label.clone()).collect();
+        Ok((labels, resolved.warnings().to_vec()))
+    }
+}

@@ -1,0 +1,132 @@
+"""Scenarios, what is set in them, and what is wrong with them."""
+
+import os
+import pathlib
+
+import pytest
+
+import fanin
+from fanin.sections import Link, Workload
+
+
+def told(call):
+    with pytest.raises(fanin.ScenarioError) as raised:
+        call()
+    return raised.value
+
+
+def test_a_dict_a_text_and_a_file_are_one_scenario(tmp_path, short):
+    path = tmp_path / "short.toml"
+    path.write_text(short.text)
+    settings = {
+        "title": "a short one",
+        "schemes": ["newreno", "dctcp"],
+        "link": Link(rate="1 Gbit/s", delay="25 us"),
+        "switch": {"buffer": "64 KiB"},
+        "workload": Workload(fragment="64 KiB", duration="200 ms"),
+        "sweep": {"fan_in": [2, 8]},
+        "run": {"seeds": 2},
+    }
+    hashes = {s.compare(cache=False).summary["hash"] for s in (fanin.Scenario(settings), short, fanin.Scenario(path))}
+    assert len(hashes) == 1
+
+
+def test_a_scheme_of_a_dict_has_settings_of_its_own():
+    settings = {
+        "schemes": ["dctcp", {"label": "small", "scheme": "dctcp", "switch": {"buffer": "32 KiB"}, "k": "10 packets"}],
+        "workload": {"fragment": "64 KiB", "duration": "50 ms"},
+        "sweep": {"fan_in": [4]},
+    }
+    assert fanin.Scenario(settings).compare(cache=False).schemes == ["dctcp", "small"]
+
+
+def test_every_change_gives_a_new_scenario(short):
+    other = short.set("switch.buffer", "128 KiB").schemes("dctcp")
+    assert short.arguments == []
+    assert other.arguments == ["--set", "switch.buffer=128 KiB", "--schemes", "dctcp"]
+    assert short.compare(cache=False).schemes == ["newreno", "dctcp"]
+
+
+def test_an_error_has_file_and_line_and_says_what_would_be_right(tmp_path):
+    path = tmp_path / "wrong.toml"
+    path.write_text('schemes = ["dctcp"]\n[link]\nrat = "10 Gbit/s"\n')
+    error = told(lambda: fanin.Scenario(path))
+    assert (error.file, error.line) == (str(path), 3)
+    assert "link.rat" in str(error)
+    assert "did you mean `link.rate`" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("switch.buffer", "12 parsecs", "switch.buffer"),
+        ("switch.buffer", 12, "unit is missing"),
+        ("switch.bufer", "12 KiB", "did you mean `switch.buffer`"),
+        ("tcp.sack", "perhaps", "true or false"),
+        ("link.rate", {"a": 1}, "link.rate"),
+        ("link.rate", None, "right would be"),
+        ("buffer", 1, "unknown key"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_there_and_then(short, key, value, says):
+    error = told(lambda: short.set(key, value))
+    assert says in str(error)
+    assert error.argument is None or key in error.argument
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"sweep": {"fan_in": []}}, "fan_in"),
+        ({"sweep": {"fan_in": "8"}}, "sweep: fan_in"),
+        ({"sweep": {"tcp.rto_min": ["10 parsecs"]}}, "tcp.rto_min"),
+        ({"sweep": [8]}, "sweep"),
+        ({"seeds": "5"}, "seeds"),
+        ({"seeds": 0}, "seeds"),
+        ({"first_seed": 1.5}, "first_seed"),
+    ],
+)
+def test_what_a_comparison_cannot_do_names_the_parameter(short, arguments, says):
+    assert says in str(told(lambda: short.compare(**arguments)))
+
+
+def test_wrong_types_of_how_it_is_run_name_the_parameter(short):
+    for arguments, says in [
+        ({"jobs": 0}, "jobs"),
+        ({"cache": 3}, "cache"),
+        ({"executor": 5}, "executor"),
+        ({"worker_cache": "x"}, "worker_cache"),
+        ({"precision": 2}, "precision"),
+    ]:
+        with pytest.raises(TypeError, match=says):
+            short.compare(**arguments)
+
+
+def test_a_source_is_one_thing():
+    for call in (lambda: fanin.Scenario(), lambda: fanin.Scenario("a", text="b"), lambda: fanin.Scenario(3)):
+        with pytest.raises(TypeError):
+            call()
+    with pytest.raises(fanin.FolderError, match=r"nowhere\.toml"):
+        fanin.Scenario("nowhere.toml")
+
+
+def test_every_scenario_of_the_project_is_read():
+    for path in sorted(pathlib.Path("scenarios").glob("*.toml")):
+        fanin.Scenario(path).check()
+
+
+def test_words_are_explained():
+    assert fanin.explain("dctcp")["laws"]
+    assert "dctcp" in fanin.schemes()
+    assert fanin.listed()["switches"]
+    with pytest.raises(fanin.AskedError, match="fanin explain scenario"):
+        fanin.explain("nothing-of-the-kind")
+
+
+def test_keys_complete_as_the_library_has_them():
+    keys = {key["key"] for key in fanin.explain("scenario")["keys"]}
+    for name in ("Link", "Switch", "Tcp", "Workload", "EcnThreshold", "KeyValue"):
+        section = getattr(fanin.sections, name)
+        assert section.__annotations__, name
+    assert set(fanin.sections.Link.__annotations__) == {k.split(".")[1] for k in keys if k.startswith("link.")}
+    assert os.path.exists(os.path.join(os.path.dirname(fanin.__file__), "py.typed"))

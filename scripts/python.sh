@@ -1,0 +1,59 @@
+#!/bin/sh
+# Builds the Python package's wheel once, holds it to the stable ABI, types and style, tests it beside the program, and looks at it in a
+# fresh environment of every CPython from 3.10 on that is found. What is missing is installed under target/python first.
+# `build` builds and installs alone, for measures.
+set -eu
+cd "$(dirname "$0")/.."
+scripts/setup.sh rust python
+root=$PWD/target/python
+tools=$root/tools
+log=$root/log
+mkdir -p "$root"
+
+quietly() {
+    "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "python: failed: $*" >&2; exit 1; }
+}
+
+# The tools' environment, made anew where what is wanted of it has changed.
+if ! cmp -s python/requirements-test.txt "$root/installed"; then
+    echo "python: installing what its tests need" >&2
+    rm -rf "$tools"
+    python3 -m venv "$tools"
+    quietly "$tools/bin/python" -m pip install --disable-pip-version-check --requirement python/requirements-test.txt
+    cp python/requirements-test.txt "$root/installed"
+fi
+PATH=$tools/bin:$PATH
+export CARGO_TARGET_DIR="$root/cargo"
+
+python python/scripts/locks.py
+rm -rf "$root/wheels"
+quietly maturin build --release --locked --manifest-path python/Cargo.toml --out "$root/wheels"
+wheel=$(ls "$root"/wheels/*.whl)
+quietly python -m pip install --disable-pip-version-check --no-deps --force-reinstall "$wheel"
+[ "${1:-}" != build ] || exit 0
+
+cargo fmt --manifest-path python/Cargo.toml --check
+cargo clippy --quiet --locked --manifest-path python/Cargo.toml --all-targets -- -D warnings
+ruff check --quiet --config python/pyproject.toml python bench/python
+ruff format --quiet --config python/pyproject.toml --check python bench/python
+(cd python && mypy)
+quietly abi3audit --strict "$wheel"
+python python/scripts/sections.py --check
+FANIN=${FANIN:-$PWD/target/release/fanin} python -m pytest --quiet -p no:cacheprovider python/tests
+
+# Every CPython from 3.10 on: those that are called python3.N, and pyenv's.
+seen=
+for python in $(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 2>/dev/null || true) \
+    $(for minor in 10 11 12 13 14 15; do command -v "python3.$minor" || true; done); do
+    version=$("$python" -c 'import sys; print(*sys.version_info[:2], sep=".") if sys.version_info >= (3, 10) and sys.implementation.name == "cpython" else None' 2>/dev/null || true)
+    case " $seen " in *" $version "*) continue ;; esac
+    [ -n "$version" ] && [ "$version" != None ] || continue
+    "$python" -c 'import ensurepip, venv' 2>/dev/null || continue
+    rm -rf "$root/fresh"
+    "$python" -m venv "$root/fresh"
+    quietly "$root/fresh/bin/python" -m pip install --disable-pip-version-check "$wheel"
+    "$root/fresh/bin/python" python/scripts/first.py
+    seen="$seen $version"
+done
+rm -rf "$root/fresh"
+echo "python: $(basename "$wheel") works on CPython$seen"
