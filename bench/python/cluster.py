@@ -1,5 +1,5 @@
-"""5,000 short runs, of five milliseconds each, on a real Dask scheduler with two workers, beside the program on two threads: runs a second, the overhead of a run, and
-what the scheduler's memory does. The two take turns; of the ratios the middle one counts."""
+"""5,000 short runs, of five milliseconds each, on a real Dask scheduler with two workers, beside the program on two threads: runs a second,
+the overhead of a run, and what the scheduler's memory does. The two take turns; of the ratios the middle one counts."""
 
 import argparse
 import json

@@ -58,10 +58,13 @@ enum Said {
     Unread(String),
 }
 
+/// What became of a run: what it gave and whether that was kept from before, or what it broke; `None` where its worker was stopped.
+type Became = Option<Result<(Box<Done>, bool), String>>;
+
 /// What came of a parcel.
 pub(super) enum Answer {
-    /// What became of each run, in their order, and whether it was kept from before; `None` where its worker was stopped.
-    Runs(Vec<Option<Result<(Box<Done>, bool), String>>>, Vec<String>),
+    /// What became of each run, in their order, and what the user may want to know.
+    Runs(Vec<Became>, Vec<String>),
     /// Why the worker takes none.
     Refused(String),
     /// What cannot be read.
