@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -123,12 +123,18 @@ advise-papers: build ## write docs/advised.md anew: advice on the papers' settin
 validate-check: build ## check that docs/validation.md is what this code gives
 	@python3 bench/validate.py --check
 
+diagnose-bench: build ## what `fanin diagnose` finds in captures of random scenarios, and its speed on a gigabyte (bench/diagnose)
+	@python3 bench/diagnose/measure.py --cases $(or $(CASES),30) --first $(or $(FIRST),1) --speed 1
+
+diagnose-check: build ## captures of a real kernel, of points drawn by SEED (1), and what `fanin diagnose` finds in them
+	@python3 bench/diagnose/kernel.py --seed $(or $(SEED),1) --keep $$(mktemp -d)/kernel
+
 docs: ## write the generated pages of docs/, the picture in README.md, the fuzzer's words and web/src/data.ts anew
 	@scripts/setup.sh rust
 	UPDATE=1 cargo test --quiet --locked --package fanin-cli --test all -- docs:: house:: limits::
 	UPDATE=1 cargo test --quiet --locked --package fanin-papers --lib what_the_charts_know
 
-fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles and memcached's protocols, for FUZZ_SECONDS (60) each
+fuzz: ## fuzz what reads a scenario, a list of flows, messages between roles, memcached's protocols, captures and counters, for FUZZ_SECONDS (60) each
 	@scripts/setup.sh fuzz
 	@scripts/fuzz.sh $(or $(FUZZ_SECONDS),60)
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fuzzes the scenario parser, those of lists of flows, of roles' messages and of memcached's
-# protocols, each for so many seconds (60 unless told), from the files that are here.
+# Fuzzes the scenario parser, those of lists of flows, of roles' messages, of memcached's protocols
+# and of captures and counters, each for so many seconds (60 unless told), from the files that are here.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -21,4 +21,7 @@ for target in requests responses; do
     cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=4096 \
         -dict=fuzz/memcache.dict -print_final_stats=1
 done
+mkdir -p fuzz/corpus/recorded
+cp docs/diagnosing/* fuzz/corpus/recorded/
+cargo +nightly fuzz run recorded -- -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1
 cargo +nightly fuzz run wire -- -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -max_len=256 -print_final_stats=1

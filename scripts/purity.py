@@ -40,6 +40,8 @@ ALLOWED = {
     "fanin-papers": ("fanin-lab fanin-model fanin-report fanin-spec fanin-units", "serde serde_json thiserror toml"),
     # What to change: given a scenario and an executor, as the lab is.
     "fanin-advise": ("fanin-lab fanin-model fanin-spec fanin-units", "serde thiserror"),
+    # What was recorded, and what it shows: streams are given to it.
+    "fanin-diagnose": ("fanin-units", "flate2 libm pcap-file serde zstd"),
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
         "fanin-apps fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
@@ -53,7 +55,7 @@ ALLOWED = {
     ),
     # What a program or a notebook calls.
     "fanin": (
-        "fanin-advise fanin-daemon fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-report fanin-sim fanin-spec fanin-tcp fanin-units",
+        "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-report fanin-sim fanin-spec fanin-tcp fanin-units",
         "etcetera etherparse pcap-file serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The first process of the emulated machine: measures each line of /points and says a line of JSON, after "MEASURED", of each.
-# A point: servers law rto_min_ms port_kbit server_kbit delay_us queue(bytes, or "red" over so many) sru seconds number
+# A point: servers law rto_min_ms port_kbit server_kbit delay_us queue(bytes, or "red" over so many) sru seconds number captured
 # What changes at its hosts, before any connection, stands in /change-NUMBER-servers and /change-NUMBER-client.
+# Where `captured` is 1, packets are captured at the client and at the router, and said, packed and in base 64, after "CAPTURED".
 #
 # Each server lives in a namespace of its own, 10.91.i.1, behind a link of its own rate (htb over a pfifo) – a router – the client
 # behind a port of its own rate, with the queue that is measured. Segments are packets: no offloads.
@@ -64,7 +65,7 @@ change() {
 }
 
 measure() {
-    servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9 number=${10}
+    servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9 number=${10} captured=${11}
     ip netns add router
     within router sysctl -qw net.ipv4.ip_forward=1
     join client eth0 to_client 10.91.254
@@ -97,6 +98,14 @@ measure() {
         processes="$processes $!"
     done
     sleep 0.3
+    if [ "$captured" = 1 ]; then
+        # Not by a function: its shell would be killed in their place, and what they had not written yet were lost.
+        /usr/sbin/ip netns exec client tcpdump -i eth0 -s 96 -B 16384 -w /run/client.pcap -Z root 2>/dev/null &
+        taps=$!
+        /usr/sbin/ip netns exec router tcpdump -i any -s 96 -B 16384 -w /run/router.pcap -Z root tcp 2>/dev/null &
+        taps="$taps $!"
+        sleep 0.3
+    fi
     read -r worked idled <<NOW
 $(busy)
 NOW
@@ -112,6 +121,16 @@ NOW
              END {printf "\"timeouts\": %d, \"retransmitted_segments\": %d, \"loss_probes\": %d, ", t, r, p
                   printf "\"undone\": %d, \"spurious_timeouts\": %d, \"dsacks\": %d, \"hystarts\": %d, \"reordered\": %d", u, s, d, h, o}')
     echo "MEASURED $figures, $counts, \"drops\": $(at_port dropped), \"cpu_percent\": $((100 * (works - worked) / (works - worked + idles - idled + 1)))}"
+    if [ "$captured" = 1 ]; then
+        sleep 0.3
+        kill $taps
+        wait $taps 2>/dev/null
+        for side in client router; do
+            echo "CAPTURED $side"
+            gzip -c "/run/$side.pcap" | base64
+            echo "END $side"
+        done
+    fi
     kill $processes
     wait $processes 2>/dev/null
     for space in $spaces router; do ip netns del "$space"; done

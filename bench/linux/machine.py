@@ -4,6 +4,7 @@
 what goes into the machine; the kernel and the machine's files are kept in bench/build/linux.
 """
 
+import base64
 import dataclasses
 import json
 import os
@@ -14,10 +15,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "linux"
-PACKAGES = "qemu-system-x86 busybox-static cpio kmod ethtool iproute2 gcc libc6-dev".split()
-APPLETS = "sh seq rm modprobe sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname".split()
-PROGRAMS = "/usr/sbin/ip /usr/sbin/tc /usr/bin/nstat /usr/sbin/ethtool".split()
-MODULES = "veth sch_htb sch_red sch_netem tcp_dctcp".split()
+PACKAGES = "qemu-system-x86 busybox-static cpio kmod ethtool iproute2 tcpdump gcc libc6-dev".split()
+APPLETS = "sh seq rm modprobe sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname gzip base64".split()
+PROGRAMS = "/usr/sbin/ip /usr/sbin/tc /usr/bin/nstat /usr/sbin/ethtool /usr/bin/tcpdump".split()
+MODULES = "veth af_packet sch_htb sch_red sch_netem tcp_dctcp".split()
 DCTCP = "tcp_dctcp.ko"
 
 
@@ -36,11 +37,12 @@ class Point:
     seconds: int = 3
     red: bool = False
     changes: tuple[tuple[str, str], ...] = ()
+    captured: bool = False
 
     def line(self, number):
         queue = f"red{self.buffer}" if self.red else self.buffer
         return (f"{self.senders} {self.law} {self.rto_min_ms} {self.port_kbit} {self.server_kbit} {self.delay_us} {queue} "
-                f"{self.sru} {self.seconds} {number}\n")
+                f"{self.sru} {self.seconds} {number} {int(self.captured)}\n")
 
 
 def run(*command, **more):
@@ -111,8 +113,9 @@ def build():
         return image, files
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         root = pathlib.Path(folder)
-        for name in "bin proc sys dev run modules".split():
+        for name in "bin proc sys dev run modules etc".split():
             (root / name).mkdir()
+        (root / "etc" / "passwd").write_text("root:x:0:0::/:/bin/sh\n")
         shutil.copy("/bin/busybox", root / "bin")
         for applet in APPLETS:
             (root / "bin" / applet).symlink_to("busybox")
@@ -139,7 +142,8 @@ def build():
 
 
 def measure(points):
-    """What each of the points measured, in their order, with what its changes said on the first server and the client, and the kernel's version."""
+    """What each of the points measured, in their order, with what its changes said on the first server and the client, and the kernel's version.
+    What was captured is in "captures": pcap, by gzip."""
     image, files = build()
     with tempfile.TemporaryDirectory(dir=BUILD) as folder:
         root = pathlib.Path(folder)
@@ -157,12 +161,19 @@ def measure(points):
              "-kernel", image, "-initrd", root / "initrd",
              "-append", "console=ttyS0 panic=-1 quiet mitigations=off tsc=reliable"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
-        figures, version, said, of_change = [], None, [], []
+        figures, version, said, of_change, lines = [], None, [], [], None
         try:
             for line in machine.stdout:
                 said = [*said[-20:], line]
                 kind, _, rest = line.strip().partition(" ")
-                if kind == "KERNEL":
+                if kind == "CAPTURED":
+                    lines = []
+                elif kind == "END":
+                    # It is of the point that was measured last.
+                    figures[-1].setdefault("captures", {})[rest], lines = base64.b64decode("".join(lines)), None
+                elif lines is not None:
+                    lines.append(line.strip())
+                elif kind == "KERNEL":
                     version = rest
                 elif kind == "MEASURED":
                     point = points[len(figures)]

@@ -164,7 +164,7 @@ fn budget(text: &str, jobs: usize) -> Result<(u64, Option<Duration>), Failure> {
 }
 
 /// The advice in words.
-fn told(advice: &Advice, goal: Option<&Goal>) -> String {
+pub fn told(advice: &Advice, goal: Option<&Goal>) -> String {
     let mut text = standing(advice);
     if let (Some(goal), Some(met)) = (goal, &advice.goal) {
         let is = if met.met { "is met today" } else { "is not met today" };

@@ -30,6 +30,16 @@ pub enum Command {
         fanin advise --servers 48 --rate 25Gbit/s --answer 1MiB --switch arista-7050cx3 --save cluster.toml\n  \
         fanin advise my.toml --goal \"p99 < 10 ms\" --budget 100M --out advice")]
     Advise(AdviseArguments),
+    /// Say what captures and counters of a machine show: rounds, what held them up, a scenario that behaves alike
+    #[command(
+        after_help = "INPUT is a capture (pcap, pcapng), or what nstat, ss -ti, ethtool -S, tc -s or a switch prints; compressed or not, told \
+        by content, `-` for standard input.\n\nExample:\n  fanin diagnose client.pcapng\n  fanin diagnose client.pcap.gz nstat.txt --out found --advise\n  \
+        ssh client tcpdump -i eth0 -s 120 -w - tcp | fanin diagnose -"
+    )]
+    Diagnose(DiagnoseArguments),
+    /// Print the commands that record on a host what a diagnosis needs, or run them
+    #[command(after_help = "Example:\n  fanin record\n  fanin record --run 10 --device eth0")]
+    Record(RecordArguments),
     /// Run one scheme once: totals, queries and ports
     #[command(
         after_help = "Example:\n  fanin run scenarios/fixed-fragment.toml --scheme newreno --fan-in 32 --seed 7\n  \
@@ -165,6 +175,38 @@ pub struct AdviseArguments {
     /// Neither take finished runs from the cache nor keep them there
     #[arg(long)]
     pub no_cache: bool,
+}
+
+#[derive(Args)]
+pub struct DiagnoseArguments {
+    /// What was recorded
+    #[arg(value_name = "INPUT", required = true)]
+    pub inputs: Vec<String>,
+    /// A new or empty folder for scenario.toml, diagnosis.json and a picture
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Go on at once, and say what to change
+    #[arg(long)]
+    pub advise: bool,
+    /// Threads for advice; all cores unless told
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
+    pub jobs: Option<NonZeroUsize>,
+    /// Neither take finished runs from the cache nor keep them there
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+#[derive(Args)]
+pub struct RecordArguments {
+    /// Run them for so many seconds, in this folder; otherwise they are printed
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub run: Option<u32>,
+    /// The network card; all of them unless told
+    #[arg(long, value_name = "eth0", value_parser = device)]
+    pub device: Option<String>,
 }
 
 #[derive(Args)]
@@ -398,6 +440,14 @@ fn percentage(text: &str) -> Result<f64, String> {
     match number {
         Some(percent) if percent > 0.0 && percent < 100.0 => Ok(percent / 100.0),
         _ => Err("right would be a percentage above 0 and under 100, such as 2%".into()),
+    }
+}
+
+fn device(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.@:".contains(c);
+    match !text.is_empty() && text.len() < 16 && text.chars().all(plain) && !text.starts_with('-') {
+        true => Ok(text.into()),
+        false => Err("right would be a device's name, such as eth0".into()),
     }
 }
 

@@ -7,6 +7,7 @@ mod chart;
 mod closed;
 mod compare;
 mod completions;
+mod diagnose;
 mod explain;
 mod failure;
 mod figures;
@@ -66,6 +67,8 @@ fn run_command(command: Command) -> Result<(), Failure> {
     match command {
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Diagnose(arguments) => diagnose::diagnose(&arguments),
+        Command::Record(arguments) => diagnose::record(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Trace(arguments) => trace::trace(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),

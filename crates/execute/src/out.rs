@@ -127,6 +127,20 @@ impl Out {
         })
     }
 
+    /// Writes files by their names, the last of which says that the rest is whole.
+    ///
+    /// # Errors
+    /// What the file system says; the folder is then as it was.
+    pub fn fill_files(self, files: &[(&str, String)]) -> Result<(), Refusal> {
+        self.publish(|out, names| {
+            for (name, text) in files {
+                names.push((*name).into());
+                fs::write(out.draft.join(name), text)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Writes a plan: its moves, how many servers queries ask, a picture of that, and `plan.json`, which comes last.
     ///
     /// # Errors

@@ -27,11 +27,13 @@
 //! # Ok::<(), fanin::Error>(())
 //! ```
 //!
-//! What to change ([`Lab::advise`]), one run, the packets at the client's port ([`Lab::trace`]), a plan of where objects should live ([`Lab::plan`]) and papers
+//! What to change ([`Lab::advise`]), what a machine recorded ([`Lab::diagnose`]), one run, the packets at the client's port ([`Lab::trace`]), a plan of where objects should live ([`Lab::plan`]) and papers
 //! ([`Lab::reproduce`]) go the same way. Nothing here prints, exits, or panics on what it is given.
 
 mod advise;
 mod comparison;
+mod diagnose;
+mod diagnosed;
 mod error;
 mod frame;
 mod lab;
@@ -43,6 +45,7 @@ pub mod words;
 
 pub use advise::{Advised, Wanted};
 pub use comparison::Comparison;
+pub use diagnose::Diagnosed;
 pub use error::Error;
 pub use lab::{Lab, Update, engine, user_cache, work};
 pub use plan::{Conclusion, Latencies, Plan};
@@ -52,6 +55,14 @@ pub use trace::Capture;
 /// What advice is made of.
 pub mod advice {
     pub use fanin_advise::{Advice, Effort, FAMILIES, Goal, Line, Margin, Met, Remedy, Where};
+}
+
+/// What a diagnosis is made of.
+pub mod diagnosis {
+    pub use fanin_diagnose::{
+        Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, StallFound,
+        Verdict, WayFound, commands,
+    };
 }
 
 /// The memcached front end.

@@ -9,7 +9,7 @@ pub struct Page<'a> {
     pub title: &'a str,
     /// HTML.
     pub body: &'a str,
-    /// JSON, which the charts' code reads.
+    /// JSON, which the charts' code reads; empty where the body is all there is.
     pub data: &'a str,
 }
 
@@ -25,6 +25,9 @@ impl Page<'_> {
                  script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n";
         page += &format!("<title>{}</title>\n", text(self.title));
         page += &format!("<style>\n{STYLE}</style>\n</head>\n<body>\n{}", self.body);
+        if self.data.is_empty() {
+            return page + "</body>\n</html>\n";
+        }
         let data = self.data.replace('<', "\\u003c");
         page += &format!("<script type=\"application/json\" id=\"data\">{data}</script>\n");
         page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");

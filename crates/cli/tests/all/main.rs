@@ -8,6 +8,7 @@ mod claims;
 mod commands;
 mod common;
 mod coverage;
+mod diagnosing;
 mod docs;
 mod front;
 mod house;

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Captures of the real kernel (bench/linux), at the client and at the router, held against what the kernel counted.
+
+Three points drawn by --seed: stalls against the timeouts that nstat counted, the buffer from the router's capture and within its range from the
+client's, RTOmin; and what the scenario that was found says of a point with another number of servers, which was measured too. --keep leaves
+the captures in a folder.
+"""
+
+import argparse
+import dataclasses
+import gzip
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "linux"))
+
+from machine import Point, measure
+
+
+def draw(seed):
+    """Points, each with one of other servers behind it."""
+    chance = random.Random(seed)
+    for _ in range(3):
+        port = chance.randint(80, 220)
+        point = Point(
+            senders=chance.randint(10, 32), law=chance.choice(["cubic", "reno"]), rto_min_ms=chance.choice([10, 50, 200]), port_kbit=1000 * port,
+            server_kbit=1000 * port * chance.randint(3, 6), delay_us=chance.randint(0, 200), buffer=1024 * chance.randint(40, 160),
+            sru=1024 * chance.choice([16, 32, 64]), seconds=2, captured=True)
+        yield point
+        other = max(4, round(point.senders * chance.choice([0.5, 0.75, 1.5])))
+        yield dataclasses.replace(point, senders=other, captured=False)
+        yield dataclasses.replace(point, senders=other, captured=False, port_kbit=point.port_kbit * 101 // 100)
+
+
+def fanin(program, *arguments):
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"fanin {' '.join(map(str, arguments))}: {done.stderr[-500:]}")
+    return json.loads(done.stdout)
+
+
+def within(name, seen, expected, share):
+    fine = seen is not None and abs(seen - expected) <= share * expected
+    print(f"  {'holds' if fine else 'FAILS'}: {name}: {seen} where {expected} was set or counted")
+    return fine
+
+
+def held(program, point, figures, others, folder):
+    """How many of the bounds of one point fail."""
+    found = {}
+    for side, packed in figures["captures"].items():
+        file = folder / f"{side}.pcap"
+        file.write_bytes(gzip.decompress(packed))
+        found[side] = fanin(program, "diagnose", file, "--json", "--out", folder / side)
+    client, router = found["client"], found["router"]
+    print(f"  {client['verdict']['says']}")
+    fine = []
+    for side, one in found.items():
+        right = [e for e in one["episodes"] if e["fan_in"] == point.senders]
+        fine.append(within(f"rounds at the {side}", len(right), figures["rounds"] + 2, 0.05))
+    stalls = sum(len({s["server"] for s in e["stalls"]}) > 0 and e["signature"] == "rto" for e in client["episodes"])
+    print(f"  timeouts: {figures['timeouts']} were counted, {stalls} rounds waited for some")
+    fine.append((stalls > 0) == (figures["timeouts"] > 0))
+    if figures["timeouts"] > 2:
+        text = (folder / "client" / "scenario.toml").read_text()
+        told = next(line.split('"')[1] for line in text.splitlines() if line.startswith("rto_min"))
+        value = float(told.split()[0]) * {"us": 1e-3, "ms": 1, "s": 1e3}[told.split()[1]]
+        fine.append(within("RTOmin, ms", value, point.rto_min_ms, 0.1))
+    if figures["drops"] > 0:
+        buffers = {side: one["way"]["buffer_bytes"] for side, one in found.items()}
+        if buffers["router"]:
+            fine.append(within("buffer from the router's capture", buffers["router"]["value"][1] * 1514 / 1500, point.buffer, 0.2))
+        if buffers["client"]:
+            least, most = (value * 1514 / 1500 for value in buffers["client"]["value"])
+            fine.append(least <= point.buffer <= 1.02 * most)
+            print(f"  {'holds' if fine[-1] else 'FAILS'}: buffer from the client's capture: {least:.0f} to {most:.0f} where {point.buffer} was set")
+    told = fanin(program, "compare", folder / "client" / "scenario.toml", "--fan-in", others[0]["senders"], "--seeds", 10,
+                 "--set", "workload.duration=2 s", "--json")["rows"][0]["goodput_mbps"]["mean"]
+    low, high = sorted(other["goodput_mbps"] for other in others)
+    fine.append(0.75 * low <= told <= 1.25 * high)
+    print(f"  {'holds' if fine[-1] else 'FAILS'}: at {others[0]['senders']} servers {told:.1f} Mbit/s is told, where {low} and {high} were measured")
+    return len(fine) - sum(map(bool, fine))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--program", default=ROOT / "target/release/fanin")
+    parser.add_argument("--points", type=int, default=3)
+    parser.add_argument("--keep", type=pathlib.Path, required=True, help="a new folder for captures and what was found")
+    asked = parser.parse_args()
+    points = list(draw(asked.seed))[:3 * asked.points]
+    figures, kernel = measure(points)
+    failed = 0
+    for place in range(0, len(points), 3):
+        folder = asked.keep / str(place // 3)
+        folder.mkdir(parents=True)
+        print(f"Linux {kernel}: {points[place]}: {figures[place]['goodput_mbps']} Mbit/s")
+        others = [dict(figures[at], senders=points[at].senders) for at in (place + 1, place + 2)]
+        failed += held(asked.program, points[place], figures[place], others, folder)
+    print(f"{failed} bounds were missed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+//! `fanin diagnose`: what captures and counters show, and `fanin record`: what records them.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use fanin::diagnosis::{Diagnosis, EpisodeFound, HostFound, Signature, commands};
+use fanin::{Out, Wanted};
+
+use crate::advise;
+use crate::arguments::{DiagnoseArguments, RecordArguments};
+use crate::failure::Failure;
+use crate::figures::{BOLD, GREEN, GREY, RED, clean, columns, large, three};
+use crate::stop::listen;
+use crate::terminal::{fold, say, width};
+use crate::work::{Means, in_lab};
+
+/// Rounds that are shown one by one.
+const SHOWN: usize = 8;
+/// Data packets that advice on a diagnosis may simulate.
+const BUDGET: u64 = 100_000_000;
+
+/// Reads, says what it found, and goes on to advice where that is wanted.
+pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
+    listen()?;
+    let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
+    let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
+    let mut found = in_lab(means, |lab, _| lab.diagnose(&arguments.inputs))?;
+    if let (Some(out), Some(folder)) = (out, &arguments.out) {
+        found.write(out, folder)?;
+    }
+    let advice = match arguments.advise {
+        false => None,
+        true => {
+            let (file, scenario) = found.scenario()?;
+            let wanted = Wanted {
+                file,
+                arguments: Vec::new(),
+                servers: None,
+                goal: None,
+                budget: BUDGET,
+                time: None,
+                remedies: Vec::new(),
+            };
+            Some(in_lab(means, |lab, hear| lab.advise(&scenario, &wanted, hear))?)
+        }
+    };
+    if arguments.json {
+        return say(&match &advice {
+            None => found.to_json() + "\n",
+            Some(advice) => format!("{{\"diagnosis\":{},\"advice\":{}}}\n", found.to_json(), advice.to_json()),
+        });
+    }
+    let mut text = told(&found.diagnosis);
+    if let Some(advice) = &advice {
+        text += &format!("\n{BOLD}What to change{BOLD:#}\n{}", advise::told(&advice.advice, None));
+    }
+    say(&fold(&text))
+}
+
+fn told(found: &Diagnosis) -> String {
+    let style = if found.verdict.incast { RED } else { GREEN };
+    let mut text = format!("{style}{}{style:#}\n", clean(&found.verdict.says));
+    let _ = writeln!(text, "{GREY}confidence {:.0} %{GREY:#}", 100.0 * found.verdict.confidence);
+    for caution in &found.cautions {
+        let _ = writeln!(text, "{GREY}note: {}{GREY:#}", clean(caution));
+    }
+    if !found.episodes.is_empty() {
+        text += &rounds(found);
+    }
+    text += &way(found);
+    text += &stacks(found);
+    for line in &found.counters {
+        let _ = writeln!(text, "  {}", clean(line));
+    }
+    match (&found.scenario, &found.scenario_text) {
+        (Some(path), _) => {
+            let _ = writeln!(text, "\nThe scenario: {0}\n  fanin compare {0}\n  fanin advise {0}", clean(path));
+        }
+        (None, Some(_)) => {
+            text += "\n--out DIR writes the scenario that was found and a picture; --advise goes on at once\n"
+        }
+        (None, None) => {}
+    }
+    text
+}
+
+/// The rounds that stood still longest.
+fn rounds(found: &Diagnosis) -> String {
+    let mut worst: Vec<&EpisodeFound> = found.episodes.iter().collect();
+    worst.sort_by(|a, b| b.stall_s.total_cmp(&a.stall_s).then(a.start_s.total_cmp(&b.start_s)));
+    let ms = |seconds: f64| three(seconds * 1e3);
+    let rows: Vec<Vec<String>> = worst
+        .iter()
+        .take(SHOWN)
+        .map(|one| {
+            let lost = if one.lost[0] == one.lost[1] {
+                one.lost[0].to_string()
+            } else {
+                format!("{}-{}", one.lost[0], one.lost[1])
+            };
+            let waiting = one.stalls.iter().map(|stall| stall.waiting).max().unwrap_or(0);
+            vec![
+                format!("{:.6}", one.start_s),
+                one.fan_in.to_string(),
+                large(one.bytes as f64),
+                ms(one.took_s),
+                ms(one.should_s),
+                ms(one.stall_s),
+                if one.stalls.is_empty() { String::new() } else { waiting.to_string() },
+                lost,
+                one.signature.word().into(),
+                format!("{:.0} %", 100.0 * one.confidence),
+            ]
+        })
+        .collect();
+    let head = ["at s", "servers", "bytes", "took ms", "should ms", "stood still ms", "waiting", "lost", "why", "sure"];
+    let more = if found.episodes_in_all as usize > rows.len() { ", those that stood still longest first" } else { "" };
+    let clean = found.episodes.iter().filter(|one| one.signature == Signature::None).count();
+    format!(
+        "\n{BOLD}{} rounds, {clean} of them without a stall{more}{BOLD:#}\n{}",
+        found.episodes_in_all,
+        columns(&head, &rows, 1, width())
+    )
+}
+
+fn way(found: &Diagnosis) -> String {
+    let mut text = format!("\n{BOLD}The way to the client{BOLD:#}\n");
+    let way = &found.way;
+    let sure = |how: &str, confidence: f64| format!("{GREY}({how}, {:.0} %){GREY:#}", 100.0 * confidence);
+    if let Some(rate) = &way.rate_mbps {
+        let _ = writeln!(text, "  rate   {} Mbit/s {}", three(rate.value), sure(rate.how.word(), rate.confidence));
+    }
+    if let Some(time) = &way.round_trip_s {
+        let _ =
+            writeln!(text, "  round trip   {} us {}", three(time.value * 1e6), sure(time.how.word(), time.confidence));
+    }
+    match &way.buffer_bytes {
+        Some(known) => {
+            let [least, most] = known.value;
+            let _ = writeln!(text, "  buffer   {least} to {most} B {}", sure(known.how.word(), known.confidence));
+        }
+        None => text += "  buffer   no loss at a full queue shows where it ends\n",
+    }
+    let [least, most] = found.losses;
+    let _ = writeln!(
+        text,
+        "  lost   {least} to {most} segments; {} came out of order; {} were marked",
+        found.reordered, way.marked
+    );
+    if way.background > 0.01 {
+        let _ = writeln!(text, "  beside   {:.0} % of what came to the client is of no round", 100.0 * way.background);
+    }
+    if found.points.len() > 1 {
+        let point = |one: &fanin::diagnosis::PointFound| format!("{}: {} Mbit/s", one.fan_in, three(one.goodput_mbps));
+        let _ = writeln!(text, "  by servers   {}", found.points.iter().map(point).collect::<Vec<_>>().join(", "));
+        if let Some(onset) = found.onset {
+            let _ = writeln!(text, "  onset   seen at {onset} servers");
+        }
+    }
+    text
+}
+
+/// What stacks show, hosts that show the same together.
+fn stacks(found: &Diagnosis) -> String {
+    let mut kinds: Vec<(String, u32, &str)> = Vec::new();
+    for (name, host) in &found.hosts {
+        let line = stack(host);
+        match kinds.iter_mut().find(|kind| kind.0 == line) {
+            Some(kind) => kind.1 += 1,
+            None => kinds.push((line, 1, name)),
+        }
+    }
+    let mut text = format!("\n{BOLD}Hosts{BOLD:#}\n");
+    for (line, count, name) in kinds.iter().take(SHOWN) {
+        let who = if *count == 1 { clean(name) } else { format!("{} and {} like it", clean(name), count - 1) };
+        let _ = writeln!(text, "  {who}   {line}");
+    }
+    if kinds.len() > SHOWN {
+        let _ = writeln!(text, "  {GREY}{} other kinds: --json has them{GREY:#}", kinds.len() - SHOWN);
+    }
+    text
+}
+
+fn stack(host: &HostFound) -> String {
+    let mut parts: Vec<String> = vec![host.role.into()];
+    let said = [("SACK", host.sack), ("timestamps", host.timestamps), ("ECN", host.ecn)];
+    parts
+        .extend(said.iter().filter_map(|(word, has)| has.map(|has| format!("{}{word}", if has { "" } else { "no " }))));
+    parts.extend(host.initial_window.map(|segments| format!("first window {segments}")));
+    parts.extend(host.rto_min_s.map(|least| format!("least timeout {} ms", three(least * 1e3))));
+    if host.role == "client" {
+        parts.extend(host.segments_per_ack.map(|per| format!("an ACK for {per} segments")));
+    }
+    if host.zero_windows > 0 {
+        parts.push(format!("{} times without room", host.zero_windows));
+    }
+    if host.offloads {
+        parts.push("segments larger than packets (offloads)".into());
+    }
+    parts.join(", ")
+}
+
+/// Prints the commands that record what a diagnosis needs, or runs them.
+pub fn record(arguments: &RecordArguments) -> Result<(), Failure> {
+    let commands = commands(arguments.run.unwrap_or(10), arguments.device.as_deref());
+    let mut text = String::new();
+    for one in &commands {
+        let _ = writeln!(text, "{GREY}# {}{GREY:#}\n{}\n", one.why, one.line);
+    }
+    let files: Vec<&str> = commands.iter().map(|one| one.file).collect();
+    let then = format!("fanin diagnose {} --out diagnosis\n", files.join(" "));
+    let Some(_) = arguments.run else {
+        return say(&format!("{text}{GREY}# then, of the files that there are{GREY:#}\n{then}"));
+    };
+    let run = |line: &str| Command::new("sh").args(["-c", line]).spawn();
+    let began: Vec<_> = commands.iter().map(|one| (one, run(&one.line))).collect();
+    let (mut made, mut lacking) = (Vec::new(), String::new());
+    for (one, child) in began {
+        let done = child.and_then(|mut child| child.wait());
+        // `timeout` ends what would go on with 124.
+        match done {
+            Ok(status) if status.success() || status.code() == Some(124) => made.push(one.file),
+            Ok(status) => {
+                let _ = writeln!(lacking, "{}: {status}", one.line);
+            }
+            Err(error) => {
+                let _ = writeln!(lacking, "{}: {error}", one.line);
+            }
+        }
+    }
+    if made.is_empty() {
+        return Err(Failure::Environment(format!("nothing could be recorded:\n{lacking}")));
+    }
+    say(&format!("{lacking}recorded: {}\nfanin diagnose {} --out diagnosis\n", made.join(", "), made.join(" ")))
+}

@@ -1,0 +1,115 @@
+//! Packets that a capture has twice: at two interfaces of a router, or at a mirror port that has both ways. The first copy counts; how
+//! long the second takes is how long the packet stayed in between.
+
+use crate::dissect::{Segment, flag};
+
+/// Packets that are remembered. A power of two.
+const REMEMBERED: usize = 1 << 15;
+/// A copy at another place comes within so long.
+const LONGEST: u64 = 2_000_000_000;
+/// And one without an identification at the same place within so long.
+const AT_ONCE: u64 = 100_000;
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    print: u64,
+    at: u64,
+    place: u32,
+    copied: bool,
+}
+
+/// What was seen lately.
+pub(crate) struct Copies {
+    entries: Vec<Entry>,
+    /// Packets that came again.
+    pub count: u64,
+}
+
+/// A packet that came again at another place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Copy {
+    /// How long after the first.
+    pub after: u64,
+    /// The place of the first, where this one is the second and elsewhere.
+    pub from: Option<u32>,
+}
+
+impl Default for Copies {
+    fn default() -> Copies {
+        Copies { entries: vec![Entry::default(); REMEMBERED], count: 0 }
+    }
+}
+
+impl Copies {
+    /// Whether a segment is a copy of one that was seen before.
+    pub fn look(&mut self, now: u64, segment: &Segment) -> Option<Copy> {
+        // ACKs without a number of their own are alike.
+        if segment.id == 0 && segment.payload == 0 && !segment.is(flag::SYN) {
+            return None;
+        }
+        let print = print(segment);
+        let entry = &mut self.entries[print as usize % REMEMBERED];
+        let after = now.saturating_sub(entry.at);
+        let elsewhere = entry.place != segment.place;
+        let same = entry.print == print && entry.at > 0;
+        if same && after <= LONGEST && (elsewhere || segment.id != 0 || after <= AT_ONCE) {
+            self.count += 1;
+            let first = !entry.copied;
+            entry.copied = true;
+            return Some(Copy { after, from: (elsewhere && first).then_some(entry.place) });
+        }
+        *entry = Entry { print, at: now.max(1), place: segment.place, copied: false };
+        None
+    }
+}
+
+/// What two copies have in common: a hash of all that a router leaves as it is (FNV-1a, by words).
+fn print(segment: &Segment) -> u64 {
+    let Segment { from, to, seq, ack, flags, window, payload, id, stamps, sack, .. } = segment;
+    let (ts, echo) = stamps.unwrap_or_default();
+    let (start, end) = sack.unwrap_or_default();
+    let words = [
+        from.address as u64,
+        (from.address >> 64) as u64,
+        to.address as u64,
+        (to.address >> 64) as u64,
+        (u64::from(from.port) << 48) | (u64::from(to.port) << 32) | (u64::from(*window) << 16) | u64::from(*id),
+        (u64::from(*seq) << 32) | u64::from(*ack),
+        (u64::from(*payload) << 8) | u64::from(*flags),
+        (u64::from(ts) << 32) | u64::from(echo),
+        (u64::from(start) << 32) | u64::from(end),
+    ];
+    let hash = words.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+        let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    });
+    hash | 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(id: u16, place: u32) -> Segment {
+        Segment { seq: 5, payload: 1000, id, place, ..Segment::default() }
+    }
+
+    #[test]
+    fn the_same_packet_at_another_place_is_a_copy_and_one_sent_again_is_not() {
+        let mut copies = Copies::default();
+        assert_eq!(copies.look(1_000_000, &data(7, 1)), None);
+        assert_eq!(copies.look(3_000_000, &data(7, 2)), Some(Copy { after: 2_000_000, from: Some(1) }));
+        assert_eq!(copies.look(4_000_000, &data(8, 1)), None);
+        assert_eq!(copies.count, 1);
+    }
+
+    #[test]
+    fn without_an_identification_only_what_comes_at_once_is_a_copy_at_the_same_place() {
+        let mut copies = Copies::default();
+        assert_eq!(copies.look(1_000_000, &data(0, 1)), None);
+        assert!(copies.look(1_050_000, &data(0, 1)).is_some());
+        assert_eq!(copies.look(9_000_000, &data(0, 1)), None);
+        let ack = Segment { flags: flag::ACK, ..Segment::default() };
+        assert_eq!((copies.look(1, &ack), copies.look(2, &ack)), (None, None));
+    }
+}

@@ -1,0 +1,378 @@
+//! Counters as text: what `nstat`, `/proc/net/netstat`, `ss -ti`, `ethtool -S` and `tc -s` print, once or again and again, and tables
+//! of switches and of milliseconds.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+
+use crate::diagnosis::InputFound;
+
+/// Names that are kept of one input.
+const MOST: usize = 20_000;
+/// A longer line is no counter's.
+const LONGEST: u64 = 1 << 16;
+
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Nstat,
+    Proc,
+    Ss,
+    Ethtool,
+    Tc,
+    Table,
+}
+
+/// One counter over a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Count {
+    first: f64,
+    last: f64,
+    most: f64,
+    sum: f64,
+    seen: u64,
+}
+
+/// What one input counted.
+pub(crate) struct Counters {
+    name: String,
+    form: Form,
+    counts: BTreeMap<String, Count>,
+    lines: u64,
+    bytes: u64,
+    /// The columns of a table, and the names of the last line of `/proc`.
+    head: Vec<String>,
+    ends: Option<String>,
+}
+
+impl Counters {
+    /// Reads a text.
+    pub fn read(name: &str, stream: &mut dyn Read) -> Result<Counters, String> {
+        let mut reader = BufReader::new(stream);
+        let mut counters: Option<Counters> = None;
+        let (mut bytes, mut line) = (0u64, Vec::new());
+        loop {
+            line.clear();
+            let told = (&mut reader).take(LONGEST).read_until(b'\n', &mut line);
+            let ends = match told {
+                Ok(0) => break,
+                Ok(_) if line.len() as u64 == LONGEST => Some("a line of more than 64 KiB".to_string()),
+                Ok(_) => None,
+                Err(error) => Some(format!("it cannot be read on: {error}")),
+            };
+            let text = String::from_utf8_lossy(&line);
+            let text = text.trim_end();
+            if counters.is_none()
+                && let Some(form) = form(text)
+            {
+                let (counts, head) = (BTreeMap::new(), Vec::new());
+                counters = Some(Counters { name: name.into(), form, counts, lines: 0, bytes: 0, head, ends: None });
+            }
+            if let Some(counters) = &mut counters {
+                counters.line(text);
+                counters.ends = ends.as_ref().map(|why| format!("at byte {bytes}: {why}"));
+            }
+            bytes += line.len() as u64;
+            if ends.is_some() {
+                break;
+            }
+        }
+        let found = counters.filter(|counters| !counters.counts.is_empty());
+        let mut found = found.ok_or_else(|| {
+            format!(
+                "{name}: a text, and none of those that are understood; right would be what nstat, cat /proc/net/netstat, ss -ti, \
+                 ethtool -S or tc -s prints, or a table (CSV) whose columns have names"
+            )
+        })?;
+        found.bytes = bytes;
+        Ok(found)
+    }
+
+    fn line(&mut self, line: &str) {
+        self.lines += 1;
+        match self.form {
+            Form::Nstat => {
+                let mut words = line.split_whitespace();
+                if let (Some(name), Some(value)) = (words.next(), words.next().and_then(number)) {
+                    // Each print is of what came since the last one.
+                    self.add(name, value);
+                }
+            }
+            Form::Proc => self.proc(line),
+            Form::Ss => self.ss(line),
+            Form::Ethtool => {
+                if let Some((name, value)) = line.split_once(':')
+                    && let Some(value) = number(value.trim())
+                {
+                    self.add(name.trim(), value);
+                }
+            }
+            Form::Tc => self.tc(line),
+            Form::Table => self.row(line),
+        }
+    }
+
+    fn add(&mut self, name: &str, value: f64) {
+        if self.counts.len() >= MOST && !self.counts.contains_key(name) {
+            return;
+        }
+        let count = self.counts.entry(name.into()).or_insert(Count { first: value, ..Count::default() });
+        count.last = value;
+        count.most = count.most.max(value);
+        count.sum += value;
+        count.seen += 1;
+    }
+
+    fn proc(&mut self, line: &str) {
+        let Some((group, rest)) = line.split_once(':') else { return };
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        if words.first().is_some_and(|word| number(word).is_none()) {
+            self.head = words.iter().map(|word| format!("{group}{word}")).collect();
+            return;
+        }
+        let head = std::mem::take(&mut self.head);
+        for (name, value) in head.iter().zip(&words) {
+            if name.starts_with(group)
+                && let Some(value) = number(value)
+            {
+                self.add(name, value);
+            }
+        }
+    }
+
+    fn ss(&mut self, line: &str) {
+        for word in line.split_whitespace() {
+            let Some((name, value)) = word.split_once(':') else { continue };
+            if !name.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+                continue;
+            }
+            // What is told of a moment and of a whole life stands as `0/3`: the latter counts.
+            let value = value.rsplit('/').next().filter(|_| name == "retrans").unwrap_or(value);
+            if let Some(value) = number(value.split(['/', ',']).next().unwrap_or(value).trim_end_matches("ms")) {
+                self.add(name, value);
+            }
+        }
+    }
+
+    fn tc(&mut self, line: &str) {
+        let words: Vec<&str> =
+            line.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter(|w| !w.is_empty()).collect();
+        for pair in words.windows(2) {
+            let ["dropped" | "overlimits" | "requeues" | "marked" | "ecn_mark" | "drop_overlimit" | "backlog", value] =
+                pair
+            else {
+                continue;
+            };
+            if let Some(value) = sized(value) {
+                self.add(pair[0], value);
+            }
+        }
+        if let ["Sent", bytes, "bytes", ..] = words.as_slice()
+            && let Some(bytes) = number(bytes)
+        {
+            self.add("sent_bytes", bytes);
+        }
+    }
+
+    fn row(&mut self, line: &str) {
+        let cells: Vec<&str> = line.split(',').map(|cell| cell.trim().trim_matches('"')).collect();
+        if self.head.is_empty() {
+            self.head = cells.iter().map(|cell| (*cell).to_string()).collect();
+            return;
+        }
+        let head = std::mem::take(&mut self.head);
+        for (name, cell) in head.iter().zip(&cells) {
+            if let Some(value) = number(cell) {
+                self.add(name, value);
+            }
+        }
+        self.head = head;
+    }
+
+    /// How much a counter grew: of a series of totals the difference, of a single one all of it.
+    fn grew(&self, name: &str) -> Option<f64> {
+        let count = self.counts.get(name)?;
+        Some(match (self.form, count.seen) {
+            (Form::Nstat, _) => count.sum,
+            (_, 1) => count.last,
+            _ => (count.last - count.first).max(0.0),
+        })
+    }
+
+    /// What it says that matters, in sentences.
+    pub fn says(&self) -> Vec<String> {
+        let mut says = Vec::new();
+        let mut say = |what: &str, value: Option<f64>| {
+            if let Some(value) = value.filter(|value| *value > 0.0) {
+                says.push(format!("{}: {what}: {value}", self.name));
+            }
+        };
+        match self.form {
+            Form::Nstat | Form::Proc => {
+                let grew = |name: &str| self.grew(name).or_else(|| self.grew(&format!("TcpExt{name}")));
+                for (name, what) in COUNTED {
+                    say(what, grew(name));
+                }
+            }
+            Form::Ss => {
+                let most = |name: &str| self.counts.get(name).map(|count| count.most);
+                say("largest retransmission timeout of a connection, ms", most("rto"));
+                say("most segments that one connection sent again", most("retrans"));
+                say("largest window, segments", most("cwnd"));
+                say("largest backoff of a timeout", most("backoff"));
+                say("longest time that a connection was held up by the receiver's window, ms", most("rwnd_limited"));
+            }
+            Form::Tc => {
+                say("packets that queues dropped", self.grew("dropped"));
+                say("packets that queues marked", self.grew("marked").or_else(|| self.grew("ecn_mark")));
+                say("longest backlog that was seen, bytes", self.counts.get("backlog").map(|count| count.most));
+            }
+            Form::Ethtool | Form::Table => {
+                for (name, count) in &self.counts {
+                    let low = name.to_lowercase();
+                    if ["drop", "discard", "error", "crc", "missed", "no_buffer", "pause"]
+                        .iter()
+                        .any(|word| low.contains(word))
+                    {
+                        say(name, self.grew(name));
+                    } else if ["watermark", "occupancy", "queue", "buffer_bytes", "peak"]
+                        .iter()
+                        .any(|word| low.contains(word))
+                    {
+                        say(&format!("most of {name}"), Some(count.most));
+                    } else if self.form == Form::Table
+                        && ["bytes", "conn", "retx", "retrans"].iter().any(|word| low.contains(word))
+                    {
+                        say(&format!("most of {name} in one row"), Some(count.most));
+                    }
+                }
+            }
+        }
+        says
+    }
+
+    /// As an input.
+    pub fn input(&self) -> InputFound {
+        let kind = match self.form {
+            Form::Nstat => "nstat",
+            Form::Proc => "/proc/net",
+            Form::Ss => "ss",
+            Form::Ethtool => "ethtool",
+            Form::Tc => "tc",
+            Form::Table => "table",
+        };
+        InputFound {
+            name: self.name.clone(),
+            kind,
+            packets: 0,
+            tcp: 0,
+            bytes: self.bytes,
+            span_s: 0.0,
+            ends: self.ends.clone(),
+        }
+    }
+
+    /// What counters alone allow to say.
+    pub fn verdict(counters: &[Counters]) -> String {
+        let sum = |name: &str| -> f64 {
+            counters.iter().filter_map(|one| one.grew(name).or_else(|| one.grew(&format!("TcpExt{name}")))).sum()
+        };
+        let (timeouts, probes) = (sum("TcpExtTCPTimeouts"), sum("TcpExtTCPLossProbes"));
+        let (resent, shut) = (sum("TcpRetransSegs"), sum("TcpExtTCPToZeroWindowAdv"));
+        let mut says = match (timeouts > 0.0, probes > 0.0) {
+            (true, _) => format!(
+                "{timeouts} retransmission timeouts and {resent} segments sent again: what incast does, and other losses too"
+            ),
+            (false, true) => format!("{probes} probes for lost tails and no timeout: losses that cost little"),
+            _ => "no timeout was counted".into(),
+        };
+        if shut > 0.0 {
+            says += &format!("; {shut} times there was no room for what came, which is not the network");
+        }
+        says + ". Counters do not say who answered whom at once: record the client's packets, as `fanin record` says"
+    }
+}
+
+/// Counters of Linux that tell something here, and what.
+const COUNTED: [(&str, &str); 11] = [
+    ("TcpExtTCPTimeouts", "retransmission timeouts"),
+    ("TcpRetransSegs", "segments sent again"),
+    ("TcpExtTCPLossProbes", "probes for lost tails"),
+    ("TcpExtTCPSpuriousRTOs", "timeouts for nothing"),
+    ("TcpExtTCPSynRetrans", "SYNs sent again"),
+    ("TcpExtTCPToZeroWindowAdv", "times the window was shut"),
+    ("TcpExtTCPRcvQDrop", "segments dropped for want of room at the receiver"),
+    ("TcpExtTCPBacklogDrop", "segments dropped at a socket's backlog"),
+    ("TcpExtDelayedACKs", "delayed ACKs"),
+    ("TcpExtListenDrops", "connections dropped at a listener"),
+    ("IpExtInCEPkts", "packets marked by a queue"),
+];
+
+fn form(line: &str) -> Option<Form> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.as_slice() {
+        ["#kernel", ..] => Some(Form::Nstat),
+        [name, value, _]
+            if number(value).is_some() && ["Tcp", "Ip", "Udp", "Icmp"].iter().any(|p| name.starts_with(p)) =>
+        {
+            Some(Form::Nstat)
+        }
+        [group, ..] if ["TcpExt:", "IpExt:", "Tcp:", "Ip:", "MPTcpExt:", "Icmp:"].contains(group) => Some(Form::Proc),
+        ["NIC", "statistics:", ..] => Some(Form::Ethtool),
+        ["qdisc", ..] => Some(Form::Tc),
+        ["State" | "Netid", ..] => Some(Form::Ss),
+        words if words.iter().any(|word| word.starts_with("rto:")) => Some(Form::Ss),
+        _ if line.split(',').count() >= 2
+            && line.split(',').all(|cell| !cell.trim().is_empty() && number(cell).is_none()) =>
+        {
+            Some(Form::Table)
+        }
+        _ => None,
+    }
+}
+
+fn number(word: &str) -> Option<f64> {
+    word.trim().parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// As `tc` prints it: `12Kb`, `3p`, `1514b`.
+fn sized(word: &str) -> Option<f64> {
+    let digits = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let scale = match word.get(digits.len()..)? {
+        "Kb" => 1024.0,
+        "Mb" => 1024.0 * 1024.0,
+        _ => 1.0,
+    };
+    Some(number(digits)? * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(text: &str) -> Vec<String> {
+        Counters::read("x", &mut text.as_bytes()).unwrap().says()
+    }
+
+    #[test]
+    fn what_tools_print_is_told_apart_by_its_content() {
+        let nstat = "#kernel\nTcpRetransSegs                  12                 0.0\nTcpExtTCPTimeouts               3                  0.0\n";
+        assert_eq!(says(nstat), ["x: retransmission timeouts: 3", "x: segments sent again: 12"]);
+        let proc =
+            "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 10\nTcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 14\n";
+        assert_eq!(says(proc), ["x: retransmission timeouts: 4"]);
+        let tc = "qdisc bfifo 10: root refcnt 2 limit 64Kb\n Sent 9 bytes 2 pkt (dropped 31, overlimits 0 requeues 0)\n backlog 12Kb 9p requeues 0\n";
+        assert_eq!(says(tc), ["x: packets that queues dropped: 31", "x: longest backlog that was seen, bytes: 12288"]);
+        let ethtool = "NIC statistics:\n     rx_packets: 5\n     rx_dropped: 7\n";
+        assert_eq!(says(ethtool), ["x: rx_dropped: 7"]);
+        let ss = "ESTAB 0 0 10.0.0.1:80 10.0.0.2:4000 cubic rto:204 rtt:0.2/0.1 mss:1448 cwnd:10 retrans:0/3\n";
+        assert!(says(ss).contains(&"x: most segments that one connection sent again: 3".to_string()));
+        let table = "time,port,tx_drops,queue_watermark_bytes\n1,eth1,5,1000\n2,eth1,9,65536\n";
+        assert_eq!(says(table), ["x: most of queue_watermark_bytes: 65536", "x: tx_drops: 4"]);
+    }
+
+    #[test]
+    fn another_text_is_refused_and_says_what_would_be_right() {
+        let error = Counters::read("notes", &mut "Dear Sir\nor Madam\n".as_bytes()).err().unwrap();
+        assert!(error.contains("notes") && error.contains("nstat"), "{error}");
+    }
+}

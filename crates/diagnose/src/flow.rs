@@ -1,0 +1,226 @@
+//! Connections: a bounded number of them, found by their ends.
+
+use std::collections::BTreeMap;
+
+use crate::dissect::{End, Segment};
+use crate::half::Half;
+use crate::train::Row;
+
+/// Connections that are remembered at once; above, those that were silent longest are forgotten.
+const MOST: usize = 1 << 16;
+/// Stamps of an end that are remembered.
+const STAMPS: usize = 4;
+
+/// Where a connection's present turn stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TurnAt {
+    /// Of all episodes there were, which.
+    pub episode: u64,
+    /// Which of its members.
+    pub member: u32,
+}
+
+/// A connection. Its two ends are told apart by their order, 0 and 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub ends: [End; 2],
+    /// The hosts' numbers.
+    pub hosts: [u32; 2],
+    /// Segments that each end sent.
+    pub sent: [u32; 2],
+    /// What each end sends.
+    pub halves: [Half; 2],
+    /// The window scales that both offered.
+    pub scales: [Option<u8>; 2],
+    /// When an end last said that it has no room.
+    pub shut_at: [Option<u64>; 2],
+    /// The end that sent a SYN; when first, when again, when it was answered, and when that was acknowledged.
+    pub opener: Option<usize>,
+    pub syn_at: u64,
+    pub syn_again: Option<u64>,
+    pub answered_at: Option<u64>,
+    pub open_at: Option<u64>,
+    /// The end that asks, once that is known.
+    pub asker: Option<usize>,
+    /// The other one sends without being asked.
+    pub pushed: bool,
+    /// Who sent payload last.
+    pub speaker: Option<usize>,
+    /// The present request: when it began, with the connection where that was opened for it; when its first byte was sent, when any
+    /// again, and its bytes.
+    pub asked_at: u64,
+    pub requested_at: u64,
+    pub asked_again: Option<u64>,
+    pub asked_bytes: u64,
+    /// When an ACK that was kept back let a request go on.
+    pub let_go_at: Option<u64>,
+    pub turn: Option<TurnAt>,
+    /// New data ended a silence then: what follows tells why.
+    pub fresh_at: Option<u64>,
+    /// What had come in a row when something was found to be missing, and when data came last.
+    pub train_at_loss: Option<Row>,
+    pub train_at_last: Row,
+    /// How long before that loss was seen it had been asked.
+    pub asked_before_loss: u64,
+    /// Data before anybody acknowledged it: for the first window.
+    pub first_flight: Option<FirstFlight>,
+    /// When the asker first sent each of its last stamps.
+    pub stamps: [(u32, u64); STAMPS],
+    pub last: u64,
+}
+
+/// What came of a new connection before its first ACK could have any effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FirstFlight {
+    pub until: u64,
+    pub bytes: u64,
+}
+
+impl Flow {
+    fn new(segment: &Segment, hosts: [u32; 2], now: u64) -> Flow {
+        let (a, b) = (segment.from.min(segment.to), segment.from.max(segment.to));
+        Flow {
+            ends: [a, b],
+            hosts,
+            sent: [0; 2],
+            halves: Default::default(),
+            scales: [None; 2],
+            shut_at: [None; 2],
+            opener: None,
+            syn_at: 0,
+            syn_again: None,
+            answered_at: None,
+            open_at: None,
+            asker: None,
+            pushed: false,
+            speaker: None,
+            asked_at: 0,
+            requested_at: 0,
+            asked_again: None,
+            asked_bytes: 0,
+            let_go_at: None,
+            turn: None,
+            fresh_at: None,
+            train_at_loss: None,
+            train_at_last: Row::default(),
+            asked_before_loss: u64::MAX,
+            first_flight: None,
+            stamps: [(0, 0); STAMPS],
+            last: now,
+        }
+    }
+
+    /// Which end sent a segment.
+    pub fn sender(&self, segment: &Segment) -> usize {
+        usize::from(segment.from != self.ends[0])
+    }
+
+    /// The time of the handshake's two halves: to the answer, and to what acknowledged it. Where the SYN was sent once.
+    pub fn handshake(&self) -> Option<(u64, u64)> {
+        let (answered, open) = (self.answered_at?, self.open_at?);
+        let once = self.syn_again.is_none();
+        once.then(|| (answered.saturating_sub(self.syn_at), open.saturating_sub(answered)))
+    }
+
+    /// An end sends a stamp.
+    pub fn stamped(&mut self, stamp: u32, now: u64) {
+        if self.stamps[0].0 != stamp || self.stamps[0].1 == 0 {
+            self.stamps.rotate_right(1);
+            self.stamps[0] = (stamp, now);
+        }
+    }
+
+    /// When a later stamp than the one that is echoed was first sent: what echoes the former left before that came there.
+    pub fn sent_later_than(&self, echoed: u32) -> Option<u64> {
+        let place = self.stamps.iter().position(|&(stamp, at)| at > 0 && stamp == echoed)?;
+        place.checked_sub(1).map(|later| self.stamps[later].1)
+    }
+}
+
+/// All connections.
+#[derive(Default)]
+pub(crate) struct Flows {
+    places: BTreeMap<[End; 2], u32>,
+    flows: Vec<Flow>,
+    latest: Option<([End; 2], u32)>,
+    /// Connections that there were, and that had to be forgotten.
+    pub seen: u64,
+    pub forgotten: u64,
+}
+
+impl Flows {
+    /// The connection of a segment, which may be a new one. `host` gives the number of an address.
+    pub fn of(&mut self, segment: &Segment, now: u64, mut host: impl FnMut(u128) -> u32) -> &mut Flow {
+        let key = [segment.from.min(segment.to), segment.from.max(segment.to)];
+        let place = match self.latest {
+            Some((latest, place)) if latest == key => place,
+            _ => match self.places.get(&key) {
+                Some(&place) => place,
+                None => {
+                    if self.flows.len() >= MOST {
+                        self.forget();
+                    }
+                    let hosts = key.map(|end| host(end.address));
+                    self.flows.push(Flow::new(segment, hosts, now));
+                    self.seen += 1;
+                    let place = self.flows.len() as u32 - 1;
+                    self.places.insert(key, place);
+                    place
+                }
+            },
+        };
+        self.latest = Some((key, place));
+        let flow = &mut self.flows[place as usize];
+        flow.last = now;
+        flow
+    }
+
+    /// The connection at these ends begins anew.
+    pub fn restart(&mut self, segment: &Segment, now: u64) {
+        let key = [segment.from.min(segment.to), segment.from.max(segment.to)];
+        if let Some(&place) = self.places.get(&key) {
+            let flow = &mut self.flows[place as usize];
+            *flow = Flow::new(segment, flow.hosts, now);
+            self.seen += 1;
+        }
+    }
+
+    /// Forgets the quarter that was silent longest.
+    fn forget(&mut self) {
+        let mut lasts: Vec<u64> = self.flows.iter().map(|flow| flow.last).collect();
+        let quarter = lasts.len() / 4;
+        let (_, &mut limit, _) = lasts.select_nth_unstable(quarter);
+        let before = self.flows.len();
+        let mut left = quarter + 1;
+        self.flows.retain(|flow| {
+            let goes = flow.last <= limit && left > 0;
+            left -= usize::from(goes);
+            !goes
+        });
+        self.forgotten += (before - self.flows.len()) as u64;
+        self.places = self.flows.iter().zip(0..).map(|(flow, place)| (flow.ends, place)).collect();
+        self.latest = None;
+    }
+
+    pub fn all(&self) -> &[Flow] {
+        &self.flows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_connections_take_a_bounded_room() {
+        let mut flows = Flows::default();
+        for n in 0..1_000_000u32 {
+            let from = End { address: u128::from(n / 50_000), port: (n % 50_000) as u16 };
+            let segment = Segment { from, to: End { address: 1 << 100, port: 80 }, ..Segment::default() };
+            flows.of(&segment, u64::from(n), |_| 0);
+        }
+        assert!(flows.flows.len() <= MOST && flows.places.len() == flows.flows.len());
+        assert_eq!(flows.forgotten + flows.flows.len() as u64, 1_000_000);
+        assert!(size_of::<Flow>() < 1024, "{}", size_of::<Flow>());
+    }
+}

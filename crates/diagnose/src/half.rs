@@ -1,0 +1,172 @@
+//! One direction of a connection: which of its bytes were seen, and how far the other end has acknowledged them.
+
+/// Pieces above the first hole that are kept apart.
+const MOST_ISLANDS: usize = 32;
+/// A sequence number further away than this belongs to no window: the connection is another one.
+const FAR: i64 = 1 << 30;
+
+/// What a piece of payload was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// It follows what was seen last.
+    Next,
+    /// What lies before it is missing.
+    Beyond,
+    /// It was, or should have been, sent before: it fills a hole.
+    Fills,
+    /// All of it was seen before.
+    Again,
+}
+
+/// A direction, in bytes from where it was first seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Half {
+    begun: bool,
+    base: u32,
+    /// Behind the last byte that was seen.
+    pub next: u64,
+    /// Up to here nothing is missing.
+    pub edge: u64,
+    islands: Vec<(u64, u64)>,
+    /// Since when something is missing.
+    pub hole_since: u64,
+    /// What the other end has acknowledged, and when it did so last.
+    pub acked: u64,
+    pub acked_at: u64,
+    /// When payload came last.
+    pub last: Option<u64>,
+    /// The largest payload of a segment.
+    pub largest: u32,
+}
+
+impl Half {
+    /// The place of a sequence number, which may be before the first that was seen.
+    fn place(&self, seq: u32) -> i64 {
+        let next = self.base.wrapping_add(self.next as u32);
+        self.next as i64 + i64::from(seq.wrapping_sub(next) as i32)
+    }
+
+    /// Takes a sequence number for the first, unless there was one.
+    pub fn begin(&mut self, seq: u32) {
+        if !self.begun {
+            *self = Half { begun: true, base: seq, largest: self.largest, ..Half::default() };
+        }
+    }
+
+    /// Whether a number can belong to this direction.
+    pub fn knows(&self, seq: u32) -> bool {
+        !self.begun || (self.place(seq) - self.next as i64).abs() < FAR
+    }
+
+    /// Whether something is missing in between.
+    pub fn has_hole(&self) -> bool {
+        self.edge < self.next
+    }
+
+    /// A piece of payload was seen. Gives what it was, and where it lies: from its first byte to behind its last.
+    pub fn saw(&mut self, now: u64, seq: u32, payload: u32) -> (Piece, u64, u64) {
+        self.begin(seq);
+        let from = self.place(seq);
+        let to = from + i64::from(payload);
+        self.largest = self.largest.max(payload);
+        if to <= 0 {
+            return (Piece::Again, 0, 0);
+        }
+        let (from, to) = (from.max(0) as u64, to as u64);
+        let piece = match () {
+            () if from > self.next => Piece::Beyond,
+            () if to > self.next => Piece::Next,
+            () if self.is_missing(from, to) => Piece::Fills,
+            () => Piece::Again,
+        };
+        let whole = !self.has_hole();
+        self.next = self.next.max(to);
+        self.take(from, to);
+        if whole && self.has_hole() {
+            self.hole_since = now;
+        }
+        (piece, from, to)
+    }
+
+    fn is_missing(&self, from: u64, to: u64) -> bool {
+        to > self.edge && !self.islands.iter().any(|&(start, end)| start <= from && to <= end)
+    }
+
+    fn take(&mut self, mut from: u64, mut to: u64) {
+        if from > self.edge {
+            self.islands.retain(|&(start, end)| {
+                let apart = end < from || start > to;
+                if !apart {
+                    (from, to) = (from.min(start), to.max(end));
+                }
+                apart
+            });
+            let place = self.islands.partition_point(|&(start, _)| start < from);
+            self.islands.insert(place, (from, to));
+            if self.islands.len() > MOST_ISLANDS {
+                // The oldest hole is forgotten.
+                self.edge = self.islands.remove(0).1;
+            }
+        } else {
+            self.edge = self.edge.max(to);
+        }
+        while self.islands.first().is_some_and(|&(start, _)| start <= self.edge) {
+            self.edge = self.edge.max(self.islands.remove(0).1);
+        }
+    }
+
+    /// The other end acknowledges up to a number. Whether that is news.
+    pub fn acknowledged(&mut self, now: u64, ack: u32) -> bool {
+        self.begin(ack);
+        let to = self.place(ack);
+        if to <= self.acked as i64 || to - self.next as i64 > FAR {
+            return false;
+        }
+        self.acked = to as u64;
+        self.acked_at = now;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_in_order_beyond_a_hole_into_it_and_again_are_told_apart() {
+        let mut half = Half::default();
+        assert_eq!(half.saw(1, 1000, 100), (Piece::Next, 0, 100));
+        assert_eq!(half.saw(2, 1200, 100), (Piece::Beyond, 200, 300));
+        assert_eq!(half.saw(3, 1400, 100).0, Piece::Beyond);
+        assert!(half.has_hole());
+        assert_eq!((half.edge, half.next, half.hole_since), (100, 500, 2));
+        assert_eq!(half.saw(4, 1200, 100).0, Piece::Again);
+        assert_eq!(half.saw(5, 1100, 100).0, Piece::Fills);
+        assert_eq!(half.edge, 300);
+        assert_eq!(half.saw(6, 1300, 100).0, Piece::Fills);
+        assert_eq!((half.edge, half.has_hole()), (500, false));
+        assert_eq!(half.saw(7, 900, 50).0, Piece::Again);
+    }
+
+    #[test]
+    fn numbers_go_round_and_what_lies_far_off_is_another_connection() {
+        let mut half = Half::default();
+        half.begin(u32::MAX - 49);
+        assert_eq!(half.saw(1, u32::MAX - 49, 100), (Piece::Next, 0, 100));
+        assert_eq!(half.saw(2, 50, 10), (Piece::Next, 100, 110));
+        assert!(half.acknowledged(3, 60) && !half.acknowledged(4, 50));
+        assert_eq!((half.acked, half.acked_at), (110, 3));
+        assert!(half.knows(70) && !half.knows(70 + (1 << 30) + 100));
+    }
+
+    #[test]
+    fn holes_are_kept_in_a_bounded_room() {
+        let mut half = Half::default();
+        half.begin(0);
+        for place in 0..1000 {
+            half.saw(place, 10 + 20 * place as u32, 10);
+        }
+        assert!(half.islands.len() <= MOST_ISLANDS);
+        assert!(half.edge > 0 && half.edge < half.next);
+    }
+}

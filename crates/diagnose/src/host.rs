@@ -1,0 +1,175 @@
+//! Hosts: what their stacks show of themselves, and what came to each.
+
+use std::collections::BTreeMap;
+
+use crate::train::{Row, Train};
+
+/// Hosts that are told apart; what more there are count as one.
+const MOST: usize = 1 << 17;
+/// Samples of a kind that are kept of a host: beyond, every second one, and so on.
+const MOST_SAMPLES: usize = 4096;
+
+/// Samples, thinned evenly where there are many.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples {
+    kept: Vec<u64>,
+    every: u64,
+    count: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples { kept: Vec::new(), every: 1, count: 0 }
+    }
+}
+
+impl Samples {
+    pub fn add(&mut self, sample: u64) {
+        if self.count.is_multiple_of(self.every) {
+            self.kept.push(sample);
+            if self.kept.len() >= MOST_SAMPLES {
+                let mut place = 0;
+                self.kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.every *= 2;
+            }
+        }
+        self.count += 1;
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn kept(&self) -> &[u64] {
+        &self.kept
+    }
+
+    /// The value below which this share of them lies.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        quantile(&self.kept, share)
+    }
+}
+
+/// The value below which this share of some lies: the nearest rank.
+pub(crate) fn quantile(values: &[u64], share: f64) -> Option<u64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let last = sorted.len().checked_sub(1)?;
+    Some(sorted[((last as f64 * share).round() as usize).min(last)])
+}
+
+/// The least timeout: where most of them lie close together, as a floor under all makes them.
+pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
+    let mut sorted = timeouts.to_vec();
+    sorted.sort_unstable();
+    let (mut most, mut best, mut end) = (0, None, 0);
+    for begin in 0..sorted.len() {
+        while end < sorted.len() && sorted[end] <= sorted[begin] + sorted[begin] / 8 {
+            end += 1;
+        }
+        if end - begin > most {
+            (most, best) = (end - begin, Some(sorted[begin + (end - begin) / 2]));
+        }
+    }
+    best
+}
+
+/// Where a capture was taken, as one connection shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Places {
+    pub at_asker: u64,
+    pub between: u64,
+    pub at_server: u64,
+}
+
+/// A host.
+#[derive(Default)]
+pub(crate) struct Host {
+    pub address: u128,
+    pub train: Train,
+    /// As its SYNs say.
+    pub mss: Option<u16>,
+    pub scale: Option<u8>,
+    pub syns: u64,
+    pub may_sack: bool,
+    pub stamps: bool,
+    /// Its SYN asked for ECN, or its answer agreed.
+    pub ecn: bool,
+    /// Segments that it sent with a codepoint of ECN, and of those it received what was marked.
+    pub capable: u64,
+    pub marked: u64,
+    /// Segments with payload that it sent, those larger than any packet, and the largest.
+    pub data: u64,
+    pub merged: u64,
+    pub largest: u32,
+    /// ACKs without payload that it sent, what they acknowledged, and how long they were kept back.
+    pub acks: u64,
+    pub acknowledged: u64,
+    pub kept_back: Samples,
+    /// How often it had no room.
+    pub shut: u64,
+    /// The most that it sent on a new connection before any ACK could reach it.
+    pub first_window: Option<u64>,
+    /// How long a connection was silent before it sent the oldest segment again.
+    pub timeouts: Samples,
+    /// Of what it asked for: handshakes, and how long until the first byte of answers; of those whose first byte found its link idle.
+    pub round_trip: Option<u64>,
+    pub firsts: Samples,
+    pub idle_firsts: Samples,
+    /// How long packets must have waited at least on their way to it, beside a round trip.
+    pub waited: Option<u64>,
+    /// How long they stayed in a router that was captured on both sides.
+    pub inside: Samples,
+    /// What had come in a row when losses were seen, and how long before its flow had been asked.
+    pub losses: Vec<(Row, u64)>,
+    pub places: Places,
+    /// Bytes of packets that it had asked for, and that others pushed.
+    pub asked_for: u64,
+    pub pushed: u64,
+    /// Segments to it that were sent again, and that came out of order.
+    pub lost: u64,
+    pub reordered: u64,
+}
+
+/// All hosts, by number.
+#[derive(Default)]
+pub(crate) struct Hosts {
+    numbers: BTreeMap<u128, u32>,
+    pub all: Vec<Host>,
+}
+
+impl Hosts {
+    pub fn number(&mut self, address: u128) -> u32 {
+        if let Some(&number) = self.numbers.get(&address) {
+            return number;
+        }
+        if self.all.len() >= MOST {
+            return MOST as u32 - 1;
+        }
+        let number = self.all.len() as u32;
+        self.numbers.insert(address, number);
+        self.all.push(Host { address, ..Host::default() });
+        number
+    }
+
+    pub fn get(&mut self, number: u32) -> &mut Host {
+        &mut self.all[number as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_samples_are_thinned_and_keep_their_quantiles() {
+        let mut samples = Samples::default();
+        (0..1_000_000).for_each(|n| samples.add(n));
+        assert!(samples.kept.len() < MOST_SAMPLES);
+        assert!(samples.quantile(0.5).unwrap().abs_diff(500_000) < 5_000);
+        assert_eq!(samples.count(), 1_000_000);
+    }
+}

@@ -1,0 +1,487 @@
+//! What everything comes to: signatures, confidence, the onset, the verdict.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv6Addr;
+
+use crate::captured::Capture;
+use crate::counters::Counters;
+use crate::diagnosis::{
+    Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, StallFound, Verdict,
+    WayFound,
+};
+use crate::episode::{Evidence, Member, Stall};
+use crate::host::{Host, Samples, quantile, usual_timeout};
+
+use crate::record::{Record, Silence, is_timer};
+use crate::scenario::{Facts, scenario};
+use crate::way::{SHORT, Way};
+
+/// Hosts that are listed.
+const MOST_HOSTS: usize = 512;
+/// Episodes that are listed one by one.
+const MOST_EPISODES: usize = 20_000;
+/// A round hurts where it stands still for so much of its time.
+const HURTS: f64 = 0.1;
+
+/// One capture with what was found out about its hosts.
+pub(crate) struct Judge<'a> {
+    capture: &'a Capture,
+    ways: BTreeMap<u32, Way>,
+    timeouts: Samples,
+    /// What every confidence is lowered by: what the capture lacks.
+    whole: f64,
+}
+
+pub(crate) fn seconds(ns: u64) -> f64 {
+    // Nanoseconds are whole; more digits say nothing.
+    (ns as f64 / 1e9 * 1e9).round() / 1e9
+}
+
+pub(crate) fn name_of(address: u128) -> String {
+    let address = Ipv6Addr::from(address);
+    address.to_ipv4_mapped().map_or_else(|| address.to_string(), |four| four.to_string())
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(capture: &'a Capture) -> Judge<'a> {
+        let hosts = &capture.watch.hosts.all;
+        let records = &capture.watch.records;
+        let mut of_host: BTreeMap<u32, Vec<&Record>> = BTreeMap::new();
+        for record in records.rounds.iter().chain(&records.alone) {
+            of_host.entry(record.asker).or_default().push(record);
+        }
+        let way = |(asker, rounds): (u32, Vec<&Record>)| {
+            let host = &hosts[asker as usize];
+            let between = host.places.at_server + host.places.between > host.places.at_asker;
+            (asker, Way::new(host, &rounds, u64::from(segment_of(hosts)) + 40, between))
+        };
+        let ways: BTreeMap<u32, Way> = of_host.into_iter().map(way).collect();
+        // What is no longer than a way through a full queue, and back, is recovery at work.
+        let least = ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
+        let mut timeouts = Samples::default();
+        let all = hosts.iter().flat_map(|host| host.timeouts.kept()).copied();
+        all.filter(|took| *took > least).for_each(|took| timeouts.add(took));
+        let silent = records.rounds.iter().filter(|record| record.lost > 0).flat_map(|record| &record.silences);
+        let alone =
+            |silence: &&Silence| matches!(silence.stall.evidence, Evidence::Fresh { burst: Some(false) | None, .. });
+        silent
+            .filter(alone)
+            .map(|silence| silence.stall.timer)
+            .filter(|took| *took > least)
+            .for_each(|took| timeouts.add(took));
+        let mut judge = Judge { capture, ways, timeouts, whole: 1.0 };
+        judge.whole = judge.completeness();
+        judge
+    }
+
+    /// What was captured of what there was, as a factor.
+    fn completeness(&self) -> f64 {
+        let dropped = self.capture.end.dropped.unwrap_or(0);
+        let share = dropped as f64 / (self.capture.end.frames + dropped).max(1) as f64;
+        let lost: f64 = if share > 0.01 { 0.6 } else { 1.0 - 10.0 * share };
+        let sided = 1.0 - 0.5 * self.one_sided();
+        let clock = if self.capture.set_back > 0 { 0.7 } else { 1.0 };
+        lost * sided * clock
+    }
+
+    /// The share of connections of which one direction alone was seen.
+    pub fn one_sided(&self) -> f64 {
+        let flows = self.capture.watch.flows.all().iter().filter(|flow| flow.sent.iter().sum::<u32>() >= 5);
+        let (mut all, mut one) = (0u32, 0u32);
+        for flow in flows {
+            all += 1;
+            one += u32::from(flow.sent.contains(&0));
+        }
+        f64::from(one) / f64::from(all.max(1))
+    }
+
+    /// Why a silence was, and how sure that is. `lossy`: of its episode, segments were lost for sure.
+    fn signature(&self, stall: &Stall, lossy: bool, way: &Way) -> (Signature, f64) {
+        let near = |took: u64| {
+            let least = usual_timeout(self.timeouts.kept()).filter(|_| self.timeouts.count() >= 2);
+            least.is_some_and(|least| took * 10 >= least * 8)
+        };
+        let (signature, sure) = match stall.evidence {
+            Evidence::Oldest => (Signature::Rto, 0.95),
+            Evidence::Resent => (Signature::Rto, 0.8),
+            Evidence::Request | Evidence::Handshake => (Signature::Rto, 0.9),
+            Evidence::Tail => (Signature::TailLossProbe, 0.85),
+            Evidence::Shut => (Signature::ZeroWindow, 0.95),
+            Evidence::LateAck => (Signature::DelayedAck, 0.85),
+            Evidence::Fresh { first, burst } => {
+                let server = if first { Signature::SlowServer } else { Signature::ApplicationPause };
+                match burst {
+                    Some(true) => (server, 0.8),
+                    // A timer sends one segment and waits for its ACK; so may a server.
+                    _ if near(stall.timer) && lossy => (Signature::Rto, 0.8),
+                    _ if near(stall.timer) || (lossy && burst == Some(false)) => (Signature::Rto, 0.6),
+                    _ => (server, 0.6),
+                }
+            }
+        };
+        let timer = matches!(signature, Signature::Rto | Signature::TailLossProbe);
+        if timer && way.faulty && stall.row.is_none_or(|row| row.packets <= 4 * SHORT) {
+            return (Signature::LinkFault, sure * 0.9);
+        }
+        (signature, sure)
+    }
+
+    fn stalls(&self, record: &Record, way: &Way) -> Vec<(StallFound, f64)> {
+        let quiet = record.silences.iter().filter(|silence| silence.stall.took() > way.quiet);
+        quiet.map(|silence| self.stall(silence, record.lost > 0, way)).collect()
+    }
+
+    fn stall(&self, silence: &Silence, lossy: bool, way: &Way) -> (StallFound, f64) {
+        let (signature, sure) = self.signature(&silence.stall, lossy, way);
+        let found = StallFound {
+            start_s: seconds(silence.stall.from.saturating_sub(1)),
+            took_s: seconds(silence.stall.took()),
+            signature,
+            server: name_of(silence.stall.server.address),
+            waiting: silence.waiting,
+        };
+        (found, sure)
+    }
+
+    fn episode(&self, record: &Record) -> Option<EpisodeFound> {
+        let way = self.ways.get(&record.asker)?;
+        let stalls = self.stalls(record, way);
+        let mut by_cause: BTreeMap<Signature, (f64, f64)> = BTreeMap::new();
+        for (stall, sure) in &stalls {
+            let (sum, weighted) = by_cause.entry(stall.signature).or_default();
+            *sum += stall.took_s;
+            *weighted += stall.took_s * sure;
+        }
+        let stall_s = stalls.iter().fold(0.0, |sum, (stall, _)| sum + stall.took_s);
+        let main = by_cause.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0));
+        let (signature, sure) =
+            main.map_or((Signature::None, 0.95), |(cause, (sum, weighted))| (*cause, weighted / sum));
+        let took_s = seconds(record.took());
+        let should = self.should(record, way).min((took_s - stall_s).max(0.0));
+        let tails = record.silences.iter().zip(record.silences.iter().map(|s| is_timer(s.stall.evidence)));
+        let mtu = u64::from(segment_of(&self.capture.watch.hosts.all)).max(1);
+        let unseen = tails.filter(|(silence, timer)| timer.is_none() && silence.stall.took() > way.quiet);
+        let unseen: u64 = unseen.map(|(silence, _)| silence.left.div_ceil(mtu)).sum();
+        Some(EpisodeFound {
+            start_s: seconds(record.start.saturating_sub(1)),
+            fan_in: record.servers,
+            bytes: record.bytes,
+            took_s,
+            should_s: (should * 1e9).round() / 1e9,
+            stall_s: (stall_s * 1e9).round() / 1e9,
+            signature,
+            confidence: ((sure * self.whole) * 100.0).round() / 100.0,
+            asker: name_of(self.capture.watch.hosts.all[record.asker as usize].address),
+            lost: [record.lost, record.lost + unseen],
+            stalls: stalls.into_iter().map(|(stall, _)| stall).collect(),
+        })
+    }
+
+    /// What a round takes where nothing is lost, in seconds.
+    fn should(&self, record: &Record, way: &Way) -> f64 {
+        let segment = f64::from(segment_of(&self.capture.watch.hosts.all)).max(1.0);
+        let wire = |bytes: u64| bytes as f64 * (segment + 40.0) / segment;
+        let rate = way.line.as_ref().map_or(f64::INFINITY, |line| line.bytes_per_s);
+        let asked = seconds(record.gap) * f64::from(record.servers.saturating_sub(1));
+        let one = wire(record.bytes / u64::from(record.servers.max(1))) / rate;
+        seconds(way.first) + (wire(record.bytes) / rate).max(asked + one)
+    }
+
+    /// Rounds that are to be told: those that ended.
+    fn ended(&self) -> impl Iterator<Item = &'a Record> {
+        let records = &self.capture.watch.records;
+        let latest = records.rounds.iter().map(|record| record.done).max().unwrap_or(0);
+        let least: Vec<u64> = records.rounds.iter().map(|record| record.answers.0).collect();
+        let usual = quantile(&least, 0.5).unwrap_or(0);
+        records.rounds.iter().filter(move |record| {
+            // Of the last one nobody knows how much was still to come, but where all sent alike and as much as before.
+            let last = record.done >= latest.saturating_sub(2_000_000);
+            record.whole && (!last || (record.answers.0 * 10 >= record.answers.1 * 9 && record.answers.0 >= usual))
+        })
+    }
+
+    fn lanes(&self, record: &Record, members: &[Member]) -> Vec<Lane> {
+        let Some(way) = self.ways.get(&record.asker) else { return Vec::new() };
+        let at = |ns: u64| seconds(ns.saturating_sub(record.start));
+        let lane = |member: &Member| {
+            let waits = member.waits.iter().filter(|stall| stall.took() > way.quiet.max(2 * way.loaded));
+            Lane {
+                server: name_of(member.server.address),
+                asked_s: at(member.asked),
+                first_s: at(member.first.unwrap_or(member.done)),
+                done_s: at(member.done),
+                bytes: member.to.saturating_sub(member.from),
+                lost: member.lost,
+                waits: waits
+                    .map(|stall| (at(stall.from), at(stall.to), self.signature(stall, record.lost > 0, way).0))
+                    .collect(),
+            }
+        };
+        members.iter().map(lane).collect()
+    }
+}
+
+/// The payload of a full segment: the largest that was one packet.
+fn segment_of(hosts: &[Host]) -> u32 {
+    let seen = hosts.iter().map(|host| host.largest).max().unwrap_or(0);
+    let said = hosts.iter().filter_map(|host| host.mss).min().map(u32::from);
+    match (seen, said) {
+        (0, said) => said.unwrap_or(1460),
+        (seen, Some(said)) => seen.min(said),
+        (seen, None) => seen,
+    }
+}
+
+/// Everything that captures and counters show.
+pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis {
+    let judges: Vec<Judge<'_>> = captures.iter().map(Judge::new).collect();
+    // Where two saw the same, the one that saw most rounds tells of them.
+    let main = judges.iter().max_by_key(|judge| (judge.capture.watch.records.counts[1], judge.capture.tcp));
+    let begun = captures.iter().filter_map(|capture| capture.first).min().unwrap_or(0);
+    let mut cautions = Vec::new();
+    let mut episodes: Vec<EpisodeFound> = Vec::new();
+    for judge in &judges {
+        crate::cautions::of(judge.capture, judge.one_sided(), &mut cautions);
+        let apart = main.is_some_and(|main| !overlap(main.capture, judge.capture));
+        if main.is_some_and(|main| std::ptr::eq(main, judge)) || apart {
+            let moved = seconds(judge.capture.first.unwrap_or(begun) - begun);
+            episodes.extend(judge.ended().filter_map(|record| judge.episode(record)).map(|mut episode| {
+                episode.start_s += moved;
+                episode.stalls.iter_mut().for_each(|stall| stall.start_s += moved);
+                episode
+            }));
+        }
+    }
+    crate::cautions::of_times(&captures, &mut cautions);
+    episodes.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    let mut diagnosis = Diagnosis {
+        schema: 1,
+        verdict: Verdict { incast: false, cause: Signature::None, says: String::new(), confidence: 0.0 },
+        episodes_in_all: episodes.len() as u64,
+        episodes,
+        unfinished: (0, 0),
+        alone: 0,
+        alone_stalls: Vec::new(),
+        losses: [0, 0],
+        reordered: 0,
+        way: WayFound::default(),
+        points: Vec::new(),
+        onset: None,
+        hosts: BTreeMap::new(),
+        slowest: None,
+        counters: counters.iter().flat_map(Counters::says).collect(),
+        cautions,
+        inputs: captures.iter().map(input).chain(counters.iter().map(Counters::input)).collect(),
+        scenario: None,
+        scenario_text: None,
+    };
+    if let Some(main) = main {
+        main.fill(&mut diagnosis);
+    }
+    diagnosis.verdict = crate::verdict::verdict(&diagnosis, counters);
+    diagnosis.episodes.truncate(MOST_EPISODES);
+    diagnosis
+}
+
+fn overlap(one: &Capture, other: &Capture) -> bool {
+    let span = |capture: &Capture| capture.first.map(|first| (first, capture.last));
+    match (span(one), span(other)) {
+        (Some((a, b)), Some((c, d))) => a <= d && c <= b,
+        _ => true,
+    }
+}
+
+fn input(capture: &Capture) -> InputFound {
+    let ends = capture.end.broken.as_ref().map(|why| format!("at byte {}: {why}", capture.end.bytes));
+    InputFound {
+        name: capture.name.clone(),
+        kind: capture.kind,
+        packets: capture.end.frames,
+        tcp: capture.tcp,
+        bytes: capture.end.bytes,
+        span_s: seconds(capture.last.saturating_sub(capture.first.unwrap_or(capture.last))),
+        ends,
+    }
+}
+
+impl Judge<'_> {
+    fn fill(&self, diagnosis: &mut Diagnosis) {
+        let watch = &self.capture.watch;
+        diagnosis.alone = watch.records.counts[0];
+        let ended: u64 = self.ended().count() as u64;
+        let most = watch.records.rounds.iter().map(|record| record.servers).max().unwrap_or(0);
+        diagnosis.unfinished = (watch.records.rounds.len() as u64 - ended, most);
+        for record in &watch.records.alone {
+            let Some(way) = self.ways.get(&record.asker) else { continue };
+            diagnosis.alone_stalls.extend(self.stalls(record, way).into_iter().map(|(stall, _)| stall));
+        }
+        let hosts = &watch.hosts.all;
+        let least: u64 = hosts.iter().map(|host| host.lost).sum();
+        let unseen: u64 = diagnosis.episodes.iter().map(|episode| episode.lost[1] - episode.lost[0]).sum();
+        diagnosis.losses = [least, least + unseen];
+        diagnosis.reordered = hosts.iter().map(|host| host.reordered).sum();
+        (diagnosis.points, diagnosis.onset) = points(&diagnosis.episodes);
+        let asker = self.asker();
+        diagnosis.way = self.way_found(asker);
+        diagnosis.hosts = self.hosts_found();
+        if let Some((record, members)) = &watch.records.slowest
+            && let Some(episode) = self.episode(record)
+        {
+            diagnosis.slowest = Some((episode, self.lanes(record, members)));
+        }
+        let rounds: Vec<&Record> = self.ended().filter(|record| Some(record.asker) == asker).collect();
+        if let Some(asker) = asker.filter(|_| !rounds.is_empty())
+            && let Some(way) = self.ways.get(&asker)
+        {
+            let askers = rounds.len();
+            let facts = Facts {
+                hosts,
+                asker: &hosts[asker as usize],
+                way,
+                rounds: &rounds,
+                timeouts: &self.timeouts,
+                segment: segment_of(hosts),
+                points: &diagnosis.points,
+                name: &self.capture.name,
+                background: diagnosis.way.background,
+            };
+            diagnosis.scenario_text = (askers > 0).then(|| scenario(&facts));
+        }
+    }
+
+    /// Who asked in most rounds.
+    fn asker(&self) -> Option<u32> {
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        self.ended().for_each(|record| *counts.entry(record.asker).or_default() += record.bytes);
+        let of_alone = || self.capture.watch.records.alone.first().map(|record| record.asker);
+        counts.into_iter().max_by_key(|(_, bytes)| *bytes).map(|(asker, _)| asker).or_else(of_alone)
+    }
+
+    fn way_found(&self, asker: Option<u32>) -> WayFound {
+        let Some((asker, way)) = asker.and_then(|asker| Some((asker, self.ways.get(&asker)?))) else {
+            return WayFound::default();
+        };
+        let host = &self.capture.watch.hosts.all[asker as usize];
+        let whole = |share: f64| (share * self.whole * 100.0).round() / 100.0;
+        let line = way.line.as_ref().map(|line| Known {
+            value: line.mbps,
+            how: How::Inferred,
+            confidence: whole(if line.round { 0.95 } else { 0.6 } * line.share.max(0.5)),
+        });
+        let pushed = self.ended().filter(|record| record.pushed).count() * 2 > self.ended().count();
+        let beside = if pushed { host.asked_for } else { host.pushed };
+        WayFound {
+            rate_mbps: line,
+            round_trip_s: Some(Known {
+                value: seconds(way.round_trip),
+                how: way.round_trip_how,
+                confidence: whole(if way.round_trip_how == How::Measured { 0.95 } else { 0.5 }),
+            }),
+            buffer_bytes: way.buffer.map(|(least, most, how)| Known {
+                value: [least, most],
+                how,
+                confidence: whole(if how == How::Measured { 0.9 } else { 0.6 }),
+            }),
+            background: (beside as f64 / host.train.total.max(1) as f64 * 1e3).round() / 1e3,
+            faulty: way.faulty,
+            marked: host.marked,
+        }
+    }
+
+    fn hosts_found(&self) -> BTreeMap<String, HostFound> {
+        let watch = &self.capture.watch;
+        let askers: BTreeSet<u32> =
+            watch.records.rounds.iter().chain(&watch.records.alone).map(|one| one.asker).collect();
+        let mut shown: Vec<u32> = askers.iter().copied().collect();
+        shown.extend((0..watch.hosts.all.len() as u32).filter(|host| !askers.contains(host)));
+        shown.truncate(MOST_HOSTS);
+        let found = |number: &u32| {
+            let host = &watch.hosts.all[*number as usize];
+            (name_of(host.address), self.host_found(host, askers.contains(number)))
+        };
+        shown.iter().map(found).collect()
+    }
+
+    fn host_found(&self, host: &Host, asks: bool) -> HostFound {
+        let said = host.syns > 0;
+        let segment = segment_of(&self.capture.watch.hosts.all).max(1);
+        let round_trip = self.ways.values().map(|way| way.round_trip).min().unwrap_or(0);
+        let loaded = self.ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
+        let timeouts: Vec<u64> = host.timeouts.kept().iter().copied().filter(|took| *took > loaded).collect();
+        HostFound {
+            role: if asks { "client" } else { "server" },
+            segment: (host.largest > 0).then_some(host.largest),
+            sack: said.then_some(host.may_sack),
+            timestamps: said.then_some(host.stamps),
+            window_scale: host.scale,
+            ecn: said.then_some(host.ecn),
+            initial_window: host.first_window.map(|bytes| bytes.div_ceil(u64::from(segment))),
+            rto_min_s: usual_timeout(&timeouts).map(|took| seconds(took.saturating_sub(round_trip))),
+            segments_per_ack: (host.acks > 0)
+                .then(|| (host.acknowledged as f64 / host.acks as f64 / f64::from(segment) * 100.0).round() / 100.0),
+            ack_kept_back_s: host.kept_back.quantile(0.99).map(seconds),
+            offloads: host.merged > 0,
+            zero_windows: host.shut,
+        }
+    }
+}
+
+/// Goodput by number of servers, and the onset: the least number at which it is under half of the largest at any smaller one, there
+/// and at the next one if there is one.
+fn points(episodes: &[EpisodeFound]) -> (Vec<PointFound>, Option<u32>) {
+    let mut sums: BTreeMap<u32, (u64, f64, f64, f64)> = BTreeMap::new();
+    for episode in episodes {
+        let (count, bytes, took, stalled) = sums.entry(episode.fan_in).or_default();
+        *count += 1;
+        *bytes += episode.bytes as f64;
+        *took += episode.took_s;
+        *stalled += f64::from(episode.stall_s > HURTS * episode.took_s);
+    }
+    let point = |(fan_in, (count, bytes, took, stalled)): (u32, (u64, f64, f64, f64))| PointFound {
+        fan_in,
+        episodes: count,
+        goodput_mbps: (bytes * 8.0 / took.max(1e-9) / 1e3).round() / 1e3,
+        stalled: (stalled / count as f64 * 1e3).round() / 1e3,
+    };
+    let points: Vec<PointFound> = sums.into_iter().map(point).collect();
+    let mut best = 0.0f64;
+    let mut onset = None;
+    for (place, point) in points.iter().enumerate() {
+        let next = points.get(place + 1).is_none_or(|next| next.goodput_mbps < best / 2.0);
+        if onset.is_none() && point.goodput_mbps < best / 2.0 && next {
+            onset = Some(point.fan_in);
+        }
+        best = best.max(point.goodput_mbps);
+    }
+    (points, onset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn episode(fan_in: u32, took_s: f64) -> EpisodeFound {
+        let stalls = Vec::new();
+        EpisodeFound {
+            start_s: 0.0,
+            fan_in,
+            bytes: u64::from(fan_in) * 125_000,
+            took_s,
+            should_s: 0.001,
+            stall_s: 0.0,
+            signature: Signature::None,
+            confidence: 1.0,
+            asker: String::new(),
+            lost: [0, 0],
+            stalls,
+        }
+    }
+
+    #[test]
+    fn the_onset_is_where_goodput_falls_under_half_of_the_best_and_stays_there() {
+        let seen = [episode(2, 0.002), episode(4, 0.1), episode(8, 0.008), episode(16, 0.2), episode(32, 0.2)];
+        let (points, onset) = points(&seen);
+        assert_eq!(points.iter().map(|point| point.fan_in).collect::<Vec<_>>(), [2, 4, 8, 16, 32]);
+        assert_eq!(onset, Some(16));
+    }
+}

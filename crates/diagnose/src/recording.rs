@@ -1,0 +1,47 @@
+//! Commands that record on a host what a diagnosis needs, by tools that hosts have.
+
+/// A command and what it is for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The file that it writes.
+    pub file: &'static str,
+    /// What it tells.
+    pub why: &'static str,
+    /// As a shell takes it.
+    pub line: String,
+}
+
+/// Commands that record for so many seconds at a device; without one, at all.
+pub fn commands(seconds: u32, device: Option<&str>) -> Vec<Command> {
+    // A hundred and twenty bytes hold every header, with a VLAN's and all options.
+    let port = device.unwrap_or("any");
+    let card = device.unwrap_or("eth0");
+    let command = |file, why, line| Command { file, why, line };
+    vec![
+        command(
+            "packets.pcap",
+            "every packet's headers: rounds, losses, timeouts (needs root)",
+            format!("timeout {seconds} tcpdump -i {port} -s 120 -B 65536 -w packets.pcap tcp"),
+        ),
+        command(
+            "nstat.txt",
+            "timeouts, probes and segments sent again, as the kernel counts them",
+            format!("nstat -n; sleep {seconds}; nstat -sz > nstat.txt"),
+        ),
+        command(
+            "ss.txt",
+            "timeouts and windows of connections, each tenth of a second",
+            format!("for i in $(seq {}); do ss -tiO; sleep 0.1; done > ss.txt", seconds.saturating_mul(10)),
+        ),
+        command(
+            "tc.txt",
+            "drops and backlog of the host's own queues",
+            format!("sleep {seconds}; tc -s qdisc > tc.txt"),
+        ),
+        command(
+            "ethtool.txt",
+            "drops and errors of the card",
+            format!("sleep {seconds}; ethtool -S {card} > ethtool.txt"),
+        ),
+    ]
+}

@@ -1,0 +1,306 @@
+//! The scenario that a capture shows, with a comment behind each value: measured, inferred or assumed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use fanin_units::{Bytes, Time};
+
+use crate::diagnosis::{How, PointFound};
+use crate::host::{Host, Samples, quantile, usual_timeout};
+use crate::record::Record;
+use crate::way::Way;
+
+/// What the scenario is made of.
+pub(crate) struct Facts<'a> {
+    pub hosts: &'a [Host],
+    pub asker: &'a Host,
+    pub way: &'a Way,
+    pub rounds: &'a [&'a Record],
+    pub timeouts: &'a Samples,
+    pub segment: u32,
+    pub points: &'a [PointFound],
+    pub name: &'a str,
+    pub background: f64,
+}
+
+/// Timeouts that somebody would set, ms.
+const ROUND_TIMEOUTS: [u64; 16] = [1, 2, 4, 5, 8, 10, 15, 20, 25, 30, 40, 50, 100, 200, 300, 1000];
+/// RACK's timer for what may be out of order takes no longer on a short way, in nanoseconds; and Linux's clock, with Debian's HZ.
+const LINUX_REORDERING: u64 = 13_000_000;
+const LINUX_TICK: u64 = 4_000_000;
+/// Numbers of servers in the sweep.
+const MOST_POINTS: usize = 8;
+
+/// Lines of a file under construction.
+struct Lines(String);
+
+impl Lines {
+    fn section(&mut self, name: &str) {
+        let _ = write!(self.0, "\n[{name}]\n");
+    }
+
+    fn set(&mut self, key: &str, value: &str, how: How, why: &str) {
+        let line = format!("{key} = {value}");
+        let _ = writeln!(self.0, "{line:<32}  # {}: {why}", how.word());
+    }
+}
+
+/// A time in a unit in which it is short and whole enough.
+fn time(ns: u64) -> String {
+    let rounded = match ns {
+        0..1_000 => ns,
+        1_000..1_000_000 => ns.div_ceil(100) * 100,
+        _ => ns.div_ceil(10_000) * 10_000,
+    };
+    format!("\"{}\"", Time(rounded.saturating_mul(1_000)))
+}
+
+fn bytes(value: u64) -> String {
+    format!("\"{}\"", Bytes(value))
+}
+
+/// The scenario as text.
+pub(crate) fn scenario(facts: &Facts<'_>) -> String {
+    let mut out = Lines(String::new());
+    let fan_ins: BTreeSet<u32> = facts.rounds.iter().map(|round| round.servers).collect();
+    let most = fan_ins.last().copied().unwrap_or(2);
+    let answer = answer(facts);
+    let _ = writeln!(
+        out.0,
+        "# What {} shows, as `fanin diagnose` read it: \"measured\" stands behind what packets say, \"inferred\" behind what follows from\n\
+         # them, \"assumed\" behind what they do not show.",
+        facts.name.chars().filter(|c| !c.is_control()).collect::<String>()
+    );
+    let _ = writeln!(out.0, "title = \"{most} servers that answer {} each\"", Bytes(answer));
+    scheme(&mut out, facts);
+    link(&mut out, facts);
+    queue(&mut out, facts);
+    hosts(&mut out, facts);
+    tcp(&mut out, facts);
+    workload(&mut out, facts, answer);
+    sweep(&mut out, facts, &fan_ins);
+    out.0
+}
+
+/// Whether both ends look like Linux's.
+fn linux(facts: &Facts<'_>) -> bool {
+    let said: Vec<&Host> = facts.hosts.iter().filter(|host| host.syns > 0).collect();
+    !said.is_empty() && said.iter().all(|host| host.stamps && host.may_sack && host.scale.is_some())
+}
+
+fn scheme(out: &mut Lines, facts: &Facts<'_>) {
+    let ecn = facts.hosts.iter().filter(|host| host.syns > 0).all(|host| host.ecn);
+    let capable = facts.hosts.iter().any(|host| host.capable > 0);
+    let scheme = match () {
+        () if ecn && capable && facts.asker.capable > 0 => {
+            ("dctcp+red+ecn", How::Inferred, "all packets are capable of ECN, ACKs too")
+        }
+        () if ecn && capable => ("newreno+red+ecn", How::Inferred, "ECN was agreed on; how windows grow is not seen"),
+        () if linux(facts) => ("cubic", How::Assumed, "Linux's default; how windows grow is not seen"),
+        () => ("newreno", How::Assumed, "how windows grow is not seen"),
+    };
+    out.set("schemes", &format!("[\"{}\"]", scheme.0), scheme.1, scheme.2);
+}
+
+fn link(out: &mut Lines, facts: &Facts<'_>) {
+    let way = facts.way;
+    out.section("link");
+    match &way.line {
+        Some(line) => {
+            let rate = format!("\"{} kbit/s\"", (line.mbps * 1e3).round());
+            out.set("rate", &rate, How::Assumed, "servers' links, of which nothing slower was seen than the client's");
+            let why = if line.round {
+                "packets follow one another at this rate"
+            } else {
+                "packets follow one another no faster"
+            };
+            out.set("client_rate", &rate, How::Inferred, why);
+            out.set(
+                "framing",
+                &format!("\"{}\"", line.framing),
+                How::Inferred,
+                "with it the rate is one that links have",
+            );
+        }
+        None => out.set("rate", "\"10 Gbit/s\"", How::Assumed, "the link was never full for long"),
+    }
+    // Four links are crossed in a round trip by packets of which the time on the wire counts for little.
+    out.set("delay", &time(way.round_trip / 4), way.round_trip_how, "a quarter of the least round trip");
+}
+
+fn queue(out: &mut Lines, facts: &Facts<'_>) {
+    out.section("switch");
+    match facts.way.buffer {
+        Some((least, most, how)) => {
+            let framed =
+                if facts.way.line.as_ref().is_some_and(|line| line.framing == "ethernet") { 18.0 } else { 14.0 };
+            let packet = f64::from(facts.segment) + 40.0;
+            let held = |bytes: u64| (bytes as f64 * (packet + framed) / packet) as u64;
+            let why = format!(
+                "between {} and {}: what waited, and what had come in a row when a packet was lost",
+                Bytes(held(least)),
+                Bytes(held(most))
+            );
+            out.set("buffer", &bytes(held(most)), how, &why);
+        }
+        None => {
+            let most = facts.asker.firsts.quantile(0.99).unwrap_or(0).saturating_sub(facts.way.first);
+            let rate = facts.way.line.as_ref().map_or(125e6, |line| line.bytes_per_s);
+            let seen = (rate * most as f64 / 1e9) as u64;
+            if facts.asker.lost > 0 {
+                out.set(
+                    "buffer",
+                    &bytes(seen.max(16 << 10)),
+                    How::Assumed,
+                    "as much as packets waited; no loss shows where it ends",
+                );
+            } else {
+                out.set(
+                    "buffer",
+                    &bytes((2 * seen).max(256 << 10)),
+                    How::Assumed,
+                    "nothing was lost: it is at least half of this",
+                );
+            }
+        }
+    }
+}
+
+fn hosts(out: &mut Lines, facts: &Facts<'_>) {
+    let way = facts.way;
+    out.section("host");
+    let (work, how) = match way.round_trip_how {
+        How::Measured => (way.least.saturating_sub(way.round_trip), How::Inferred),
+        _ => (20_000, How::Assumed),
+    };
+    out.set("service_time", &time(work.max(1_000)), how, "the quickest first byte of an answer, less a round trip");
+    let (scatter, how) = if way.scatter > 0 { (way.scatter, How::Inferred) } else { (50_000, How::Assumed) };
+    out.set(
+        "service_jitter",
+        &time(scatter.min(2 * work.max(25_000))),
+        how,
+        "first bytes that found the link idle came so much apart",
+    );
+}
+
+/// What most hosts that were seen to say it say.
+fn common<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
+    let mut counts: BTreeMap<T, u32> = BTreeMap::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(value, _)| value)
+}
+
+fn tcp(out: &mut Lines, facts: &Facts<'_>) {
+    let said = || facts.hosts.iter().filter(|host| host.syns > 0);
+    let linux = linux(facts);
+    out.section("tcp");
+    if linux {
+        out.set(
+            "profile",
+            "\"linux\"",
+            How::Inferred,
+            "SYNs with SACK, timestamps and a window scale, as Linux sends them",
+        );
+    }
+    out.set("mss", &format!("\"{} B\"", facts.segment), How::Measured, "the largest payload of a packet");
+    if let Some(sack) = common(said().map(|host| host.may_sack)).filter(|_| !linux) {
+        out.set("sack", &sack.to_string(), How::Measured, "SYNs say so");
+        let stamps = said().all(|host| host.stamps);
+        out.set("timestamps", &stamps.to_string(), How::Measured, "SYNs say so");
+    }
+    timeout(out, facts);
+    let flights = facts.hosts.iter().filter_map(|host| host.first_window);
+    match common(flights.map(|bytes| bytes.div_ceil(u64::from(facts.segment.max(1))))) {
+        Some(segments) => out.set("initial_window", &segments.to_string(), How::Measured, "segments of a first flight"),
+        None => out.set("initial_window", "10", How::Assumed, "no new connection was seen that sent more than that"),
+    }
+    let per_ack = facts.asker.acknowledged as f64 / facts.asker.acks.max(1) as f64 / f64::from(facts.segment.max(1));
+    if facts.asker.acks > 100 && !linux {
+        let (count, why) = if per_ack >= 1.4 {
+            ("2", "full segments that an ACK covers")
+        } else {
+            ("1", "every packet is acknowledged")
+        };
+        out.set("delayed_ack", count, How::Measured, why);
+    }
+    // A pause between rounds is idle time; what a window does in it does not show.
+    if !linux {
+        out.set("idle_restart", "false", How::Assumed, "what a window does in a pause is not seen");
+    }
+}
+
+fn timeout(out: &mut Lines, facts: &Facts<'_>) {
+    // Linux waits for some milliseconds, too, until it takes for lost what may be out of order; and its timeouts end with a tick.
+    let late: Vec<u64> =
+        facts.timeouts.kept().iter().copied().filter(|took| *took > LINUX_REORDERING + 2 * facts.way.loaded).collect();
+    let clear = linux(facts) && late.len() >= 2;
+    let added = if linux(facts) { facts.way.loaded + LINUX_TICK / 2 } else { facts.way.round_trip };
+    let least = usual_timeout(if clear { &late } else { facts.timeouts.kept() });
+    match least.map(|least| least.saturating_sub(added).max(1_000_000)) {
+        Some(least) => {
+            let round = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).min_by_key(|round| least.abs_diff(*round));
+            let round = round.filter(|round| least.abs_diff(*round) * 100 <= round * 12);
+            let why = "the shortest silences before a segment came again";
+            out.set("rto_min", &time(round.unwrap_or(least)), How::Inferred, why);
+        }
+        None => out.set("rto_min", "\"200 ms\"", How::Assumed, "no timeout was seen; Linux's default"),
+    }
+}
+
+/// What a server answers: the median.
+fn answer(facts: &Facts<'_>) -> u64 {
+    let each: Vec<u64> = facts.rounds.iter().map(|round| round.bytes / u64::from(round.servers.max(1))).collect();
+    quantile(&each, 0.5).unwrap_or(0).max(1)
+}
+
+fn workload(out: &mut Lines, facts: &Facts<'_>, answer: u64) {
+    let rounds = facts.rounds;
+    out.section("workload");
+    let of = |value: fn(&Record) -> u64| {
+        quantile(&rounds.iter().map(|round| value(round)).collect::<Vec<_>>(), 0.5).unwrap_or(0)
+    };
+    let pushed = rounds.iter().filter(|round| round.pushed).count() * 2 > rounds.len();
+    if pushed {
+        out.set("kind", "\"one-shot\"", How::Inferred, "servers send without being asked");
+        out.set("fragment", &bytes(answer), How::Measured, "what a server sends");
+        return;
+    }
+    out.set("kind", "\"barrier\"", How::Inferred, "one client asks several servers at once");
+    out.set("fragment", &bytes(answer), How::Measured, "what a server answers: the median");
+    out.set("request", &bytes(of(|round| round.request).max(1)), How::Measured, "the median");
+    if rounds.iter().filter(|round| round.anew).count() * 2 > rounds.len() {
+        out.set("connections", "\"new\"", How::Measured, "each request opens one");
+    }
+    let gap = of(|round| round.gap);
+    if gap > 1_000 {
+        out.set("request_gap", &time(gap), How::Measured, "from one request of a round to the next");
+    }
+    let pauses: Vec<u64> = rounds.windows(2).map(|pair| pair[1].start.saturating_sub(pair[0].done)).collect();
+    let pause = quantile(&pauses, 0.5).unwrap_or(0);
+    if pause > 10_000 {
+        out.set("pause", &time(pause), How::Measured, "from the end of a round to the next one");
+    }
+    let longest = rounds.iter().map(|round| round.took()).max().unwrap_or(0);
+    let span = (20 * longest).clamp(1_000_000_000, 10_000_000_000).div_ceil(1_000_000_000);
+    out.set("duration", &format!("\"{span} s\""), How::Assumed, "long enough for some of the longest rounds");
+    if facts.background > 0.05 {
+        out.set(
+            "background",
+            "1",
+            How::Inferred,
+            &format!("{:.0} % of what comes to the client is of no round", 100.0 * facts.background),
+        );
+    }
+}
+
+fn sweep(out: &mut Lines, facts: &Facts<'_>, fan_ins: &BTreeSet<u32>) {
+    let mut shown: Vec<(u64, u32)> = facts.points.iter().map(|point| (point.episodes, point.fan_in)).collect();
+    shown.sort_unstable_by(|a, b| b.cmp(a));
+    let mut values: BTreeSet<u32> = shown.into_iter().take(MOST_POINTS - 1).map(|(_, fan_in)| fan_in).collect();
+    values.extend(fan_ins.last());
+    let list = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    out.section("sweep");
+    out.set("fan_in", &format!("[{list}]"), How::Measured, "numbers of servers that answered at once");
+    out.section("run");
+    out.set("seeds", "3", How::Assumed, "as `fanin new` has it");
+}

@@ -1,0 +1,89 @@
+//! Whatever an input holds, it is read to an end.
+
+use std::io::{self, Read};
+
+use crate::script::{MS, Script, US};
+use fanin_diagnose::{Input, diagnose};
+use proptest::prelude::*;
+
+fn read(bytes: &[u8]) {
+    // What is said of it may be anything; that something is said is what counts.
+    if let Ok(found) = diagnose(vec![Input { name: "x".into(), stream: Box::new(bytes) }]) {
+        assert!(!found.verdict.says.is_empty());
+    }
+}
+
+fn capture() -> Vec<u8> {
+    let mut script = Script::open(3, true);
+    script.ask(5 * MS);
+    (0..3).for_each(|server| script.answer(5 * MS + 120 * US, server, 0..10));
+    script.pcap()
+}
+
+const PCAPNG: &[u8] = &[
+    0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
+    28, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, 101, 0, 0, 0, 0, 0, 0, 0, 20, 0, 0, 0,
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_bytes_break_it(bytes in prop::collection::vec(any::<u8>(), 0..2000), kind in 0usize..6) {
+        let head: &[u8] = match kind {
+            0 => &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0],
+            1 => PCAPNG,
+            2 => &[0x0a, 0x0d, 0x0d, 0x0a],
+            3 => &[0x1f, 0x8b],
+            4 => b"#kernel\n",
+            _ => &[],
+        };
+        read(&[head, &bytes].concat());
+    }
+
+    #[test]
+    fn no_damage_to_a_capture_breaks_it(damage in prop::collection::vec((0usize..8000, any::<u8>()), 1..20), cut in 24usize..8000) {
+        let mut bytes = capture();
+        for (place, byte) in damage {
+            let place = place % bytes.len();
+            bytes[place] = byte;
+        }
+        bytes.truncate(cut);
+        read(&bytes);
+    }
+
+    #[test]
+    fn no_blocks_break_it(blocks in prop::collection::vec((0u32..12, prop::collection::vec(any::<u8>(), 0..60)), 0..12)) {
+        let mut bytes = PCAPNG.to_vec();
+        for (kind, mut body) in blocks {
+            body.resize(body.len().next_multiple_of(4), 0);
+            let length = body.len() as u32 + 12;
+            bytes.extend(kind.to_le_bytes());
+            bytes.extend(length.to_le_bytes());
+            bytes.extend(body);
+            bytes.extend(length.to_le_bytes());
+        }
+        read(&bytes);
+    }
+}
+
+/// A stream of one block without an end.
+struct Endless(u64);
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let begin = [PCAPNG, &[6, 0, 0, 0, 252, 255, 255, 255]].concat();
+        for byte in buffer.iter_mut() {
+            *byte = begin.get(self.0 as usize).copied().unwrap_or(7);
+            self.0 += 1;
+        }
+        // Nobody may ask for more than this of a block that cannot be.
+        if self.0 > 64 << 20 { Err(io::Error::other("too much was asked for")) } else { Ok(buffer.len()) }
+    }
+}
+
+#[test]
+fn a_block_without_an_end_is_given_up() {
+    let why = diagnose(vec![Input { name: "endless".into(), stream: Box::new(Endless(0)) }]).unwrap_err();
+    assert!(why.0.contains("16 MiB") && why.0.contains("byte 48"), "{why}");
+}

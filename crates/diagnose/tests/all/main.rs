@@ -1,0 +1,5 @@
+//! Captures and counters from outside.
+
+mod hostile;
+mod script;
+mod scripted;

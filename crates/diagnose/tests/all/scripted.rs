@@ -1,0 +1,213 @@
+//! Segments put down by hand, with the signatures that they must have.
+
+use crate::script::{MS, SEGMENT, Script, US};
+use fanin_diagnose::{Diagnosis, Input, Signature, diagnose};
+
+fn read(script: &Script) -> Diagnosis {
+    let bytes = script.pcap();
+    diagnose(vec![Input { name: "script".into(), stream: Box::new(bytes.as_slice()) }]).unwrap()
+}
+
+/// Four servers that answer ten segments each, three rounds without a loss; then a round of the caller's. It begins at 30 ms.
+fn after_calm_rounds(last: impl FnOnce(&mut Script, u64)) -> Diagnosis {
+    let mut script = Script::open(4, true);
+    for round in 0..3 {
+        let at = 10 * MS * round + 5 * MS;
+        script.ask(at);
+        for server in 0..4 {
+            script.answer(at + 120 * US + server as u64 * 120 * US, server, 0..10);
+        }
+        script.turned(10);
+    }
+    script.ask(35 * MS);
+    last(&mut script, 35 * MS);
+    read(&script)
+}
+
+fn near(seen: f64, expected: f64) -> bool {
+    (seen - expected).abs() < 0.001
+}
+
+#[test]
+fn rounds_without_a_loss_have_no_signature() {
+    let found = after_calm_rounds(|script, at| {
+        for server in 0..4 {
+            script.answer(at + 120 * US + server as u64 * 120 * US, server, 0..10);
+        }
+    });
+    assert_eq!(found.episodes.len(), 4);
+    for episode in &found.episodes {
+        assert_eq!((episode.fan_in, episode.bytes), (4, 4 * 10 * u64::from(SEGMENT)));
+        assert_eq!((episode.signature, episode.stall_s), (Signature::None, 0.0));
+        assert!(near(episode.took_s, 0.0006), "{episode:?}");
+    }
+    assert!(!found.verdict.incast, "{:?}", found.verdict);
+    assert_eq!(found.losses, [0, 0]);
+}
+
+/// A round in which three servers answer, and of the fourth what is told.
+fn with_fourth(tell: impl FnOnce(&mut Script, u64)) -> Diagnosis {
+    after_calm_rounds(|script, at| {
+        for server in 0..3 {
+            script.answer(at + 120 * US + server as u64 * 120 * US, server, 0..10);
+        }
+        tell(script, at);
+    })
+}
+
+fn has(found: &Diagnosis, signature: Signature, stall_s: f64) {
+    let hurt: Vec<_> = found.episodes.iter().filter(|one| one.signature != Signature::None).collect();
+    assert_eq!(hurt.len(), 1, "{:#?}", found.episodes);
+    assert_eq!((hurt[0].signature, hurt[0].fan_in), (signature, 4), "{:#?}", hurt[0]);
+    assert!(near(hurt[0].stall_s, stall_s), "{:#?}", hurt[0]);
+    assert!(hurt[0].confidence > 0.5 && hurt[0].confidence <= 1.0);
+}
+
+#[test]
+fn the_oldest_segment_after_a_long_silence_is_a_timeout() {
+    let found = with_fourth(|script, at| {
+        script.answer(at + 480 * US, 3, 0..5);
+        script.answer(at + 560 * US, 3, 6..8);
+        script.answer(at + 205 * MS, 3, 5..6);
+        script.answer(at + 205 * MS + 200 * US, 3, 8..10);
+    });
+    has(&found, Signature::Rto, 0.2044);
+    assert!(found.verdict.incast);
+    assert_eq!(found.losses[0], 1);
+}
+
+#[test]
+fn the_last_segment_beyond_a_hole_is_a_probe() {
+    let found = with_fourth(|script, at| {
+        script.answer(at + 480 * US, 3, 0..7);
+        script.answer(at + 12 * MS, 3, 9..10);
+        script.answer(at + 12 * MS + 200 * US, 3, 7..9);
+    });
+    has(&found, Signature::TailLossProbe, 0.0114);
+}
+
+#[test]
+fn data_right_behind_a_late_ack_waited_for_it() {
+    let found = with_fourth(|script, at| {
+        script.without_acks(|script| script.answer(at + 480 * US, 3, 0..1));
+        script.ack(at + 40 * MS, 3, 1);
+        script.answer(at + 40 * MS + 120 * US, 3, 1..10);
+    });
+    has(&found, Signature::DelayedAck, 0.0396);
+    assert!(!found.verdict.incast);
+}
+
+#[test]
+fn data_behind_a_window_that_was_shut_waited_for_room() {
+    let found = with_fourth(|script, at| {
+        script.answer(at + 480 * US, 3, 0..5);
+        script.window(at + 600 * US, 3, 5, 0);
+        script.window(at + 60 * MS, 3, 5, 500);
+        script.answer(at + 60 * MS + 120 * US, 3, 5..10);
+    });
+    has(&found, Signature::ZeroWindow, 0.0596);
+    assert!(!found.verdict.incast);
+}
+
+#[test]
+fn an_answer_that_begins_late_and_in_a_burst_is_of_a_slow_server() {
+    let found = with_fourth(|script, at| {
+        script.ack_request(at + 40 * MS, 3);
+        script.answer(at + 90 * MS, 3, 0..10);
+    });
+    has(&found, Signature::SlowServer, 0.0896);
+    assert!(!found.verdict.incast);
+}
+
+#[test]
+fn an_answer_that_pauses_and_goes_on_in_a_burst_paused_by_itself() {
+    let found = with_fourth(|script, at| {
+        script.answer(at + 480 * US, 3, 0..5);
+        script.answer(at + 30 * MS, 3, 5..10);
+    });
+    has(&found, Signature::ApplicationPause, 0.0295);
+}
+
+#[test]
+fn a_request_that_was_sent_again_waited_for_the_clients_own_timeout() {
+    let found = with_fourth(|script, at| {
+        script.request_again(at + 210 * MS, 3);
+        script.answer(at + 210 * MS + 120 * US, 3, 0..10);
+    });
+    has(&found, Signature::Rto, 0.2097);
+}
+
+#[test]
+fn servers_that_are_asked_one_after_another_are_no_episode() {
+    let mut script = Script::open(4, true);
+    for server in 0..4 {
+        let at = 5 * MS + 2 * MS * server as u64;
+        script.ask_one(at, server);
+        script.answer(at + 120 * US, server, 0..10);
+    }
+    let found = read(&script);
+    assert_eq!(found.episodes, []);
+    assert!(found.verdict.says.starts_with("no incast"), "{:?}", found.verdict);
+}
+
+#[test]
+fn a_capture_of_one_direction_says_that_requests_cannot_be_told() {
+    let mut script = Script::open(3, false);
+    script.deaf = true;
+    for server in 0..3 {
+        script.answer(5 * MS, server, 0..40);
+    }
+    let found = read(&script);
+    assert!(found.cautions.iter().any(|caution| caution.contains("one direction alone")), "{:?}", found.cautions);
+}
+
+#[test]
+fn a_clock_that_is_set_back_is_told_and_harms_nothing() {
+    let found = after_calm_rounds(|script, at| {
+        for server in 0..4 {
+            script.answer(at + 120 * US, server, 0..10);
+        }
+        script.set_back(3_000 * MS);
+        script.turned(10);
+        script.ask(at + 3_010 * MS);
+        for server in 0..4 {
+            script.answer(at + 3_010 * MS + 120 * US, server, 0..10);
+        }
+    });
+    assert_eq!(found.episodes.len(), 5);
+    assert!(found.cautions.iter().any(|caution| caution.contains("set back")), "{:?}", found.cautions);
+}
+
+#[test]
+fn captures_of_different_times_are_told_apart() {
+    let script = |begin: u64| {
+        let mut script = Script::open(2, true);
+        script.begin = begin;
+        script.ask(5 * MS);
+        (0..2).for_each(|server| script.answer(5 * MS + 120 * US, server, 0..10));
+        script.pcap()
+    };
+    let (one, other) = (script(1_000_000 * MS), script(2_000_000 * MS));
+    let inputs = [("one", &one), ("other", &other)]
+        .map(|(name, bytes)| Input { name: name.into(), stream: Box::new(bytes.as_slice()) });
+    let found = diagnose(inputs.into()).unwrap();
+    assert_eq!(found.episodes.len(), 2);
+    assert!(near(found.episodes[1].start_s - found.episodes[0].start_s, 1000.0));
+    assert!(found.cautions.iter().any(|caution| caution.contains("different times")), "{:?}", found.cautions);
+}
+
+#[test]
+fn a_capture_that_is_cut_off_says_the_byte_and_one_without_tcp_is_refused() {
+    let mut script = Script::open(2, true);
+    script.ask(5 * MS);
+    (0..2).for_each(|server| script.answer(5 * MS + 120 * US, server, 0..10));
+    let bytes = script.pcap();
+    let cut = &bytes[..bytes.len() - 7];
+    let found = diagnose(vec![Input { name: "cut".into(), stream: Box::new(cut) }]).unwrap();
+    let ends = found.inputs[0].ends.clone().unwrap();
+    let last = script.last_packet_bytes();
+    assert!(ends.contains(&format!("byte {}", bytes.len() - last)), "{ends}");
+    let nothing = &bytes[..24];
+    let why = diagnose(vec![Input { name: "nothing".into(), stream: Box::new(nothing) }]).unwrap_err();
+    assert!(why.0.contains("no TCP"), "{why}");
+}

@@ -1,0 +1,217 @@
+//! A diagnosis as a page: what was found, rounds over time, and the slowest one server by server.
+
+use std::fmt::Write as _;
+
+use fanin_diagnose::{Diagnosis, EpisodeFound, Lane, PointFound, Signature};
+use fanin_report::{Page, text};
+
+/// Pictures are so wide.
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 130.0;
+/// Rounds and servers that are drawn: of more, evenly chosen ones and those that stood still longest.
+const MOST: usize = 2_000;
+const MOST_LANES: usize = 96;
+
+/// The page, in one file that asks for no other.
+pub fn page(found: &Diagnosis) -> String {
+    let title = if found.verdict.incast { "Incast" } else { "No incast that hurts" };
+    let mut body = format!(
+        "<header>\n<p class=\"kicker\">fanin diagnose</p>\n<h1>{title}</h1>\n<p class=\"setting\">{}</p>\n</header>\n<main>\n",
+        text(&found.verdict.says)
+    );
+    body += STYLE;
+    body += &cautions(found);
+    if !found.episodes.is_empty() {
+        body += &section("Rounds over time", &over_time(&found.episodes));
+    }
+    if let Some((round, lanes)) = &found.slowest {
+        let head = format!(
+            "The slowest round, server by server: {} ms from {:.6} s on",
+            three(round.took_s * 1e3),
+            round.start_s
+        );
+        body += &section(&head, &by_server(round, lanes));
+    }
+    if found.points.len() > 1 {
+        body += &section("Goodput by number of servers", &by_fan_in(&found.points, found.onset));
+    }
+    if let Some(scenario) = &found.scenario_text {
+        body += &section("The scenario", &format!("<pre tabindex=\"0\">{}</pre>", text(scenario)));
+    }
+    body += "</main>\n";
+    Page { title: &format!("{title}: fanin"), body: &body, data: "" }.html()
+}
+
+/// Signatures keep their colours in all pictures.
+const STYLE: &str = "<style>.diag{width:100%;height:auto;font:12px sans-serif}.diag text{fill:currentColor}\
+    .diag .axis{stroke:currentColor;stroke-opacity:.35}.diag .took{fill:#8a94a6}.diag .answer{fill:#4c8bd6}\
+    .diag .wait{fill:#b8c0cc;fill-opacity:.6}.rto,.tail-loss-probe{fill:#d6493c}.link-fault{fill:#a34fbf}\
+    .delayed-ack{fill:#d98e1f}.zero-window{fill:#c7a600}.slow-server,.application-pause{fill:#2f9e6e}\
+    .none{fill:#8a94a6}</style>\n";
+
+fn section(head: &str, inside: &str) -> String {
+    format!("<section>\n<h2>{}</h2>\n{inside}\n</section>\n", text(head))
+}
+
+fn cautions(found: &Diagnosis) -> String {
+    if found.cautions.is_empty() && found.counters.is_empty() {
+        return String::new();
+    }
+    let items: String =
+        found.cautions.iter().chain(&found.counters).map(|line| format!("<li>{}</li>\n", text(line))).collect();
+    section("What to know of it", &format!("<ul>\n{items}</ul>"))
+}
+
+fn three(value: f64) -> String {
+    fanin_lab::figures::three(value)
+}
+
+/// Evenly chosen ones of many, with those that stood still longest.
+fn chosen(episodes: &[EpisodeFound]) -> Vec<&EpisodeFound> {
+    if episodes.len() <= MOST {
+        return episodes.iter().collect();
+    }
+    let mut longest: Vec<&EpisodeFound> = episodes.iter().collect();
+    longest.sort_by(|a, b| b.stall_s.total_cmp(&a.stall_s));
+    longest.truncate(MOST / 2);
+    longest.extend(episodes.iter().step_by(episodes.len() / (MOST / 2) + 1));
+    longest
+}
+
+/// A bar for each round: as high as it took, in the colour of what held it up for its share.
+fn over_time(episodes: &[EpisodeFound]) -> String {
+    const HEIGHT: f64 = 260.0;
+    let end = episodes.iter().map(|one| one.start_s + one.took_s).fold(1e-9, f64::max);
+    let begin = episodes.first().map_or(0.0, |one| one.start_s);
+    let most = episodes.iter().map(|one| one.took_s).fold(1e-9, f64::max);
+    let x = |at: f64| LEFT + (at - begin) / (end - begin).max(1e-9) * (WIDTH - LEFT - 10.0);
+    let y = |took: f64| took / most * (HEIGHT - 40.0);
+    let mut svg = open(HEIGHT, "Rounds over time: how long each took, and what of it stood still");
+    for one in chosen(episodes) {
+        let (left, wide) = (x(one.start_s), (x(one.start_s + one.took_s) - x(one.start_s)).max(1.0));
+        let title = format!(
+            "{} servers at {:.6} s: {} ms in place of {} ms; {}",
+            one.fan_in,
+            one.start_s,
+            three(one.took_s * 1e3),
+            three(one.should_s * 1e3),
+            one.signature.says()
+        );
+        for (class, part) in [("took", one.took_s), (one.signature.word(), one.stall_s)] {
+            if part > 0.0 {
+                let _ = writeln!(
+                    svg,
+                    "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{:.1}\" width=\"{wide:.1}\" height=\"{:.1}\"><title>{}</title></rect>",
+                    HEIGHT - 25.0 - y(part),
+                    y(part),
+                    text(&title)
+                );
+            }
+        }
+    }
+    svg += &axis(HEIGHT, &format!("{} ms", three(most * 1e3)), [begin, end]);
+    svg + "</svg>"
+}
+
+/// A lane for each server: from its request to its first byte, its answer, and its silences.
+fn by_server(round: &EpisodeFound, lanes: &[Lane]) -> String {
+    const ROW: f64 = 14.0;
+    let mut lanes: Vec<&Lane> = lanes.iter().collect();
+    lanes.sort_by(|a, b| b.done_s.total_cmp(&a.done_s));
+    let left_out = lanes.len().saturating_sub(MOST_LANES);
+    lanes.truncate(MOST_LANES);
+    let height = ROW * lanes.len() as f64 + 35.0;
+    let x = |at: f64| LEFT + at / round.took_s.max(1e-9) * (WIDTH - LEFT - 10.0);
+    let mut svg = open(height, "The slowest round: when each server was asked, answered and was silent");
+    for (place, lane) in lanes.iter().enumerate() {
+        let y = ROW * place as f64 + 4.0;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 8.0,
+            y + 9.0,
+            text(&lane.server)
+        );
+        let spans = [("wait", lane.asked_s, lane.first_s), ("answer", lane.first_s, lane.done_s)];
+        let waits = lane.waits.iter().map(|(from, to, why)| (why.word(), *from, *to));
+        for (class, from, to) in spans.into_iter().chain(waits) {
+            let _ = writeln!(
+                svg,
+                "<rect class=\"{class}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"10\"><title>{}: {} to {} ms{}</title></rect>",
+                x(from),
+                (x(to) - x(from)).max(0.5),
+                text(&lane.server),
+                three(from * 1e3),
+                three(to * 1e3),
+                if class == "answer" {
+                    format!(", {} bytes, {} segments lost", lane.bytes, lane.lost)
+                } else {
+                    format!(": {class}")
+                }
+            );
+        }
+    }
+    svg += &axis(height, "", [0.0, round.took_s]);
+    svg += "</svg>";
+    let words: Vec<String> =
+        legend(&lanes).iter().map(|why| format!("<span class=\"{0}\">■</span> {0}", why.word())).collect();
+    let more = if left_out > 0 { format!(" {left_out} more servers answered earlier.") } else { String::new() };
+    format!(
+        "{svg}\n<p>Grey: asked and no byte yet; blue: answering; else why it was silent: {}.{more}</p>",
+        words.join(", ")
+    )
+}
+
+fn legend(lanes: &[&Lane]) -> Vec<Signature> {
+    let mut all: Vec<Signature> = lanes.iter().flat_map(|lane| lane.waits.iter().map(|wait| wait.2)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn by_fan_in(points: &[PointFound], onset: Option<u32>) -> String {
+    const HEIGHT: f64 = 220.0;
+    let most = points.iter().map(|point| point.goodput_mbps).fold(1e-9, f64::max);
+    let wide = (WIDTH - LEFT - 10.0) / points.len() as f64;
+    let mut svg = open(HEIGHT, "Goodput by number of servers");
+    for (place, point) in points.iter().enumerate() {
+        let (x, high) = (LEFT + wide * place as f64, point.goodput_mbps / most * (HEIGHT - 60.0));
+        let class = if point.stalled > 0.5 { "rto" } else { "answer" };
+        let _ = writeln!(
+            svg,
+            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{high:.1}\"><title>{} servers: {} Mbit/s in {} rounds</title></rect>\
+             <text x=\"{:.1}\" y=\"{:.0}\">{}</text>",
+            x + 2.0,
+            HEIGHT - 35.0 - high,
+            (wide - 4.0).max(1.0),
+            point.fan_in,
+            three(point.goodput_mbps),
+            point.episodes,
+            x + 2.0,
+            HEIGHT - 18.0,
+            point.fan_in
+        );
+    }
+    svg += "</svg>";
+    let says = onset.map_or("No onset was seen.".into(), |onset| format!("The onset was seen at {onset} servers."));
+    format!("{svg}\n<p>At the most {} Mbit/s. {says}</p>", three(most))
+}
+
+fn open(height: f64, label: &str) -> String {
+    format!("<svg class=\"diag\" viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{}\">\n", text(label))
+}
+
+/// The line below, with its ends in seconds; and what its height stands for.
+fn axis(height: f64, top: &str, [from, to]: [f64; 2]) -> String {
+    let y = height - 24.0;
+    format!(
+        "<line class=\"axis\" x1=\"{LEFT}\" y1=\"{y}\" x2=\"{}\" y2=\"{y}\"/><text x=\"{LEFT}\" y=\"{}\">{from:.6} s</text>\
+         <text x=\"{}\" y=\"{}\" text-anchor=\"end\">{to:.6} s</text><text x=\"{}\" y=\"14\" text-anchor=\"end\">{}</text>\n",
+        WIDTH - 10.0,
+        height - 8.0,
+        WIDTH - 10.0,
+        height - 8.0,
+        LEFT - 8.0,
+        text(top)
+    )
+}
