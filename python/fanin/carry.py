@@ -48,6 +48,8 @@ class Futures:
         self._make = None if hasattr(pool, "submit") else pool
         self._executor: Executor | None = None if self._make else pool  # type: ignore[assignment]
         self._under_way: dict[int, Future[bytes]] = {}
+        # Of a Dask client: its own futures behind those.
+        self._behind: dict[int, list[Any]] = {}
         self._came: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._session = uuid.uuid4().hex
         self._slots: int | None = None
@@ -82,7 +84,9 @@ class Futures:
                 if self._executor is None:
                     assert self._make is not None
                     self._executor = self._make()
+                before = set(self._of_dask())
                 future = self._executor.submit(work, parcel, f"{self._session}-{number}")
+                self._behind[number] = [held for key, held in self._of_dask().items() if key not in before]
                 break
             except Exception as error:  # Whatever it is, nothing is handed in.
                 if again or self._make is None:
@@ -100,6 +104,7 @@ class Futures:
             return self._gone()
         # Once it is read nobody holds it any more.
         future = self._under_way.pop(number, None)
+        self._behind.pop(number, None)
         if future is None:
             return None
         try:
@@ -115,16 +120,24 @@ class Futures:
 
     def _gone(self) -> tuple[int, str, str] | None:
         """Of a Dask client that has closed nothing comes any more, and it does not say so."""
-        client = getattr(self._executor, "_client", None)
-        if getattr(client, "status", None) == "closed" and self._under_way:
-            number = next(iter(self._under_way))
-            del self._under_way[number]
-            return number, "lost", "the client has lost its scheduler"
+        closed = getattr(getattr(self._executor, "_client", None), "status", None) == "closed"
+        for number in list(self._under_way):
+            # As a connection is cut Dask cancels its own futures, and may leave those that stand before them waiting for ever.
+            if closed or any(held.status == "cancelled" for held in self._behind.get(number, [])):
+                self._under_way.pop(number, None)
+                self._behind.pop(number, None)
+                return number, "lost", "the connection to the scheduler is gone"
         return None
+
+    def _of_dask(self) -> dict[str, Any]:
+        """A Dask client's own futures by their keys; none of another executor."""
+        of_dask = hasattr(self._executor, "_client")
+        return {held.key: held for held in list(getattr(self._executor, "_futures", ()))} if of_dask else {}
 
     def give_up(self) -> None:
         """Nobody waits any more for what is under way."""
         under_way, self._under_way = self._under_way, {}
+        self._behind = {}
         for future in under_way.values():
             future.cancel()
 
