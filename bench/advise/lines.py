@@ -62,7 +62,7 @@ READ_BACK = {
     "tcp.idle_restart": lambda value: ("servers", rf"^{int(value == 'true')}$"),
     "link.frames": lambda value: ("both", r"^9000$"),
 }
-SYSCTLS = ["net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_ecn"]
+SYSCTLS = ["net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_moderate_rcvbuf", "net.ipv4.tcp_congestion_control", "net.ipv4.tcp_ecn"]
 
 ROUTED = {"servers": ["ip addr add 198.51.100.1/24 dev eth0", "ip route add default via 198.51.100.254"],
           "client": ["ip addr add 192.0.2.1/24 dev eth0", "ip route add default via 192.0.2.254"]}

@@ -107,9 +107,15 @@ impl Lines {
         }
         if let Some(window) = change.value("tcp.receive_window").and_then(|text| text.parse::<Bytes>().ok()) {
             client.push(format!("window {}", window.0));
-            self.note("A route's window bounds what the client offers, whatever net.ipv4.tcp_rmem allows.");
         }
         self.route(Where::Client, "SERVERS=198.51.100.0/24  # the servers' network", "$SERVERS", &client);
+        if client.iter().any(|attribute| attribute.starts_with("window")) {
+            self.sysctl(Where::Client, "net.ipv4.tcp_moderate_rcvbuf", "0");
+            self.note(
+                "Linux widens a route's window as data comes, unless tcp_moderate_rcvbuf is off, which is so for all of the host's \
+                 connections: those keep the middle value of net.ipv4.tcp_rmem. SO_RCVBUF in the application needs neither line.",
+            );
+        }
     }
 
     fn route(&mut self, place: Where, who: &str, to: &str, attributes: &[String]) {
@@ -316,6 +322,7 @@ mod tests {
         let lines = of(&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None);
         assert!(lines.apply.iter().all(|line| line.place == Where::Client));
         assert!(lines.apply.iter().any(|line| line.line.ends_with("quickack 1 window 2920")));
+        assert!(lines.apply.iter().any(|line| line.line == "sysctl -w net.ipv4.tcp_moderate_rcvbuf=0"), "or it widens");
     }
 
     #[test]
