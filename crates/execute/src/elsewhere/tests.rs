@@ -110,7 +110,8 @@ fn here(specs: &[RunSpec]) -> BTreeMap<usize, RunTables> {
 #[test]
 fn what_comes_back_is_what_runs_here_give_whatever_is_lost_once_or_twice() {
     let specs = specs("[2, 4, 64]");
-    let faults: [&dyn Fn(u64) -> bool; 3] = [&|_| false, &|number| number < 5, &|number| number % 3 == 1];
+    // Two parcels at the most: which runs go together, and so what is lost three times, hangs on the clock.
+    let faults: [&dyn Fn(u64) -> bool; 3] = [&|_| false, &|number| number < 2, &|number| [1, 4].contains(&number)];
     for loses in faults {
         assert_eq!(carried(&fake(loses), None, &specs).unwrap(), (here(&specs), String::new()));
     }

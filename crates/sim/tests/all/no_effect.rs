@@ -111,8 +111,11 @@ fn spec(base: &str, set: Option<&str>) -> Option<(RunSpec, bool)> {
     let first = ["sweep.fan_in=[5]", "measure.latency=true"].into_iter().chain(short);
     let says = |key: &str| base.lines().any(|line| line.starts_with(key));
     let first = first.filter(|set| !set.split(['.', '=']).nth(1).is_some_and(says));
-    for set in first.chain(set) {
+    for set in first {
         scenario.assign(set, set).unwrap();
+    }
+    if let Some(set) = set {
+        scenario.assign(set, set).ok()?;
     }
     let contender = scenario.contenders_with(&|path| read(path, base)).ok()?.remove(0);
     let told = scenario.warnings(std::slice::from_ref(&contender)).iter().map(ToString::to_string).collect::<Vec<_>>();
