@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -128,6 +128,10 @@ diagnose-bench: build ## what `fanin diagnose` finds in captures of random scena
 
 diagnose-check: build ## captures of a real kernel, of points drawn by SEED (1), and what `fanin diagnose` finds in them
 	@python3 bench/diagnose/kernel.py --seed $(or $(SEED),1) --keep $$(mktemp -d)/kernel
+
+diagnose-tshark: build ## counts of `fanin diagnose` against tshark's in the same captures
+	@scripts/setup.sh tshark
+	@python3 bench/diagnose/tshark.py
 
 docs: ## write the generated pages of docs/, the picture in README.md, the fuzzer's words and web/src/data.ts anew
 	@scripts/setup.sh rust

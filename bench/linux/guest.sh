@@ -65,6 +65,7 @@ change() {
 }
 
 measure() {
+    rm -f /run/fanin-*
     servers=$1 law=$2 rto_min=$3 port=$4 server=$5 delay=$6 queue=$7 sru=$8 seconds=$9 number=${10} captured=${11}
     ip netns add router
     within router sysctl -qw net.ipv4.ip_forward=1
@@ -92,9 +93,11 @@ measure() {
         case $space in client) lines=/change-$number-client ;; *) lines=/change-$number-servers ;; esac
         [ ! -e "$lines" ] || change "$space" "$lines"
     done
+    # Who is slow, and how, as `reads` says.
+    slow=$(cat /run/fanin-slow 2>/dev/null)
     processes=
     for i in $(seq 1 "$servers"); do
-        within "h$i" /reads serve 9000 &
+        within "h$i" env $slow /reads serve 9000 &
         processes="$processes $!"
     done
     sleep 0.3
@@ -109,7 +112,7 @@ measure() {
     read -r worked idled <<NOW
 $(busy)
 NOW
-    figures=$(within client /reads ask 9000 "$servers" "$sru" "$seconds" 400) || figures='{"rounds": 0'
+    figures=$(within client env $slow /reads ask 9000 "$servers" "$sru" "$seconds" 400) || figures='{"rounds": 0'
     read -r works idles <<NOW
 $(busy)
 NOW

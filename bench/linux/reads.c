@@ -3,7 +3,8 @@
    reads serve PORT                          answers each request of four bytes, a length, with so many bytes
    reads ask PORT SERVERS BYTES SECONDS MOST  asks 10.91.1.1, 10.91.2.1, … together, again as the last has answered; a line of JSON
 
-   Two rounds come before what is counted. It ends after SECONDS and five rounds at least, or MOST rounds. */
+   Two rounds come before what is counted. It ends after SECONDS and five rounds at least, or MOST rounds.
+   Whoever is slow: ANSWER_PAUSE_MS, before each fourth answer; READ_PAUSE_MS, before anything is read; ROUND_PAUSE_MS, behind a round. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -34,6 +35,12 @@ static double now(void) {
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+/* Waits for so many milliseconds, where the environment has them. */
+static void rest(const char *name) {
+    const char *ms = getenv(name);
+    if (ms) usleep(1000 * atoi(ms));
+}
+
 static int without_delay(int fd) {
     int one = 1;
     return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -44,11 +51,12 @@ static void serve(int port) {
     struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons(port)};
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     must(bind(listener, (void *)&here, sizeof here) == 0 && listen(listener, 8) == 0, "listen");
-    for (;;) {
+    for (int answers = 1;;) {
         int client = accept(listener, NULL, NULL);
         if (client < 0 || without_delay(client) < 0) continue;
         uint32_t bytes;
         while (recv(client, &bytes, sizeof bytes, MSG_WAITALL) == sizeof bytes) {
+            if (answers++ % 4 == 0) rest("ANSWER_PAUSE_MS");
             while (bytes > 0) {
                 ssize_t sent = send(client, buffer, bytes < sizeof buffer ? bytes : sizeof buffer, MSG_NOSIGNAL);
                 if (sent <= 0) break;
@@ -92,6 +100,7 @@ static void ask(int port, int servers, uint32_t bytes, double seconds, int most)
             must(ready > 0, "nothing came for a minute");
             for (int j = 0; j < ready; j++) {
                 int i = events[j].data.u32;
+                rest("READ_PAUSE_MS");
                 ssize_t got = recv(fds[i], buffer, sizeof buffer, MSG_DONTWAIT);
                 if (got < 0) continue;
                 must(got > 0, "a server has closed");
@@ -99,8 +108,10 @@ static void ask(int port, int servers, uint32_t bytes, double seconds, int most)
                 open -= left[i] == 0;
             }
         }
+        double ended = now();
+        rest("ROUND_PAUSE_MS");
         if (round < 0) continue;
-        took[rounds] = now() - start;
+        took[rounds] = ended - start;
         busy += took[rounds++];
     }
     qsort(took, rounds, sizeof *took, by_size);

@@ -25,6 +25,9 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
     let means = Means { jobs: arguments.jobs, cached: !arguments.no_cache };
     let mut found = in_lab(means, |lab, _| lab.diagnose(&arguments.inputs))?;
+    if arguments.out.is_some() || arguments.advise {
+        in_lab(means, |lab, hear| lab.calibrate(&mut found, hear))?;
+    }
     if let (Some(out), Some(folder)) = (out, &arguments.out) {
         found.write(out, folder)?;
     }
@@ -45,10 +48,8 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
         }
     };
     if arguments.json {
-        return say(&match &advice {
-            None => found.to_json() + "\n",
-            Some(advice) => format!("{{\"diagnosis\":{},\"advice\":{}}}\n", found.to_json(), advice.to_json()),
-        });
+        let text = advice.as_ref().map_or_else(|| found.to_json(), |advice| found.to_json_with(advice));
+        return say(&(text + "\n"));
     }
     let mut text = told(&found.diagnosis);
     if let Some(advice) = &advice {
@@ -72,7 +73,7 @@ fn told(found: &Diagnosis) -> String {
     for line in &found.counters {
         let _ = writeln!(text, "  {}", clean(line));
     }
-    match (&found.scenario, &found.scenario_text) {
+    match (&found.scenario, &found.sketch) {
         (Some(path), _) => {
             let _ = writeln!(text, "\nThe scenario: {0}\n  fanin compare {0}\n  fanin advise {0}", clean(path));
         }

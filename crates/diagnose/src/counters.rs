@@ -36,8 +36,10 @@ struct Count {
 pub(crate) struct Counters {
     name: String,
     form: Form,
-    counts: BTreeMap<String, Count>,
-    lines: u64,
+    /// By the name, and by whose it is: of a queue, of a port.
+    counts: BTreeMap<(String, String), Count>,
+    /// Whose what comes next is.
+    whose: String,
     bytes: u64,
     /// The columns of a table, and the names of the last line of `/proc`.
     head: Vec<String>,
@@ -64,8 +66,15 @@ impl Counters {
             if counters.is_none()
                 && let Some(form) = form(text)
             {
-                let (counts, head) = (BTreeMap::new(), Vec::new());
-                counters = Some(Counters { name: name.into(), form, counts, lines: 0, bytes: 0, head, ends: None });
+                counters = Some(Counters {
+                    name: name.into(),
+                    form,
+                    counts: BTreeMap::new(),
+                    whose: String::new(),
+                    bytes: 0,
+                    head: Vec::new(),
+                    ends: None,
+                });
             }
             if let Some(counters) = &mut counters {
                 counters.line(text);
@@ -88,7 +97,6 @@ impl Counters {
     }
 
     fn line(&mut self, line: &str) {
-        self.lines += 1;
         match self.form {
             Form::Nstat => {
                 let mut words = line.split_whitespace();
@@ -112,10 +120,11 @@ impl Counters {
     }
 
     fn add(&mut self, name: &str, value: f64) {
-        if self.counts.len() >= MOST && !self.counts.contains_key(name) {
+        let key = (name.to_string(), self.whose.clone());
+        if self.counts.len() >= MOST && !self.counts.contains_key(&key) {
             return;
         }
-        let count = self.counts.entry(name.into()).or_insert(Count { first: value, ..Count::default() });
+        let count = self.counts.entry(key).or_insert(Count { first: value, ..Count::default() });
         count.last = value;
         count.most = count.most.max(value);
         count.sum += value;
@@ -156,6 +165,11 @@ impl Counters {
     fn tc(&mut self, line: &str) {
         let words: Vec<&str> =
             line.split(|c: char| c.is_whitespace() || "(),".contains(c)).filter(|w| !w.is_empty()).collect();
+        if let ["qdisc", queue @ ..] = words.as_slice() {
+            // Kind, handle, device and parent: queues of one card may differ in the last alone.
+            let named = queue.iter().take(6).take_while(|word| !["refcnt", "limit", "r2q"].contains(word));
+            self.whose = named.copied().collect::<Vec<_>>().join(" ");
+        }
         for pair in words.windows(2) {
             let ["dropped" | "overlimits" | "requeues" | "marked" | "ecn_mark" | "drop_overlimit" | "backlog", value] =
                 pair
@@ -180,7 +194,9 @@ impl Counters {
             return;
         }
         let head = std::mem::take(&mut self.head);
-        for (name, cell) in head.iter().zip(&cells) {
+        let named = head.iter().zip(&cells).filter(|(name, cell)| names(name, cell)).map(|(_, cell)| *cell);
+        self.whose = named.collect::<Vec<_>>().join(" ");
+        for (name, cell) in head.iter().zip(&cells).filter(|(name, cell)| !names(name, cell)) {
             if let Some(value) = number(cell) {
                 self.add(name, value);
             }
@@ -188,61 +204,78 @@ impl Counters {
         self.head = head;
     }
 
-    /// How much a counter grew: of a series of totals the difference, of a single one all of it.
+    /// All counts of a name.
+    fn counts<'a, 'n>(&'a self, name: &'n str) -> impl Iterator<Item = (&'a str, &'a Count)> + use<'a, 'n> {
+        let all = self.counts.range((name.to_string(), String::new())..);
+        all.take_while(move |((of, _), _)| of == name).map(|((_, whose), count)| (whose.as_str(), count))
+    }
+
+    /// How much a counter grew, all that it is of together: of a series of totals the difference, of a single one all of it.
     fn grew(&self, name: &str) -> Option<f64> {
-        let count = self.counts.get(name)?;
-        Some(match (self.form, count.seen) {
+        let grew = |count: &Count| match (self.form, count.seen) {
             (Form::Nstat, _) => count.sum,
             (_, 1) => count.last,
             _ => (count.last - count.first).max(0.0),
-        })
+        };
+        self.counts(name).map(|(_, count)| grew(count)).reduce(|sum, one| sum + one)
+    }
+
+    /// The most that a value was, and whose it was.
+    fn most(&self, name: &str) -> Option<(f64, &str)> {
+        let most = self.counts(name).max_by(|a, b| a.1.most.total_cmp(&b.1.most));
+        most.map(|(whose, count)| (count.most, whose))
+    }
+
+    /// Totals that were printed once say nothing of when they grew.
+    fn is_of_all_time(&self, name: &str) -> bool {
+        !matches!(self.form, Form::Nstat) && self.counts(name).all(|(_, count)| count.seen == 1)
     }
 
     /// What it says that matters, in sentences.
     pub fn says(&self) -> Vec<String> {
         let mut says = Vec::new();
-        let mut say = |what: &str, value: Option<f64>| {
+        let mut say = |what: &str, value: Option<f64>, of: &str| {
             if let Some(value) = value.filter(|value| *value > 0.0) {
-                says.push(format!("{}: {what}: {value}", self.name));
+                says.push(format!("{}: {what}: {value}{of}", self.name));
             }
+        };
+        let total = |name: &str| if self.is_of_all_time(name) { SINCE } else { "" };
+        let whose = |most: Option<(f64, &str)>| match most {
+            Some((value, whose)) if !whose.is_empty() => (Some(value), format!(" ({whose})")),
+            other => (other.map(|(value, _)| value), String::new()),
         };
         match self.form {
             Form::Nstat | Form::Proc => {
-                let grew = |name: &str| self.grew(name).or_else(|| self.grew(&format!("TcpExt{name}")));
                 for (name, what) in COUNTED {
-                    say(what, grew(name));
+                    say(what, self.grew(name), total(name));
                 }
             }
             Form::Ss => {
-                let most = |name: &str| self.counts.get(name).map(|count| count.most);
-                say("largest retransmission timeout of a connection, ms", most("rto"));
-                say("most segments that one connection sent again", most("retrans"));
-                say("largest window, segments", most("cwnd"));
-                say("largest backoff of a timeout", most("backoff"));
-                say("longest time that a connection was held up by the receiver's window, ms", most("rwnd_limited"));
+                for (name, what) in OF_SOCKETS {
+                    say(what, self.most(name).map(|(value, _)| value), "");
+                }
             }
             Form::Tc => {
-                say("packets that queues dropped", self.grew("dropped"));
-                say("packets that queues marked", self.grew("marked").or_else(|| self.grew("ecn_mark")));
-                say("longest backlog that was seen, bytes", self.counts.get("backlog").map(|count| count.most));
+                say("packets that queues dropped", self.grew("dropped"), total("dropped"));
+                let marked = if self.grew("marked").is_some() { "marked" } else { "ecn_mark" };
+                say("packets that queues marked", self.grew(marked), total(marked));
+                let (most, of) = whose(self.most("backlog"));
+                say("longest backlog that was seen, bytes", most, &of);
             }
             Form::Ethtool | Form::Table => {
-                for (name, count) in &self.counts {
+                let mut names: Vec<&str> = self.counts.keys().map(|(name, _)| name.as_str()).collect();
+                names.dedup();
+                for name in names {
                     let low = name.to_lowercase();
-                    if ["drop", "discard", "error", "crc", "missed", "no_buffer", "pause"]
-                        .iter()
-                        .any(|word| low.contains(word))
-                    {
-                        say(name, self.grew(name));
-                    } else if ["watermark", "occupancy", "queue", "buffer_bytes", "peak"]
-                        .iter()
-                        .any(|word| low.contains(word))
-                    {
-                        say(&format!("most of {name}"), Some(count.most));
-                    } else if self.form == Form::Table
-                        && ["bytes", "conn", "retx", "retrans"].iter().any(|word| low.contains(word))
-                    {
-                        say(&format!("most of {name} in one row"), Some(count.most));
+                    let has = |words: &[&str]| words.iter().any(|word| low.contains(word));
+                    if has(&["drop", "discard", "error", "crc", "missed", "no_buffer", "pause"]) {
+                        say(name, self.grew(name), total(name));
+                    } else if has(&["watermark", "occupancy", "queue", "buffer_bytes", "peak"]) {
+                        let (most, of) = whose(self.most(name));
+                        say(&format!("most of {name}"), most, &of);
+                    } else if self.form == Form::Table && has(&["bytes", "conn", "retx", "retrans"]) {
+                        let (most, of) = whose(self.most(name));
+                        say(&format!("most of {name} in one row"), most, &of);
                     }
                 }
             }
@@ -273,9 +306,7 @@ impl Counters {
 
     /// What counters alone allow to say.
     pub fn verdict(counters: &[Counters]) -> String {
-        let sum = |name: &str| -> f64 {
-            counters.iter().filter_map(|one| one.grew(name).or_else(|| one.grew(&format!("TcpExt{name}")))).sum()
-        };
+        let sum = |name: &str| -> f64 { counters.iter().filter_map(|one| one.grew(name)).sum() };
         let (timeouts, probes) = (sum("TcpExtTCPTimeouts"), sum("TcpExtTCPLossProbes"));
         let (resent, shut) = (sum("TcpRetransSegs"), sum("TcpExtTCPToZeroWindowAdv"));
         let mut says = match (timeouts > 0.0, probes > 0.0) {
@@ -288,9 +319,24 @@ impl Counters {
         if shut > 0.0 {
             says += &format!("; {shut} times there was no room for what came, which is not the network");
         }
+        if counters.iter().any(|one| one.form == Form::Proc && one.is_of_all_time("TcpExtTCPTimeouts")) {
+            says += "; these are totals, printed once: print them before and after to see what came meanwhile";
+        }
         says + ". Counters do not say who answered whom at once: record the client's packets, as `fanin record` says"
     }
 }
+
+/// Behind totals that were printed once.
+const SINCE: &str = ", since counting began";
+
+/// What `ss` says of sockets that tells something here, at the most of any.
+const OF_SOCKETS: [(&str, &str); 5] = [
+    ("rto", "largest retransmission timeout of a connection, ms"),
+    ("retrans", "most segments that one connection sent again"),
+    ("cwnd", "largest window, segments"),
+    ("backoff", "largest backoff of a timeout"),
+    ("rwnd_limited", "longest time that a connection was held up by the receiver's window, ms"),
+];
 
 /// Counters of Linux that tell something here, and what.
 const COUNTED: [(&str, &str); 11] = [
@@ -330,6 +376,13 @@ fn form(line: &str) -> Option<Form> {
     }
 }
 
+/// Whether a cell of a table says whose the others are: a word where others have numbers, or a column of names.
+fn names(column: &str, cell: &str) -> bool {
+    let low = column.to_lowercase();
+    let named = ["port", "interface", "ifname", "queue", "queue_id", "lane", "priority", "host", "device", "switch"];
+    named.contains(&low.as_str()) || (number(cell).is_none() && !["time", "date"].iter().any(|word| low.contains(word)))
+}
+
 fn number(word: &str) -> Option<f64> {
     word.trim().parse().ok().filter(|value: &f64| value.is_finite())
 }
@@ -361,13 +414,27 @@ mod tests {
             "TcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 10\nTcpExt: SyncookiesSent TCPTimeouts\nTcpExt: 0 14\n";
         assert_eq!(says(proc), ["x: retransmission timeouts: 4"]);
         let tc = "qdisc bfifo 10: root refcnt 2 limit 64Kb\n Sent 9 bytes 2 pkt (dropped 31, overlimits 0 requeues 0)\n backlog 12Kb 9p requeues 0\n";
-        assert_eq!(says(tc), ["x: packets that queues dropped: 31", "x: longest backlog that was seen, bytes: 12288"]);
+        let told = "x: packets that queues dropped: 31, since counting began";
+        assert_eq!(says(tc), [told, "x: longest backlog that was seen, bytes: 12288 (bfifo 10: root)"]);
         let ethtool = "NIC statistics:\n     rx_packets: 5\n     rx_dropped: 7\n";
-        assert_eq!(says(ethtool), ["x: rx_dropped: 7"]);
+        assert_eq!(says(ethtool), ["x: rx_dropped: 7, since counting began"]);
         let ss = "ESTAB 0 0 10.0.0.1:80 10.0.0.2:4000 cubic rto:204 rtt:0.2/0.1 mss:1448 cwnd:10 retrans:0/3\n";
         assert!(says(ss).contains(&"x: most segments that one connection sent again: 3".to_string()));
         let table = "time,port,tx_drops,queue_watermark_bytes\n1,eth1,5,1000\n2,eth1,9,65536\n";
-        assert_eq!(says(table), ["x: most of queue_watermark_bytes: 65536", "x: tx_drops: 4"]);
+        assert_eq!(says(table), ["x: most of queue_watermark_bytes: 65536 (eth1)", "x: tx_drops: 4"]);
+    }
+
+    #[test]
+    fn queues_and_ports_are_counted_each_by_itself_and_added_up() {
+        let queue = |number: u32, dropped: u32| {
+            format!(
+                "qdisc fq 0: dev eth0 parent :{number} limit 10p\n Sent 9 bytes 2 pkt (dropped {dropped}, overlimits 0)\n"
+            )
+        };
+        let before_and_after = [queue(1, 5), queue(2, 900), queue(1, 8), queue(2, 904)].concat();
+        assert_eq!(says(&before_and_after), ["x: packets that queues dropped: 7"]);
+        let table = "time,port,drops,queue_bytes\n1,1,100,5\n1,2,7,9\n2,1,101,6\n2,2,9,4\n";
+        assert_eq!(says(table), ["x: drops: 3", "x: most of queue_bytes: 9 (2)"]);
     }
 
     #[test]

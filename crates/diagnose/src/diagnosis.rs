@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::sketch::Sketch;
+
 /// Why a round took longer than it should have. The first three are of losses; the others are not the network's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -154,7 +156,7 @@ pub struct WayFound {
     pub buffer_bytes: Option<Known<[u64; 2]>>,
     /// Of what came to the client, the share that belongs to no episode.
     pub background: f64,
-    /// Losses were where no queue can have been full.
+    /// Losses came however little was on its way: a link's own.
     pub faulty: bool,
     /// Segments that were marked as having met a queue.
     pub marked: u64,
@@ -226,6 +228,9 @@ pub struct Diagnosis {
     pub alone_stalls: Vec<StallFound>,
     pub losses: [u64; 2],
     pub reordered: u64,
+    /// Segments that came behind later ones of their connection, or had come before: losses that were mended, packets out of order, and
+    /// what was sent for nothing.
+    pub behind: u64,
     pub way: WayFound,
     /// Goodput against the number of servers, and the onset in it.
     pub points: Vec<PointFound>,
@@ -242,5 +247,5 @@ pub struct Diagnosis {
     pub scenario: Option<String>,
     /// The scenario, where there is one to write.
     #[serde(skip)]
-    pub scenario_text: Option<String>,
+    pub sketch: Option<Sketch>,
 }

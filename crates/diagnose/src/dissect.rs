@@ -116,7 +116,7 @@ impl Look {
             }
             276 => {
                 let (protocol, interface) = (u16_at(bytes, 0)?, u32_at(bytes, 4)?);
-                self.place = self.place.wrapping_mul(0x1_0001).wrapping_add(interface + 1);
+                self.place = self.place.wrapping_mul(0x1_0001).wrapping_add(interface.wrapping_add(1));
                 let rest = self.skip(bytes, 20)?;
                 self.payload(protocol, rest)
             }

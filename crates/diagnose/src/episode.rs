@@ -205,8 +205,12 @@ impl Open {
     /// A host asks a server: in an episode that goes on, or in a new one. Gives the episode and the member.
     pub fn ask(&mut self, ask: &Ask, now: u64) -> TurnAt {
         let own = self.of_host.entry((ask.asker, ask.pushed)).or_default();
+        // A server of an episode beside the newest one is asked again: that is another round, however soon it comes.
+        let begun = own.back().and_then(|number| self.episodes.get(number)).map_or(0, |newest| newest.start);
+        let beside = |number: &u64| self.episodes.get(number).is_some_and(|one| one.last_heard > begun && one.has(ask));
+        let again = own.iter().rev().skip(1).any(beside);
         let newest = own.back().and_then(|number| self.episodes.get_mut(number));
-        if let Some(episode) = newest.filter(|episode| episode.takes(ask, now)) {
+        if let Some(episode) = newest.filter(|episode| episode.takes(ask, now, again)) {
             episode.add(ask);
             return TurnAt { episode: episode.number, member: episode.members.len() as u32 - 1 };
         }
@@ -264,12 +268,16 @@ impl Open {
 }
 
 impl Episode {
-    fn takes(&self, ask: &Ask, now: u64) -> bool {
-        if self.servers.contains(&ask.server) {
+    fn has(&self, ask: &Ask) -> bool {
+        self.servers.contains(&ask.server)
+    }
+
+    fn takes(&self, ask: &Ask, now: u64, again: bool) -> bool {
+        if self.has(ask) {
             return false;
         }
         let together = ask.asked + TOGETHER >= self.start && ask.asked <= self.last_asked + TOGETHER;
-        together || now <= self.last_heard + SOON
+        together || (!again && now <= self.last_heard + SOON)
     }
 
     fn add(&mut self, ask: &Ask) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::chance::Chance;
 use crate::train::{Row, Train};
 
 /// Hosts that are told apart; what more there are count as one.
@@ -61,7 +62,7 @@ pub(crate) fn quantile(values: &[u64], share: f64) -> Option<u64> {
     Some(sorted[((last as f64 * share).round() as usize).min(last)])
 }
 
-/// The least timeout: where most of them lie close together, as a floor under all makes them.
+/// The least timeout: the shortest of where most of them lie close together, as a floor under all makes them.
 pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
     let mut sorted = timeouts.to_vec();
     sorted.sort_unstable();
@@ -71,7 +72,7 @@ pub(crate) fn usual_timeout(timeouts: &[u64]) -> Option<u64> {
             end += 1;
         }
         if end - begin > most {
-            (most, best) = (end - begin, Some(sorted[begin + (end - begin) / 2]));
+            (most, best) = (end - begin, Some(sorted[begin + (end - begin) / 10]));
         }
     }
     best
@@ -113,18 +114,20 @@ pub(crate) struct Host {
     pub shut: u64,
     /// The most that it sent on a new connection before any ACK could reach it.
     pub first_window: Option<u64>,
-    /// How long a connection was silent before it sent the oldest segment again.
-    pub timeouts: Samples,
+    /// How long a timer of its ran before it sent the oldest segment again, and how long that connection had been silent by then.
+    pub timeouts: Vec<(u64, u64)>,
     /// Of what it asked for: handshakes, and how long until the first byte of answers; of those whose first byte found its link idle.
     pub round_trip: Option<u64>,
     pub firsts: Samples,
     pub idle_firsts: Samples,
     /// How long packets must have waited at least on their way to it, beside a round trip.
-    pub waited: Option<u64>,
+    pub waited: Samples,
     /// How long they stayed in a router that was captured on both sides.
     pub inside: Samples,
     /// What had come in a row when losses were seen, and how long before its flow had been asked.
     pub losses: Vec<(Row, u64)>,
+    /// Where packets came and where some were missing.
+    pub chance: Chance,
     pub places: Places,
     /// Bytes of packets that it had asked for, and that others pushed.
     pub asked_for: u64,
@@ -132,6 +135,8 @@ pub(crate) struct Host {
     /// Segments to it that were sent again, and that came out of order.
     pub lost: u64,
     pub reordered: u64,
+    /// Segments that it sent and that came behind later ones, or had come before, whatever for.
+    pub behind: u64,
 }
 
 /// All hosts, by number.

@@ -13,8 +13,8 @@ use crate::episode::{Evidence, Member, Stall};
 use crate::host::{Host, Samples, quantile, usual_timeout};
 
 use crate::record::{Record, Silence, is_timer};
-use crate::scenario::{Facts, scenario};
-use crate::way::{SHORT, Way};
+use crate::scenario::{Facts, linux, scenario};
+use crate::way::Way;
 
 /// Hosts that are listed.
 const MOST_HOSTS: usize = 512;
@@ -59,8 +59,7 @@ impl<'a> Judge<'a> {
         // What is no longer than a way through a full queue, and back, is recovery at work.
         let least = ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
         let mut timeouts = Samples::default();
-        let all = hosts.iter().flat_map(|host| host.timeouts.kept()).copied();
-        all.filter(|took| *took > least).for_each(|took| timeouts.add(took));
+        hosts.iter().flat_map(|host| timeouts_of(host, least)).for_each(|took| timeouts.add(took));
         let silent = records.rounds.iter().filter(|record| record.lost > 0).flat_map(|record| &record.silences);
         let alone =
             |silence: &&Silence| matches!(silence.stall.evidence, Evidence::Fresh { burst: Some(false) | None, .. });
@@ -120,7 +119,7 @@ impl<'a> Judge<'a> {
             }
         };
         let timer = matches!(signature, Signature::Rto | Signature::TailLossProbe);
-        if timer && way.faulty && stall.row.is_none_or(|row| row.packets <= 4 * SHORT) {
+        if timer && way.faulty > 0 && stall.row.is_none_or(|row| row.packets <= way.faulty) {
             return (Signature::LinkFault, sure * 0.9);
         }
         (signature, sure)
@@ -232,6 +231,12 @@ fn segment_of(hosts: &[Host]) -> u32 {
     }
 }
 
+/// A host's timeouts: before one, nothing came of its connection for longer than a way through a full queue, and back; what was sent
+/// again sooner is recovery at work.
+fn timeouts_of(host: &Host, least: u64) -> impl Iterator<Item = u64> {
+    host.timeouts.iter().filter(move |(timer, silent)| *timer.min(silent) > least).map(|(timer, _)| *timer)
+}
+
 /// Everything that captures and counters show.
 pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis {
     let judges: Vec<Judge<'_>> = captures.iter().map(Judge::new).collect();
@@ -264,6 +269,7 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
         alone_stalls: Vec::new(),
         losses: [0, 0],
         reordered: 0,
+        behind: 0,
         way: WayFound::default(),
         points: Vec::new(),
         onset: None,
@@ -273,7 +279,7 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
         cautions,
         inputs: captures.iter().map(input).chain(counters.iter().map(Counters::input)).collect(),
         scenario: None,
-        scenario_text: None,
+        sketch: None,
     };
     if let Some(main) = main {
         main.fill(&mut diagnosis);
@@ -319,6 +325,7 @@ impl Judge<'_> {
         let least: u64 = hosts.iter().map(|host| host.lost).sum();
         let unseen: u64 = diagnosis.episodes.iter().map(|episode| episode.lost[1] - episode.lost[0]).sum();
         diagnosis.losses = [least, least + unseen];
+        diagnosis.behind = hosts.iter().map(|host| host.behind).sum();
         diagnosis.reordered = hosts.iter().map(|host| host.reordered).sum();
         (diagnosis.points, diagnosis.onset) = points(&diagnosis.episodes);
         let asker = self.asker();
@@ -345,7 +352,7 @@ impl Judge<'_> {
                 name: &self.capture.name,
                 background: diagnosis.way.background,
             };
-            diagnosis.scenario_text = (askers > 0).then(|| scenario(&facts));
+            diagnosis.sketch = (askers > 0).then(|| scenario(&facts));
         }
     }
 
@@ -383,7 +390,7 @@ impl Judge<'_> {
                 confidence: whole(if how == How::Measured { 0.9 } else { 0.6 }),
             }),
             background: (beside as f64 / host.train.total.max(1) as f64 * 1e3).round() / 1e3,
-            faulty: way.faulty,
+            faulty: way.faulty > 0,
             marked: host.marked,
         }
     }
@@ -405,9 +412,8 @@ impl Judge<'_> {
     fn host_found(&self, host: &Host, asks: bool) -> HostFound {
         let said = host.syns > 0;
         let segment = segment_of(&self.capture.watch.hosts.all).max(1);
-        let round_trip = self.ways.values().map(|way| way.round_trip).min().unwrap_or(0);
-        let loaded = self.ways.values().map(|way| 2 * way.loaded).max().unwrap_or(0);
-        let timeouts: Vec<u64> = host.timeouts.kept().iter().copied().filter(|took| *took > loaded).collect();
+        let way = self.ways.values().max_by_key(|way| way.loaded);
+        let timeouts: Vec<u64> = way.map_or(Vec::new(), |way| timeouts_of(host, 2 * way.loaded).collect());
         HostFound {
             role: if asks { "client" } else { "server" },
             segment: (host.largest > 0).then_some(host.largest),
@@ -416,7 +422,10 @@ impl Judge<'_> {
             window_scale: host.scale,
             ecn: said.then_some(host.ecn),
             initial_window: host.first_window.map(|bytes| bytes.div_ceil(u64::from(segment))),
-            rto_min_s: usual_timeout(&timeouts).map(|took| seconds(took.saturating_sub(round_trip))),
+            rto_min_s: way
+                .filter(|_| timeouts.len() > 1)
+                .and_then(|way| way.rto_min(&timeouts, linux(&self.capture.watch.hosts.all)))
+                .map(seconds),
             segments_per_ack: (host.acks > 0)
                 .then(|| (host.acknowledged as f64 / host.acks as f64 / f64::from(segment) * 100.0).round() / 100.0),
             ack_kept_back_s: host.kept_back.quantile(0.99).map(seconds),

@@ -6,6 +6,7 @@
 mod capture;
 mod captured;
 mod cautions;
+mod chance;
 mod copies;
 mod counters;
 mod diagnosis;
@@ -20,6 +21,7 @@ mod read;
 mod record;
 mod recording;
 mod scenario;
+mod sketch;
 mod train;
 mod verdict;
 mod watch;
@@ -31,3 +33,4 @@ pub use diagnosis::{
 };
 pub use read::{Input, Unread, diagnose};
 pub use recording::{Command, commands};
+pub use sketch::{Choice, Sketch};

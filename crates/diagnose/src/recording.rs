@@ -36,12 +36,12 @@ pub fn commands(seconds: u32, device: Option<&str>) -> Vec<Command> {
         command(
             "tc.txt",
             "drops and backlog of the host's own queues",
-            format!("sleep {seconds}; tc -s qdisc > tc.txt"),
+            format!("(tc -s qdisc; sleep {seconds}; tc -s qdisc) > tc.txt"),
         ),
         command(
             "ethtool.txt",
             "drops and errors of the card",
-            format!("sleep {seconds}; ethtool -S {card} > ethtool.txt"),
+            format!("(ethtool -S {card}; sleep {seconds}; ethtool -S {card}) > ethtool.txt"),
         ),
     ]
 }

@@ -1,13 +1,13 @@
 //! The scenario that a capture shows, with a comment behind each value: measured, inferred or assumed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use fanin_units::{Bytes, Time};
 
 use crate::diagnosis::{How, PointFound};
-use crate::host::{Host, Samples, quantile, usual_timeout};
+use crate::host::{Host, Samples, quantile};
 use crate::record::Record;
+use crate::sketch::Sketch;
 use crate::way::Way;
 
 /// What the scenario is made of.
@@ -23,27 +23,8 @@ pub(crate) struct Facts<'a> {
     pub background: f64,
 }
 
-/// Timeouts that somebody would set, ms.
-const ROUND_TIMEOUTS: [u64; 16] = [1, 2, 4, 5, 8, 10, 15, 20, 25, 30, 40, 50, 100, 200, 300, 1000];
-/// RACK's timer for what may be out of order takes no longer on a short way, in nanoseconds; and Linux's clock, with Debian's HZ.
-const LINUX_REORDERING: u64 = 13_000_000;
-const LINUX_TICK: u64 = 4_000_000;
 /// Numbers of servers in the sweep.
 const MOST_POINTS: usize = 8;
-
-/// Lines of a file under construction.
-struct Lines(String);
-
-impl Lines {
-    fn section(&mut self, name: &str) {
-        let _ = write!(self.0, "\n[{name}]\n");
-    }
-
-    fn set(&mut self, key: &str, value: &str, how: How, why: &str) {
-        let line = format!("{key} = {value}");
-        let _ = writeln!(self.0, "{line:<32}  # {}: {why}", how.word());
-    }
-}
 
 /// A time in a unit in which it is short and whole enough.
 fn time(ns: u64) -> String {
@@ -59,19 +40,18 @@ fn bytes(value: u64) -> String {
     format!("\"{}\"", Bytes(value))
 }
 
-/// The scenario as text.
-pub(crate) fn scenario(facts: &Facts<'_>) -> String {
-    let mut out = Lines(String::new());
+/// The scenario.
+pub(crate) fn scenario(facts: &Facts<'_>) -> Sketch {
     let fan_ins: BTreeSet<u32> = facts.rounds.iter().map(|round| round.servers).collect();
     let most = fan_ins.last().copied().unwrap_or(2);
     let answer = answer(facts);
-    let _ = writeln!(
-        out.0,
-        "# What {} shows, as `fanin diagnose` read it: \"measured\" stands behind what packets say, \"inferred\" behind what follows from\n\
-         # them, \"assumed\" behind what they do not show.",
-        facts.name.chars().filter(|c| !c.is_control()).collect::<String>()
-    );
-    let _ = writeln!(out.0, "title = \"{most} servers that answer {} each\"", Bytes(answer));
+    let name = facts.name.chars().filter(|c| !c.is_control()).collect::<String>();
+    let mut out = Sketch::new(format!(
+        "# What {name} shows, as `fanin diagnose` read it: \"measured\" stands behind what packets say, \"inferred\" behind what follows from\n\
+         # them, \"assumed\" behind what they do not show.\n\
+         title = \"{most} servers that answer {} each\"\n",
+        Bytes(answer)
+    ));
     scheme(&mut out, facts);
     link(&mut out, facts);
     queue(&mut out, facts);
@@ -79,16 +59,16 @@ pub(crate) fn scenario(facts: &Facts<'_>) -> String {
     tcp(&mut out, facts);
     workload(&mut out, facts, answer);
     sweep(&mut out, facts, &fan_ins);
-    out.0
+    out
 }
 
 /// Whether both ends look like Linux's.
-fn linux(facts: &Facts<'_>) -> bool {
-    let said: Vec<&Host> = facts.hosts.iter().filter(|host| host.syns > 0).collect();
+pub(crate) fn linux(hosts: &[Host]) -> bool {
+    let said: Vec<&Host> = hosts.iter().filter(|host| host.syns > 0).collect();
     !said.is_empty() && said.iter().all(|host| host.stamps && host.may_sack && host.scale.is_some())
 }
 
-fn scheme(out: &mut Lines, facts: &Facts<'_>) {
+fn scheme(out: &mut Sketch, facts: &Facts<'_>) {
     let ecn = facts.hosts.iter().filter(|host| host.syns > 0).all(|host| host.ecn);
     let capable = facts.hosts.iter().any(|host| host.capable > 0);
     let scheme = match () {
@@ -96,19 +76,28 @@ fn scheme(out: &mut Lines, facts: &Facts<'_>) {
             ("dctcp+red+ecn", How::Inferred, "all packets are capable of ECN, ACKs too")
         }
         () if ecn && capable => ("newreno+red+ecn", How::Inferred, "ECN was agreed on; how windows grow is not seen"),
-        () if linux(facts) => ("cubic", How::Assumed, "Linux's default; how windows grow is not seen"),
+        () if linux(facts.hosts) => ("cubic", How::Assumed, "Linux's default; how windows grow is not seen"),
         () => ("newreno", How::Assumed, "how windows grow is not seen"),
     };
     out.set("schemes", &format!("[\"{}\"]", scheme.0), scheme.1, scheme.2);
+    match scheme.0 {
+        "cubic" => out.leave_open("schemes", vec!["cubic".into(), "newreno".into()]),
+        "newreno" => out.leave_open("schemes", vec!["newreno".into(), "cubic".into()]),
+        _ => {}
+    }
 }
 
-fn link(out: &mut Lines, facts: &Facts<'_>) {
+fn link(out: &mut Sketch, facts: &Facts<'_>) {
     let way = facts.way;
     out.section("link");
     match &way.line {
         Some(line) => {
             let rate = format!("\"{} kbit/s\"", (line.mbps * 1e3).round());
             out.set("rate", &rate, How::Assumed, "servers' links, of which nothing slower was seen than the client's");
+            out.leave_open(
+                "link.rate",
+                [1.0, 4.0].map(|times| format!("{} kbit/s", (times * line.mbps * 1e3).round())).into(),
+            );
             let why = if line.round {
                 "packets follow one another at this rate"
             } else {
@@ -128,45 +117,51 @@ fn link(out: &mut Lines, facts: &Facts<'_>) {
     out.set("delay", &time(way.round_trip / 4), way.round_trip_how, "a quarter of the least round trip");
 }
 
-fn queue(out: &mut Lines, facts: &Facts<'_>) {
+fn queue(out: &mut Sketch, facts: &Facts<'_>) {
     out.section("switch");
-    match facts.way.buffer {
+    let way = facts.way;
+    let framed = if way.line.as_ref().is_some_and(|line| line.framing == "ethernet") { 18.0 } else { 14.0 };
+    let packet = f64::from(facts.segment) + 40.0;
+    let held = |bytes: u64| (bytes as f64 * (packet + framed) / packet) as u64;
+    // No more can have waited than came without a pause, nor than a round has.
+    let rounds = facts.rounds.iter().map(|round| round.bytes).max().unwrap_or(0);
+    let most = held(facts.asker.train.longest.min(rounds + rounds / 8)).max(16 << 10);
+    match way.buffer {
         Some((least, most, how)) => {
-            let framed =
-                if facts.way.line.as_ref().is_some_and(|line| line.framing == "ethernet") { 18.0 } else { 14.0 };
-            let packet = f64::from(facts.segment) + 40.0;
-            let held = |bytes: u64| (bytes as f64 * (packet + framed) / packet) as u64;
-            let why = format!(
-                "between {} and {}: what waited, and what had come in a row when a packet was lost",
-                Bytes(held(least)),
-                Bytes(held(most))
-            );
-            out.set("buffer", &bytes(held(most)), how, &why);
-        }
-        None => {
-            let most = facts.asker.firsts.quantile(0.99).unwrap_or(0).saturating_sub(facts.way.first);
-            let rate = facts.way.line.as_ref().map_or(125e6, |line| line.bytes_per_s);
-            let seen = (rate * most as f64 / 1e9) as u64;
-            if facts.asker.lost > 0 {
-                out.set(
-                    "buffer",
-                    &bytes(seen.max(16 << 10)),
-                    How::Assumed,
-                    "as much as packets waited; no loss shows where it ends",
-                );
-            } else {
-                out.set(
-                    "buffer",
-                    &bytes((2 * seen).max(256 << 10)),
-                    How::Assumed,
-                    "nothing was lost: it is at least half of this",
-                );
+            let (least, most) = (held(least), held(most));
+            let why = format!("between {} and {}", Bytes(least), Bytes(most));
+            out.set("buffer", &bytes(most), how, &why);
+            if how != How::Measured {
+                out.leave_open("switch.buffer", between(least, most));
             }
         }
+        None if facts.asker.lost > 0 && way.faulty == 0 => {
+            out.set("buffer", &bytes(most), How::Assumed, "what came without a pause; no loss shows where it ends");
+            out.leave_open("switch.buffer", between(16 << 10, most));
+        }
+        None => {
+            let why = "nothing was lost for want of room, and so much came without a pause";
+            out.set("buffer", &bytes(most.max(256 << 10)), How::Assumed, why);
+        }
+    }
+    if way.faulty == u32::MAX {
+        let share = facts.asker.lost as f64 / facts.asker.chance.packets().max(1) as f64;
+        out.section("faults");
+        let why = "packets were lost however little was on its way";
+        out.set("loss", &format!("\"{:.3} %\"", 100.0 * share), How::Inferred, why);
     }
 }
 
-fn hosts(out: &mut Lines, facts: &Facts<'_>) {
+/// Sizes of a buffer, a like factor apart; the largest first.
+fn between(least: u64, most: u64) -> Vec<String> {
+    let step = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
+    let size = |place: u32| Bytes((most as f64 / libm::pow(step, f64::from(place) / 5.0)) as u64).to_string();
+    let mut sizes: Vec<String> = (0..6).map(size).collect();
+    sizes.dedup();
+    sizes
+}
+
+fn hosts(out: &mut Sketch, facts: &Facts<'_>) {
     let way = facts.way;
     out.section("host");
     let (work, how) = match way.round_trip_how {
@@ -190,9 +185,9 @@ fn common<T: Ord + Copy>(values: impl Iterator<Item = T>) -> Option<T> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(value, _)| value)
 }
 
-fn tcp(out: &mut Lines, facts: &Facts<'_>) {
+fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
     let said = || facts.hosts.iter().filter(|host| host.syns > 0);
-    let linux = linux(facts);
+    let linux = linux(facts.hosts);
     out.section("tcp");
     if linux {
         out.set(
@@ -212,7 +207,12 @@ fn tcp(out: &mut Lines, facts: &Facts<'_>) {
     let flights = facts.hosts.iter().filter_map(|host| host.first_window);
     match common(flights.map(|bytes| bytes.div_ceil(u64::from(facts.segment.max(1))))) {
         Some(segments) => out.set("initial_window", &segments.to_string(), How::Measured, "segments of a first flight"),
-        None => out.set("initial_window", "10", How::Assumed, "no new connection was seen that sent more than that"),
+        None => {
+            out.set("initial_window", "10", How::Assumed, "no first flight was seen by itself");
+            if !linux {
+                out.leave_open("tcp.initial_window", ["10", "4", "2", "1"].map(String::from).into());
+            }
+        }
     }
     let per_ack = facts.asker.acknowledged as f64 / facts.asker.acks.max(1) as f64 / f64::from(facts.segment.max(1));
     if facts.asker.acks > 100 && !linux {
@@ -226,22 +226,14 @@ fn tcp(out: &mut Lines, facts: &Facts<'_>) {
     // A pause between rounds is idle time; what a window does in it does not show.
     if !linux {
         out.set("idle_restart", "false", How::Assumed, "what a window does in a pause is not seen");
+        out.leave_open("tcp.idle_restart", ["false", "true"].map(String::from).into());
     }
 }
 
-fn timeout(out: &mut Lines, facts: &Facts<'_>) {
-    // Linux waits for some milliseconds, too, until it takes for lost what may be out of order; and its timeouts end with a tick.
-    let late: Vec<u64> =
-        facts.timeouts.kept().iter().copied().filter(|took| *took > LINUX_REORDERING + 2 * facts.way.loaded).collect();
-    let clear = linux(facts) && late.len() >= 2;
-    let added = if linux(facts) { facts.way.loaded + LINUX_TICK / 2 } else { facts.way.round_trip };
-    let least = usual_timeout(if clear { &late } else { facts.timeouts.kept() });
-    match least.map(|least| least.saturating_sub(added).max(1_000_000)) {
+fn timeout(out: &mut Sketch, facts: &Facts<'_>) {
+    match facts.way.rto_min(facts.timeouts.kept(), linux(facts.hosts)) {
         Some(least) => {
-            let round = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).min_by_key(|round| least.abs_diff(*round));
-            let round = round.filter(|round| least.abs_diff(*round) * 100 <= round * 12);
-            let why = "the shortest silences before a segment came again";
-            out.set("rto_min", &time(round.unwrap_or(least)), How::Inferred, why);
+            out.set("rto_min", &time(least), How::Inferred, "the shortest silences before a segment came again");
         }
         None => out.set("rto_min", "\"200 ms\"", How::Assumed, "no timeout was seen; Linux's default"),
     }
@@ -253,7 +245,7 @@ fn answer(facts: &Facts<'_>) -> u64 {
     quantile(&each, 0.5).unwrap_or(0).max(1)
 }
 
-fn workload(out: &mut Lines, facts: &Facts<'_>, answer: u64) {
+fn workload(out: &mut Sketch, facts: &Facts<'_>, answer: u64) {
     let rounds = facts.rounds;
     out.section("workload");
     let of = |value: fn(&Record) -> u64| {
@@ -293,7 +285,7 @@ fn workload(out: &mut Lines, facts: &Facts<'_>, answer: u64) {
     }
 }
 
-fn sweep(out: &mut Lines, facts: &Facts<'_>, fan_ins: &BTreeSet<u32>) {
+fn sweep(out: &mut Sketch, facts: &Facts<'_>, fan_ins: &BTreeSet<u32>) {
     let mut shown: Vec<(u64, u32)> = facts.points.iter().map(|point| (point.episodes, point.fan_in)).collect();
     shown.sort_unstable_by(|a, b| b.cmp(a));
     let mut values: BTreeSet<u32> = shown.into_iter().take(MOST_POINTS - 1).map(|(_, fan_in)| fan_in).collect();

@@ -1,15 +1,22 @@
 //! What comes to one host over its link: at which rate packets follow one another at the most, and how long they have done so without
 //! a pause.
 
-/// Packets in a row that are timed.
-const WINDOW: usize = 32;
+use std::collections::BTreeMap;
+
+/// Packets in a row that are timed; fewer are, too, for rows that are never so long, of which a host's stamps tell less.
+const LONG: usize = 32;
+const SHORT: usize = 8;
+/// Windows of either that tell something.
+const ENOUGH: u64 = 4;
 /// Rates are told apart by so much: a bin for each two hundredth.
 const STEP: f64 = 1.005;
 /// The lowest rate that is told, bytes a second.
 const LOWEST: f64 = 100.0;
-const BINS: usize = 4_000;
+const BINS: u16 = 4_000;
 /// Until a rate is known, packets follow one another that lie no further apart: full ones at 10 Mbit/s.
 const SLOWEST: f64 = 1_300_000.0;
+/// A pause of so many times what packets took before is a pause.
+const PAUSE: u64 = 8;
 
 /// Packets that followed one another without a pause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,27 +32,19 @@ pub(crate) struct Train {
     last: Option<u64>,
     /// What came since the link was last idle.
     pub row: Row,
-    /// The present window: when it began, its bytes, packets, and the longest pause in it.
-    window: (u64, u64, usize, u64),
-    /// Bytes that came at each rate.
-    bins: Vec<u64>,
-    /// How many windows were timed, and what a byte takes at the rate that they show, in nanoseconds.
-    windows: u64,
+    long: Windows,
+    short: Windows,
+    /// What a byte takes at the rate that they show, in nanoseconds.
     byte_ns: f64,
+    /// The bytes of the longest row.
+    pub longest: u64,
     pub total: u64,
 }
 
 impl Default for Train {
     fn default() -> Train {
-        Train {
-            last: None,
-            row: Row::default(),
-            window: (0, 0, 0, 0),
-            bins: Vec::new(),
-            windows: 0,
-            byte_ns: f64::INFINITY,
-            total: 0,
-        }
+        let (long, short) = (Windows::default(), Windows::default());
+        Train { last: None, row: Row::default(), long, short, byte_ns: f64::INFINITY, longest: 0, total: 0 }
     }
 }
 
@@ -68,53 +67,71 @@ impl Train {
         let allowed = if self.byte_ns.is_finite() { 6.0 * self.byte_ns * f64::from(bytes.max(600)) } else { SLOWEST };
         if pause as f64 > allowed + 2_000.0 {
             self.row = Row { number: self.row.number.wrapping_add(1), ..Row::default() };
-            self.window = (now, 0, 0, 0);
-        } else {
-            self.time(now, bytes, pause);
         }
         self.row.bytes += u64::from(bytes);
         self.row.packets += 1;
+        self.longest = self.longest.max(self.row.bytes);
+        let new = self.long.came(now, bytes, pause, LONG) | self.short.came(now, bytes, pause, SHORT);
+        if new && (self.long.count + self.short.count).is_multiple_of(64) || self.short.count == ENOUGH {
+            self.byte_ns = self.rate().map_or(f64::INFINITY, |rate| 1e9 / rate.bytes_per_s);
+        }
     }
 
-    fn time(&mut self, now: u64, bytes: u32, pause: u64) {
-        let (began, mut sum, mut packets, mut longest) = self.window;
-        sum += u64::from(bytes);
-        packets += 1;
-        longest = pause.max(longest);
-        if packets < WINDOW {
-            self.window = (began, sum, packets, longest);
-            return;
+    /// The rate of the link.
+    pub fn rate(&self) -> Option<Rate> {
+        if self.long.count >= ENOUGH { self.long.rate() } else { self.short.rate() }
+    }
+}
+
+/// Packets that came without a pause, a number of them together.
+#[derive(Default)]
+struct Windows {
+    /// When the present one began, its bytes, its packets, and the longest pause in it.
+    began: u64,
+    bytes: u64,
+    packets: usize,
+    longest: u64,
+    /// Bytes that came at each rate.
+    bins: BTreeMap<u16, u64>,
+    count: u64,
+}
+
+impl Windows {
+    /// A packet has come. Whether it ended a window that was timed.
+    fn came(&mut self, now: u64, bytes: u32, pause: u64, size: usize) -> bool {
+        let before = now.saturating_sub(self.began).saturating_sub(pause) / (self.packets as u64).max(1);
+        if pause as f64 > SLOWEST || (self.packets > 3 && pause > PAUSE * before.max(250)) {
+            (self.began, self.bytes, self.packets, self.longest) = (now, 0, 0, 0);
+            return false;
         }
-        let span = now.saturating_sub(began);
+        self.bytes += u64::from(bytes);
+        self.packets += 1;
+        self.longest = self.longest.max(pause);
+        if self.packets < size {
+            return false;
+        }
+        let (span, sum, longest) = (now.saturating_sub(self.began), self.bytes, self.longest);
+        (self.began, self.bytes, self.packets, self.longest) = (now, 0, 0, 0);
         // Small packets are timed badly, and a window with a pause in it is not of a full link.
-        if span > 0 && sum as f64 / WINDOW as f64 >= 300.0 && longest <= span / 4 {
-            let ns = span as f64 / sum as f64;
-            if self.bins.is_empty() {
-                self.bins = vec![0; BINS];
-            }
-            let bin = libm::log(1e9 / ns / LOWEST) / libm::log(STEP);
-            self.bins[(bin.max(0.0) as usize).min(BINS - 1)] += sum;
-            self.windows += 1;
-            if self.windows.is_power_of_two() || self.windows.is_multiple_of(256) {
-                self.byte_ns = self.rate().map_or(f64::INFINITY, |rate| 1e9 / rate.bytes_per_s);
-            }
+        let timed = span > 0 && sum as f64 / size as f64 >= 300.0 && longest <= span / 4;
+        if timed {
+            let bin = libm::log(sum as f64 * 1e9 / span as f64 / LOWEST) / libm::log(STEP);
+            *self.bins.entry((bin.max(0.0) as u16).min(BINS - 1)).or_default() += sum;
+            self.count += 1;
         }
-        self.window = (now, 0, 0, 0);
+        timed
     }
 
     /// The rate that most bytes came at, of those that enough came at to be no accident; the highest of such.
-    pub fn rate(&self) -> Option<Rate> {
-        let total: u64 = self.bins.iter().sum();
-        if total == 0 {
-            return None;
-        }
-        let around = |bin: usize| -> u64 { self.bins[bin.saturating_sub(2)..(bin + 3).min(BINS)].iter().sum() };
-        let most = (0..BINS).map(around).max()?;
-        let best = (0..BINS).rev().find(|&bin| around(bin) * 2 >= most)?;
+    fn rate(&self) -> Option<Rate> {
+        let total: u64 = self.bins.values().sum();
+        let near = |bin: u16| self.bins.range(bin.saturating_sub(2)..bin + 3);
+        let around = |bin: u16| -> u64 { near(bin).map(|(_, bytes)| bytes).sum() };
+        let most = self.bins.keys().map(|&bin| around(bin)).max()?;
+        let best = *self.bins.keys().rev().find(|&&bin| around(bin) * 2 >= most)?;
         let best = (best.saturating_sub(4)..=best).max_by_key(|&bin| around(bin))?;
-        let bins = best.saturating_sub(2)..(best + 3).min(BINS);
-        let mean = bins.map(|bin| self.bins[bin] as f64 * (bin as f64 + 0.5)).sum::<f64>() / around(best) as f64;
-        let bytes_per_s = LOWEST * libm::exp(mean * libm::log(STEP));
+        let mean = near(best).map(|(&bin, &bytes)| bytes as f64 * (f64::from(bin) + 0.5)).sum::<f64>();
+        let bytes_per_s = LOWEST * libm::exp(mean / around(best) as f64 * libm::log(STEP));
         Some(Rate { bytes_per_s, share: around(best) as f64 / total as f64 })
     }
 }
@@ -136,6 +153,30 @@ mod tests {
         assert!((rate.bytes_per_s / 125e6 - 1.0).abs() < 0.005, "{rate:?}");
         assert!(rate.share > 0.9);
         assert!(train.row.packets <= 100);
+    }
+
+    #[test]
+    fn rows_that_are_never_long_show_a_rate_and_pauses_between_them_do_not_count() {
+        let mut train = Train::default();
+        let mut now = 0;
+        for packet in 0..3000 {
+            now += if packet % 15 == 0 { 150_000 } else { 12_000 };
+            train.came(now, 1500);
+        }
+        let rate = train.rate().unwrap();
+        assert!((rate.bytes_per_s / 125e6 - 1.0).abs() < 0.005, "{rate:?}");
+    }
+
+    #[test]
+    fn a_burst_before_all_others_does_not_hide_the_rate_of_what_follows() {
+        let mut train = Train::default();
+        let mut now = 0;
+        for packet in 0..4000 {
+            now += if packet < 100 { 1_000 } else { 105_000 };
+            train.came(now, 1500);
+        }
+        assert!((train.rate().unwrap().bytes_per_s / (1500.0 / 105e-6) - 1.0).abs() < 0.005, "{:?}", train.rate());
+        assert!(train.row.packets > 1_000);
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn lost(found: &Diagnosis) -> String {
     match (found.losses, found.way.faulty) {
         ([_, 0], _) => String::new(),
         ([_, most], true) => {
-            format!("; {most} segments were lost where no queue can have been full: a fault of a link")
+            format!("; {most} segments were lost however little was on its way: a fault of a link")
         }
         ([least, most], false) if least == most => format!("; {least} segments were lost and sent again in time"),
         ([least, most], false) => format!("; {least} to {most} segments were lost and sent again in time"),

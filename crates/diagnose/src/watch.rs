@@ -16,7 +16,7 @@ const PUSHED: u64 = 8 << 10;
 const AT_ONCE: u64 = 2_000_000;
 /// Own silences of a server in an episode that are kept.
 const MOST_WAITS: usize = 4;
-/// Losses of a host of which the place in their train is kept.
+/// Losses of a host of which the place in their train is kept; and timeouts.
 const MOST_LOSSES: usize = 4096;
 /// An ACK that is kept back for so long is a delayed one.
 const LATE: u64 = 10_000_000;
@@ -142,11 +142,17 @@ impl Watch {
         flow.halves[sender].last = Some(now);
         let host = hosts.get(flow.hosts[sender]);
         host.data += 1;
+        host.behind += u64::from(matches!(piece, Piece::Fills | Piece::Again));
         host.merged += u64::from(arrival.merged);
         if !arrival.merged {
             host.largest = host.largest.max(segment.payload);
         }
-        let row = hosts.get(flow.hosts[1 - sender]).train.row;
+        let receiver = hosts.get(flow.hosts[1 - sender]);
+        let row = receiver.train.row;
+        if flow.train_at_last.number == row.number && matches!(piece, Piece::Next | Piece::Beyond) {
+            let missing = from.saturating_sub(next).div_ceil(u64::from(flow.halves[sender].largest.max(1)));
+            receiver.chance.came(row.bytes, if piece == Piece::Beyond { missing } else { 0 });
+        }
         if piece == Piece::Beyond && !had_hole {
             // A tail is missed late: where it was lost in its row is not seen.
             flow.train_at_loss = Some(row).filter(|row| row.number == flow.train_at_last.number);
@@ -445,7 +451,10 @@ fn silence(
         flow.fresh_at = Some(now);
     }
     if stall.evidence == Evidence::Oldest && own >= 5 * round_trip {
-        hosts.get(flow.hosts[arrival.sender]).timeouts.add(stall.timer);
+        let host = hosts.get(flow.hosts[arrival.sender]);
+        if host.timeouts.len() < MOST_LOSSES {
+            host.timeouts.push((stall.timer, own));
+        }
     }
     keep(&mut member.waits, stall, MOST_WAITS);
     if silence >= LEAST_STALL {
@@ -510,7 +519,7 @@ fn waited(flow: &Flow, hosts: &mut Hosts, segment: &Segment, sender: usize, now:
         let waited = now.saturating_sub(later).saturating_sub(round_trip);
         // Longer than a buffer is deep: it was the sender that waited.
         if waited > 0 && flow.asked_again.is_none() {
-            host.waited = host.waited.max(Some(waited));
+            host.waited.add(waited);
         }
     }
 }

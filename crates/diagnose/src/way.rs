@@ -1,7 +1,7 @@
 //! The way to one client, as its capture shows it: round trip, rate, and how much the queue at its port holds.
 
 use crate::diagnosis::How;
-use crate::host::{Host, quantile};
+use crate::host::{Host, quantile, usual_timeout};
 use crate::record::Record;
 use crate::train::Row;
 
@@ -13,6 +13,11 @@ const ROUND: [f64; 15] = [
     10.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 2_500.0, 5_000.0, 10_000.0, 25_000.0, 40_000.0, 50_000.0,
     100_000.0, 400_000.0,
 ];
+/// Timeouts that somebody would set, ms.
+const ROUND_TIMEOUTS: [u64; 16] = [1, 2, 4, 5, 8, 10, 15, 20, 25, 30, 40, 50, 100, 200, 300, 1000];
+/// RACK's timer for what may be out of order takes no longer on a short way, in nanoseconds; and Linux's clock, with Debian's HZ.
+const LINUX_REORDERING: u64 = 13_000_000;
+const LINUX_TICK: u64 = 4_000_000;
 /// In a row of so few packets no queue overflows.
 pub(crate) const SHORT: u32 = 8;
 
@@ -45,10 +50,12 @@ pub(crate) struct Way {
     /// How much later it is at times.
     pub scatter: u64,
     pub buffer: Option<(u64, u64, How)>,
-    /// Losses were where no queue can have been full.
-    pub faulty: bool,
+    /// Losses in rows of up to so many packets are a fault of the link; zero where none is.
+    pub faulty: u32,
 }
 
+/// Packets that waited, of which some did so in a full queue.
+const ENOUGH_WAITS: u64 = 200;
 /// What an answer may take before it is slow.
 const WORK: u64 = 5_000_000;
 
@@ -62,15 +69,12 @@ impl Way {
         };
         let idle = usual(host.idle_firsts.kept());
         let first = quantile(&idle, 0.5).or(host.firsts.quantile(0.1)).unwrap_or(round_trip);
-        let late = quantile(&idle, 0.9).unwrap_or(first);
         let quiet = 10 * round_trip + host.firsts.quantile(0.5).unwrap_or(0).min(WORK);
         let scatter =
             scatter(rounds).min(host.firsts.quantile(0.99).unwrap_or(0).saturating_sub(least_first.unwrap_or(0)));
         let line = host.train.rate().map(|rate| line(rate.bytes_per_s, rate.share, packet));
-        let losses = &host.losses;
-        let short = losses.iter().filter(|(row, _)| row.packets <= SHORT).count();
-        let faulty = !between && losses.len() >= 5 && short * 5 >= losses.len();
-        let buffer = line.as_ref().and_then(|line| buffer(host, line, (first, late), rounds, faulty));
+        let faulty = if between { 0 } else { faulty(host) };
+        let buffer = line.as_ref().and_then(|line| buffer(host, line, rounds, faulty > 0));
         let waited =
             buffer.zip(line.as_ref()).map_or(0, |((_, most, _), line)| (most as f64 / line.bytes_per_s * 1e9) as u64);
         Way {
@@ -85,6 +89,32 @@ impl Way {
             buffer,
             faulty,
         }
+    }
+
+    /// The least retransmission timeout that these show; what Linux adds to it taken off.
+    pub fn rto_min(&self, timeouts: &[u64], linux: bool) -> Option<u64> {
+        // Linux waits for some milliseconds, too, until it takes for lost what may be out of order; and its timeouts end with a tick.
+        let late: Vec<u64> =
+            timeouts.iter().copied().filter(|took| *took > LINUX_REORDERING + 2 * self.loaded).collect();
+        let clear = linux && late.len() >= 2;
+        let added = if linux { self.loaded + LINUX_TICK * 3 / 2 } else { self.round_trip };
+        let least = usual_timeout(if clear { &late } else { timeouts })?.checked_sub(added)?;
+        if least < 1_000_000 {
+            return None;
+        }
+        let round = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).min_by_key(|round| least.abs_diff(*round));
+        round.filter(|round| least.abs_diff(*round) * 100 <= round * 12).or(Some(least))
+    }
+}
+
+/// Up to which row losses are a link's own: all of them, where they strike one by one and anywhere; those in short rows and in what
+/// may follow them, where too many of all are there.
+fn faulty(host: &Host) -> u32 {
+    let short = host.losses.iter().filter(|(row, _)| row.packets <= SHORT).count();
+    match () {
+        () if host.chance.alone(host.lost) => u32::MAX,
+        () if host.losses.len() >= 5 && short * 5 >= host.losses.len() => 4 * SHORT,
+        () => 0,
     }
 }
 
@@ -120,19 +150,13 @@ fn line(bytes_per_s: f64, share: f64, packet: u64) -> Line {
 
 /// What the queue holds: what stayed in a router that was captured on both sides; else between the longest that packets must have
 /// waited and what had come in a row when one was lost.
-fn buffer(
-    host: &Host,
-    line: &Line,
-    (first, late): (u64, u64),
-    rounds: &[&Record],
-    faulty: bool,
-) -> Option<(u64, u64, How)> {
+fn buffer(host: &Host, line: &Line, rounds: &[&Record], faulty: bool) -> Option<(u64, u64, How)> {
     let held = |ns: u64| (line.bytes_per_s * ns as f64 / 1e9) as u64;
     let lost = rounds.iter().any(|round| round.lost > 0) || host.lost > 0;
     if host.inside.count() > 100 {
         // What stayed longer waited for the router's processor, too.
-        let most = held(host.inside.quantile(0.95)?);
-        return lost.then_some((most, most + most / 20, How::Measured));
+        let [least, most] = [0.9, 0.95].map(|share| held(host.inside.quantile(share).unwrap_or(0)));
+        return lost.then_some((least, most, How::Measured));
     }
     let rows: Vec<&(Row, u64)> = host.losses.iter().filter(|(row, _)| row.packets > SHORT).collect();
     if faulty || rows.len() < 3 {
@@ -150,10 +174,15 @@ fn buffer(
     let mut bounds: Vec<u64> = rows.iter().map(bound).collect();
     bounds.sort_unstable();
     let most = bounds[bounds.len() / 10];
-    let firsts: Vec<u64> = host.firsts.kept().iter().copied().filter(|took| *took < first + WORK).collect();
-    let waited = quantile(&firsts, 0.99).unwrap_or(0).saturating_sub(late);
-    let least = held(host.waited.unwrap_or(0).max(waited));
-    Some((least.min(most), most, How::Inferred))
+    // Stamps tell how long packets waited: where losses are, some did so in a queue that was all but full, and hosts were late with
+    // others. No longer than rows allow, or the stamps are not as RFC 7323 has them.
+    let typical = bounds[bounds.len() / 2];
+    let [least, longest] = [0.9, 0.99].map(|share| held(host.waited.quantile(share).unwrap_or(0)));
+    if host.waited.count() >= ENOUGH_WAITS && least < typical {
+        return Some((least, (longest + longest / 10).min(typical), How::Inferred));
+    }
+    // Without them, how much of a row had left before a packet was lost is not known so well.
+    Some((most / 2, most + most / 20, How::Inferred))
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fanin_diagnose::{Diagnosis, Input, diagnose};
 use fanin_execute::Out;
+use serde_json::json;
 
-use crate::{Error, Lab, Scenario, diagnosed};
+use crate::{Advised, Error, Lab, Scenario, diagnosed};
 
 /// The name of standard input.
 const STDIN: &str = "-";
 /// How the scenario is called in the folder of a diagnosis.
-const SCENARIO: &str = "scenario.toml";
+pub(crate) const SCENARIO: &str = "scenario.toml";
 
 /// A diagnosis, and what is written of it.
 pub struct Diagnosed {
@@ -66,11 +67,11 @@ impl Lab {
         }
         let mut diagnosis = found.map_err(|why| Error::Asked(why.0))?;
         // What is written can be run, or it is not written.
-        if let Some(text) = &diagnosis.scenario_text
-            && let Err(why) = Scenario::parse(SCENARIO, text.clone()).and_then(|scenario| scenario.resolve())
+        if let Some(sketch) = &diagnosis.sketch
+            && let Err(why) = Scenario::parse(SCENARIO, sketch.text()).and_then(|scenario| scenario.resolve())
         {
             diagnosis.cautions.push(format!("no scenario can be made of what was found: {why}"));
-            diagnosis.scenario_text = None;
+            diagnosis.sketch = None;
         }
         Ok(Diagnosed { diagnosis, folder: None })
     }
@@ -82,11 +83,11 @@ impl Diagnosed {
     /// # Errors
     /// [`Error::Folder`].
     pub fn write(&mut self, out: Out, folder: &Path) -> Result<(), Error> {
-        if self.diagnosis.scenario_text.is_some() {
+        if self.diagnosis.sketch.is_some() {
             self.diagnosis.scenario = Some(folder.join(SCENARIO).display().to_string());
         }
         let mut files: Vec<(&str, String)> = Vec::new();
-        files.extend(self.diagnosis.scenario_text.clone().map(|text| (SCENARIO, text)));
+        files.extend(self.diagnosis.sketch.as_ref().map(|sketch| (SCENARIO, sketch.text())));
         files.push(("report.html", diagnosed::page(&self.diagnosis)));
         files.push(("diagnosis.json", self.to_json() + "\n"));
         out.fill_files(&files)?;
@@ -100,7 +101,7 @@ impl Diagnosed {
     /// [`Error::Asked`] where there is none.
     pub fn scenario(&self) -> Result<(String, Scenario), Error> {
         let none = || Error::Asked("there is no round of several servers in it to make a scenario of".into());
-        let text = self.diagnosis.scenario_text.clone().ok_or_else(none)?;
+        let text = self.diagnosis.sketch.as_ref().ok_or_else(none)?.text();
         let file = self.folder.as_ref().map_or(PathBuf::from(SCENARIO), |folder| folder.join(SCENARIO));
         let name = file.display().to_string();
         let scenario = Scenario::parse(&name, text)?;
@@ -110,5 +111,12 @@ impl Diagnosed {
     /// One object: what `fanin diagnose --json` prints.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.diagnosis).unwrap_or_default()
+    }
+
+    /// The same with the advice on its scenario, as `advice`.
+    pub fn to_json_with(&self, advice: &Advised) -> String {
+        let mut both = json!(self.diagnosis);
+        both["advice"] = json!(advice.advice);
+        both.to_string()
     }
 }

@@ -35,8 +35,8 @@ pub fn page(found: &Diagnosis) -> String {
     if found.points.len() > 1 {
         body += &section("Goodput by number of servers", &by_fan_in(&found.points, found.onset));
     }
-    if let Some(scenario) = &found.scenario_text {
-        body += &section("The scenario", &format!("<pre tabindex=\"0\">{}</pre>", text(scenario)));
+    if let Some(scenario) = &found.sketch {
+        body += &section("The scenario", &format!("<pre tabindex=\"0\">{}</pre>", text(&scenario.text())));
     }
     body += "</main>\n";
     Page { title: &format!("{title}: fanin"), body: &body, data: "" }.html()

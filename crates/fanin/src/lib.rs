@@ -31,6 +31,7 @@
 //! ([`Lab::reproduce`]) go the same way. Nothing here prints, exits, or panics on what it is given.
 
 mod advise;
+mod calibrate;
 mod comparison;
 mod diagnose;
 mod diagnosed;
@@ -60,8 +61,8 @@ pub mod advice {
 /// What a diagnosis is made of.
 pub mod diagnosis {
     pub use fanin_diagnose::{
-        Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, StallFound,
-        Verdict, WayFound, commands,
+        Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, Sketch,
+        StallFound, Verdict, WayFound, commands,
     };
 }
 

@@ -106,3 +106,34 @@ fn commands_that_record_are_printed_and_a_device_is_a_name() {
     assert!(says.contains("tcpdump -i eth7 -s 120") && says.contains("fanin diagnose packets.pcap"));
     assert!(place.refuses(&["record", "--device", "eth0; reboot"]).contains("eth0"));
 }
+
+#[test]
+fn a_lossy_link_is_no_incast_and_its_scenario_loses_as_much() {
+    let place = Place::with(&MY.replace("64 KiB\"\n[host]", "16 MiB\"\n[faults]\nloss = \"0.5 %\"\n[host]"));
+    place.says(&["trace", "my.toml", "--scheme", "newreno", "--fan-in", "16", "--out", "t.pcapng"]);
+    let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));
+    assert_eq!((&found["verdict"]["incast"], &found["verdict"]["cause"]), (&false.into(), &"link-fault".into()));
+    let text = fs::read_to_string(place.path("found/scenario.toml")).unwrap();
+    let lost = text.lines().find_map(|line| line.strip_prefix("loss = \"")?.split_once(" %")).unwrap().0;
+    assert!((0.3..0.8).contains(&lost.parse::<f64>().unwrap()), "{text}");
+}
+
+#[test]
+fn what_a_recording_leaves_open_is_settled_so_that_rounds_take_as_long_as_those_that_were_seen() {
+    let place = captured("24");
+    let found = json(&place.says(&["diagnose", "t.pcapng", "--out", "found", "--json"]));
+    let took: Vec<f64> =
+        found["episodes"].as_array().unwrap().iter().map(|one| one["took_s"].as_f64().unwrap()).collect();
+    let seen_ms = 1e3 * took.iter().sum::<f64>() / took.len() as f64;
+    let told = json(&place.says(&["compare", "found/scenario.toml", "--seeds", "5", "--json"]));
+    let told_ms = told["rows"][0]["qct_ms"]["mean"].as_f64().unwrap();
+    assert!((told_ms / seen_ms - 1.0).abs() < 0.2, "{told_ms} {seen_ms}");
+}
+
+#[test]
+fn advice_comes_with_the_diagnosis_as_one_object() {
+    let place = captured("24");
+    let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));
+    assert_eq!((&found["schema"], &found["verdict"]["incast"]), (&1.into(), &true.into()));
+    assert!(found["advice"]["remedies"].as_array().is_some_and(|remedies| !remedies.is_empty()), "{}", found["advice"]);
+}

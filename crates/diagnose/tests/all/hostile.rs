@@ -42,6 +42,24 @@ proptest! {
     }
 
     #[test]
+    fn no_frame_of_any_link_breaks_it(
+        link in prop::sample::select(vec![0u32, 1, 12, 14, 101, 108, 113, 228, 229, 276]),
+        frames in prop::collection::vec((prop::collection::vec(prop_oneof![Just(0xffu8), Just(0), any::<u8>()], 0..120), any::<u32>()), 1..8),
+    ) {
+        let mut bytes = Vec::new();
+        for word in [0xa1b2_3c4du32, 0x0004_0002, 0, 0, 65_535, link] {
+            bytes.extend(word.to_le_bytes());
+        }
+        for (frame, length) in frames {
+            for word in [1, 2, frame.len() as u32, length] {
+                bytes.extend(word.to_le_bytes());
+            }
+            bytes.extend(frame);
+        }
+        read(&bytes);
+    }
+
+    #[test]
     fn no_damage_to_a_capture_breaks_it(damage in prop::collection::vec((0usize..8000, any::<u8>()), 1..20), cut in 24usize..8000) {
         let mut bytes = capture();
         for (place, byte) in damage {

@@ -151,6 +151,26 @@ fn servers_that_are_asked_one_after_another_are_no_episode() {
 }
 
 #[test]
+fn a_client_that_paused_between_its_requests_once_is_seen_to_ask_all_servers_at_once_again() {
+    let mut script = Script::open(4, true);
+    for (round, pause) in [(0, 0), (1, 6 * MS), (2, 0), (3, 0)] {
+        let at = 5 * MS + 19_200 * US * round;
+        for server in 0..4 {
+            let begins = if server < 2 { at } else { at + pause };
+            script.ask_one(begins, server);
+            // The answers of all end together, and the next round follows at once.
+            for part in 0..10u32 {
+                let came = at + 10 * MS + MS * u64::from(part) + server as u64 * 12 * US;
+                script.answer(came, server, part..part + 1);
+            }
+        }
+        script.turned(10);
+    }
+    let fan_ins: Vec<u32> = read(&script).episodes.iter().map(|episode| episode.fan_in).collect();
+    assert_eq!(fan_ins, [4, 2, 2, 4, 4]);
+}
+
+#[test]
 fn a_capture_of_one_direction_says_that_requests_cannot_be_told() {
     let mut script = Script::open(3, false);
     script.deaf = true;

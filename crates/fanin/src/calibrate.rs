@@ -1,0 +1,195 @@
+//! What a recording leaves open is settled by simulation: the scenario's rounds are to take as long, and to lose as much, as those that
+//! were seen.
+
+use std::collections::BTreeMap;
+
+use fanin_diagnose::{Choice, Diagnosis, Sketch};
+use fanin_lab::Wishes;
+
+use crate::diagnose::SCENARIO;
+use crate::{Diagnosed, Error, Lab, Scenario, Update};
+
+/// Numbers of servers that are held against what was seen: those of most rounds.
+const POINTS: usize = 3;
+/// Rounds that are simulated of each, and the data packets that all of a trial may have.
+const ROUNDS: f64 = 40.0;
+const PACKETS: f64 = 1.5e6;
+const SEEDS: u32 = 3;
+/// How far the mean round and the losses of a round may be off, as shares: standard deviations.
+const TIME: f64 = 0.05;
+const LOSS: f64 = 0.3;
+/// What fits better than this needs no other value; and another value is taken where it fits so much better.
+const FITS: f64 = 1.0;
+const BETTER: f64 = 0.8;
+const WHY: &str = "of what it may be, rounds simulated with it are most like those that were seen";
+
+/// Rounds of one number of servers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rounds {
+    count: f64,
+    sum_s: f64,
+    squares: f64,
+    lost: f64,
+    bytes: f64,
+}
+
+impl Rounds {
+    fn add(&mut self, took_s: f64, lost: f64, bytes: f64) {
+        self.count += 1.0;
+        self.sum_s += took_s;
+        self.squares += took_s * took_s;
+        self.lost += lost;
+        self.bytes += bytes;
+    }
+
+    fn mean_s(&self) -> f64 {
+        self.sum_s / self.count
+    }
+
+    /// The variance of the mean, over its square.
+    fn doubt(&self) -> f64 {
+        let square = self.mean_s() * self.mean_s();
+        (self.squares / self.count / square - 1.0).max(0.0) / self.count
+    }
+
+    /// How unlike others are: about one where they fit.
+    fn unlike(&self, other: &Rounds) -> f64 {
+        if other.count < 1.0 {
+            return f64::INFINITY;
+        }
+        let doubt = TIME * TIME + self.doubt() + other.doubt();
+        let lost = |rounds: &Rounds| rounds.lost / rounds.count + 0.5;
+        let times = apart(self.mean_s(), other.mean_s());
+        let losses = apart(lost(self), lost(other));
+        times * times / doubt + losses * losses / (LOSS * LOSS)
+    }
+}
+
+/// By which share the larger of two is larger.
+fn apart(one: f64, other: f64) -> f64 {
+    (one / other).max(other / one) - 1.0
+}
+
+/// What was seen, by number of servers, and how long a round and the pause behind it take.
+struct Seen {
+    rounds: BTreeMap<u32, Rounds>,
+    cycle_s: f64,
+}
+
+impl Seen {
+    fn of(diagnosis: &Diagnosis) -> Option<Seen> {
+        let mut rounds: BTreeMap<u32, Rounds> = BTreeMap::new();
+        for one in &diagnosis.episodes {
+            let lost = (one.lost[0] + one.lost[1]) as f64 / 2.0;
+            rounds.entry(one.fan_in).or_default().add(one.took_s, lost, one.bytes as f64);
+        }
+        let mut most: Vec<(u32, Rounds)> = rounds.into_iter().collect();
+        most.sort_by(|a, b| b.1.count.total_cmp(&a.1.count));
+        most.truncate(POINTS);
+        let (first, last) = (diagnosis.episodes.first()?, diagnosis.episodes.last()?);
+        let cycle_s = (last.start_s + last.took_s - first.start_s) / diagnosis.episodes.len() as f64;
+        Some(Seen { rounds: most.into_iter().collect(), cycle_s })
+    }
+
+    /// As a scenario is to be set for a trial: the same numbers of servers, and time for some rounds.
+    fn assignments(&self) -> (String, String) {
+        let servers = self.rounds.keys().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let packets: f64 = self.rounds.values().map(|one| one.bytes / one.count / 1_000.0).sum();
+        let most = self.rounds.values().fold(0.0, |most: f64, one| most.max(one.count));
+        let rounds = (PACKETS / f64::from(SEEDS) / packets).clamp(3.0, ROUNDS.min(most.max(10.0)));
+        let us = (rounds * self.cycle_s * 1e6).clamp(1e3, 60e6).round();
+        (format!("fan_in={servers}"), format!("workload.duration={us} us"))
+    }
+
+    fn unlike(&self, told: &BTreeMap<u32, Rounds>) -> f64 {
+        let each = self.rounds.iter().map(|(servers, seen)| match told.get(servers) {
+            Some(told) => seen.unlike(told),
+            None => f64::INFINITY,
+        });
+        each.sum::<f64>() / self.rounds.len().max(1) as f64
+    }
+}
+
+impl Lab {
+    /// Settles what the recording leaves open in a diagnosis' scenario: of what each value may be, the one with which simulated rounds are
+    /// most like those that were seen. Nothing changes where they are so at once.
+    ///
+    /// # Errors
+    /// As [`Lab::compare`].
+    pub fn calibrate(&self, found: &mut Diagnosed, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
+        let (Some(mut sketch), Some(seen)) = (found.diagnosis.sketch.take(), Seen::of(&found.diagnosis)) else {
+            return Ok(());
+        };
+        let done = self.settle(&mut sketch, &seen, hear);
+        found.diagnosis.sketch = Some(sketch);
+        done
+    }
+
+    fn settle(&self, sketch: &mut Sketch, seen: &Seen, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
+        let mut choices = sketch.choices().to_vec();
+        if choices.is_empty() {
+            return Ok(());
+        }
+        let mut best = self.trial(sketch, &[], seen, hear)?;
+        // The buffer first and last: what else there is shifts it.
+        choices.sort_by_key(|choice| choice.key != BUFFER);
+        let buffer = choices.iter().find(|choice| choice.key == BUFFER).cloned();
+        let mut settled: Vec<(&'static str, String)> = Vec::new();
+        for Choice { key, values } in choices.into_iter().chain(buffer) {
+            if best < FITS {
+                break;
+            }
+            for value in values {
+                let mut with: Vec<_> = settled.iter().filter(|(other, _)| *other != key).cloned().collect();
+                with.push((key, value));
+                let unlike = self.trial(sketch, &with, seen, hear)?;
+                let enough = if key == BUFFER { 1.0 } else { BETTER };
+                if unlike < enough * best {
+                    (best, settled) = (unlike, with);
+                }
+            }
+        }
+        settled.iter().for_each(|(key, value)| sketch.settle(key, value, WHY));
+        Ok(())
+    }
+
+    /// How unlike what was seen rounds are that are simulated with some values settled.
+    fn trial(
+        &self,
+        sketch: &Sketch,
+        settled: &[(&'static str, String)],
+        seen: &Seen,
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<f64, Error> {
+        let mut scenario = Scenario::parse(SCENARIO, sketch.text())?;
+        for (key, value) in settled {
+            match *key {
+                "schemes" => scenario.schemes(&[value])?,
+                key => scenario.set(&format!("{key}={value}"))?,
+            };
+        }
+        let (servers, duration) = seen.assignments();
+        scenario.sweep(&servers)?.set(&duration)?.set(&format!("run.seeds={SEEDS}"))?;
+        let mut quiet = |update: Update| {
+            if let Update::Progress(progress) = update {
+                hear(Update::Progress(progress));
+            }
+        };
+        let told = self.compare(&scenario.resolve()?, Wishes::default(), &mut quiet)?;
+        if told.finished()[0] < told.finished()[1] {
+            return Err(Error::Stopped);
+        }
+        let mut rounds: BTreeMap<u32, Rounds> = BTreeMap::new();
+        for (spec, tables) in told.runs() {
+            let ended: Vec<f64> =
+                tables.queries.iter().filter_map(|query| Some(query.qct_ps? as f64 * 1e-12)).collect();
+            let lost = tables.totals.drops as f64 / ended.len().max(1) as f64;
+            let of = rounds.entry(spec.fan_in).or_default();
+            ended.iter().for_each(|took_s| of.add(*took_s, lost, 0.0));
+        }
+        Ok(seen.unlike(&rounds))
+    }
+}
+
+/// What is looked for most closely.
+const BUFFER: &str = "switch.buffer";
