@@ -1,6 +1,7 @@
 //! `fanin diagnose`: what captures and counters show, and `fanin record`: what records them.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::process::Command;
 
 use fanin::diagnosis::{Diagnosis, EpisodeFound, HostFound, Signature, commands};
@@ -221,11 +222,11 @@ pub fn record(arguments: &RecordArguments) -> Result<(), Failure> {
         // `timeout` ends what would go on with 124.
         match done {
             Ok(status) if status.success() || status.code() == Some(124) => made.push(one.file),
-            Ok(status) => {
-                let _ = writeln!(lacking, "{}: {status}", one.line);
-            }
-            Err(error) => {
-                let _ = writeln!(lacking, "{}: {error}", one.line);
+            failed => {
+                let why = failed.map_or_else(|error| error.to_string(), |status| status.to_string());
+                let _ = writeln!(lacking, "{}: {why}", one.line);
+                // What it left would only be refused.
+                let _ = fs::remove_file(one.file);
             }
         }
     }

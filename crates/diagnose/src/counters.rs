@@ -85,7 +85,8 @@ impl Counters {
                 break;
             }
         }
-        let found = counters.filter(|counters| !counters.counts.is_empty());
+        // What tools print may be empty of counters; a table without a number is a text of somebody's.
+        let found = counters.filter(|counters| counters.form != Form::Table || !counters.counts.is_empty());
         let mut found = found.ok_or_else(|| {
             format!(
                 "{name}: a text, and none of those that are understood; right would be what nstat, cat /proc/net/netstat, ss -ti, \
@@ -435,6 +436,11 @@ mod tests {
         assert_eq!(says(&before_and_after), ["x: packets that queues dropped: 7"]);
         let table = "time,port,drops,queue_bytes\n1,1,100,5\n1,2,7,9\n2,1,101,6\n2,2,9,4\n";
         assert_eq!(says(table), ["x: drops: 3", "x: most of queue_bytes: 9 (2)"]);
+    }
+
+    #[test]
+    fn a_host_without_connections_prints_what_tells_nothing() {
+        assert!(says("State Recv-Q Send-Q Local Address:Port Peer Address:PortProcess\n").is_empty());
     }
 
     #[test]

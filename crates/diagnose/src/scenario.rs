@@ -23,6 +23,8 @@ pub(crate) struct Facts<'a> {
     pub background: f64,
 }
 
+/// The largest payload that a scenario's packets have.
+const JUMBO: u32 = 9_000;
 /// Numbers of servers in the sweep.
 const MOST_POINTS: usize = 8;
 
@@ -197,7 +199,17 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
             "SYNs with SACK, timestamps and a window scale, as Linux sends them",
         );
     }
-    out.set("mss", &format!("\"{} B\"", facts.segment), How::Measured, "the largest payload of a packet");
+    match facts.segment {
+        segment @ ..=JUMBO => {
+            out.set("mss", &format!("\"{segment} B\""), How::Measured, "the largest payload of a packet");
+        }
+        _ => out.set(
+            "mss",
+            &format!("\"{JUMBO} B\""),
+            How::Assumed,
+            "packets are larger, as a host's own are: so large at the most",
+        ),
+    }
     if let Some(sack) = common(said().map(|host| host.may_sack)).filter(|_| !linux) {
         out.set("sack", &sack.to_string(), How::Measured, "SYNs say so");
         let stamps = said().all(|host| host.stamps);
