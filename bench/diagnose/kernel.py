@@ -43,7 +43,8 @@ def draw(seed):
 def calm():
     """Points without incast, each with what its rounds waited for."""
     point = Point(senders=8, law="cubic", port_kbit=400_000, buffer=4 << 20, sru=65_536, seconds=2, captured=True)
-    lossy = "tc qdisc replace dev eth0 parent 1:1 handle 10: netem loss 0.4% limit 1000\n"
+    # The shell would take its own of the same name.
+    lossy = "/usr/sbin/tc qdisc replace dev eth0 parent 1:1 handle 20: netem loss 0.4% limit 1000\n"
     small = "sysctl -qw net.ipv4.tcp_rmem='4096 16384 32768'\n"
     yield "bulk transfer", dataclasses.replace(point, senders=1, sru=4 << 20, buffer=262_144), ["none"]
     yield "lossy link", dataclasses.replace(point, changes=(("servers", lossy),)), ["link-fault"]

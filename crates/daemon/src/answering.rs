@@ -335,7 +335,7 @@ impl<N: Net> Front<N> {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     let (bytes, values) = (multiget.bytes_of(batch), multiget.values_of(batch));
                     self.pools[self.servers[server].pool].has_seen(values, bytes as usize);
-                    multiget.schedule.answered(span(multiget.began, self.now), batch, bytes);
+                    multiget.schedule.answered(span(multiget.since, self.now), batch, bytes);
                     multiget.end(batch, None);
                     self.batch_ends(&ask, get, batch);
                 }
@@ -434,7 +434,7 @@ impl<N: Net> Front<N> {
                 }
                 self.pools[pool].late.pop_front();
                 if let Some(multiget) = self.gets.get_mut(get) {
-                    multiget.schedule.look(span(multiget.began, self.now));
+                    multiget.schedule.look(span(multiget.since, self.now));
                     self.counters.late_batches.add(1);
                     self.wait_for_late(get);
                 }
@@ -446,7 +446,7 @@ impl<N: Net> Front<N> {
     pub(crate) fn wait_for_late(&mut self, get: Id) {
         let Some(multiget) = self.gets.get(get) else { return };
         let (Some(at), Some(client)) = (multiget.schedule.look_at(), self.clients.get(multiget.client)) else { return };
-        let at = multiget.began + nanos(at);
+        let at = multiget.since + nanos(at);
         self.pools[client.pool].late.push_back((at, get));
     }
 }

@@ -192,7 +192,7 @@ impl<N: Net> Front<N> {
             if of_client.out.left() >= ENOUGH {
                 return;
             }
-            let Some(batch) = multiget.schedule.ask(span(multiget.began, self.now)) else { return };
+            let Some(batch) = multiget.schedule.ask(span(multiget.since, self.now)) else { return };
             if multiget.schedule.has_asked_all() {
                 of_client.asking = None;
             }

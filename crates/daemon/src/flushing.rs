@@ -116,6 +116,7 @@ impl<N: Net> Front<N> {
                         client.out.extend(client.lacks.take().unwrap_or(text::END).as_bytes());
                     }
                     if let Some(multiget) = self.gets.remove(get) {
+                        self.pools[client.pool].ends(multiget.since, multiget.schedule.window());
                         multiget.over(&mut self.spare);
                     }
                 }

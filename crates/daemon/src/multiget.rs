@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 
 use crate::pool::Pool;
@@ -43,8 +44,8 @@ pub struct Multiget {
     /// Whose it is, and which of his requests.
     pub client: Id,
     pub number: u64,
-    /// When it began.
-    pub began: u64,
+    /// Since when its schedule counts time.
+    pub since: u64,
     pub schedule: Schedule,
     pub batches: Vec<Batch>,
     /// The batches' requests, one after another.
@@ -90,7 +91,8 @@ impl Multiget {
     pub fn new<'a>(
         get: &Get<'a>,
         most: usize,
-        whose: (Id, u64, u64),
+        (client, number): (Id, u64),
+        (since, window): (u64, Window),
         pool: &Pool,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
@@ -136,14 +138,13 @@ impl Multiget {
             text[batch.next_key..][..END.len()].copy_from_slice(END);
             batch.next_key = batch.asked.start + head.len() + 1;
         }
-        let (client, number, began) = whose;
         let left = batches.len() as u32;
-        let schedule = Schedule::new(pool.window, left);
+        let schedule = Schedule::new(window, left);
         let last = keys.clone().next().is_none();
         let multiget = Multiget {
             client,
             number,
-            began,
+            since,
             schedule,
             batches,
             text,

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use fanin_fanout::Window;
 use fanin_memcache::Limits;
-use fanin_units::Rate;
 
 use crate::clock::{Nanos, nanos};
 use crate::routing::Router;
@@ -15,6 +14,8 @@ use crate::table::Id;
 const ENOUGH_ASKED: usize = 4 << 20;
 const LEAST_KEYS: usize = 16;
 const MOST_KEYS: usize = 1024;
+/// Laws count time in picoseconds, of which 64 bits hold some months: after a day a window that is kept begins anew.
+const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
 
 /// One pool.
 pub struct Pool {
@@ -26,8 +27,10 @@ pub struct Pool {
     /// Its servers, in the order of all.
     pub first: usize,
     pub servers: usize,
-    /// What every multiget begins with.
-    pub window: Window,
+    /// What a multiget begins with that knows nothing of others before.
+    fresh: Window,
+    /// The window that the last one ended with, and since when it counts its time; where windows are kept.
+    kept: Option<(Nanos, Window)>,
     pub timeout: Nanos,
     /// Whether equal gets are asked once.
     pub joins: bool,
@@ -43,6 +46,23 @@ impl Pool {
         (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
     }
 
+    /// What a multiget begins with: since when its window counts time, and the window.
+    pub fn begins(&mut self, now: Nanos) -> (Nanos, Window) {
+        if let Some((since, window)) = &mut self.kept
+            && now.saturating_sub(*since) > LONGEST_KEPT
+        {
+            (*since, *window) = (now, self.fresh);
+        }
+        self.kept.unwrap_or((now, self.fresh))
+    }
+
+    /// A multiget that began so is over.
+    pub fn ends(&mut self, since: Nanos, window: Window) {
+        if let Some(kept) = self.kept.as_mut().filter(|kept| kept.0 == since) {
+            kept.1 = window;
+        }
+    }
+
     /// So many values of so many bytes were seen.
     pub fn has_seen(&mut self, values: usize, bytes: usize) {
         if let Some(size) = bytes.checked_div(values) {
@@ -54,8 +74,7 @@ impl Pool {
 
     pub fn new(pool: &settings::Pool, first: usize) -> Pool {
         let weighted: Vec<_> = pool.servers.iter().map(|server| server.weighted.clone()).collect();
-        // The rate of the client's link counts for none of the laws that settings allow, and each of them has a window.
-        let window = pool.multiget.window(&pool.laws, Rate(0)).expect("a law that asks servers");
+        let fresh = pool.multiget.window(&pool.laws, pool.link).expect("a law that asks servers");
         let value = u32::try_from(pool.item.0).unwrap_or(u32::MAX);
         Pool {
             name: pool.name.clone(),
@@ -64,11 +83,41 @@ impl Pool {
             limits: Limits { value, keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
             first,
             servers: weighted.len(),
-            window,
+            fresh,
+            kept: pool.keeps_windows.then_some((0, fresh)),
             timeout: nanos(pool.timeout),
             joins: pool.join,
             mean_value: 0,
             late: VecDeque::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fanin_units::Time;
+
+    use super::*;
+    use crate::settings::Settings;
+
+    fn pool(windows: &str) -> Pool {
+        let text = format!(
+            "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nmultiget = \"sliding-window\"\nwindows = \"{windows}\"\n"
+        );
+        Pool::new(&Settings::of_file("f.toml", &text).unwrap().pools[0], 0)
+    }
+
+    #[test]
+    fn a_window_that_is_kept_begins_as_the_last_one_ended_for_a_day() {
+        for (windows, next) in [("kept", 11), ("anew", 10)] {
+            let mut pool = pool(windows);
+            let (since, mut window) = pool.begins(5);
+            assert_eq!(window.window(), 10);
+            (0..10).for_each(|_| window.answered(Time(1), 1, Time(1)));
+            pool.ends(since, window);
+            assert_eq!(pool.begins(9).1.window(), next);
+            let (since, window) = pool.begins(10 + LONGEST_KEPT);
+            assert_eq!((since, window.window()), (10 + LONGEST_KEPT, 10));
         }
     }
 }

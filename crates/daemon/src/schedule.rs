@@ -1,9 +1,9 @@
 //! When each server of a multiget is asked: the driver of a request law's window, as the simulator's front end is one
 //! (`roles/front_end/direct.rs`), and with the same law the same order.
 //!
-//! The grain differs. There a window may belong to a front end, and what is counted are objects that may be asked for elsewhere; here every
-//! multiget has a window of its own and what is asked is a batch, all that one server has of it, which is answered, missed or lost
-//! as a whole. Pure: times are arguments, from the multiget's first moment on.
+//! The grain differs. There a window that is kept belongs to a front end; here every multiget has one of its own, which where windows are kept
+//! begins as the last one of its pool ended. What is asked is a batch, all that one server has of it, which is answered, missed or lost as a
+//! whole. Pure: times are arguments, from a moment on that all calls have in common.
 
 use fanin_fanout::Window;
 use fanin_units::Time;
@@ -74,6 +74,11 @@ impl Schedule {
             }
             self.looked_at += 1;
         }
+    }
+
+    /// Its window.
+    pub fn window(&self) -> Window {
+        self.window
     }
 
     /// Whether every batch has been asked.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::Range;
 
 use fanin_fanout::Kind;
-use fanin_units::{Bytes, Time};
+use fanin_units::{Bytes, Rate, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -49,6 +49,10 @@ pub struct Pool {
     pub multiget: Kind,
     /// The laws' settings.
     pub laws: fanin_fanout::Settings,
+    /// Whether a multiget's window begins as the last one ended.
+    pub keeps_windows: bool,
+    /// The rate of the link by which answers come.
+    pub link: Rate,
     /// An answer that is not there after this will not come.
     pub timeout: Time,
     /// The largest value.
@@ -107,6 +111,8 @@ struct PoolInFile {
     placement: Option<Spanned<String>>,
     hash: Option<Spanned<String>>,
     multiget: Option<Spanned<String>>,
+    windows: Option<Spanned<String>>,
+    link: Option<Spanned<String>>,
     late: Option<Spanned<String>>,
     timeout: Option<Spanned<String>>,
     item: Option<Spanned<String>>,
@@ -116,6 +122,8 @@ struct PoolInFile {
 
 /// A thread that naps longer hears of nothing meanwhile.
 const LONGEST_NAP: Time = Time::from_millis(100);
+/// Links are no slower and no faster.
+const LINKS: (Rate, Rate) = (Rate(1_000_000), Rate(1_000_000_000_000));
 /// No server answers sooner than this without fail.
 const SHORTEST_TIMEOUT: Time = Time::from_millis(1);
 /// Two threads' buffers and one large value each way.
@@ -220,6 +228,8 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
     pool.placement = word(file.placement, pool.placement, &Placement::WORDS)?;
     pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
     pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
+    pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
+    pool.link = bounded(file.link, pool.link, "link = \"10 Gbit/s\"", LINKS)?;
     pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, "late = \"5 ms\"")?;
     pool.timeout = bounded(file.timeout, pool.timeout, "timeout = \"1 s\"", (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
     pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
@@ -229,8 +239,12 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
 }
 
 /// The laws of `fanout` that ask servers themselves; those that ask hubs need agents.
-const MULTIGETS: [(&str, Kind); 3] =
-    [("one-all", Kind::OneAll), ("sw", Kind::SlidingWindow), ("sliding-window", Kind::SlidingWindow)];
+const MULTIGETS: [(&str, Kind); 4] = [
+    ("one-all", Kind::OneAll),
+    ("sw", Kind::SlidingWindow),
+    ("sliding-window", Kind::SlidingWindow),
+    ("ictcp-window", Kind::IctcpWindow),
+];
 
 impl Pool {
     fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
@@ -240,8 +254,10 @@ impl Pool {
             servers,
             placement: Placement::WORDS[0].1,
             hash: Hash::Fnv1a64,
-            multiget: Kind::OneAll,
+            multiget: Kind::IctcpWindow,
             laws: fanin_fanout::Settings::default(),
+            keeps_windows: true,
+            link: Rate(10_000_000_000),
             timeout: Time::from_secs(1),
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),

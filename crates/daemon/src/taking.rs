@@ -236,9 +236,10 @@ impl<N: Net> Front<N> {
     /// As many keys as are asked for at once, each server's together; what is left of the line is taken when these come.
     fn take_many(&mut self, id: Id, get: &Get<'_>, line: &[u8], goes_on: bool) -> usize {
         let Some(client) = self.clients.get_mut(id) else { return line.len() };
-        let pool = &self.pools[client.pool];
+        let pool = &mut self.pools[client.pool];
         let number = client.next_number();
-        let made = Multiget::new(get, pool.keys_at_once(), (id, number, self.now), pool, &mut self.spare);
+        let begins = pool.begins(self.now);
+        let made = Multiget::new(get, pool.keys_at_once(), (id, number), begins, pool, &mut self.spare);
         // Of a list of which a key is too long, none is answered.
         let Some((multiget, rest)) = made.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
         else {

@@ -39,6 +39,9 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
             "f.toml:8: the server 127.0.0.1:1 is there twice",
         ),
         ("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]", "f.toml:6: two pools are `127.0.0.1:0`"),
+        ("multiget = \"sicc\"", "f.toml:6: `sicc` is none of one-all, sw, sliding-window, ictcp-window"),
+        ("windows = \"long\"", "f.toml:6: `long` is none of kept, anew"),
+        ("link = \"1 kbit/s\"", "f.toml:6: `1 kbit/s` is less than 1 Mbit/s; right is link = \"10 Gbit/s\""),
         ("= 3", "f.toml:6: "),
     ] {
         let text = format!("{POOL}{more}\n");

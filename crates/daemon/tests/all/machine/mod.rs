@@ -51,9 +51,10 @@ impl Stage {
         let mut random = StdRng::seed_from_u64(case);
         let servers = *[1, 3, 14, 40].choose(&mut random).unwrap();
         let listed: Vec<String> = (0..servers).map(|server| format!("\"10.0.0.{}:11211\"", server + 1)).collect();
-        let how = ["one-all", "sliding-window"].choose(&mut random).unwrap();
+        let how = ["one-all", "sliding-window", "ictcp-window"].choose(&mut random).unwrap();
+        let kept = ["kept", "anew"].choose(&mut random).unwrap();
         let text = format!(
-            "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\njoin = {}\nmultiget = \"{how}\"\nservers = [{}]\n",
+            "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\njoin = {}\nmultiget = \"{how}\"\nwindows = \"{kept}\"\nservers = [{}]\n",
             random.random_bool(0.3),
             listed.join(",")
         );
