@@ -34,6 +34,9 @@ pub(crate) struct Flow {
     pub scales: [Option<u8>; 2],
     /// When an end last said that it has no room.
     pub shut_at: [Option<u64>; 2],
+    /// How far each end lets the other send, where the scale of its windows was seen; and how far it did as data last came to it.
+    pub allowed: [Option<u64>; 2],
+    pub allowed_at_last: [Option<u64>; 2],
     /// The end that sent a SYN; when first, when again, when it was answered, and when that was acknowledged.
     pub opener: Option<usize>,
     pub syn_at: u64,
@@ -86,6 +89,8 @@ impl Flow {
             halves: Default::default(),
             scales: [None; 2],
             shut_at: [None; 2],
+            allowed: [None; 2],
+            allowed_at_last: [None; 2],
             opener: None,
             syn_at: 0,
             syn_again: None,

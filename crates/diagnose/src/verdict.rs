@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::counters::Counters;
 use crate::diagnosis::{Diagnosis, EpisodeFound, Signature, Verdict};
 
-/// Rounds that stand still for so much of their time together are hurt.
+/// Rounds that stand still for so much of their time together are hurt; and what is asked of one server alone, of a capture's.
 const HURT: f64 = 0.05;
 
 fn time(seconds: f64) -> String {
@@ -89,6 +89,8 @@ fn of_others(found: &Diagnosis, counters: &[Counters]) -> Verdict {
     let mut causes: BTreeMap<Signature, f64> = BTreeMap::new();
     found.alone_stalls.iter().for_each(|stall| *causes.entry(stall.signature).or_default() += stall.took_s);
     let main = causes.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(cause, _)| *cause);
+    let span = found.inputs.iter().map(|input| input.span_s).fold(0.0, f64::max);
+    let main = main.filter(|_| causes.values().sum::<f64>() > HURT * span);
     let packets: u64 = found.inputs.iter().map(|input| input.tcp).sum();
     let cause = match main {
         _ if found.way.faulty => Signature::LinkFault,

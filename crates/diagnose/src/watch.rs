@@ -172,6 +172,7 @@ impl Watch {
             None => undecided(flow, hosts, open, &arrival, (now, hole_since, had_hole)),
         }
         flow.train_at_last = row;
+        flow.allowed_at_last[1 - sender] = flow.allowed[1 - sender];
         if !flow.halves[sender].has_hole() {
             flow.train_at_loss = None;
         }
@@ -250,7 +251,9 @@ fn acknowledge(flow: &mut Flow, hosts: &mut Hosts, sender: usize, segment: &Segm
     let room = u64::from(segment.window) << shift;
     // Where the scale was not seen, only none at all is sure.
     let scale_known = flow.opener.is_some() && flow.open_at.is_some();
-    let largest = u64::from(flow.halves[1 - sender].largest);
+    let other = &flow.halves[1 - sender];
+    let largest = u64::from(other.largest);
+    flow.allowed[sender] = scale_known.then_some(other.acked + room);
     if segment.window == 0 || (scale_known && largest > 0 && room < largest) {
         host.shut += u64::from(segment.window == 0);
         flow.shut_at[sender] = Some(now);
@@ -498,6 +501,10 @@ fn evidence(flow: &Flow, arrival: &Arrival, first: bool, (now, since): (u64, u64
         _ if first && after(flow.asked_again) => Evidence::Request,
         _ if first && after(flow.syn_again) && flow.syn_at == flow.asked_at => Evidence::Handshake,
         Piece::Beyond => Evidence::Tail,
+        // As data last came, there was no room for this.
+        Piece::Next if !first && flow.allowed_at_last[asker].is_some_and(|allowed| arrival.to > allowed) => {
+            Evidence::Shut
+        }
         Piece::Next => {
             let half = &flow.halves[arrival.sender];
             let held = half.acked_at.saturating_sub(arrival.last.unwrap_or(now));

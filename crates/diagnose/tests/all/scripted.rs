@@ -110,6 +110,20 @@ fn data_behind_a_window_that_was_shut_waited_for_room() {
 }
 
 #[test]
+fn data_for_which_there_was_no_room_as_the_last_came_waited_for_the_reader() {
+    let found = with_fourth(|script, at| {
+        script.without_acks(|script| script.answer(at + 480 * US, 3, 0..2));
+        // Two segments more, and no third.
+        script.window(at + 500 * US, 3, 2, 23);
+        script.without_acks(|script| script.answer(at + 620 * US, 3, 2..4));
+        script.ack(at + 60 * MS, 3, 4);
+        script.answer(at + 60 * MS + 120 * US, 3, 4..10);
+    });
+    has(&found, Signature::ZeroWindow, 0.0595);
+    assert!(!found.verdict.incast);
+}
+
+#[test]
 fn an_answer_that_begins_late_and_in_a_burst_is_of_a_slow_server() {
     let found = with_fourth(|script, at| {
         script.ack_request(at + 40 * MS, 3);
