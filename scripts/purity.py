@@ -45,13 +45,13 @@ ALLOWED = {
     # What touches the world: threads, clocks, files.
     "fanin-execute": (
         "fanin-apps fanin-fanout fanin-lab fanin-papers fanin-placement fanin-report fanin-spec fanin-units",
-        "csv hex indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml",
+        "csv flate2 hex indexmap nix parquet postcard serde serde_json sha2 tempfile thiserror toml zstd",
     ),
     # Sockets; the one crate with `unsafe` in it.
     "fanin-ring": ("", "io-uring nix socket2"),
     "fanin-daemon": (
         "fanin-fanout fanin-memcache fanin-ring fanin-units",
-        "crc32fast libm md-5 mio nix procfs rand serde socket2 strsim thiserror toml",
+        "crc32fast libm md-5 mio nix procfs rand serde sha2 siphasher socket2 strsim thiserror toml",
     ),
     # What a program or a notebook calls.
     "fanin": (

@@ -360,6 +360,9 @@ pub struct FrontArguments {
     /// Servers, as HOST:PORT or HOST:PORT:WEIGHT
     #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "listen")]
     pub servers: Vec<String>,
+    /// Log what clients ask for, for `fanin plan`: a table (.csv), of a hundredth of the queries unless the settings say otherwise
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
     /// Threads; one a core unless told
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub threads: Option<NonZeroUsize>,

@@ -24,6 +24,9 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
         (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers),
     }
     .map_err(|problem| Failure::Input(problem.to_string()))?;
+    if let Some(log) = &arguments.log {
+        settings.log_to(log).map_err(|problem| Failure::Input(problem.to_string()))?;
+    }
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     if arguments.check {
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();

@@ -115,6 +115,8 @@ pub struct Client<S> {
     pub broken: bool,
     /// A multiget of which not all has been asked: what follows must not overtake it.
     pub asking: Option<Id>,
+    /// The number of its present list of keys, where that is logged.
+    pub logged: Option<u64>,
     /// What went wrong first with a list of keys that is answered piece by piece.
     pub lacks: Option<&'static str>,
     /// Whether it is among those to be looked at when the turn ends, and among those to be looked at in the next.
@@ -152,6 +154,7 @@ impl<S> Client<S> {
             closing: false,
             broken: false,
             asking: None,
+            logged: None,
             lacks: None,
             dirty: false,
             again: false,

@@ -1,6 +1,7 @@
-//! The daemon's clock: nanoseconds since it began. Nothing else here asks the machine for the time.
+//! The daemon's clock: nanoseconds since it began. Nothing else here asks the machine for the time,
+//! but a log for the world's.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use fanin_units::Time;
 
@@ -23,6 +24,12 @@ impl Clock {
     pub fn now(&self) -> Nanos {
         self.0.elapsed().as_nanos() as Nanos
     }
+}
+
+/// Unix time in nanoseconds, for a log.
+#[expect(clippy::disallowed_methods, reason = "a log's time is the world's")]
+pub fn unix() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// A span for a law, which counts in picoseconds and from a moment that is not long ago.

@@ -68,6 +68,9 @@ counters! {
     /// Clients that were closed since most was held for them, and memory short.
     clients_cut_off
     server_connects
+    /// Keys of queries that were logged, and times that nobody had room for some.
+    log_keys
+    log_full
     /// Threads that panicked and began anew.
     threads_restarted
 }

@@ -117,6 +117,10 @@ impl<N: Net> Front<N> {
                     }
                     if let Some(multiget) = self.gets.remove(get) {
                         self.pools[client.pool].ends(multiget.since, multiget.schedule.window());
+                        if let (Some(tap), Some(query)) = (&mut self.tap, multiget.logged) {
+                            multiget.each(|key, size| tap.asked(self.now, query, at, key, size));
+                            self.counters.log_keys.add(multiget.keys() as u64);
+                        }
                         multiget.over(&mut self.spare);
                     }
                 }

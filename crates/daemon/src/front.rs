@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::SyncSender;
 
 use fanin_memcache::Mark;
 use fanin_ring::Event;
@@ -14,6 +15,7 @@ use crate::client::Client;
 use crate::clock::{Nanos, nanos};
 use crate::counters::Counters;
 use crate::joining::Joining;
+use crate::log::{Rows, Tap};
 use crate::memory::Held;
 use crate::multiget::{Multiget, Spare};
 use crate::net::Net;
@@ -64,6 +66,7 @@ pub struct Front<N: Net> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) counters: Arc<Counters>,
     marks: StdRng,
+    pub(crate) tap: Option<Tap>,
     pace: Pace,
     stop: Arc<AtomicBool>,
     drain: Nanos,
@@ -81,14 +84,15 @@ pub fn tokens(settings: &Settings) -> usize {
 }
 
 impl<N: Net> Front<N> {
-    /// A thread, which is the `number`th of those that share this. Nobody may know the seed.
+    /// A thread, which is the `number`th of those that share this. Nobody may know the seed. Where what is asked is logged: to whom rows
+    /// go, and Unix time as its clock begins.
     pub fn new(
         settings: &Settings,
         net: N,
         shared: Arc<Shared>,
         number: usize,
         stop: Arc<AtomicBool>,
-        seed: [u8; 32],
+        (seed, rows): ([u8; 32], Option<(SyncSender<Rows>, u64)>),
     ) -> Front<N> {
         let mut pools = Vec::new();
         let (mut together, mut alone) = (Vec::new(), Vec::new());
@@ -99,6 +103,9 @@ impl<N: Net> Front<N> {
                 alone.push(Server::alone(one.weighted.name.clone(), one.address, number));
             }
         }
+        let mut marks = StdRng::from_seed(seed);
+        let log = settings.log.as_ref().zip(rows);
+        let tap = log.map(|(log, (rows, unix))| Tap::new(log, rows, marks.next_u64(), unix));
         let shared_servers = together.len();
         together.append(&mut alone);
         let counters = shared.threads[number].clone();
@@ -125,7 +132,8 @@ impl<N: Net> Front<N> {
             short: Vec::new(),
             shared,
             counters,
-            marks: StdRng::from_seed(seed),
+            marks,
+            tap,
             pace: Pace::new(nanos(settings.nap)),
             stop,
             drain: nanos(settings.drain),
@@ -155,6 +163,7 @@ impl<N: Net> Front<N> {
         }
         self.timers();
         self.flush();
+        self.hand_on_log();
         self.add_up_memory();
         let asked = self.counters.requests.get() + self.counters.batches.get() - before;
         let nap = self.pace.nap(self.now, asked);
@@ -169,6 +178,12 @@ impl<N: Net> Front<N> {
     /// Whether it is told to stop, and has answered what it has taken, or need not any more.
     pub fn is_over(&self) -> bool {
         self.ends.is_some_and(|ends| ends <= self.now || self.clients.len() == 0)
+    }
+
+    fn hand_on_log(&mut self) {
+        if let Some(tap) = &mut self.tap {
+            self.counters.log_full.add(tap.hand_on(self.now, self.ends.is_some()));
+        }
     }
 
     fn has_more(&self) -> bool {
@@ -276,7 +291,8 @@ impl<N: Net> Front<N> {
         });
         let late = self.pools.iter().filter_map(|pool| pool.late.front().map(|(at, _)| *at));
         let short = (!self.short.is_empty()).then_some(self.now + SHORT_PAUSE);
-        servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).min()
+        let log = self.tap.as_ref().and_then(Tap::due);
+        servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).chain(log).min()
     }
 
     /// How many of the servers' connections there is anything to know of.

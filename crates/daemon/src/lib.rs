@@ -4,7 +4,7 @@
 //! request is shared. In a turn of the loop (`front`) clients' requests are taken (`taking`), servers asked (`asking`) and their
 //! answers given to whom they belong (`answering`), and what has gathered is written once to each server and client (`flushing`).
 //! Parsing is `fanin_memcache`'s, the order in which a multiget's servers are asked `fanin_fanout`'s. A front end itself has neither
-//! sockets nor a clock (`net`); `routing`, `schedule` and `pace` are pure.
+//! sockets nor a clock (`net`); `routing`, `schedule` and `pace` are pure. What is asked for is logged where that is wanted (`log`).
 
 mod answering;
 mod asking;
@@ -16,6 +16,7 @@ mod counters;
 mod flushing;
 mod front;
 mod joining;
+pub mod log;
 mod memory;
 mod multiget;
 mod net;

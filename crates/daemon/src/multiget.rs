@@ -47,6 +47,8 @@ pub struct Multiget {
     /// Since when its schedule counts time.
     pub since: u64,
     pub schedule: Schedule,
+    /// The number of its query in the log, where it is logged.
+    pub logged: Option<u64>,
     pub batches: Vec<Batch>,
     /// The batches' requests, one after another.
     text: Vec<u8>,
@@ -146,6 +148,7 @@ impl Multiget {
             number,
             since,
             schedule,
+            logged: None,
             batches,
             text,
             of_key,
@@ -259,10 +262,31 @@ impl Multiget {
         self.left == 0
     }
 
+    /// Every key, by servers, with the size of its value where there is one.
+    pub fn each(&self, mut each: impl FnMut(&[u8], Option<u32>)) {
+        for batch in &self.batches {
+            let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
+            let asked = self.text[batch.asked.clone()].strip_suffix(END).unwrap_or_default();
+            // Behind the head of the line.
+            let keys = asked.rsplit(|byte| *byte == b' ').take(batch.count).collect::<Vec<_>>();
+            for (key, size) in keys.into_iter().rev().zip(sizes) {
+                let (line, rest) = held.split_at((*size as usize).min(held.len()));
+                held = rest;
+                each(key, value_size(line));
+            }
+        }
+    }
+
     /// Gives its buffers back.
     pub fn over(self, spare: &mut Spare) {
         spare.take_back(self.text, self.of_key, self.sizes, self.batches);
     }
+}
+
+/// The size in a value's line, `VALUE key flags size`.
+fn value_size(answer: &[u8]) -> Option<u32> {
+    let line = answer.split(|byte| *byte == b'\r').next()?;
+    str::from_utf8(line.split(|byte| *byte == b' ').nth(3)?).ok()?.parse().ok()
 }
 
 impl Spare {

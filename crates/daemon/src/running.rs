@@ -14,7 +14,9 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::clock::unix;
 use crate::front::{Front, tokens};
+use crate::log::Writer;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::sockets::{Sockets, Waker};
@@ -29,6 +31,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A front end that runs.
 pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
+    log: Option<Writer>,
     /// Each thread's, which is another one when it has begun anew.
     wakers: Vec<Arc<Mutex<Option<Waker>>>>,
     stop: Arc<AtomicBool>,
@@ -47,10 +50,13 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
         let alone = listen_alone(*address)?;
         *address = alone.local_addr()?.as_socket().unwrap_or(*address);
     }
-    let mut running = Running { threads: Vec::new(), wakers: Vec::new(), stop: stop.clone(), listens: listens.clone() };
+    let writer = settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?;
+    let rows = writer.as_ref().map(|writer| writer.to.clone());
+    let mut running =
+        Running { threads: Vec::new(), log: writer, wakers: Vec::new(), stop: stop.clone(), listens: listens.clone() };
     for number in 0..settings.threads {
         let (settings, shared, stop, listens) = (settings.clone(), shared.clone(), stop.clone(), listens.clone());
-        let counters = shared.threads[number].clone();
+        let (counters, rows) = (shared.threads[number].clone(), rows.clone());
         let wakes = Arc::new(Mutex::new(None));
         running.wakers.push(wakes.clone());
         let (tell, told) = mpsc::channel();
@@ -62,7 +68,8 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
             *wakes.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker);
             let mut seed = [0; 32];
             SysRng.try_fill_bytes(&mut seed).map_err(io::Error::other)?;
-            let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), seed);
+            let log = rows.clone().map(|rows| (rows, unix()));
+            let front = Front::new(&settings, sockets, shared.clone(), number, stop.clone(), (seed, log));
             // Who started it waits for this, unless it is gone.
             let _ = tell.send(());
             thread::run(front)
@@ -93,6 +100,7 @@ impl Running {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
+        self.log.into_iter().for_each(Writer::end);
         Ok(())
     }
 

@@ -4,12 +4,14 @@
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use fanin_fanout::Kind;
-use fanin_units::{Bytes, Rate, Time};
+use fanin_units::{Bytes, Rate, Share, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::log::{self, Naming, Secret};
 use crate::routing::{Hash, Placement, Weighted};
 pub use crate::sockets::EventLoop;
 
@@ -28,6 +30,8 @@ pub struct Settings {
     pub event_loop: EventLoop,
     /// The most memory that is taken for clients, servers and what is under way between them.
     pub memory: Bytes,
+    /// What is logged of what clients ask for, if anything.
+    pub log: Option<log::Settings>,
     /// What listens.
     pub pools: Vec<Pool>,
 }
@@ -99,6 +103,7 @@ struct File {
     nap: Option<Spanned<String>>,
     event_loop: Option<Spanned<String>>,
     memory: Option<Spanned<String>>,
+    log: Option<LogInFile>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
 }
 
@@ -118,6 +123,17 @@ struct PoolInFile {
     item: Option<Spanned<String>>,
     keys: Option<Spanned<String>>,
     join: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogInFile {
+    file: Spanned<PathBuf>,
+    share: Option<Spanned<String>>,
+    keys: Option<Spanned<String>>,
+    secret: Option<Spanned<PathBuf>>,
+    size: Option<Spanned<String>>,
+    files: Option<Spanned<i64>>,
 }
 
 /// A thread that naps longer hears of nothing meanwhile.
@@ -154,8 +170,19 @@ impl Settings {
             nap: Time::from_micros(100),
             event_loop: EventLoop::Auto,
             memory: Bytes(256 << 20),
+            log: None,
             pools: Vec::new(),
         }
+    }
+
+    /// Logs what clients ask for into a file, with what a log's settings are unless a file says otherwise.
+    pub fn log_to(&mut self, file: &Path) -> Result<(), Problem> {
+        let plain = |Wrong(_, text)| Problem { place: None, text: format!("--log {}: {text}", file.display()) };
+        match &mut self.log {
+            Some(log) => log.file = log_file(file.to_owned(), None).map_err(plain)?,
+            None => self.log = Some(log_settings(file.to_owned(), None, None).map_err(plain)?),
+        }
+        Ok(())
     }
 
     /// What a file says.
@@ -212,7 +239,59 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
     }
-    Ok(Settings { threads, clients, drain, nap, event_loop, memory, pools })
+    let log = file.log.map(log_in_file).transpose()?;
+    Ok(Settings { threads, clients, drain, nap, event_loop, memory, log, pools })
+}
+
+fn log_in_file(file: LogInFile) -> Result<log::Settings, Wrong> {
+    let hashed = word(file.keys, true, &[("hashed", true), ("plain", false)])?;
+    let place = file.file.span();
+    let path = log_file(file.file.into_inner(), Some(place))?;
+    let mut log = match (hashed, file.secret) {
+        (true, secret) => log_settings(path, None, secret)?,
+        (false, None) => log_settings(path, Some(Naming::Plain), None)?,
+        (false, Some(secret)) => {
+            return Err(Wrong(Some(secret.span()), "keys are plain: right would be no secret".to_owned()));
+        }
+    };
+    let place = file.share.as_ref().map(Spanned::span);
+    log.share = quantity(file.share, log.share, "share = \"1 %\"")?;
+    if !(1..=1 << 30).contains(&log.share.in_q(30)) {
+        return Err(Wrong(place, "a share is above 0 and at most 1; right is share = \"1 %\"".to_owned()));
+    }
+    log.size = bounded(file.size, log.size, "size = \"256 MiB\"", (Bytes(1 << 20), Bytes(1 << 40)))?;
+    if let Some(files) = file.files {
+        let right = (1..=1000).contains(files.get_ref());
+        let wrong = || Wrong(Some(files.span()), format!("{} is not from 1 to 1000", files.get_ref()));
+        log.files = right.then(|| *files.get_ref() as usize).ok_or_else(wrong)?;
+    }
+    Ok(log)
+}
+
+/// Where a log goes: a table.
+fn log_file(file: PathBuf, place: Option<Range<usize>>) -> Result<PathBuf, Wrong> {
+    let is_table = file.extension().is_some_and(|ending| ending == "csv");
+    let wrong = || Wrong(place, "a log is a table: right would be a name that ends in .csv".to_owned());
+    is_table.then_some(file).ok_or_else(wrong)
+}
+
+/// A log with what it has unless it is told otherwise: a secret beside it, which is made where there is none.
+fn log_settings(
+    file: PathBuf,
+    naming: Option<Naming>,
+    secret: Option<Spanned<PathBuf>>,
+) -> Result<log::Settings, Wrong> {
+    let file = log_file(file, None)?;
+    let naming = match naming {
+        Some(naming) => naming,
+        None => {
+            let place = secret.as_ref().map(Spanned::span);
+            let path = secret.map_or_else(|| file.with_extension("secret"), Spanned::into_inner);
+            let wrong = |error| Wrong(place, format!("{}: {error}; right is a file of 16 B or more", path.display()));
+            Naming::Hashed(Secret::of_file(&path).map_err(wrong)?)
+        }
+    };
+    Ok(log::Settings { file, share: Share::of(1, 100), naming, size: Bytes(256 << 20), files: 4 })
 }
 
 fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {

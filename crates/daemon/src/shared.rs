@@ -1,7 +1,7 @@
 //! What threads share: each one's counters, what was written, how many clients there are, and what they hold.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::counters::Counters;
 use crate::joining::Writes;
@@ -16,6 +16,8 @@ pub struct Shared {
     pub(crate) memory: Memory,
     clients: AtomicUsize,
     most_clients: usize,
+    /// Rows of the log that could not be written.
+    unwritten: AtomicU64,
 }
 
 impl Shared {
@@ -28,6 +30,7 @@ impl Shared {
             memory: Memory::new(settings.memory.0, settings.threads),
             clients: AtomicUsize::new(0),
             most_clients: settings.clients,
+            unwritten: AtomicU64::new(0),
         }
     }
 
@@ -41,6 +44,16 @@ impl Shared {
     /// A client has gone.
     pub(crate) fn lets_out(&self) {
         self.clients.fetch_sub(1, Relaxed);
+    }
+
+    /// Rows of the log could not be written.
+    pub(crate) fn lost_of_log(&self, rows: u64) {
+        self.unwritten.fetch_add(rows, Relaxed);
+    }
+
+    /// How many could not.
+    pub(crate) fn unwritten(&self) -> u64 {
+        self.unwritten.load(Relaxed)
     }
 
     /// How many clients there are.

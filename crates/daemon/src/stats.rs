@@ -49,6 +49,7 @@ impl<N: Net> Front<N> {
         for (index, (name, _)) in named.first().into_iter().flatten().enumerate() {
             say(name, &named.iter().map(|one| one[index].1).fold(0u64, u64::wrapping_add));
         }
+        say("log_unwritten", &self.shared.unwritten());
         for size in 1..16 {
             let count: u64 = all.iter().map(|counters| counters.multigets[size].get()).sum();
             if count > 0 {

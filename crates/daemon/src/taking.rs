@@ -6,6 +6,7 @@ use fanin_memcache::{Get, LONGEST_KEY, Next, Request, Shape, Store, text};
 
 use crate::client::Kind;
 use crate::front::{Front, READ};
+use crate::log::Tap;
 use crate::multiget::Multiget;
 use crate::net::Net;
 use crate::server::Part;
@@ -220,6 +221,8 @@ impl<N: Net> Front<N> {
         let (Some(first), more) = (keys.next(), keys.next().is_some()) else { return line.len() };
         if !goes_on {
             self.counters.requests.add(1);
+            let logged = self.tap.as_mut().and_then(Tap::begins);
+            self.clients.get_mut(id).into_iter().for_each(|client| client.logged = logged);
         }
         if more || goes_on {
             return self.take_many(id, get, line, goes_on);
@@ -228,6 +231,7 @@ impl<N: Net> Front<N> {
         if first.len() > LONGEST_KEY {
             self.refuse(id);
         } else {
+            self.log_one(id, first);
             self.ask_for(id, get, first);
         }
         line.len()
@@ -239,7 +243,12 @@ impl<N: Net> Front<N> {
         let pool = &mut self.pools[client.pool];
         let number = client.next_number();
         let begins = pool.begins(self.now);
-        let made = Multiget::new(get, pool.keys_at_once(), (id, number), begins, pool, &mut self.spare);
+        let made = Multiget::new(get, pool.keys_at_once(), (id, number), begins, pool, &mut self.spare).map(
+            |(mut multiget, rest)| {
+                multiget.logged = client.logged;
+                (multiget, rest)
+            },
+        );
         // Of a list of which a key is too long, none is answered.
         let Some((multiget, rest)) = made.filter(|(_, rest)| goes_on || !rest.is_some_and(|rest| rest.is_refused()))
         else {
@@ -257,6 +266,16 @@ impl<N: Net> Front<N> {
         self.ask_batches(multiget);
         self.wait_for_late(multiget);
         took
+    }
+
+    /// Puts down a key that is asked for alone, if it is one of those that are logged. Its size is not known yet.
+    fn log_one(&mut self, id: Id, key: &[u8]) {
+        if let Some(tap) = &mut self.tap
+            && let Some(query) = self.clients.get(id).and_then(|client| client.logged)
+        {
+            tap.asked(self.now, query, self.now, key, None);
+            self.counters.log_keys.add(1);
+        }
     }
 
     fn refuse(&mut self, id: Id) {

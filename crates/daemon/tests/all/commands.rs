@@ -1,9 +1,10 @@
 //! What clients may ask, and in which order they are answered.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use super::cluster;
-use crate::support::{Cluster, Manner, value};
+use crate::support::{Cluster, Manner, now, value};
 
 /// Sends all of it at once, and reads until everything is there.
 fn talk(cluster: &Cluster, sent: &str) -> String {
@@ -46,6 +47,35 @@ fn a_multiget_is_asked_to_its_end_though_much_waits_for_its_first_keys() {
     // The window begins with ten servers, which have four megabytes of it.
     assert!((0..24).filter(|server| !cluster.keys_of(*server, &keys).is_empty()).count() > 20);
     assert_eq!(client.get(&keys), (keys, "END".to_owned()));
+}
+
+#[test]
+fn what_clients_ask_for_is_logged_query_by_query_and_can_be_read_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("asked.csv");
+    let log = format!("\n[log]\nfile = \"{}\"\nshare = \"100 %\"\nkeys = \"plain\"\n", file.display());
+    let cluster = cluster(3, &log, "");
+    let keys = cluster.filled(4);
+    let mut client = cluster.client();
+    client.get(&[keys[0].clone(), "none".to_owned(), keys[1].clone()]);
+    client.get(&keys[2..3]);
+    let begun = now();
+    let rows = loop {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let rows: Vec<Vec<String>> = text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
+        if rows.len() == 5 {
+            break rows;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{text}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(rows[0], ["time", "query", "key", "size"]);
+    let of = |key: &str| rows.iter().find(|row| row[2] == key).unwrap();
+    assert_eq!(of(&keys[0])[1], of("none")[1]);
+    assert_ne!(of(&keys[0])[1], of(&keys[2])[1]);
+    let size = value(&keys[0], 100).len();
+    assert_eq!((of(&keys[0])[3].clone(), of("none")[3].as_str()), (size.to_string(), ""));
+    assert!(of(&keys[0])[0].parse::<f64>().unwrap() > 1.7e9);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Logs as they are read, line by line or row by row, and several of them as one.
 
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind};
+use std::io::{self, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
 
 use super::parquet_table::Parquet;
 use super::sink::{Nanos, Place, Said, Sink, Source, Unread, Unreadable};
@@ -23,8 +25,8 @@ impl Log {
     /// Opens a server's log.
     pub fn open(path: &Path, server: usize) -> Result<Log, Unread> {
         let unread = |why| Unread { path: path.into(), why };
-        let ending = path.extension().map_or(String::new(), |ending| ending.to_string_lossy().to_lowercase());
-        let source = source(path, &ending).map_err(unread)?;
+        let (packing, ending) = endings(path);
+        let source = source(path, packing, &ending).map_err(unread)?;
         let server = (!matches!(ending.as_str(), "csv" | "parquet")).then_some(server);
         Ok(Log { path: path.into(), source, server, at: 0 })
     }
@@ -56,16 +58,45 @@ impl Log {
     }
 }
 
-fn source(path: &Path, ending: &str) -> Result<Box<dyn Source>, Unreadable> {
+/// How a log is packed.
+#[derive(Clone, Copy)]
+enum Packing {
+    Not,
+    Gzip,
+    Zstd,
+}
+
+/// How a file is packed, by its name's last ending, and the ending of what is in it.
+fn endings(path: &Path) -> (Packing, String) {
+    let ending = |path: &Path| path.extension().map_or(String::new(), |ending| ending.to_string_lossy().to_lowercase());
+    let inner = || path.file_stem().map_or(String::new(), |stem| ending(Path::new(stem)));
+    match ending(path).as_str() {
+        "gz" => (Packing::Gzip, inner()),
+        "zst" => (Packing::Zstd, inner()),
+        last => (Packing::Not, last.to_owned()),
+    }
+}
+
+fn source(path: &Path, packing: Packing, ending: &str) -> Result<Box<dyn Source>, Unreadable> {
     let file = File::open(path)?;
     if !file.metadata()?.is_file() {
         let what = "it is no regular file, and a log is read more than once";
         return Err(io::Error::new(ErrorKind::InvalidInput, what).into());
     }
+    let bytes: Box<dyn Read> = match (packing, ending) {
+        (Packing::Not, "parquet") => return Ok(Box::new(Parquet::open(file)?)),
+        (_, "parquet") => {
+            let what =
+                "a Parquet file that is packed once more: right would be the file itself, which is packed within";
+            return Err(Unreadable::Form(what.into()));
+        }
+        (Packing::Not, _) => Box::new(file),
+        (Packing::Gzip, _) => Box::new(MultiGzDecoder::new(file)),
+        (Packing::Zstd, _) => Box::new(zstd::Decoder::new(file)?),
+    };
     Ok(match ending {
-        "csv" => Box::new(Csv::open(file)?),
-        "parquet" => Box::new(Parquet::open(file)?),
-        _ => Box::new(Lines::new(BufReader::new(file))),
+        "csv" => Box::new(Csv::open(bytes)?),
+        _ => Box::new(Lines::new(BufReader::new(bytes))),
     })
 }
 

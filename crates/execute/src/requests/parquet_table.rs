@@ -88,7 +88,7 @@ impl Source for Parquet {
         let bytes = whole(size).and_then(|bytes| u32::try_from(bytes).ok());
         let bytes =
             bytes.ok_or_else(|| format!("{} is no size: right would be a whole number of bytes", shown(size)))?;
-        row(at, query, key, bytes)
+        row(at, query, key, Some(bytes))
     }
 
     fn place(&self) -> (&'static str, u64) {

@@ -70,16 +70,20 @@ fn asked([time, query, key, size]: [&[u8]; 4]) -> Result<Said<'_>, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let at = std::str::from_utf8(time).ok().and_then(|time| seconds(time.trim()));
     let at = at.ok_or_else(|| format!("`{}` is no time: right would be seconds, such as 12.5", text(time)))?;
-    let bytes = std::str::from_utf8(size).ok().and_then(|size| size.trim().parse().ok());
-    let bytes = bytes.ok_or_else(|| format!("`{}` is no size: right would be bytes, such as 512", text(size)))?;
+    let wrong =
+        || format!("`{}` is no size: right would be bytes, such as 512, or nothing where it is not known", text(size));
+    let bytes = match size.trim_ascii() {
+        [] => None,
+        size => Some(std::str::from_utf8(size).ok().and_then(|size| size.parse().ok()).ok_or_else(wrong)?),
+    };
     row(at, query, key, bytes)
 }
 
 /// What a row of any table says.
-pub(super) fn row<'a>(at: Nanos, query: &'a [u8], key: &'a [u8], size: u32) -> Result<Said<'a>, String> {
+pub(super) fn row<'a>(at: Nanos, query: &'a [u8], key: &'a [u8], size: Option<u32>) -> Result<Said<'a>, String> {
     match (query.is_empty(), key.is_empty()) {
         (true, _) => Err("no query: right would be its name".into()),
         (_, true) => Err("no key".into()),
-        _ => Ok(Said::Asked { at, of: query, key, size: Some(size) }),
+        _ => Ok(Said::Asked { at, of: query, key, size }),
     }
 }

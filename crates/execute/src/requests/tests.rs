@@ -36,6 +36,35 @@ fn lines_of_a_table_with_the_same_query_are_one_query() {
 }
 
 #[test]
+fn a_size_that_is_not_known_is_left_empty() {
+    let text = "time,query,key,size\n1,q1,a,\n1,q1,b,20\n2,q2,a,7\n";
+    assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "a:7 b:20".into()), (1_000_000, "a:7".into())]);
+    assert!(queries("log.csv", "time,query,key,size\n1,q1,a,x\n", PLAIN).unwrap_err().contains("nothing where"));
+}
+
+#[test]
+fn a_packed_log_is_read_as_what_is_in_it() {
+    let text = "time,query,key,size\n1.5,q1,a,10\n1.5,q2,b,20\n";
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, text.as_bytes()).unwrap();
+    let packed =
+        [("log.csv.gz", gzip.finish().unwrap()), ("log.csv.zst", zstd::encode_all(text.as_bytes(), 1).unwrap())];
+    let folder = tempfile::tempdir().unwrap();
+    let keys = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        let mut all = Vec::new();
+        let told = read(&[path], PLAIN, &mut Catalogue::default(), &mut |query| all.push(query.keys));
+        told.map(|tally| (all, tally.requests)).map_err(|error| error.to_string())
+    };
+    for (name, bytes) in &packed {
+        assert_eq!(keys(name, bytes).unwrap(), keys("log.csv", text.as_bytes()).unwrap());
+        assert!(keys(name, &bytes[..bytes.len() - 9]).is_err(), "{name} is cut off");
+    }
+    assert!(keys("log.parquet.gz", &packed[0].1).unwrap_err().contains("right would be the file itself"));
+}
+
+#[test]
 fn a_tables_columns_are_known_by_their_names() {
     let text = "size,host,key,query,time\n7,h,k,q,0\n";
     assert_eq!(queries("log.csv", text, PLAIN).unwrap().0, [(0, "k:7".into())]);
@@ -53,7 +82,7 @@ fn a_query_that_is_named_again_after_a_second_is_another_one() {
 fn a_bad_line_is_told_with_its_number_or_counted() {
     for (line, says) in [
         ("x,q,a,1", "`x` is no time: right would be seconds, such as 12.5"),
-        ("1,q,a,-1", "`-1` is no size: right would be bytes, such as 512"),
+        ("1,q,a,-1", "`-1` is no size: right would be bytes, such as 512, or nothing where it is not known"),
         ("1,q,,1", "no key"),
         ("1,,a,1", "no query: right would be its name"),
         ("1,q,a", "3 fields: the header has 4"),

@@ -64,7 +64,14 @@ impl Stage {
         let shared = Arc::new(Shared::new(&settings));
         let seed = [case as u8; 32];
         let mut stage = Stage {
-            front: Front::new(&settings, Scripted(world.clone()), shared, 0, Arc::new(AtomicBool::new(false)), seed),
+            front: Front::new(
+                &settings,
+                Scripted(world.clone()),
+                shared,
+                0,
+                Arc::new(AtomicBool::new(false)),
+                (seed, None),
+            ),
             world,
             clients: Vec::new(),
             servers: (0..servers).map(|_| Memcached::new()).collect(),

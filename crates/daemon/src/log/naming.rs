@@ -1,0 +1,147 @@
+//! How keys are called in a log: as they are, or by a hash that only who has the secret can make.
+
+use std::fs::{self, OpenOptions};
+use std::hash::Hasher;
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+use sha2::{Digest, Sha256};
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+/// A secret is no shorter.
+const LEAST: usize = 16;
+
+/// What front ends share that are to call a key alike.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Secret {
+    key: [u8; 16],
+    id: u32,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "secret {:08x}", self.id)
+    }
+}
+
+impl Secret {
+    /// That of some bytes, whatever stands around them; they are too few where there is none.
+    pub fn of(bytes: &[u8]) -> Option<Secret> {
+        let bytes = bytes.trim_ascii();
+        let digest = Sha256::digest(bytes);
+        let (key, rest) = digest.split_first_chunk::<16>()?;
+        let id = u32::from_be_bytes(*rest.first_chunk::<4>()?);
+        (bytes.len() >= LEAST).then_some(Secret { key: *key, id })
+    }
+
+    /// That of a file, which is made where there is none.
+    ///
+    /// # Errors
+    /// A file that cannot be read or made, or holds too little.
+    pub fn of_file(path: &Path) -> io::Result<Secret> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let mut drawn = [0; 32];
+                SysRng.try_fill_bytes(&mut drawn).map_err(io::Error::other)?;
+                let text = drawn.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+                file.write_all(text.as_bytes())?;
+                text.into_bytes()
+            }
+            Err(error) => return Err(error),
+        };
+        let short = || io::Error::new(ErrorKind::InvalidData, format!("it holds less than {LEAST} B: no secret"));
+        Secret::of(&bytes).ok_or_else(short)
+    }
+
+    /// A key's hash: SipHash-2-4 of 128 bits.
+    fn hash(&self, key: &[u8]) -> u128 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write(key);
+        hasher.finish128().as_u128()
+    }
+}
+
+/// How keys are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// As they are: letters, digits and `-._~`, other bytes as `%3A`, as memcached's watcher has them.
+    Plain,
+    /// By a hash: `~`, the secret's own mark, `~`, 32 digits.
+    Hashed(Secret),
+}
+
+impl Naming {
+    /// Writes a key's name.
+    pub fn write(&self, key: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Naming::Plain => plain(key, out),
+            Naming::Hashed(secret) => out.extend(format!("~{:08x}~{:032x}", secret.id, secret.hash(key)).bytes()),
+        }
+    }
+}
+
+fn plain(key: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for (place, byte) in key.iter().enumerate() {
+        // A name that begins with this is a hash.
+        if byte.is_ascii_alphanumeric() || b"-._".contains(byte) || (*byte == b'~' && place > 0) {
+            out.push(*byte);
+        } else {
+            out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(naming: Naming, key: &[u8]) -> String {
+        let mut out = Vec::new();
+        naming.write(key, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn plain_keys_are_as_memcacheds_watcher_has_them_and_none_looks_like_a_hash() {
+        assert_eq!(named(Naming::Plain, b"user:7,\"a\"~b"), "user%3A7%2C%22a%22~b");
+        assert_eq!(named(Naming::Plain, b"~00000000~0\xff"), "%7E00000000~0%FF");
+    }
+
+    #[test]
+    fn a_hash_is_the_same_for_who_shares_the_secret_and_says_whose_it_is() {
+        let one = Naming::Hashed(Secret::of(b"sixteen bytes or more\n").unwrap());
+        let same = Naming::Hashed(Secret::of(b"  sixteen bytes or more").unwrap());
+        let other = Naming::Hashed(Secret::of(b"sixteen bytes or less").unwrap());
+        assert_eq!(named(one, b"key"), named(same, b"key"));
+        assert_ne!(named(one, b"key")[..10], named(other, b"key")[..10]);
+        assert_ne!(named(one, b"key"), named(one, b"kez"));
+        assert_eq!((named(one, b"key").len(), Secret::of(b"too short")), (42, None));
+    }
+
+    #[test]
+    fn a_hash_is_siphash_of_128_bits() {
+        // The first vectors of its authors: keys 00 to 0f, no bytes and the byte 00.
+        let secret = Secret { key: core::array::from_fn(|byte| byte as u8), id: 0 };
+        let bytes = |key: &[u8]| secret.hash(key).to_le_bytes();
+        assert_eq!(bytes(b"")[..4], [0xa3, 0x81, 0x7f, 0x04]);
+        assert_eq!(bytes(&[0])[..4], [0xda, 0x87, 0xc1, 0xd8]);
+    }
+
+    #[test]
+    fn a_secret_that_is_not_there_is_made_for_its_owner_alone_and_read_again() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        let made = Secret::of_file(&path).unwrap();
+        assert_eq!(Secret::of_file(&path).unwrap(), made);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::write(&path, "short").unwrap();
+        assert!(Secret::of_file(&path).unwrap_err().to_string().contains("less than 16 B"));
+    }
+}
