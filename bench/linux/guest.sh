@@ -125,7 +125,8 @@ NOW
                   printf "\"undone\": %d, \"spurious_timeouts\": %d, \"dsacks\": %d, \"hystarts\": %d, \"reordered\": %d", u, s, d, h, o}')
     echo "MEASURED $figures, $counts, \"drops\": $(at_port dropped), \"cpu_percent\": $((100 * (works - worked) / (works - worked + idles - idled + 1)))}"
     if [ "$captured" = 1 ]; then
-        sleep 0.3
+        # What they see they are told within a second.
+        sleep 1.2
         kill $taps
         wait $taps 2>/dev/null
         for side in client router; do

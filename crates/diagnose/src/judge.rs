@@ -425,7 +425,7 @@ impl Judge<'_> {
             rto_min_s: way
                 .filter(|_| timeouts.len() > 1)
                 .and_then(|way| way.rto_min(&timeouts, linux(&self.capture.watch.hosts.all)))
-                .map(seconds),
+                .map(|likely| seconds(likely[0])),
             segments_per_ack: (host.acks > 0)
                 .then(|| (host.acknowledged as f64 / host.acks as f64 / f64::from(segment) * 100.0).round() / 100.0),
             ack_kept_back_s: host.kept_back.quantile(0.99).map(seconds),

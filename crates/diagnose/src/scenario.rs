@@ -244,8 +244,12 @@ fn tcp(out: &mut Sketch, facts: &Facts<'_>) {
 
 fn timeout(out: &mut Sketch, facts: &Facts<'_>) {
     match facts.way.rto_min(facts.timeouts.kept(), linux(facts.hosts)) {
-        Some(least) => {
-            out.set("rto_min", &time(least), How::Inferred, "the shortest silences before a segment came again");
+        Some(likely) => {
+            out.set("rto_min", &time(likely[0]), How::Inferred, "the shortest silences before a segment came again");
+            if likely.len() > 1 {
+                let values = likely.iter().map(|one| time(*one).trim_matches('"').to_owned());
+                out.leave_open("tcp.rto_min", values.collect());
+            }
         }
         None => out.set("rto_min", "\"200 ms\"", How::Assumed, "no timeout was seen; Linux's default"),
     }

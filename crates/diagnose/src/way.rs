@@ -91,20 +91,28 @@ impl Way {
         }
     }
 
-    /// The least retransmission timeout that these show; what Linux adds to it taken off.
-    pub fn rto_min(&self, timeouts: &[u64], linux: bool) -> Option<u64> {
+    /// The least retransmission timeout that these show, what Linux adds to it taken off; behind it others that it may be.
+    pub fn rto_min(&self, timeouts: &[u64], linux: bool) -> Option<Vec<u64>> {
         // Linux waits for some milliseconds, too, until it takes for lost what may be out of order; and its timeouts end with a tick.
         let late: Vec<u64> =
             timeouts.iter().copied().filter(|took| *took > LINUX_REORDERING + 2 * self.loaded).collect();
         let clear = linux && late.len() >= 2;
         let added = if linux { self.loaded + LINUX_TICK * 3 / 2 } else { self.round_trip };
-        let least = usual_timeout(if clear { &late } else { timeouts })?.checked_sub(added)?;
-        if least < 1_000_000 {
-            return None;
-        }
-        let round = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).min_by_key(|round| least.abs_diff(*round));
-        round.filter(|round| least.abs_diff(*round) * 100 <= round * 12).or(Some(least))
+        let seen = usual_timeout(if clear { &late } else { timeouts })?;
+        let least = seen.saturating_sub(added).max(seen / 2);
+        let mut likely = vec![near_round(least).unwrap_or(least)];
+        // How much Linux added to each is not known so well.
+        let may_be = |round: &u64| linux && *round * 20 >= seen * 9 && *round <= seen && *round != likely[0];
+        let others: Vec<u64> = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).filter(may_be).collect();
+        likely.extend(others);
+        Some(likely)
     }
+}
+
+/// The timeout that somebody would set near one.
+fn near_round(timeout: u64) -> Option<u64> {
+    let round = ROUND_TIMEOUTS.iter().map(|ms| ms * 1_000_000).min_by_key(|round| timeout.abs_diff(*round));
+    round.filter(|round| timeout.abs_diff(*round) * 100 <= round * 12)
 }
 
 /// Up to which row losses are a link's own: all of them, where they strike one by one and anywhere; those in short rows and in what
@@ -174,15 +182,21 @@ fn buffer(host: &Host, line: &Line, rounds: &[&Record], faulty: bool) -> Option<
     let mut bounds: Vec<u64> = rows.iter().map(bound).collect();
     bounds.sort_unstable();
     let most = bounds[bounds.len() / 10];
+    // How much of a row had left before a packet was lost is not known well.
+    let by_rows = (most / 2, most + most / 20);
     // Stamps tell how long packets waited: where losses are, some did so in a queue that was all but full, and hosts were late with
     // others. No longer than rows allow, or the stamps are not as RFC 7323 has them.
-    let typical = bounds[bounds.len() / 2];
     let [least, longest] = [0.9, 0.99].map(|share| held(host.waited.quantile(share).unwrap_or(0)));
-    if host.waited.count() >= ENOUGH_WAITS && least < typical {
-        return Some((least, (longest + longest / 10).min(typical), How::Inferred));
-    }
-    // Without them, how much of a row had left before a packet was lost is not known so well.
-    Some((most / 2, most + most / 20, How::Inferred))
+    let by_stamps = (least, (longest + longest / 10).min(bounds[bounds.len() / 2]));
+    let stamped = host.waited.count() >= ENOUGH_WAITS && by_stamps.0 < by_stamps.1;
+    let both = (by_rows.0.max(by_stamps.0), by_rows.1.min(by_stamps.1));
+    let (least, most) = match () {
+        () if stamped && both.0 < both.1 => both,
+        // Each sees a part of the queue: who sees more of it is right.
+        () if stamped && by_stamps.0 > by_rows.0 => by_stamps,
+        () => by_rows,
+    };
+    Some((least, most, How::Inferred))
 }
 
 #[cfg(test)]
