@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-against bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -49,6 +49,10 @@ sensitivity: build ## write papers/*/sensitivity.json and .md anew: on what the 
 cost: build ## instructions a data packet, against bench/cost.json
 	@scripts/setup.sh valgrind
 	@python3 scripts/cost.py
+
+cost-functions: build ## where these instructions go, by function
+	@scripts/setup.sh valgrind
+	@python3 scripts/cost.py --functions
 
 digests: build ## digests of every table of the bundled scenarios, against bench/digests.json
 	@python3 scripts/digests.py

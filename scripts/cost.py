@@ -2,15 +2,18 @@
 """Counts instructions a delivered data packet on the bench scenarios and compares them with bench/cost.json.
 
 Counts are callgrind's: they do not mind a noisy machine. Each scenario is run at two sizes, and the difference is
-divided, so that reading the file and printing cost nothing. `--update` writes the figures anew.
+divided, so that reading the file and printing cost nothing. `--update` writes the figures anew; `--functions` says where they go,
+by the functions that they were written in, whatever they were compiled into.
 """
 
+import collections
 import json
 import pathlib
 import platform
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FANIN = ROOT / "target" / "release" / "fanin"
@@ -36,6 +39,67 @@ def count(name, arguments, setting):
     return int(collected[1]), json.loads(done.stdout)["totals"]["data_packets"]
 
 
+def by_function(name, arguments, setting):
+    """Instructions by file and function, and data packets, of one run."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = f"{folder}/callgrind"
+        run = [FANIN, "run", f"scenarios/{name}.toml", *arguments, "--set", setting, "--json", "--no-cache"]
+        done = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *run], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"cost: {' '.join(map(str, run))} failed under valgrind:\n{done.stderr[-2000:]}")
+        return lines_of(out), json.loads(done.stdout)["totals"]["data_packets"]
+
+
+# A function's line in a file: what stands at its beginning.
+FUNCTION = re.compile(r"^\s*(?:pub(?:\([a-z]+\))? )?(?:const )?(?:unsafe )?fn (\w+)")
+
+
+def lines_of(out):
+    """Own instructions by file and function. The compiler says of each line from which file it was inlined: so lines are looked up there."""
+    costs, names, file = collections.Counter(), {}, ""
+    calls = False
+    for line in open(out):
+        if line[:3] in ("fl=", "fi=", "fe="):
+            mark, _, path = line[3:].strip().partition(" ")
+            file = names.setdefault(mark, path or names.get(mark, ""))
+        elif line[:4] in ("cfi=", "cfl="):
+            mark, _, path = line[4:].strip().partition(" ")
+            names.setdefault(mark, path)
+        elif line.startswith("calls="):
+            calls = True
+        elif line[:1] in "+-*0123456789" and line[0] != "\n":
+            place, _, cost = line.partition(" ")
+            number = int(place[1:] or 0) if place[0] in "+-" else 0 if place == "*" else int(place)
+            at = at + number if place[0] == "+" else at - number if place[0] == "-" else at if place == "*" else number
+            if not calls and cost.strip():
+                costs[file, function_at(file, at)] += int(cost.split()[0])
+            calls = False
+    return costs
+
+
+def function_at(file, number, known={}):
+    """The function of a line of one of our files; others count as a whole."""
+    if not file.startswith(f"{ROOT}/crates/"):
+        return ""
+    if file not in known:
+        begins = [""]
+        for line in open(file):
+            found = FUNCTION.match(line)
+            begins.append(found[1] if found else begins[-1])
+        known[file] = begins
+    return known[file][min(number, len(known[file]) - 1)]
+
+
+def functions():
+    for name, (arguments, key, sizes) in CASES.items():
+        (few, p1), (many, p2) = (by_function(name, arguments, f"{key}={size}") for size in sizes)
+        each = {place: (many[place] - few[place]) / (p2 - p1) for place in many}
+        print(f"{name}: {sum(each.values()):.0f} instructions a data packet")
+        for (file, function), count in sorted(each.items(), key=lambda one: -one[1])[:40]:
+            short = file.removeprefix(f"{ROOT}/crates/") if file.startswith(f"{ROOT}/") else re.sub(r"^.*/(library|registry/src/[^/]*)/", "", file)
+            print(f"  {count:6.1f}  {short} {function}")
+
+
 def measure():
     figures = {}
     for name, (arguments, key, sizes) in CASES.items():
@@ -48,6 +112,8 @@ def main():
     if platform.machine() != "x86_64":
         print(f"cost: skipped: the figures are of x86_64, and this is {platform.machine()}")
         return
+    if "--functions" in sys.argv[1:]:
+        return functions()
     figures = measure()
     if "--update" in sys.argv[1:]:
         FIGURES.write_text(json.dumps({"instructions_a_data_packet": figures}, indent=2) + "\n")
