@@ -156,8 +156,8 @@ fn line(bytes_per_s: f64, share: f64, packet: u64) -> Line {
     Line { mbps: rate(38.0), framing: "ethernet", round: false, bytes_per_s, share }
 }
 
-/// What the queue holds: what stayed in a router that was captured on both sides; else between the longest that packets must have
-/// waited and what had come in a row when one was lost.
+/// What the queue holds: what stayed in a router that was captured on both sides; else by what had come in a row when a packet was lost,
+/// and by how long packets must have waited.
 fn buffer(host: &Host, line: &Line, rounds: &[&Record], faulty: bool) -> Option<(u64, u64, How)> {
     let held = |ns: u64| (line.bytes_per_s * ns as f64 / 1e9) as u64;
     let lost = rounds.iter().any(|round| round.lost > 0) || host.lost > 0;

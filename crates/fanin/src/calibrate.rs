@@ -130,7 +130,7 @@ impl Lab {
         if choices.is_empty() {
             return Ok(());
         }
-        let mut best = self.trial(sketch, &[], seen, hear)?;
+        let mut best = self.tried(sketch, &[], seen, hear)?;
         // The buffer first and last: what else there is shifts it.
         choices.sort_by_key(|choice| choice.key != BUFFER);
         let buffer = choices.iter().find(|choice| choice.key == BUFFER).cloned();
@@ -142,7 +142,7 @@ impl Lab {
             for value in values {
                 let mut with: Vec<_> = settled.iter().filter(|(other, _)| *other != key).cloned().collect();
                 with.push((key, value));
-                let unlike = self.trial(sketch, &with, seen, hear)?;
+                let unlike = self.tried(sketch, &with, seen, hear)?;
                 let enough = if key == BUFFER { 1.0 } else { BETTER };
                 if unlike < enough * best {
                     (best, settled) = (unlike, with);
@@ -151,6 +151,20 @@ impl Lab {
         }
         settled.iter().for_each(|(key, value)| sketch.settle(key, value, WHY));
         Ok(())
+    }
+
+    /// The same of values that cannot be, or that no memory holds: nothing is less alike.
+    fn tried(
+        &self,
+        sketch: &Sketch,
+        settled: &[(&'static str, String)],
+        seen: &Seen,
+        hear: &mut dyn FnMut(Update),
+    ) -> Result<f64, Error> {
+        match self.trial(sketch, settled, seen, hear) {
+            Err(Error::Scenario(_) | Error::Memory(_)) => Ok(f64::INFINITY),
+            told => told,
+        }
     }
 
     /// How unlike what was seen rounds are that are simulated with some values settled.
