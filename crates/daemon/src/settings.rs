@@ -333,7 +333,7 @@ impl Pool {
             servers,
             placement: Placement::WORDS[0].1,
             hash: Hash::Fnv1a64,
-            multiget: Kind::IctcpWindow,
+            multiget: Kind::SlidingWindow,
             laws: fanin_fanout::Settings::default(),
             keeps_windows: true,
             link: Rate(10_000_000_000),
