@@ -19,6 +19,10 @@ impl Tcb {
     #[inline]
     pub fn receive(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
         if segment.span() == 0 {
+            // A pure ACK's time is echoed, too, where nothing is missing before it (RFC 7323, section 4.3, rule 2).
+            if call.params.timestamps && widen(segment.seq, self.rcv.nxt) <= self.rcv.nxt {
+                self.rcv.note_time(segment);
+            }
             return Progress::default();
         }
         if self.ecn {

@@ -88,6 +88,21 @@ fn a_segment_that_fills_a_hole_is_echoed() {
 }
 
 #[test]
+fn a_pure_acks_time_is_echoed_unless_something_is_missing_before_it_or_waits_for_its_ack() {
+    // Section 4.3, rule 2: SEG.SEQ <= Last.ACK.sent, of every segment.
+    Script::client(stamped()).run(
+        "20 write 1000
+         20 > . 1:1001 ack 1 ts 20
+         30 < . 1:1 ack 1001 ts 700 ecr 20
+         40 write 1000
+         40 > . 1001:2001 ack 1 ts 40 ecr 700
+         50 < . 101:101 ack 2001 ts 710 ecr 40
+         60 write 1000
+         60 > . 2001:3001 ack 1 ts 60 ecr 700",
+    );
+}
+
+#[test]
 fn an_older_time_is_never_echoed() {
     // Section 4.3, rule 2: SEG.TSval >= TS.Recent. The repeated segment was overtaken on its way.
     Script::server(Params { timestamps: true, ..plain() }).run(
