@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-update bench bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-laws bench-python-faults diagnose-bench diagnose-check
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -67,6 +67,10 @@ bench-python: build ## 5,000 short runs on a Dask cluster of two workers beside 
 	@scripts/python.sh build
 	@target/python/tools/bin/python bench/python/cluster.py
 	@target/python/tools/bin/python bench/python/frame.py
+
+bench-python-laws: ## what a law in Python costs beside the same in Rust, on work B
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/laws.py
 
 bench-python-faults: ## SWEEPS (20) sweeps on a Dask cluster, a worker killed in each at a random moment: the same tables
 	@scripts/python.sh build

@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Union
 
-from fanin import _fanin, toml
+from fanin import _fanin, laws, toml
 from fanin.comparison import Comparison, Run
-from fanin.errors import CutShortWarning, ExecutorError, Interrupted, ScenarioError
+from fanin.errors import CutShortWarning, ExecutorError, Interrupted, LawError, ScenarioError
 from fanin.means import Cache, Means, means
 from fanin.sections import ScenarioDict
 
@@ -121,7 +121,7 @@ class Scenario:
             if not isinstance(precision, float) or not 0 < precision < 1:
                 raise TypeError(f"precision: {precision!r} is none; right would be a share such as 0.02")
             arguments += ["--precision", f"{precision * 100:g}%"]
-        with means(jobs, cache, executor, worker_cache, progress) as how:
+        with means(jobs, cache, executor, worker_cache, progress, asked._laws()) as how:
             native, interrupted = _fanin.compare(asked._native, how, onset, precision)
         return finished(Comparison(native, ["compare", self._name, *arguments]), how, interrupted)
 
@@ -186,7 +186,7 @@ class Scenario:
 
         `goal` is such as `"p99 < 10 ms"`; `budget` how many data packets may be simulated, `seconds` how long.
         """
-        with means(jobs, cache, executor, worker_cache, progress) as how:
+        with means(jobs, cache, executor, worker_cache, progress, self._laws()) as how:
             where = None if folder is None else os.fspath(folder)
             with carried(how):
                 advised = _fanin.advise(
@@ -203,6 +203,10 @@ class Scenario:
                 )
         advice: dict[str, Any] = json.loads(advised)
         return advice
+
+    def _laws(self) -> list[str]:
+        """The laws of the caller's own that it has."""
+        return self._native.laws() if laws.LAWS else []
 
     def _with(self, native: _fanin.Scenario, *arguments: str) -> Scenario:
         made = Scenario.__new__(Scenario)
@@ -258,6 +262,12 @@ def finished(comparison: Comparison, how: Means, interrupted: BaseException | No
         raise Interrupted(what, comparison) from None
     if interrupted is not None:
         raise interrupted
+    if raised := comparison._native.raised:
+        comparison._cut_short = raised[0] if len(raised) == 1 else f"{raised[0]}\nand so did {len(raised) - 1} runs more"
+        if not done:
+            raise LawError(comparison._cut_short)
+        warnings.warn(f"{done} of {planned} runs have finished: {comparison._cut_short}", CutShortWarning, stacklevel=3)
+        return comparison
     if ending is not None:
         kind, why = ending
         comparison._cut_short = why
