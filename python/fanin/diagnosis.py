@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from fanin import _fanin
+from fanin import _fanin, given
 from fanin.errors import AskedError
 from fanin.means import means
 from fanin.scenario import Scenario
@@ -37,7 +37,7 @@ class Diagnosis:
 
     def report(self, folder: PathOf) -> None:
         """Writes the scenario, the page and `diagnosis.json` into a new or empty folder."""
-        self._native.write(os.fspath(folder))
+        self._native.write(given.path("folder", folder))
 
     def __repr__(self) -> str:
         return self._native.says()
@@ -49,8 +49,6 @@ class Diagnosis:
 
 def diagnose(*inputs: PathOf) -> Diagnosis:
     """Reads captures (pcap, pcapng, gzip or zstd) and counters, such as `fanin record` makes, and says what they show."""
-    for path in inputs:
-        if not isinstance(path, (str, os.PathLike)):
-            raise TypeError(f"inputs: {path!r} is a {type(path).__name__}; right would be paths of captures and counters")
+    paths = given.several("inputs", inputs, (str, os.PathLike), '"client.pcap.gz", "nstat.txt"')
     with means(1, False, progress=False) as how:
-        return Diagnosis(_fanin.diagnose(how, [os.fspath(path) for path in inputs]))
+        return Diagnosis(_fanin.diagnose(how, [os.fspath(path) for path in paths]))

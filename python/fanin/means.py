@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeAlias, Union
 
+from fanin import given
 from fanin.carry import Futures, checked
 from fanin.laws import packed
 
@@ -91,8 +92,10 @@ def means(
     carrier = None if executor is None else Futures(checked(executor), packed(laws or []))
     # One thread at a time has the interpreter: others would but take it from each other.
     jobs = 1 if laws and jobs is None else jobs
+    if progress is not None:
+        given.flag("progress", progress)
     folder = None if isinstance(cache, bool) else os.fspath(cache)
-    there = None if worker_cache is None else os.fspath(worker_cache)
+    there = None if worker_cache is None else given.path("worker_cache", worker_cache)
     with Hearer(is_interactive() if progress is None else progress) as hear:
         try:
             yield Means(jobs, cache is not False, folder, carrier, there, hear)
