@@ -99,7 +99,7 @@ def main() -> None:
             ratios.append(program / dask)
             of_processors.append(program_cpu / dask_cpu)
             without_ticks.append(program_cpu / (dask_cpu - ticks * dask))
-            overheads.append((dask_cpu - program_cpu) / RUNS)
+            overheads.append((dask_cpu - ticks * dask - program_cpu) / RUNS)
             memories += memory
     figures = {
         "runs": RUNS,
