@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -17,14 +17,15 @@ build: ## build target/release/fanin
 demo: build ## compare schemes on the papers' own settings: the main job
 	@scripts/demo.sh
 
-test: ## run every test, the report's in a browser too, and check what each crate may depend on
+test: ## run every test, the report's in a browser and the Python package's quick ones too, and check what each crate may depend on
 	@scripts/setup.sh rust
 	cargo test --workspace --locked
 	@python3 scripts/purity.py
 	@python3 scripts/circles.py
+	@scripts/python.sh quick
 	@web/scripts/test.sh or-skip
 
-python-test: build ## the Python package: its wheel (held to abi3, installed in every CPython found), types and style, its tables beside the program's, executors, a Dask cluster, notebooks; installs what it needs under target/python
+python-test: build ## the Python package in full: its wheel (held to abi3, installed in every CPython found), types and style, its tables beside the program's, executors, a Dask cluster, notebooks; installs what it needs under target/python
 	@scripts/python.sh
 
 lint: ## formatting, clippy and the rules of clippy.toml, warnings being errors; no function over 70 lines
@@ -74,6 +75,18 @@ bench-python: build ## 5,000 short runs on a Dask cluster of two workers beside 
 	@scripts/python.sh build
 	@target/python/tools/bin/python bench/python/cluster.py
 	@target/python/tools/bin/python bench/python/frame.py
+
+bench-python-first: build ## seconds from import to a first figure, beside the program's
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/first.py
+
+bench-python-laws: ## what a law in Python costs beside the same in Rust, on work B
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/laws.py
+
+bench-python-paper: build ## a paper's quick verdicts, those of PAPER (m21), through a Dask cluster of two workers: the program's scorecard
+	@scripts/python.sh build
+	@target/python/tools/bin/python bench/python/paper.py --paper $(or $(PAPER),m21)
 
 bench-python-faults: ## SWEEPS (20) sweeps on a Dask cluster, a worker killed in each at a random moment: the same tables
 	@scripts/python.sh build

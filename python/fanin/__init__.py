@@ -10,8 +10,9 @@ What comes of them is what the program `fanin` writes, to the byte.
 """
 
 from fanin import sections
-from fanin._fanin import Table, __version__, engine
+from fanin._fanin import Ack, Congestion, Table, Window, __version__, engine
 from fanin.comparison import Comparison, Finding, Run
+from fanin.diagnosis import Diagnosis, diagnose
 from fanin.errors import (
     AskedError,
     CutShortWarning,
@@ -19,24 +20,31 @@ from fanin.errors import (
     ExecutorError,
     FolderError,
     Interrupted,
+    LawError,
     ScenarioError,
     SimulatorError,
     StoppedError,
 )
+from fanin.laws import Law, law
 from fanin.paper import Reproduced, papers, reproduce
 from fanin.placing import plan
 from fanin.scenario import Scenario
 from fanin.words import explain, listed, schemes
 
 __all__ = [
+    "Ack",
     "AskedError",
     "Comparison",
+    "Congestion",
     "CutShortWarning",
+    "Diagnosis",
     "Error",
     "ExecutorError",
     "Finding",
     "FolderError",
     "Interrupted",
+    "Law",
+    "LawError",
     "Reproduced",
     "Run",
     "Scenario",
@@ -44,9 +52,12 @@ __all__ = [
     "SimulatorError",
     "StoppedError",
     "Table",
+    "Window",
     "__version__",
+    "diagnose",
     "engine",
     "explain",
+    "law",
     "listed",
     "papers",
     "plan",

@@ -44,7 +44,9 @@ def checked(executor: Any) -> Pool:
 class Futures:
     """What the library hands parcels to."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, laws: bytes = b"") -> None:
+        # What goes with every parcel: laws of the caller's own.
+        self._with = (laws,) if laws else ()
         self._make = None if hasattr(pool, "submit") else pool
         self._executor: Executor | None = None if self._make else pool  # type: ignore[assignment]
         self._under_way: dict[int, Future[bytes]] = {}
@@ -85,7 +87,7 @@ class Futures:
                     assert self._make is not None
                     self._executor = self._make()
                 before = set(self._of_dask())
-                future = self._executor.submit(work, parcel, f"{self._session}-{number}")
+                future = self._executor.submit(work, parcel, f"{self._session}-{number}", *self._with)
                 self._behind[number] = [held for key, held in self._of_dask().items() if key not in before]
                 break
             except Exception as error:  # Whatever it is, nothing is handed in.

@@ -8,6 +8,7 @@ import os
 import warnings as warn
 from typing import Any, NamedTuple
 
+from fanin import given
 from fanin._fanin import Comparison as Native
 from fanin._fanin import Table
 from fanin.errors import CutShortWarning
@@ -54,6 +55,7 @@ class Comparison:
 
     def table(self, name: str) -> Table:
         """One of `tables`, a row a flow, round, port and so on; `rounds` is another name of `queries`."""
+        given.text("name", name, f"one of {', '.join(self.tables)}")
         done, planned = self.finished
         if done < planned:
             warn.warn(f"{done} of {planned} runs have finished: {self._cut_short}", CutShortWarning, stacklevel=2)
@@ -109,7 +111,7 @@ class Comparison:
 
     def report(self, folder: str | os.PathLike[str]) -> None:
         """Writes the tables (CSV and Parquet), the manifest and the report into a new or empty folder."""
-        self._native.write(os.fspath(folder), self._arguments)
+        self._native.write(given.path("folder", folder), self._arguments)
 
     def _of(self, found: dict[str, Any], scheme: str) -> Any:
         if scheme not in found:

@@ -49,6 +49,10 @@ class ExecutorError(Error, RuntimeError):
         self.comparison = comparison
 
 
+class LawError(Error, RuntimeError):
+    """A law of one's own raised, in all runs that were asked for: its traceback."""
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C: `comparison` has what was done until then, and the cache has it, too."""
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeAlias, Union
 
+from fanin import given
 from fanin.carry import Futures, checked
+from fanin.laws import packed
 
 LOG = logging.getLogger("fanin")
 
@@ -78,17 +80,22 @@ def means(
     executor: Any = None,
     worker_cache: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    laws: list[str] | None = None,
 ) -> Iterator[Means]:
-    """What is told the library, checked; executors that were made here are let go at the end."""
+    """What is told the library, checked, for runs with laws of the caller's; executors that were made here are let go at the end."""
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise TypeError(f"jobs: {jobs!r} is no number of threads; right would be a whole number from 1")
     if not isinstance(cache, (bool, str, os.PathLike)):
         raise TypeError(f"cache: {cache!r} is none; right would be True, False or a folder")
     if worker_cache is not None and executor is None:
         raise TypeError("worker_cache: there are no workers without an executor")
-    carrier = None if executor is None else Futures(checked(executor))
+    carrier = None if executor is None else Futures(checked(executor), packed(laws or []))
+    # One thread at a time has the interpreter: others would but take it from each other.
+    jobs = 1 if laws and jobs is None else jobs
+    if progress is not None:
+        given.flag("progress", progress)
     folder = None if isinstance(cache, bool) else os.fspath(cache)
-    there = None if worker_cache is None else os.fspath(worker_cache)
+    there = None if worker_cache is None else given.path("worker_cache", worker_cache)
     with Hearer(is_interactive() if progress is None else progress) as hear:
         try:
             yield Means(jobs, cache is not False, folder, carrier, there, hear)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from fanin import _fanin
+from fanin import _fanin, given
 from fanin.means import Cache, means
 from fanin.scenario import carried
 
@@ -33,7 +33,7 @@ class Reproduced:
 
     def report(self, folder: str | os.PathLike[str]) -> None:
         """Writes the scorecard, the curves behind it and its page into a new or empty folder."""
-        self._native.write(os.fspath(folder))
+        self._native.write(given.path("folder", folder))
 
     def __repr__(self) -> str:
         return "\n".join(f"{verdict:<10} {claim}" for claim, verdict in self.verdicts.items())
@@ -60,10 +60,16 @@ def reproduce(
 
     `set` are keys of their scenarios, such as `"red.instantaneous=false"`, to see what the claims hang on.
     """
-    folder = None if papers_in is None else os.fspath(papers_in)
-    wanted = list(papers) or _fanin.papers(folder)
+    folder = None if papers_in is None else given.path("papers_in", papers_in)
+    wanted = given.several("papers", papers, str, '"m21"') or _fanin.papers(folder)
+    if figure is not None:
+        given.text("figure", figure, 'such as "M-4"')
+    given.flag("quick", quick)
+    if seeds is not None:
+        given.whole("seeds", seeds, 1, 5)
+    settings = given.several("set", set, str, '["red.instantaneous=false"]')
     with means(jobs, cache, executor, worker_cache, progress) as how, carried(how):
-        return Reproduced(_fanin.reproduce(wanted, how, figure, quick, seeds, list(set), folder))
+        return Reproduced(_fanin.reproduce(wanted, how, figure, quick, seeds, settings, folder))
 
 
 def papers(papers_in: str | os.PathLike[str] | None = None) -> list[str]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from fanin import _fanin
+from fanin import _fanin, given
 from fanin.means import means
 from fanin.scenario import Scenario
 
@@ -24,11 +24,13 @@ def plan(
 
     Gives what `fanin plan --json` prints; `folder` gets the plan's files.
     """
-    if isinstance(logs, (str, os.PathLike)):
-        raise TypeError(f"logs: {logs!r} is one; right would be a list of them")
+    files = given.several("logs", logs, (str, os.PathLike), '["log.csv"]')
+    if not isinstance(cluster, Scenario):
+        raise given.wrong("cluster", cluster, 'a scenario, such as fanin.Scenario("cluster.toml")')
+    given.flag("skip_bad", skip_bad)
     asked = cluster.schemes("picc")
-    gap_ps = _fanin.time_ps("gap", gap)
-    where = None if folder is None else os.fspath(folder)
+    gap_ps = _fanin.time_ps("gap", given.text("gap", gap, 'a time, such as "1 ms"'))
+    where = None if folder is None else given.path("folder", folder)
     with means(2, False, progress=False) as how:
-        found: dict[str, Any] = json.loads(_fanin.plan(asked._native, how, [os.fspath(log) for log in logs], gap_ps, skip_bad, where))
+        found: dict[str, Any] = json.loads(_fanin.plan(asked._native, how, [os.fspath(log) for log in files], gap_ps, skip_bad, where))
     return found

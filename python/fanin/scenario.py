@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Union
 
-from fanin import _fanin, toml
+from fanin import _fanin, given, laws, toml
 from fanin.comparison import Comparison, Run
-from fanin.errors import CutShortWarning, ExecutorError, Interrupted, ScenarioError
+from fanin.errors import CutShortWarning, ExecutorError, Interrupted, LawError, ScenarioError
 from fanin.means import Cache, Means, means
 from fanin.sections import ScenarioDict
 
@@ -115,13 +115,14 @@ class Scenario:
 
         Ctrl-C raises `fanin.Interrupted`, which has the comparison of what was done.
         """
+        given.flag("onset", onset)
         asked, arguments = self._over(sweep, seeds, first_seed)
         arguments += ["--onset"] if onset else []
         if precision is not None:
             if not isinstance(precision, float) or not 0 < precision < 1:
                 raise TypeError(f"precision: {precision!r} is none; right would be a share such as 0.02")
             arguments += ["--precision", f"{precision * 100:g}%"]
-        with means(jobs, cache, executor, worker_cache, progress) as how:
+        with means(jobs, cache, executor, worker_cache, progress, asked._laws()) as how:
             native, interrupted = _fanin.compare(asked._native, how, onset, precision)
         return finished(Comparison(native, ["compare", self._name, *arguments]), how, interrupted)
 
@@ -140,12 +141,13 @@ class Scenario:
         `servers` are those whose windows are kept, counted from one; all unless told.
         """
         asked, arguments = self._once(scheme, fan_in, seed)
-        step = None if samples is None else _fanin.time_ps("samples", samples)
+        step = None if samples is None else _fanin.time_ps("samples", given.text("samples", samples, 'a time, such as "100 us"'))
         if servers is not None and step is None:
             raise TypeError('servers: no window is kept without samples, such as samples="100 us"')
+        watched = None if servers is None else given.several("servers", servers, int, "[1, 2]")
         arguments += [] if samples is None else [f"--samples={samples.replace(' ', '')}"]
         with means(1, cache, progress=False) as how:
-            native, interrupted = _fanin.run(asked._native, how, step, None if servers is None else list(servers))
+            native, interrupted = _fanin.run(asked._native, how, step, watched)
         run = Run(native, ["run", self._name, *arguments])
         finished(run, how, interrupted)
         return run
@@ -164,8 +166,9 @@ class Scenario:
         Gives how many there are.
         """
         asked, _ = self._once(scheme, fan_in, seed)
+        place, file = given.text("at", at, 'a host or a port, such as "client"'), given.path("path", path)
         with means(1, False, progress=False) as how:
-            return _fanin.trace(asked._native, how, at, os.fspath(path))[0]
+            return _fanin.trace(asked._native, how, place, file)[0]
 
     def advise(
         self,
@@ -186,23 +189,34 @@ class Scenario:
 
         `goal` is such as `"p99 < 10 ms"`; `budget` how many data packets may be simulated, `seconds` how long.
         """
-        with means(jobs, cache, executor, worker_cache, progress) as how:
-            where = None if folder is None else os.fspath(folder)
-            with carried(how):
-                advised = _fanin.advise(
-                    self._native,
-                    how,
-                    self._name,
-                    self._arguments,
-                    servers,
-                    goal,
-                    budget,
-                    seconds,
-                    list(remedies),
-                    where,
-                )
+        if goal is not None:
+            given.text("goal", goal, 'such as "p99 < 10 ms"')
+        if servers is not None:
+            given.whole("servers", servers, 1, 32)
+        given.whole("budget", budget, 1, 250_000_000)
+        if seconds is not None:
+            given.number("seconds", seconds, 30)
+        names = given.several("remedies", remedies, str, '["rto-min", "dctcp"]')
+        where = None if folder is None else given.path("folder", folder)
+        with means(jobs, cache, executor, worker_cache, progress, self._laws()) as how, carried(how):
+            advised = _fanin.advise(
+                self._native,
+                how,
+                self._name,
+                self._arguments,
+                servers,
+                goal,
+                budget,
+                seconds,
+                names,
+                where,
+            )
         advice: dict[str, Any] = json.loads(advised)
         return advice
+
+    def _laws(self) -> list[str]:
+        """The laws of the caller's own that it has."""
+        return self._native.laws() if laws.LAWS else []
 
     def _with(self, native: _fanin.Scenario, *arguments: str) -> Scenario:
         made = Scenario.__new__(Scenario)
@@ -237,9 +251,11 @@ class Scenario:
         arguments = [*self._arguments, "--scheme", scheme or labels[0]]
         asked = asked._with(asked._native.set("one run", "run.seeds=1"))
         if fan_in is not None:
+            given.whole("fan_in", fan_in, 1, 32)
             asked = asked._with(asked._native.set(f"fan_in={fan_in!r}", f"sweep.fan_in=[{fan_in}]"))
             arguments += ["--fan-in", str(fan_in)]
         if seed is not None:
+            given.whole("seed", seed, 0, 1)
             asked = asked._with(asked._native.set(f"seed={seed!r}", f"run.first_seed={seed}"))
             arguments += ["--seed", str(seed)]
         return asked, arguments
@@ -258,6 +274,12 @@ def finished(comparison: Comparison, how: Means, interrupted: BaseException | No
         raise Interrupted(what, comparison) from None
     if interrupted is not None:
         raise interrupted
+    if raised := comparison._native.raised:
+        comparison._cut_short = raised[0] if len(raised) == 1 else f"{raised[0]}\nand so did {len(raised) - 1} runs more"
+        if not done:
+            raise LawError(comparison._cut_short)
+        warnings.warn(f"{done} of {planned} runs have finished: {comparison._cut_short}", CutShortWarning, stacklevel=3)
+        return comparison
     if ending is not None:
         kind, why = ending
         comparison._cut_short = why

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from fanin import _fanin
+from fanin import _fanin, given
 
 
 def explain(subject: str) -> dict[str, Any]:
     """Explains a scheme, every key of a `"scenario"`, the closed forms of the `"model"`, or what is not modelled."""
-    explained: dict[str, Any] = json.loads(_fanin.explain(subject))
+    explained: dict[str, Any] = json.loads(_fanin.explain(given.text("subject", subject, 'such as "dctcp"')))
     return explained
 
 

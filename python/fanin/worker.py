@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fanin import _fanin
+from fanin.laws import under
 
 
-def work(parcel: bytes, ticket: str) -> bytes:
-    """Carries out a parcel's runs and gives their answer; the ticket tells it from all others."""
-    return _fanin.work(parcel)
+def work(parcel: bytes, ticket: str, laws: bytes = b"") -> bytes:
+    """Carries out a parcel's runs, under laws of the caller's, and gives their answer; the ticket tells it from all others."""
+    return under(laws, lambda: _fanin.work(parcel)) if laws else _fanin.work(parcel)

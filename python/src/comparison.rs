@@ -76,6 +76,12 @@ impl Comparison {
         self.of.outcome().notices.clone()
     }
 
+    /// Runs that a law of the caller's ended, each with what it says.
+    #[getter]
+    fn raised(&self) -> Vec<String> {
+        self.of.outcome().raised.iter().map(ToString::to_string).collect()
+    }
+
     /// Writes what the program writes into `--out`.
     fn write(&self, py: Python<'_>, folder: PathBuf, arguments: Vec<String>) -> PyResult<()> {
         let out = claimed(py, folder)?;

@@ -45,6 +45,7 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = match error {
         Error::Scenario(what) => return problem(py, what),
         Error::Broken(_) => "SimulatorError",
+        Error::Raised(_) => "LawError",
         Error::Folder(_) | Error::Unwritten(_) | Error::Unread { .. } => "FolderError",
         Error::Stopped => "StoppedError",
         Error::Asked(_) | Error::Memory(_) | Error::Paper(_) | Error::Unadvised(_) => "AskedError",

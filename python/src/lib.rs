@@ -3,9 +3,11 @@
 
 mod carrier;
 mod comparison;
+mod diagnosed;
 mod failure;
 mod frame;
 mod lab;
+mod law;
 mod paper;
 mod scenario;
 mod show;
@@ -73,9 +75,14 @@ fn _fanin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<comparison::Comparison>()?;
+    module.add_class::<diagnosed::Diagnosed>()?;
     module.add_class::<frame::Table>()?;
     module.add_class::<paper::Reproduced>()?;
+    module.add_class::<law::Ack>()?;
+    module.add_class::<law::Met>()?;
+    module.add_class::<law::Window>()?;
     for function in [
+        wrap_pyfunction!(law::register, module)?,
         wrap_pyfunction!(work, module)?,
         wrap_pyfunction!(engine, module)?,
         wrap_pyfunction!(explain, module)?,
@@ -83,6 +90,7 @@ fn _fanin(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(sections, module)?,
         wrap_pyfunction!(cache_folder, module)?,
         wrap_pyfunction!(time_ps, module)?,
+        wrap_pyfunction!(diagnosed::diagnose, module)?,
         wrap_pyfunction!(lab::compare, module)?,
         wrap_pyfunction!(lab::run, module)?,
         wrap_pyfunction!(lab::trace, module)?,

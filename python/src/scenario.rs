@@ -63,6 +63,15 @@ impl Scenario {
         self.0.text()
     }
 
+    /// The laws of the caller's own that its schemes have.
+    fn laws(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        let resolved = self.resolved(py)?;
+        let mut names: Vec<_> = resolved.contenders().iter().filter_map(|c| c.scheme.foreign()).collect();
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
     /// Resolves and checks all of it: labels of its schemes, and warnings.
     fn check(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
         let resolved = self.0.resolve().map_err(|why| match &why {

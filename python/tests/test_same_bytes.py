@@ -93,6 +93,27 @@ def test_advice_and_a_plan_are_the_programs(program, tmp_path):
     assert (tmp_path / "plan" / "plan.json").exists()
 
 
+def test_a_diagnosis_is_the_programs_and_its_scenario_can_be_compared(program, tmp_path):
+    capture = "docs/diagnosing/client.pcap.gz"
+    diagnosis = fanin.diagnose(capture)
+    done = subprocess.run([program, "diagnose", capture, "--json"], check=True, capture_output=True, text=True)
+    assert diagnosis.found == json.loads(done.stdout)
+    assert repr(diagnosis) == diagnosis.found["verdict"]["says"]
+    assert "<iframe" in diagnosis._repr_html_()
+    diagnosis.report(tmp_path / "package")
+    subprocess.run([program, "diagnose", capture, "--out", tmp_path / "program"], check=True, capture_output=True)
+    ours, theirs = files(tmp_path / "package"), files(tmp_path / "program")
+    ours.pop("diagnosis.json"), theirs.pop("diagnosis.json")
+    assert ours == theirs
+    assert "report.html" in ours
+    short = diagnosis.scenario.set("workload.duration", "50 ms").set("run.seeds", 1)
+    assert short.compare(cache=False).finished[0] >= 1
+    with pytest.raises(fanin.AskedError, match="it cannot be read"):
+        fanin.diagnose("nowhere.pcap")
+    with pytest.raises(TypeError, match="inputs: 7 is a int; right would be a list, such as"):
+        fanin.diagnose(7)
+
+
 def test_a_papers_figure_is_the_programs(program):
     reproduced = fanin.reproduce("m21", figure="M-4", quick=True)
     arguments = ["reproduce", "m21", "--figure", "M-4", "--quick", "--json"]

@@ -102,6 +102,46 @@ def test_wrong_types_of_how_it_is_run_name_the_parameter(short):
             short.compare(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "call"),
+    [
+        ("fan_in", lambda s: s.run("newreno", "8")),
+        ("fan_in", lambda s: s.run("newreno", 2.5)),
+        ("seed", lambda s: s.run("newreno", 8, -1)),
+        ("samples", lambda s: s.run("newreno", 8, samples=5)),
+        ("samples", lambda s: s.run("newreno", 8, samples="5 parsecs")),
+        ("servers", lambda s: s.run("newreno", 8, samples="1 ms", servers="12")),
+        ("servers", lambda s: s.run("newreno", 8, samples="1 ms", servers=[0])),
+        ("at", lambda s: s.trace("x.pcapng", "newreno", 4, at=5)),
+        ("path", lambda s: s.trace(5, "newreno", 4)),
+        ("goal", lambda s: s.advise(5)),
+        ("goal", lambda s: s.advise("p99 < 10")),
+        ("servers", lambda s: s.advise(servers="8")),
+        ("budget", lambda s: s.advise(budget=-1)),
+        ("seconds", lambda s: s.advise(seconds="x")),
+        ("seconds", lambda s: s.advise(seconds=-1.0)),
+        ("remedies", lambda s: s.advise(remedies="dctcp")),
+        ("folder", lambda s: s.advise(folder=5)),
+        ("onset", lambda s: s.compare(onset="yes")),
+        ("progress", lambda s: s.compare(progress="yes")),
+        ("gap", lambda s: fanin.plan(["x"], s, gap=3)),
+        ("gap", lambda s: fanin.plan(["x"], s, gap="3 parsecs")),
+        ("logs", lambda s: fanin.plan("x", s)),
+        ("cluster", lambda _: fanin.plan(["x"], "s")),
+        ("papers", lambda _: fanin.reproduce(7)),
+        ("figure", lambda _: fanin.reproduce("m21", figure=7)),
+        ("seeds", lambda _: fanin.reproduce("m21", seeds="x")),
+        ("set", lambda _: fanin.reproduce("m21", set="a=b")),
+        ("subject", lambda _: fanin.explain(7)),
+        ("folder", lambda s: s.compare(cache=False).report(7)),
+        ("name", lambda s: s.compare(cache=False).table(7)),
+    ],
+)
+def test_wrong_types_and_units_name_the_parameter_and_what_would_be_right(short, parameter, call):
+    with pytest.raises((TypeError, fanin.AskedError), match=rf"(?s)^{parameter}: .*right would be"):
+        call(short)
+
+
 def test_a_source_is_one_thing():
     for call in (lambda: fanin.Scenario(), lambda: fanin.Scenario("a", text="b"), lambda: fanin.Scenario(3)):
         with pytest.raises(TypeError):

@@ -92,7 +92,7 @@ pub fn onset(cluster: &Cluster<'_>, purse: &mut Purse<'_, '_>) -> Result<Option<
     done.sort_by_key(|(spec, _)| (spec.place, spec.seed));
     let (specs, runs): (Vec<RunSpec>, Vec<Option<Done>>) =
         done.into_iter().map(|(spec, run)| (spec, Some(run))).unzip();
-    let outcome = Outcome { runs, cached: 0, notices: Vec::new(), wall: core::time::Duration::ZERO };
+    let outcome = Outcome { runs, ..Outcome::default() };
     let summary = summarise("", contenders, wishes, (&specs, &outcome));
     let at = summary.onset.0.first().and_then(|(_, onsets)| onsets.first()?.at.as_ref().map(|(place, _)| *place));
     Ok(at.map(|place| contender.points[place].settings.servers()))

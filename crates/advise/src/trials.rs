@@ -1,7 +1,5 @@
 //! Changes tried: runs under common seeds, paid for out of one budget.
 
-use core::time::Duration;
-
 use fanin_lab::stats::{Interval, mean_interval};
 use fanin_lab::{Batch, Broken, Course, Done, Outcome, SummaryRow, Wishes, state_at, summarise};
 use fanin_spec::{Contender, RunSpec, RunTables};
@@ -55,7 +53,7 @@ impl Trial {
         let of = |i: usize| self.contender.at(0, self.contender.settings.run.first_seed + i as u64);
         let specs: Vec<RunSpec> = (0..self.runs.len()).filter_map(of).collect();
         let runs = self.runs.iter().cloned().map(Some).collect();
-        let outcome = Outcome { runs, cached: 0, notices: Vec::new(), wall: Duration::ZERO };
+        let outcome = Outcome { runs, ..Outcome::default() };
         let contenders = core::slice::from_ref(&self.contender);
         summarise("", contenders, Wishes::default(), (&specs, &outcome)).rows.pop()
     }

@@ -56,7 +56,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
-            Error::Broken(_) => Failure::Check(error.to_string()),
+            Error::Broken(_) | Error::Raised(_) => Failure::Check(error.to_string()),
             Error::Folder(refusal) => Failure::unwritten(refusal),
             Error::Unwritten(what) => Failure::Environment(what),
             Error::Stopped => Failure::Stopped(format!("stopped by {}; nothing was written", stop::what())),

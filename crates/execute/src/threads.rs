@@ -72,8 +72,10 @@ impl Executor for Threads<'_> {
                     }
                     Ok(Word::Ended(place, result)) => {
                         underway.ended(place, result.is_ok());
-                        if let Ok(done) = result {
-                            tell(News::Ended { place, done: Box::new(done), cached: false });
+                        match result {
+                            Ok(done) => tell(News::Ended { place, done: Box::new(done), cached: false }),
+                            Err(RunError::Raised(what)) => tell(News::Raised { place, what }),
+                            Err(_) => {}
                         }
                     }
                     Err(RecvTimeoutError::Timeout) => {}

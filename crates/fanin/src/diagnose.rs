@@ -88,7 +88,7 @@ impl Diagnosed {
         }
         let mut files: Vec<(&str, String)> = Vec::new();
         files.extend(self.diagnosis.sketch.as_ref().map(|sketch| (SCENARIO, sketch.text())));
-        files.push(("report.html", diagnosed::page(&self.diagnosis)));
+        files.push(("report.html", self.page()));
         files.push(("diagnosis.json", self.to_json() + "\n"));
         out.fill_files(&files)?;
         self.folder = Some(folder.into());
@@ -106,6 +106,11 @@ impl Diagnosed {
         let name = file.display().to_string();
         let scenario = Scenario::parse(&name, text)?;
         Ok((name, scenario))
+    }
+
+    /// What was found as a page: rounds over time, and the slowest one server by server.
+    pub fn page(&self) -> String {
+        diagnosed::page(&self.diagnosis)
     }
 
     /// One object: what `fanin diagnose --json` prints.

@@ -32,6 +32,9 @@ pub enum Error {
     /// A run that broke an invariant: a fault of the simulator.
     #[error("a fault of the simulator, please report it with the scenario: {0}")]
     Broken(#[from] Broken),
+    /// A run that a law of the caller's ended.
+    #[error("{0}")]
+    Raised(Broken),
     /// A paper's files.
     #[error(transparent)]
     Paper(#[from] PaperProblem),

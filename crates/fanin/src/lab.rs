@@ -9,7 +9,7 @@ use std::thread;
 use etcetera::{BaseStrategy, choose_base_strategy};
 use fanin_execute::{Cache, Carrier, Elsewhere, Forecast, Threads, forecast, free_memory};
 use fanin_lab::{Executor, Progress, Runner};
-use fanin_spec::{Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
+use fanin_spec::{Base, Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
 
 use crate::Error;
 
@@ -18,16 +18,27 @@ pub(crate) struct Simulator;
 
 impl Runner for Simulator {
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        fanin_sim::run(spec, stop)
+        under_its_law(spec, || fanin_sim::run(spec, stop))
     }
 
     fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
-        fanin_sim::watch(spec, watch, stop)
+        under_its_law(spec, || fanin_sim::watch(spec, watch, stop))
     }
 
     fn need(&self, settings: &Settings) -> Need {
         fanin_sim::need(settings)
     }
+}
+
+/// Runs a spec; where its law is the caller's, within what that asks for.
+pub(crate) fn under_its_law<T: Send>(
+    spec: &RunSpec,
+    run: impl FnOnce() -> Result<T, RunError> + Send,
+) -> Result<T, RunError> {
+    let Base::Foreign(law) = spec.scheme.base else { return run() };
+    let (mut run, mut came) = (Some(run), None);
+    law.source().during(&mut || came = run.take().map(|run| run())).map_err(RunError::Raised)?;
+    came.unwrap_or(Err(RunError::Stopped))
 }
 
 /// What is told while work goes on.
@@ -140,4 +151,98 @@ pub fn engine() -> &'static str {
 pub fn user_cache() -> Option<Cache> {
     let folder = choose_base_strategy().ok()?.cache_dir();
     Some(Cache::new(folder.join("fanin"), fanin_sim::ENGINE))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    use super::*;
+    use crate::law::{Ack, Cause, Congestion, Control, Foreign, Source, Traits, Window, register};
+    use crate::{Comparison, Scenario, Wishes};
+
+    /// NewReno, from outside; it fails at a loss, if it is to.
+    #[derive(Clone, Copy, Debug)]
+    struct Outside {
+        fails: bool,
+    }
+
+    impl Control for Outside {
+        fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
+            window.cwnd = window.cwnd.saturating_add(ack.acked.min(mss));
+        }
+
+        fn congestion_avoidance(&mut self, _: &Ack, mss: u32, window: &mut Window) {
+            window.cwnd = window.cwnd.saturating_add((mss * mss / window.cwnd).max(1));
+        }
+
+        fn cut(&mut self, _: Cause, at: &Congestion, mss: u32, _: &Window) -> u32 {
+            if self.fails && at.flight > 20_000 {
+                resume_unwind(Box::new("too much in flight"));
+            }
+            (at.flight / 2).max(2 * mss)
+        }
+    }
+
+    impl Foreign for Outside {
+        fn another(&self) -> Box<dyn Foreign> {
+            Box::new(*self)
+        }
+    }
+
+    impl Source for Outside {
+        fn start(&self) -> Box<dyn Foreign> {
+            self.another()
+        }
+
+        fn during(&self, run: &mut (dyn FnMut() + Send)) -> Result<(), String> {
+            catch_unwind(AssertUnwindSafe(run)).map_err(|what| what.downcast_ref::<&str>().unwrap().to_string())
+        }
+    }
+
+    fn compared(lab: &Lab, scheme: &str) -> Comparison {
+        let text = format!(
+            "schemes = [{{ label = \"it\", scheme = \"{scheme}\" }}]\n[workload]\nfragment = \"64 KiB\"\nduration = \"100 ms\"\n\
+             [tcp]\nrto_min = \"10 ms\"\n[sweep]\nfan_in = [2, 32]\n[run]\nseeds = 2\n"
+        );
+        let resolved = Scenario::parse("laws.toml", text).unwrap().resolve().unwrap();
+        lab.compare(&resolved, Wishes::default(), &mut |_| {}).unwrap()
+    }
+
+    #[test]
+    fn a_law_from_outside_stands_in_any_scheme_and_is_never_kept() {
+        register("outside", Traits::default(), Box::new(Outside { fails: false })).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::default().cache_in(folder.path());
+        for (own, house) in
+            [("outside", "newreno"), ("outside+gss", "newreno+gss"), ("red+ecn+outside", "newreno+red+ecn")]
+        {
+            let (first, again, house) = (compared(&lab, own), compared(&lab, own), compared(&lab, house));
+            assert!(first.runs().map(|run| run.1).eq(house.runs().map(|run| run.1)), "{own}");
+            assert_eq!(again.outcome().cached, 0);
+        }
+        assert_eq!(compared(&lab, "newreno").outcome().cached, 4);
+    }
+
+    #[test]
+    fn a_law_that_fails_ends_its_run_and_no_other() {
+        register("failing", Traits::default(), Box::new(Outside { fails: true })).unwrap();
+        let comparison = compared(&Lab::default(), "failing");
+        let raised: Vec<String> = comparison.outcome().raised.iter().map(ToString::to_string).collect();
+        assert_eq!(comparison.finished(), [4 - raised.len(), 4]);
+        assert!((1..4).contains(&raised.len()), "{raised:?}");
+        assert!(raised[0].starts_with("it at fan_in ") && raised[0].ends_with(": too much in flight"), "{raised:?}");
+    }
+
+    #[test]
+    fn a_name_of_the_house_cannot_be_taken_and_one_that_is_not_modelled_can() {
+        let brought = |name| register(name, Traits::default(), Box::new(Outside { fails: false }));
+        for (name, why) in
+            [("dctcp", "already"), ("reno", "already"), ("ecn", "already"), ("sicc", "already"), ("A b", "no name")]
+        {
+            assert!(brought(name).unwrap_err().contains(why), "{name}");
+        }
+        brought("bbr").unwrap();
+        assert_eq!(compared(&Lab::default(), "bbr+m21").finished(), [4, 4]);
+    }
 }

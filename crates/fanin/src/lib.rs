@@ -85,6 +85,8 @@ pub use fanin_lab::{
 };
 pub use fanin_placement::Reason;
 pub use fanin_report::Report;
+/// Laws of the caller's own, in place of the house's: the slower the farther they come from.
+pub use fanin_spec::law;
 pub use fanin_spec::{
     Cause, Cell, Contender, Coordinate, HolderRow, MemoryRow, Origin, Point, PortRow, Problem, Row, RunSpec, RunTables,
     TIERS, Totals, Watch,

@@ -17,6 +17,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 
 use crate::frame::{Stack, packet};
+use crate::lab::under_its_law;
 use crate::{Error, Lab, Resolved};
 
 /// What crossed the links at a host or a port in one run.
@@ -34,7 +35,8 @@ impl Lab {
     pub fn trace(&self, scenario: &Resolved, at: &str) -> Result<Capture, Error> {
         let spec = scenario.one_run()?;
         let point = if at.contains('>') { TapPoint::Port(at.into()) } else { TapPoint::Host(at.into()) };
-        match fanin_sim::tap(&spec, &point, &self.stop) {
+        let stop = &*self.stop;
+        match under_its_law(&spec, || fanin_sim::tap(&spec, &point, stop)) {
             Ok(Some((_, caught))) => Ok(Capture { stack: stack(&spec), caught, stop: Arc::clone(&self.stop) }),
             Ok(None) => {
                 let (hosts, ports) = fanin_sim::tap_points(&spec);
@@ -46,6 +48,7 @@ impl Lab {
             }
             Err(RunError::Stopped) => Err(Error::Stopped),
             Err(RunError::Broken(what)) => Err(Broken::new(&spec, what).into()),
+            Err(RunError::Raised(what)) => Err(Error::Raised(Broken::new(&spec, what))),
         }
     }
 }

@@ -60,5 +60,6 @@ pub fn compare(
     done.summary.warnings.extend(hangs);
     done.outcome.notices.extend(outcome.notices);
     done.outcome.notices.dedup();
+    done.outcome.raised.extend(outcome.raised);
     Ok(done)
 }

@@ -28,6 +28,13 @@ pub enum News {
         /// Whether it was kept from before.
         cached: bool,
     },
+    /// A law of the caller's ended a run.
+    Raised {
+        /// Its place in the batch.
+        place: usize,
+        /// What the law says.
+        what: String,
+    },
     /// Something that the user may want to know.
     Notice(String),
     /// Time has passed; some times a second at most.
@@ -73,12 +80,15 @@ pub struct Course<'a> {
     pub cached: usize,
     /// What the user may want to know, each once.
     pub notices: Vec<String>,
+    /// Runs that a law of the caller's ended.
+    raised: Vec<Broken>,
 }
 
 impl<'a> Course<'a> {
     /// A course that has not begun.
     pub fn new(executor: &'a dyn Executor, tell: &'a mut dyn FnMut(Progress)) -> Course<'a> {
-        Course { executor, tell, done: 0, total: 0, elapsed: Duration::ZERO, cached: 0, notices: Vec::new() }
+        let (notices, raised) = (Vec::new(), Vec::new());
+        Course { executor, tell, done: 0, total: 0, elapsed: Duration::ZERO, cached: 0, notices, raised }
     }
 
     /// So many runs more are planned.
@@ -97,7 +107,8 @@ impl<'a> Course<'a> {
     /// # Errors
     /// A run that broke an invariant.
     pub fn run(&mut self, batch: Batch<'_>, take: &mut dyn FnMut(usize, Done)) -> Result<(), Broken> {
-        let Course { executor, tell, done, total, elapsed, cached, notices } = self;
+        let Course { executor, tell, done, total, elapsed, cached, notices, raised } = self;
+        let mut of_batch = Vec::new();
         let last = *done + batch.specs.len() >= *total;
         let took = executor.carry_out(batch, &mut |news| match news {
             News::Ended { place, done: gave, cached: kept } => {
@@ -105,6 +116,7 @@ impl<'a> Course<'a> {
                 *cached += usize::from(kept);
                 take(place, *gave);
             }
+            News::Raised { place, what } => of_batch.push((place, what)),
             News::Notice(text) => notices.push(text),
             News::Underway { elapsed: now, left } => {
                 let elapsed = *elapsed + now;
@@ -114,6 +126,8 @@ impl<'a> Course<'a> {
                 tell(Progress { done: *done, total: *total, elapsed, left });
             }
         })?;
+        of_batch.sort();
+        raised.extend(of_batch.into_iter().map(|(place, what)| Broken::new(&batch.specs[place], what)));
         self.elapsed += took;
         self.notices.sort();
         self.notices.dedup();
@@ -122,7 +136,7 @@ impl<'a> Course<'a> {
 
     /// What has become of everything that was run, given by spec in the order of a plan.
     fn outcome(self, runs: Vec<Option<Done>>) -> Outcome {
-        Outcome { runs, cached: self.cached, notices: self.notices, wall: self.elapsed }
+        Outcome { runs, cached: self.cached, notices: self.notices, raised: self.raised, wall: self.elapsed }
     }
 }
 

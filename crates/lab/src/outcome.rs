@@ -14,19 +14,21 @@ pub struct Done {
 }
 
 /// What became of a plan.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
-    /// One entry a spec of the plan, in its order; `None` where a stop came first.
+    /// One entry a spec of the plan, in its order; `None` where a stop or a failure came first.
     pub runs: Vec<Option<Done>>,
     /// Runs that came from the cache.
     pub cached: usize,
     /// What the user may want to know of the cache.
     pub notices: Vec<String>,
+    /// Runs that a law of the caller's ended, and what it says.
+    pub raised: Vec<Broken>,
     /// Wall time of it all.
     pub wall: Duration,
 }
 
-/// A run that broke an invariant.
+/// A run that broke an invariant, or that a law of the caller's ended.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{label} at {point} under seed {seed}: {what}")]
 pub struct Broken {

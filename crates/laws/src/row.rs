@@ -71,16 +71,16 @@ macro_rules! file {
 pub use file;
 
 /// Declares the kinds of a table, with what each says of itself: the law's type in its file beside the table, whose settings it
-/// has (`from`), and its [`Row`], which may name other files.
+/// has (`from`), and its [`Row`], which may name other files. One kind more may come with a row of its own (in brackets).
 #[macro_export]
 macro_rules! kinds {
-    (#[doc = $what:literal] $($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
+    (#[doc = $what:literal] $([$Other:ident($own:ty): $other:literal])? $($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
         #[doc = $what]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Kind { $($(#[doc = $doc])* $Law,)* }
+        pub enum Kind { $($(#[doc = $doc])* $Law,)* $(#[doc = $other] $Other($own),)? }
 
         impl Kind {
-            /// All of them.
+            /// All that are declared here.
             pub const ALL: &'static [Kind] = &[$(Kind::$Law),*];
 
             /// What it says of itself.
@@ -97,6 +97,7 @@ macro_rules! kinds {
                             }
                         }
                     },)*
+                    $(Kind::$Other(own) => own.row(),)?
                 }
             }
         }

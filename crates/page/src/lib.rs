@@ -23,7 +23,7 @@ impl Executor for Inline {
                     let done = Box::new(Done { tables, cpu: Duration::ZERO });
                     tell(News::Ended { place, done, cached: false });
                 }
-                Err(RunError::Stopped) => {}
+                Err(RunError::Stopped | RunError::Raised(_)) => {}
                 Err(RunError::Broken(what)) => return Err(Broken::new(spec, what)),
             }
         }

@@ -405,7 +405,7 @@ mod tests {
         tables.totals.measured_ps = 1_000_000_000_000;
         let ours = Measure::QueryMs.of_run(&spec, &tables);
         let runs = vec![Some(Done { tables, cpu: Duration::ZERO })];
-        let outcome = Outcome { runs, cached: 0, notices: Vec::new(), wall: Duration::ZERO };
+        let outcome = Outcome { runs, ..Outcome::default() };
         let summary = summarise("x.toml", &contenders, Wishes::default(), (&[spec], &outcome));
         assert_eq!((ours, summary.rows[0].qct_ms.mean), (Some(101.0), Some(101.0)));
     }

@@ -115,7 +115,7 @@ pub(super) fn look(
     match runner.watch(spec, watch, stop) {
         Ok(seen) if seen.samples.is_empty() => Ok(None),
         Ok(seen) => Ok(Some((window, seen))),
-        Err(RunError::Stopped) => Ok(None),
+        Err(RunError::Stopped | RunError::Raised(_)) => Ok(None),
         Err(RunError::Broken(what)) => Err(Broken::new(spec, what)),
     }
 }

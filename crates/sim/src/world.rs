@@ -311,7 +311,7 @@ impl<P: Probe> World<P> {
         let fabric = &self.net.fabric;
         let (connection, slots) = self.sockets.add(owner, |id| {
             let host = if id.is_opener() { from } else { to };
-            Socket::new(Endpoint::new(&self.params, self.law), id, fabric.uplink(host))
+            Socket::new(Endpoint::new(&self.params, self.law.clone()), id, fabric.uplink(host))
         });
         self.net.add_endpoint(slots[0], connection.opener(), (from, to));
         self.net.add_endpoint(slots[1], connection.answerer(), (to, from));

@@ -16,6 +16,7 @@ mod facts;
 mod faults;
 mod flow_kind;
 mod flows;
+mod foreign;
 mod framing;
 mod jitter;
 mod laws;
@@ -89,3 +90,11 @@ pub use tables::{
     SampleRow, ServiceRow, StallRow, TaskRow, Totals,
 };
 pub use volume::{Memory, Need, Volume, what_would_fit};
+
+/// Laws that a caller brings.
+pub mod law {
+    pub use fanin_laws::sender::foreign::{Foreign, Source};
+    pub use fanin_laws::sender::{Ack, Cause, Congestion, Control, Window};
+
+    pub use crate::foreign::{Traits, register};
+}

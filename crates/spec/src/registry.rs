@@ -9,7 +9,7 @@ use fanin_laws::parts::{GSS, ICTCP, M21, PARTS};
 use fanin_laws::row::Row;
 
 use crate::problem::did_you_mean;
-use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer};
+use crate::{Base, Discipline, FanOut, Gathering, Limit, Offer, foreign};
 
 /// A scheme: a sender, what stands on it, the port law that it needs, how one client asks many servers, and what is gathered on few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +40,7 @@ fn all_rows() -> impl Iterator<Item = &'static Row> {
 }
 
 /// What says that both ends use ECN and the port law marks.
-const ECN: &str = "ecn";
+pub(crate) const ECN: &str = "ecn";
 
 fn bases() -> impl Iterator<Item = Base> {
     Base::ALL.iter().copied()
@@ -90,7 +90,9 @@ impl Slot {
                 .into_iter()
                 .find(|(w, _)| *w == word)
         };
-        base().or_else(port).or_else(fan_out).or_else(gathering).or_else(|| part().map(|(_, slot)| slot))
+        let foreign = || foreign::called(word).map(|law| Slot::Sender(Base::Foreign(law)));
+        let of_house = base().or_else(port).or_else(fan_out).or_else(gathering);
+        of_house.or_else(|| part().map(|(_, slot)| slot)).or_else(foreign)
     }
 
     /// What it is called, in words.
@@ -115,7 +117,8 @@ impl Scheme {
     /// # Errors
     /// What is unknown or cannot work together, and what would.
     pub fn parse(name: &str) -> Result<Scheme, String> {
-        if let Some((part, limit)) = name.split('+').find_map(|part| Some((part, Limit::named(part)?))) {
+        let of_house = name.split('+').filter(|part| foreign::called(part).is_none());
+        if let Some((part, limit)) = of_house.filter_map(|part| Some((part, Limit::named(part)?))).next() {
             return Err(limit.told(part));
         }
         // An alias stands for a whole name, or among other words for one of them.
@@ -206,19 +209,32 @@ impl Scheme {
         self.base.row().brings(ECN)
     }
 
+    /// Its base's name, where that is from outside.
+    pub fn foreign(&self) -> Option<&'static str> {
+        matches!(self.base, Base::Foreign(_)).then(|| self.base.row().word)
+    }
+
     /// The sections of a scenario that hold this scheme's own settings.
     pub fn sections(&self) -> Vec<&'static str> {
         self.rows().iter().flat_map(|row| row.sections).copied().collect()
     }
 }
 
+/// Whether something of the house goes by this word.
+pub(crate) fn is_word(word: &str) -> bool {
+    let named = |offer: &Offer| offer.name == word || offer.aliases.contains(&word);
+    REGISTRY.iter().any(named) || Slot::of(word).is_some_and(|slot| !matches!(slot, Slot::Sender(Base::Foreign(_))))
+}
+
 fn unknown_word(name: &str, word: &str) -> String {
+    let brought = foreign::all().into_iter().map(|law| law.row().word);
     if name == word {
-        let names: Vec<&str> = REGISTRY.iter().map(|e| e.name).collect();
-        let near = did_you_mean(name, REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name])));
+        let names: Vec<&str> = REGISTRY.iter().map(|e| e.name).chain(brought.clone()).collect();
+        let known = REGISTRY.iter().flat_map(|e| e.aliases.iter().copied().chain([e.name]));
+        let near = did_you_mean(name, known.chain(brought));
         return format!("unknown scheme `{name}`{near}; the schemes are {}", names.join(", "));
     }
-    let known: Vec<&str> = bases().map(|base| base.row().word).chain(Scheme::parts()).collect();
+    let known: Vec<&str> = bases().map(|base| base.row().word).chain(brought).chain(Scheme::parts()).collect();
     let near = did_you_mean(word, known.iter().copied());
     format!("unknown part `{word}` of scheme `{name}`{near}; the parts are {}", known.join(", "))
 }

@@ -18,7 +18,7 @@ use fanin_spec::{RunParts, RunSpec};
 use crate::cache::{Cache, Found};
 use crate::threads::clock;
 pub use parcel::work;
-use parcel::{Answer, pack, read};
+use parcel::{Answer, Became, pack, read};
 use waiting::{MOST_TRIES, Waiting};
 
 /// What takes parcels to workers: processes of this machine, or a cluster's.
@@ -226,9 +226,13 @@ impl<'a> Course<'a> {
                 notices.into_iter().for_each(|notice| tell(News::Notice(notice)));
                 for (place, gave) in places.into_iter().zip(gave) {
                     match gave {
-                        Some(Ok((done, cached))) => self.ended(place, done, cached, tell),
-                        Some(Err(what)) => return Err(Broken::new(&self.batch.specs[place], what)),
-                        None => self.lose(&[place], "its worker was stopped"),
+                        Became::Done(done, cached) => self.ended(place, done, cached, tell),
+                        Became::Broken(what) => return Err(Broken::new(&self.batch.specs[place], what)),
+                        Became::Stopped => self.lose(&[place], "its worker was stopped"),
+                        Became::Raised(what) => {
+                            self.waiting.ended(place);
+                            tell(News::Raised { place, what });
+                        }
                     }
                 }
             }

@@ -45,6 +45,7 @@ enum Gave {
     Tables { cpu_us: u64, cached: bool, tables: Box<RunTables> },
     Broken(String),
     Stopped,
+    Raised(String),
 }
 
 /// What a worker says.
@@ -58,8 +59,17 @@ enum Said {
     Unread(String),
 }
 
-/// What became of a run: what it gave and whether that was kept from before, or what it broke; `None` where its worker was stopped.
-type Became = Option<Result<(Box<Done>, bool), String>>;
+/// What became of a run.
+pub(super) enum Became {
+    /// What it gave, and whether that was kept from before.
+    Done(Box<Done>, bool),
+    /// It broke an invariant.
+    Broken(String),
+    /// Its worker was stopped.
+    Stopped,
+    /// A law of the caller's ended it.
+    Raised(String),
+}
 
 /// What came of a parcel.
 pub(super) enum Answer {
@@ -154,6 +164,7 @@ fn carried_out(runner: &dyn Runner, engine: &str, parcel: Parcel, stop: &AtomicB
             }
             Err(RunError::Broken(what)) => Gave::Broken(what),
             Err(RunError::Stopped) => Gave::Stopped,
+            Err(RunError::Raised(what)) => Gave::Raised(what),
         });
     }
     notices.dedup();
@@ -180,10 +191,11 @@ pub(super) fn read(engine: &str, bytes: &[u8], runs: usize) -> Answer {
             gave.into_iter()
                 .map(|gave| match gave {
                     Gave::Tables { cpu_us, cached, tables } => {
-                        Some(Ok((Box::new(Done { tables: *tables, cpu: Duration::from_micros(cpu_us) }), cached)))
+                        Became::Done(Box::new(Done { tables: *tables, cpu: Duration::from_micros(cpu_us) }), cached)
                     }
-                    Gave::Broken(what) => Some(Err(what)),
-                    Gave::Stopped => None,
+                    Gave::Broken(what) => Became::Broken(what),
+                    Gave::Stopped => Became::Stopped,
+                    Gave::Raised(what) => Became::Raised(what),
                 })
                 .collect(),
             notices,

@@ -187,15 +187,7 @@ mod tests {
 
     #[test]
     fn the_least_and_the_largest_mean_are_compared() {
-        let mut summary = crate::summarise(
-            "x.toml",
-            &[],
-            crate::Wishes::default(),
-            (
-                &[],
-                &crate::Outcome { runs: Vec::new(), cached: 0, notices: Vec::new(), wall: core::time::Duration::ZERO },
-            ),
-        );
+        let mut summary = crate::summarise("x.toml", &[], crate::Wishes::default(), (&[], &crate::Outcome::default()));
         assert!(comparison(&summary).is_none());
         summary.rows = vec![row("newreno", 40.0), row("dctcp", 4.0)];
         let found = comparison(&summary).map(|f| f.head + ": " + &f.says);

@@ -62,6 +62,9 @@ pub enum Cause {
 /// from both, down to two segments. Lowering ssthresh to the window ends slow start, and keeps a window that was taken from
 /// out of it. What is in flight beyond a smaller window is not sent again: the endpoint waits until it has left.
 pub trait Control {
+    /// Takes a round-trip sample from the handshake; ACKs bring the others.
+    fn sample(&mut self, _rtt: Time) {}
+
     /// Learns that the application hands over the bytes from `start` to `end` of the stream, to be there by `deadline`.
     fn begin(&mut self, _start: u64, _end: u64, _deadline: Time) {}
 

@@ -10,15 +10,19 @@ mod credits;
 pub mod cubic;
 pub mod d2tcp;
 pub mod dctcp;
+pub mod foreign;
 pub mod gentle_slow_start;
 pub mod l2dct;
 pub mod max_cwnd;
 pub mod newreno;
 pub mod vegas;
 
+use alloc::boxed::Box;
+
 use fanin_units::Time;
 
 pub use control::{Ack, Cause, Congestion, Control, Window};
+use foreign::Foreign;
 use gentle_slow_start::GentleSlowStart;
 use max_cwnd::MaxCwnd;
 
@@ -39,6 +43,7 @@ macro_rules! bases {
     ($($(#[doc = $doc:literal])* $Law:ident in $file:ident $(from $section:ident)? { $($row:tt)* })*) => {
         crate::row::kinds! {
             /// Which base law.
+            [Foreign(foreign::Named): "One from outside."]
             $($(#[doc = $doc])* $Law in $file $(from $section)? { $($row)* })*
         }
 
@@ -46,41 +51,52 @@ macro_rules! bases {
             /// The state of a new connection.
             pub fn start(self, settings: &Settings) -> Base {
                 let _ = settings;
-                match self { $(Kind::$Law => Base::$Law($file::$Law::start($(&settings.$section)?)),)* }
+                match self {
+                    $(Kind::$Law => Base::$Law($file::$Law::start($(&settings.$section)?)),)*
+                    Kind::Foreign(law) => Base::Foreign(law.source().start()),
+                }
             }
         }
 
         /// The law under everything else: one connection's state.
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Debug)]
         #[repr(u8)]
-        pub enum Base { $($(#[doc = $doc])* $Law($file::$Law),)* }
+        pub enum Base {
+            $($(#[doc = $doc])* $Law($file::$Law),)*
+            /// From outside.
+            Foreign(Box<dyn Foreign>),
+        }
 
         impl Control for Base {
+            fn sample(&mut self, rtt: Time) {
+                match self { $(Base::$Law(law) => law.sample(rtt),)* Base::Foreign(law) => law.sample(rtt) }
+            }
+
             fn begin(&mut self, start: u64, end: u64, deadline: Time) {
-                match self { $(Base::$Law(law) => law.begin(start, end, deadline),)* }
+                match self { $(Base::$Law(law) => law.begin(start, end, deadline),)* Base::Foreign(law) => law.begin(start, end, deadline) }
             }
 
             #[inline(always)]
             fn observe(&mut self, ack: &Ack) {
-                match self { $(Base::$Law(law) => law.observe(ack),)* }
+                match self { $(Base::$Law(law) => law.observe(ack),)* Base::Foreign(law) => law.observe(ack) }
             }
 
             #[inline]
             fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-                match self { $(Base::$Law(law) => law.slow_start(ack, mss, window),)* }
+                match self { $(Base::$Law(law) => law.slow_start(ack, mss, window),)* Base::Foreign(law) => law.slow_start(ack, mss, window) }
             }
 
             #[inline]
             fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-                match self { $(Base::$Law(law) => law.congestion_avoidance(ack, mss, window),)* }
+                match self { $(Base::$Law(law) => law.congestion_avoidance(ack, mss, window),)* Base::Foreign(law) => law.congestion_avoidance(ack, mss, window) }
             }
 
             fn cut(&mut self, cause: Cause, at: &Congestion, mss: u32, window: &Window) -> u32 {
-                match self { $(Base::$Law(law) => law.cut(cause, at, mss, window),)* }
+                match self { $(Base::$Law(law) => law.cut(cause, at, mss, window),)* Base::Foreign(law) => law.cut(cause, at, mss, window) }
             }
 
             fn shown(&self) -> Option<Shown> {
-                match self { $(Base::$Law(law) => law.shown(),)* }
+                match self { $(Base::$Law(law) => law.shown(),)* Base::Foreign(law) => law.shown() }
             }
         }
     };
@@ -139,7 +155,7 @@ bases! {
 }
 
 /// One sender's law.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Law {
     /// The maximum segment size, bytes.
     pub mss: u32,
@@ -154,6 +170,7 @@ pub struct Law {
 impl Law {
     /// Takes a round-trip sample from the handshake; ACKs bring the others.
     pub fn sample(&mut self, rtt: Time) {
+        self.base.sample(rtt);
         if let Some(gss) = &mut self.slow_start {
             gss.sample(rtt);
         }

@@ -65,7 +65,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// The largest window after an ACK: one MSS more, or, where gentle slow start ends a window, twice the window; CUBIC's
 /// target is half as much again for a whole window acknowledged, and Reno's some MSS a window, by what is left of it after a
 /// loss.
-fn most((law, kind, set): &(Law, Kind, Settings), window: &Window, acked: u32) -> u64 {
+fn most((law, kind, set): (&Law, Kind, &Settings), window: &Window, acked: u32) -> u64 {
     let mss = u64::from(law.mss);
     let cwnd = u64::from(window.cwnd);
     let slow_start = window.cwnd < window.ssthresh;
@@ -118,7 +118,7 @@ proptest! {
                     law.observe(&ack);
                     let before = window;
                     law.grow(&ack, &mut window);
-                    prop_assert!(u64::from(window.cwnd) <= most(&(law, kind, set.clone()), &before, acked), "{before:?} grew to {window:?}");
+                    prop_assert!(u64::from(window.cwnd) <= most((&law, kind, &set), &before, acked), "{before:?} grew to {window:?}");
                     // Only a cap takes anything away, and a base that gives way.
                     let least = match kind.row().gives_way {
                         true => Window { cwnd: before.cwnd.min(2 * mss), ssthresh: before.ssthresh.min(2 * mss) },
@@ -266,7 +266,7 @@ fn the_largest_windows_overflow_nothing() {
         for mss in [64, 1460, 9000] {
             for ssthresh in [2 * mss, u32::MAX] {
                 let (slow_start, cap) = (Some(GentleSlowStart::default()), Some(MaxCwnd::new(8)));
-                let mut law = Law { mss, base, slow_start, cap };
+                let mut law = Law { mss, base: base.clone(), slow_start, cap };
                 let mut window = Window { cwnd: u32::MAX, ssthresh };
                 for now in [0, 1, u64::MAX / 2, u64::MAX - 1] {
                     let ack = Ack {

@@ -26,6 +26,9 @@ pub enum RunError {
     /// It broke an invariant: a fault of what ran it. The text says what, and what replays it.
     #[error("{0}")]
     Broken(String),
+    /// A law that the caller had brought failed. The text says how.
+    #[error("{0}")]
+    Raised(String),
 }
 
 /// Everything that one run gives back.

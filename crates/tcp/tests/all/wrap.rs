@@ -29,7 +29,7 @@ fn transfer(sack: bool) {
     let mss = 60_000;
     let params = Params { mss, initial_cwnd: 10 * mss, receive_window: 64 * mss, sack, ..plain() };
     let law = Law { mss, ..newreno() };
-    let (mut client, mut server) = (Endpoint::new(&params, law), Endpoint::new(&params, law));
+    let (mut client, mut server) = (Endpoint::new(&params, law.clone()), Endpoint::new(&params, law));
     let (mut there, mut back) = (Pipe::default(), Pipe::default());
     let (mut now, mut sent) = (Time::ZERO, 0);
     client.connect(&mut Call { params: &params, now, wire: &mut there });

@@ -94,7 +94,7 @@ struct Run<'a> {
 
 /// Runs a case to its end; says what went wrong, with the last lines of its trace.
 pub fn run(case: &Case) -> Result<(), String> {
-    let end = || Endpoint::new(&case.params, case.law);
+    let end = || Endpoint::new(&case.params, case.law.clone());
     let mut run = Run {
         case,
         now: Time::ZERO,

@@ -1,0 +1,54 @@
+"""What captures and counters of a machine show."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from typing import Any
+
+from fanin import _fanin, given
+from fanin.errors import AskedError
+from fanin.means import means
+from fanin.scenario import Scenario
+
+PathOf = str | os.PathLike[str]
+
+
+class Diagnosis:
+    """What was found. In a notebook it shows rounds over time and the slowest one server by server, in a terminal a sentence."""
+
+    def __init__(self, native: _fanin.Diagnosed) -> None:
+        self._native = native
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """What `fanin diagnose --json` prints: verdict, rounds and what held them up, the way to the client, hosts."""
+        found: dict[str, Any] = json.loads(self._native.json())
+        return found
+
+    @property
+    def scenario(self) -> Scenario:
+        """A scenario that behaves alike, to be compared and advised on; an error where there is no round to make one of."""
+        text = self._native.scenario()
+        if text is None:
+            raise AskedError("there is no round of several servers in it to make a scenario of")
+        return Scenario(text=text, name="scenario.toml")
+
+    def report(self, folder: PathOf) -> None:
+        """Writes the scenario, the page and `diagnosis.json` into a new or empty folder."""
+        self._native.write(given.path("folder", folder))
+
+    def __repr__(self) -> str:
+        return self._native.says()
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self._native.page(), quote=True)
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: 60em; border: 0"></iframe>'
+
+
+def diagnose(*inputs: PathOf) -> Diagnosis:
+    """Reads captures (pcap, pcapng, gzip or zstd) and counters, such as `fanin record` makes, and says what they show."""
+    paths = given.several("inputs", inputs, (str, os.PathLike), '"client.pcap.gz", "nstat.txt"')
+    with means(1, False, progress=False) as how:
+        return Diagnosis(_fanin.diagnose(how, [os.fspath(path) for path in paths]))
