@@ -11,6 +11,7 @@ mod elsewhere;
 mod estimate;
 mod forecast;
 pub mod input;
+mod lies;
 mod load;
 mod out;
 pub mod paper;
@@ -18,7 +19,8 @@ pub mod requests;
 mod tables;
 mod threads;
 
-pub use advice::{Advice, Effect, Unadvised, advise, demo};
+pub use lies::Lies;
+pub use advice::{Advice, Effect, Period, Unadvised, Wish, advise, demo};
 pub use cache::{Cache, Found, Pruning, Usage};
 pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};

@@ -62,6 +62,13 @@ pub enum PlanError {
     },
     /// An object is popular, and no server of its rack could hold it.
     TooLarge(TooLarge),
+    /// All servers together cannot give what is asked for.
+    Short {
+        /// What is asked for.
+        wanted: Resources,
+        /// What they can give.
+        all: Resources,
+    },
 }
 
 impl fmt::Display for PlanError {
@@ -74,6 +81,9 @@ impl fmt::Display for PlanError {
             PlanError::TooLarge(TooLarge { object, demand, rack }) => {
                 write!(f, "object {} is popular and asks each of its servers for {demand}: ", object.0)?;
                 write!(f, "no server of rack {rack} can give that, were it empty")
+            }
+            PlanError::Short { wanted, all } => {
+                write!(f, "the servers together are asked for {wanted}, and can give {all}")
             }
         }
     }
@@ -110,18 +120,23 @@ pub fn plan(
     }
     let mut now = unmoved();
     plan.moves = in_order(&mut now, wanted(placement, &loads));
-    let mut gathers = vec![false; now.loads.len()];
-    popular.iter().flat_map(|object| now.placement.homes(*object)).for_each(|home| gathers[home.0 as usize] = true);
-    let server = |(server, load): (u32, &Resources)| {
-        let server = Server(server);
-        gathers[server.0 as usize].then(|| Gathering { server, load: *load, capacity: *cluster.capacity(server) })
-    };
-    plan.gathering = (0..).zip(&now.loads).filter_map(server).collect();
+    plan.gathering = gathering(&now, popular.iter().flat_map(|object| now.placement.homes(*object)).copied());
     Ok(plan)
 }
 
+/// Some servers, each once, with what is asked of them.
+pub(crate) fn gathering(loads: &Loads, servers: impl Iterator<Item = Server>) -> Vec<Gathering> {
+    let mut gathers = vec![false; loads.loads.len()];
+    servers.for_each(|home| gathers[home.0 as usize] = true);
+    let server = |(server, load): (u32, &Resources)| {
+        let server = Server(server);
+        gathers[server.0 as usize].then(|| Gathering { server, load: *load, capacity: *loads.cluster.capacity(server) })
+    };
+    (0..).zip(&loads.loads).filter_map(server).collect()
+}
+
 /// The moves from where replicas are to where they are to be, of those first that are asked for most.
-fn wanted(placement: &Placement, loads: &Loads) -> Vec<Move> {
+pub(crate) fn wanted(placement: &Placement, loads: &Loads) -> Vec<Move> {
     let mut moves = Vec::new();
     for object in placement.all() {
         let homes = placement.homes(object).iter().zip(loads.placement.homes(object));
@@ -137,7 +152,7 @@ fn wanted(placement: &Placement, loads: &Loads) -> Vec<Move> {
 }
 
 /// Makes moves, each as soon as there is room for it, and returns them as they were made.
-fn in_order(loads: &mut Loads, wanted: Vec<Move>) -> Vec<Move> {
+pub(crate) fn in_order(loads: &mut Loads, wanted: Vec<Move>) -> Vec<Move> {
     let mut waiting: Vec<Vec<Move>> = vec![Vec::new(); loads.loads.len()];
     let mut next = VecDeque::from(wanted);
     let mut made = Vec::with_capacity(next.len());
@@ -170,6 +185,16 @@ fn check(
     if let Some(refusal) = settings.refuses() {
         return wrong(format!("{}: {}", refusal.paths.join(" and "), refusal.what));
     }
+    agree(cluster, sizes, placement, log)
+}
+
+/// Whether numbers agree, and no rack has two replicas of an object.
+pub(crate) fn agree(
+    cluster: &Cluster,
+    sizes: &[u64],
+    placement: &Placement,
+    log: &RequestLog,
+) -> Result<(), PlanError> {
     let (racks, capacities) = (cluster.racks.len(), cluster.capacities.len());
     if racks != capacities {
         return Err(PlanError::Numbers(format!("{racks} servers have a rack, but {capacities} a capacity")));
