@@ -25,7 +25,7 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin plan --demo DIR` writes both";
         return Err(Failure::Input(what.into()));
     };
-    let asked = Asked { schemes: Some(vec!["groups"]), keys: Vec::new(), sweeps: Vec::new() };
+    let asked = Asked { schemes: Some(vec![arguments.method.row().word]), keys: Vec::new(), sweeps: Vec::new() };
     let Loaded { scenario, out } = load(cluster, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
     let lies = match (&arguments.current, &arguments.previous) {
@@ -153,13 +153,19 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
 fn periods(planned: &Plan) -> String {
     let periods = &planned.advice.periods;
     let Some(first) = periods.first() else { return String::new() };
-    let mean = |way: usize| periods[1..].iter().map(|of| of.servers[way]).sum::<f64>() / (periods.len() - 1).max(1) as f64;
-    let mut text = format!("\n{BOLD}Planned again after every period{BOLD:#}, each held against the next: servers a query\n");
-    text += &format!("  {:>10} {:>12} {:>14} {:>14} {:>10}\n", "begins", "unplanned", "planned once", "planned again", "moved");
+    let mean =
+        |way: usize| periods[1..].iter().map(|of| of.servers[way]).sum::<f64>() / (periods.len() - 1).max(1) as f64;
+    let mut text =
+        format!("\n{BOLD}Planned again after every period{BOLD:#}, each held against the next: servers a query\n");
+    text += &format!(
+        "  {:>10} {:>12} {:>14} {:>14} {:>10}\n",
+        "begins", "unplanned", "planned once", "planned again", "moved"
+    );
     for of in std::iter::once(first).chain(&periods[1..]) {
         let [unplanned, once, again] = of.servers.map(three);
         let begins = time(of.begins.0 as f64 / 1e9);
-        text += &format!("  {begins:>10} {unplanned:>12} {once:>14} {again:>14} {:>10}\n", bytes(of.moved_bytes as f64));
+        text +=
+            &format!("  {begins:>10} {unplanned:>12} {once:>14} {again:>14} {:>10}\n", bytes(of.moved_bytes as f64));
     }
     if periods.len() > 1 {
         let [unplanned, once, again] = [0, 1, 2].map(|way| three(mean(way)));
@@ -179,7 +185,9 @@ fn concluded(planned: &Plan) -> String {
             None => "; queries never save what that takes".into(),
         };
         text += &match planned.lasts_s() {
-            Some(lasts) => format!(". What it saves falls: in the log's way nothing is left after {}.\n", seconds(lasts)),
+            Some(lasts) => {
+                format!(". What it saves falls: in the log's way nothing is left after {}.\n", seconds(lasts))
+            }
             None => ". What it saves did not fall in the log's second half.\n".into(),
         };
     }

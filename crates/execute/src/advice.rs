@@ -203,7 +203,9 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
     })?;
     unseen.sort_by_key(|query: &Query| query.time);
     let periods = match wish.every {
-        Some(every) => Periods::new(&planner, wish.method, &before, every, most_q8).run(logs, reading, &mut catalogue)?,
+        Some(every) => {
+            Periods::new(&planner, wish.method, &before, every, most_q8).run(logs, reading, &mut catalogue)?
+        }
         None => Vec::new(),
     };
     let mut effects = ways.into_iter().map(|way| way.effect);
@@ -469,7 +471,10 @@ fn short(wanted: &Resources, all: &Resources) -> String {
         ("link.rate", "bytes to send in a period", wanted.bandwidth, all.bandwidth),
     ];
     let told = short.into_iter().filter(|(_, _, wanted, all)| wanted > all).map(|(key, what, wanted, all)| {
-        format!("`{key}`: all servers together are to have {wanted} {what} and can give {all}, {} too few", wanted - all)
+        format!(
+            "`{key}`: all servers together are to have {wanted} {what} and can give {all}, {} too few",
+            wanted - all
+        )
     });
     told.collect::<Vec<_>>().join("; ")
 }
@@ -486,23 +491,23 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
     requests
 }
 
-/// A log to try a plan with, made up: 1,500 queries for pages of 100 objects, of which few are asked for often, and a tenth of a
-/// query's objects are others. Their answers are more than a port's buffer, and come at once where they come from many servers.
+/// A log to try a plan with, made up: 4,000 queries for pages of 40 objects, of which few are asked for often, and a twentieth of
+/// a query's objects are others. Their answers are more than a port's buffer, and come at once where they come from many servers.
 ///
 /// # Errors
 /// What the file system says.
 pub fn demo(log: &mut impl Write) -> io::Result<()> {
-    const OBJECTS: u32 = 12_000;
+    const OBJECTS: u32 = 4_800;
     const PAGES: u32 = 100;
-    const PAGE: u32 = 100;
+    const PAGE: u32 = 40;
     let mut draws = Draws(1);
     let ranks = Harmonic::new(PAGES);
     writeln!(log, "time,query,key,size")?;
-    for query in 0..1_500 {
+    for query in 0..4_000 {
         let first = ranks.draw(&mut draws) as u32 * PAGE;
         for place in 0..PAGE {
-            let object = if draws.below(10) == 0 { draws.below(OBJECTS) } else { first + place };
-            let size = 1_000 + object.wrapping_mul(7_919) % 6_000;
+            let object = if draws.below(20) == 0 { draws.below(OBJECTS) } else { first + place };
+            let size = 1_000 + object.wrapping_mul(7_919) % 4_000;
             writeln!(log, "{}.{:03},q{query},object:{object},{size}", query / 50, query % 50 * 20)?;
         }
     }

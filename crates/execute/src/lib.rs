@@ -19,13 +19,13 @@ pub mod requests;
 mod tables;
 mod threads;
 
-pub use lies::Lies;
 pub use advice::{Advice, Effect, Period, Unadvised, Wish, advise, demo};
 pub use cache::{Cache, Found, Pruning, Usage};
 pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};
 pub use elsewhere::{Came, Carrier, Elsewhere, Ending, work};
 pub use forecast::{Forecast, forecast, free_memory};
+pub use lies::Lies;
 pub use load::{Loaded, Unloaded, load};
 pub use out::{Beside, Out, Refusal};
 pub use tables::{Column, Table, Tables, Values};

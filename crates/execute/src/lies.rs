@@ -28,7 +28,12 @@ pub enum Lies {
 }
 
 /// The servers of each key's replicas.
-pub(crate) fn lie(lies: &Lies, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Placement, Unadvised> {
+pub(crate) fn lie(
+    lies: &Lies,
+    catalogue: &Catalogue,
+    cluster: &Cluster,
+    replicas: usize,
+) -> Result<Placement, Unadvised> {
     let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
     let hashed = scatter(keys, cluster, replicas).ok_or_else(|| {
         Unadvised::Cluster(format!(
@@ -64,7 +69,9 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvis
     match plan.get("cluster") {
         Some(there) if *there == here => Ok(()),
         Some(there) => Err(refused(format!("it is the plan of another cluster, {there}; this one is {here}"))),
-        None => Err(refused("it does not say of which cluster it is: right would be the folder of a plan's --out".into())),
+        None => {
+            Err(refused("it does not say of which cluster it is: right would be the folder of a plan's --out".into()))
+        }
     }
 }
 

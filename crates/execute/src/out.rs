@@ -12,8 +12,8 @@ use fanin_spec::RunSpec;
 use sha2::{Digest, Sha256};
 
 use crate::advice::Advice;
-use crate::lies;
 use crate::cleanup::Cleanup;
+use crate::lies;
 use crate::tables::{Table, Tables};
 
 /// Why a folder cannot be had.

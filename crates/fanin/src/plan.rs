@@ -172,7 +172,9 @@ impl Plan {
     fn refusal(&self) -> Option<String> {
         let [before, after] = &self.advice.effects;
         if self.advice.plan.moves.is_empty() {
-            return Some("nothing that is asked for together lies apart, or nothing belongs together: nothing is to move".into());
+            return Some(
+                "nothing that is asked for together lies apart, or nothing belongs together: nothing is to move".into(),
+            );
         }
         if after.mean() >= before.mean() {
             return Some("queries ask no fewer servers".into());
@@ -186,7 +188,9 @@ impl Plan {
         // A few per cent are chance.
         if after.busiest() > before.busiest().max(self.bound) * 1.05 {
             let (busiest, bound) = (after.busiest(), self.bound);
-            return Some(format!("the busiest server would be asked for {busiest:.1} times the mean, {bound:.1} is the bound"));
+            return Some(format!(
+                "the busiest server would be asked for {busiest:.1} times the mean, {bound:.1} is the bound"
+            ));
         }
         None
     }
@@ -234,7 +238,8 @@ impl Plan {
     pub fn to_json(&self) -> Value {
         let advice = &self.advice;
         let servers = |effect: &Effect| json!({"mean": effect.mean(), "p50": effect.percentile(50), "p99": effect.percentile(99)});
-        let query = |of: &Latencies| json!({"mean": of.mean, "p50": of.p50, "p99": of.p99, "dropped_packets": of.drops});
+        let query =
+            |of: &Latencies| json!({"mean": of.mean, "p50": of.p50, "p99": of.p99, "dropped_packets": of.drops});
         let ([before, after], [slow, fast]) = (&advice.effects, &self.latencies);
         let period = |of: &fanin_execute::Period| {
             let [first, once, again] = of.servers;

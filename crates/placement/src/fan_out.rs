@@ -9,19 +9,19 @@
 //! Owns:    who is where, and of each query how many of its nodes are in each part that it has any in.
 //! Departs: moves are made at once, one after another, and not exchanged in pairs between rounds: no two of them undo each other.
 //!          The paper's x is 1/2 throughout.
-//! Checked: tests/placement/fan_out.rs; vectors/fan_out.json.
+//! Checked: tests/placement/vectors.rs, by vectors/fan_out.json.
 
 use std::collections::BinaryHeap;
 
-use crate::Resources;
 use crate::hypergraph::{Hypergraph, mix};
+use crate::{Object, RequestLog, Resources};
 
 /// In no part yet.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 /// A whole server.
 pub(crate) const UNIT: u64 = 1 << 16;
 /// Who is to stay where it is leaves it for no less than that.
-const LEAST: u64 = UNIT + UNIT / 2;
+const LEAST: u64 = 4 * UNIT;
 /// Where x^n is nothing for any n but 0.
 pub(crate) const SHARPEST: u32 = 16;
 /// A part may have what it can, in 1/256.
@@ -30,6 +30,29 @@ const WHOLE: u64 = 256;
 /// What one more node of a query adds where it has n: x^n.
 fn adds(n: u32, sharpness: u32) -> u64 {
     UNIT.checked_shr(n.saturating_mul(sharpness)).unwrap_or(0)
+}
+
+/// What a log's queries would save if an object were in each of so many parts in place of its own, in 1/65,536 of a server.
+pub fn saves(log: &RequestLog, parts: &[u32], count: usize, object: Object, sharpness: u32) -> Vec<i64> {
+    let graph = Hypergraph::of(log, parts.len(), |object| Some(object.0), |_| 1);
+    let (demands, capacities) = (vec![Resources::default(); parts.len()], vec![Resources::default(); count]);
+    let mut search = Search::new(&graph, &demands, &capacities, parts.to_vec());
+    let here = search.score(object.0, sharpness) as i64;
+    let saves =
+        |part: usize| if part == parts[object.0 as usize] as usize { 0 } else { search.scores[part] as i64 - here };
+    (0..count).map(saves).collect()
+}
+
+/// The parts in which a log's objects are after so many passes, where each part can be asked for so much.
+pub fn settled(log: &RequestLog, parts: Vec<u32>, most: &[u64], sharpness: u32, passes: u64) -> Vec<u32> {
+    let graph = Hypergraph::of(log, parts.len(), |object| Some(object.0), |_| 1);
+    let of = |computing| Resources { computing, ..Resources::default() };
+    let demands: Vec<Resources> =
+        (0..parts.len() as u32).map(|object| of(log.frequency(Object(object)).into())).collect();
+    let capacities: Vec<Resources> = most.iter().map(|most| of(*most)).collect();
+    let mut search = Search::new(&graph, &demands, &capacities, parts);
+    search.settle(sharpness, passes, 0);
+    search.parts
 }
 
 /// Parts that nodes are in, while they are changed.
@@ -55,7 +78,12 @@ pub(crate) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(graph: &'a Hypergraph, demands: &'a [Resources], capacities: &'a [Resources], parts: Vec<u32>) -> Search<'a> {
+    pub fn new(
+        graph: &'a Hypergraph,
+        demands: &'a [Resources],
+        capacities: &'a [Resources],
+        parts: Vec<u32>,
+    ) -> Search<'a> {
         let mut search = Search {
             graph,
             demands,
@@ -201,7 +229,8 @@ impl<'a> Search<'a> {
 
     /// Puts all that are nowhere where most of what they are asked for with is, the heaviest first.
     pub fn fill(&mut self, seed: u64) {
-        let mut order: Vec<u32> = (0..self.parts.len() as u32).filter(|node| self.parts[*node as usize] == NOWHERE).collect();
+        let mut order: Vec<u32> =
+            (0..self.parts.len() as u32).filter(|node| self.parts[*node as usize] == NOWHERE).collect();
         let weight = |node: u32| self.demands[node as usize].computing;
         order.sort_unstable_by_key(|node| (!weight(*node), mix(seed ^ u64::from(*node))));
         for node in order {
@@ -217,7 +246,8 @@ impl<'a> Search<'a> {
     /// Fills part after part up to so many 256ths of what it can take, each from its heaviest node on with whom it is with most.
     pub fn grow(&mut self, full: u64, seed: u64) {
         let weight = |node: u32| self.demands[node as usize].computing.max(1);
-        let mut order: Vec<u32> = (0..self.parts.len() as u32).filter(|node| self.parts[*node as usize] == NOWHERE).collect();
+        let mut order: Vec<u32> =
+            (0..self.parts.len() as u32).filter(|node| self.parts[*node as usize] == NOWHERE).collect();
         order.sort_unstable_by_key(|node| (mix(seed ^ u64::from(*node)) % 4, !weight(*node), *node));
         let mut order = order.into_iter().peekable();
         let mut scores = vec![0u64; self.parts.len()];
@@ -283,8 +313,10 @@ impl<'a> Search<'a> {
 
     /// Goes through all nodes once of whose queries something has changed; how many changed their parts.
     pub fn pass(&mut self, sharpness: u32, seed: u64) -> usize {
-        let mut order: Vec<(u64, u32)> =
-            (0..self.parts.len() as u32).filter(|node| self.stirred[*node as usize]).map(|node| (mix(seed ^ u64::from(node)), node)).collect();
+        let mut order: Vec<(u64, u32)> = (0..self.parts.len() as u32)
+            .filter(|node| self.stirred[*node as usize])
+            .map(|node| (mix(seed ^ u64::from(node)), node))
+            .collect();
         order.sort_unstable();
         let mut changed = 0;
         for (_, node) in order {
@@ -330,6 +362,8 @@ impl<'a> Search<'a> {
 
     /// How many parts edges are in, together.
     pub fn fan_out(&self) -> u64 {
-        (0..self.graph.edges() as u32).map(|edge| self.graph.weight(edge) * u64::from(self.lengths[edge as usize])).sum()
+        (0..self.graph.edges() as u32)
+            .map(|edge| self.graph.weight(edge) * u64::from(self.lengths[edge as usize]))
+            .sum()
     }
 }

@@ -3,7 +3,7 @@
 //! Sources: Kabiljo et al., "Social Hash Partitioner" (VLDB 2017), for what is gathered with what; what moves is this project's own.
 //! Law:     servers make groups, of the racks with most servers left first, those that can give much with one another. Objects are
 //!          parted among groups (`levels`) so that no server is asked for more than `busiest` times the mean, nor for more than
-//!          it can give. One of `HELD` queries is held back: if those ask hardly fewer groups than independent draws
+//!          it can give; new queries count more than old ones. One of `HELD` queries is held back: if those ask hardly fewer groups than independent draws
 //!          would, nothing belongs together, and nothing moves. An object moves where in its part it costs its queries less
 //!          than where it lies: a part of which a query has n objects costs each 1/n; where objects lie, each costs as many servers as
 //!          greedy cover asks by the number of objects. What lies in a group already leaves it if that saves `keep` of its requests a
@@ -24,9 +24,10 @@ use crate::fan_out::{NOWHERE, UNIT};
 use crate::hypergraph::Hypergraph;
 use crate::levels::Task;
 use crate::loads::{Demands, Loads};
+use crate::moves::{Plan, PlanError, agree, gathering, in_order, wanted};
 use crate::picc::Counts;
 use crate::settle::at_homes;
-use crate::{Cluster, Object, Placement, Plan, PlanError, RequestLog, Resources, Server};
+use crate::{Cluster, Object, Placement, RequestLog, Resources, Server};
 
 params! {
     /// Objects gathered on groups of servers, by local search on the probabilistic fan-out.
@@ -35,19 +36,25 @@ params! {
         #[range(105..=100_000, "some server has the mean at least")]
         busiest: u32 = 200,
         /// An object leaves the group that it is in if that saves a server for this share of its requests: the more, the steadier are plans.
-        keep: Share = Share::of(1, 8),
+        keep: Share = Share::of(1, 4),
     }
 }
 
+/// The newest queries count so many times as much as the oldest, as parts are searched for.
+const NEWEST: u32 = 4;
 /// One query of so many is held back, to see whether what was found holds for others.
 const HELD: usize = 8;
-/// Objects are parted so that a group has this share of its bound, in 1/256: other queries ask it for more than those of the log.
-const MARGIN: u64 = 230;
+/// A group asked for by n queries has some 1/√n more or less the next time: so many times that is left free of its bound.
+const SPREAD: u64 = 4;
+/// A query asks so many groups, roughly, as far as that counts.
+const ASKS: u64 = 4;
 /// Where queries that were held back ask less than this share, in 1/256, of the groups that independent draws would, something
 /// belongs together.
 const STRUCTURE: u64 = 230;
 /// An object moves if that saves so many servers at least.
-const LEAST: i64 = UNIT as i64;
+const LEAST: i64 = UNIT as i64 / 2;
+/// And where a plan was made before, so many.
+const STEADY: i64 = 8 * LEAST;
 /// Who asks a group for such a part of what it can give lies where it was counted.
 const HEAVY: u64 = 8;
 
@@ -63,7 +70,7 @@ pub fn plan_groups(
     settings: &Params,
     budget: Option<Bytes>,
 ) -> Result<Plan, PlanError> {
-    crate::plan::agree(cluster, sizes, placement, log)?;
+    agree(cluster, sizes, placement, log)?;
     let demands = || Demands { sizes, log, replicas: placement.replicas() as u64 };
     let bounded = bounded(cluster, placement, &demands(), settings)?;
     let groups = groups(&bounded, placement.replicas());
@@ -79,8 +86,8 @@ pub fn plan_groups(
         }
     }
     let mut now = Loads::of(cluster, demands(), placement, &[], Counts::All);
-    let moves = crate::plan::in_order(&mut now, crate::plan::wanted(placement, &loads));
-    let gathering = crate::plan::gathering(&now, moves.iter().map(|of| of.to));
+    let moves = in_order(&mut now, wanted(placement, &loads));
+    let gathering = gathering(&now, moves.iter().map(|of| of.to));
     Ok(Plan { moves, gathering, clusters, history: Vec::new() })
 }
 
@@ -140,6 +147,8 @@ struct Gathering<'a> {
     lies: Vec<u32>,
     demands: Vec<Resources>,
     capacities: Vec<Resources>,
+    /// Most requests are for objects that lie in groups already: these stay as they are, as far as that goes.
+    steady: bool,
 }
 
 impl<'a> Gathering<'a> {
@@ -170,14 +179,22 @@ impl<'a> Gathering<'a> {
             let group = first[homes[0].0 as usize];
             if group != NOWHERE && sorted[group as usize] == homes { group } else { NOWHERE }
         };
+        let queries = (log.seen() * ASKS / groups.len() as u64).max(1);
+        let margin = 256 * 256 / u128::from(256 + 256 * SPREAD / queries.isqrt());
         let room = |group: &Vec<Server>| {
             let room = |server: &Server| *cluster.capacity(*server) - rest[server.0 as usize];
             let all = group.iter().map(room).fold(Resources::MOST, Resources::least);
-            Resources { computing: all.computing * MARGIN / 256, ..all }
+            Resources { computing: (u128::from(all.computing) * margin >> 8) as u64, ..all }
         };
+        let lies: Vec<u32> = asked.iter().map(lies).collect();
+        let demands: Vec<Resources> = asked.iter().map(|object| loads.demands.of(*object)).collect();
+        let requests = |of: &Resources| of.computing;
+        let gathered = demands.iter().zip(&lies).filter(|(_, group)| **group != NOWHERE).map(|(of, _)| requests(of));
+        let steady = gathered.sum::<u64>() * 2 > demands.iter().map(requests).sum();
         Gathering {
-            lies: asked.iter().map(lies).collect(),
-            demands: asked.iter().map(|object| loads.demands.of(*object)).collect(),
+            lies,
+            demands,
+            steady,
             capacities: groups.iter().map(room).collect(),
             loads,
             log,
@@ -192,7 +209,9 @@ impl<'a> Gathering<'a> {
     fn homes(&self, budget: Option<Bytes>) -> (Vec<(Object, u32)>, Vec<Vec<Object>>) {
         let node = |object: Object| Some(self.nodes[object.0 as usize]).filter(|node| *node != NOWHERE);
         let graph = |holds: bool| {
-            let weight = |query| u32::from(!holds || !self.holds(query));
+            // What is asked for together changes: what is new counts most.
+            let age = |query: usize| 1 + (NEWEST - 1) * query as u32 / self.log.kept() as u32;
+            let weight = |query: usize| if holds && self.holds(query) { 0 } else { age(query) };
             Hypergraph::of(self.log, self.asked.len(), node, weight)
         };
         let Some(parts) = self.parts(graph) else { return (Vec::new(), Vec::new()) };
@@ -239,11 +258,7 @@ impl<'a> Gathering<'a> {
 
     /// The parts of all objects: from those that they are in, where most requests are for such; none where nothing belongs together.
     fn parts(&self, graph: impl Fn(bool) -> Hypergraph) -> Option<Vec<u32>> {
-        let requests = |of: &Resources| of.computing;
-        let all: u64 = self.demands.iter().map(requests).sum();
-        let gathered = self.demands.iter().zip(&self.lies).filter(|(_, group)| **group != NOWHERE);
-        let gathered: u64 = gathered.map(|(of, _)| requests(of)).sum();
-        if gathered * 2 > all {
+        if self.steady {
             return Some(self.task(&graph(false)).keep(self.lies.clone(), self.settings.keep.in_q(8).into()));
         }
         let parts = self.task(&graph(true)).part();
@@ -304,7 +319,13 @@ impl<'a> Gathering<'a> {
         for _ in 0..3 {
             saved.fill(0);
             for (query, cost) in costs.iter().enumerate() {
-                let nodes = || self.log.query(query).iter().map(|object| self.nodes[object.0 as usize]).filter(|node| *node != NOWHERE);
+                let nodes = || {
+                    self.log
+                        .query(query)
+                        .iter()
+                        .map(|object| self.nodes[object.0 as usize])
+                        .filter(|node| *node != NOWHERE)
+                };
                 let part = |node: u32| parts[node as usize] as usize;
                 nodes().filter(|node| goes[*node as usize]).for_each(|node| counts[part(node)] += 1);
                 for node in nodes() {
@@ -314,7 +335,7 @@ impl<'a> Gathering<'a> {
                 nodes().for_each(|node| counts[part(node)] = 0);
             }
             for (node, goes) in goes.iter_mut().enumerate() {
-                *goes = saved[node] >= LEAST || self.lies[node] == parts[node];
+                *goes = saved[node] >= self.least() || self.lies[node] == parts[node];
             }
         }
         saved
@@ -325,7 +346,12 @@ impl<'a> Gathering<'a> {
         let (lies, part) = (self.lies[node as usize], parts[node as usize]);
         // What left a group was found worth it before; and servers that have one of those that are asked for most have no room.
         let heavy = self.demands[node as usize].computing * HEAVY > self.capacities[part as usize].computing;
-        lies != part && (lies != NOWHERE || heavy || saved[node as usize] >= LEAST)
+        lies != part && (lies != NOWHERE || heavy || saved[node as usize] >= self.least())
+    }
+
+    /// How much makes a move worth it.
+    fn least(&self) -> i64 {
+        if self.steady { STEADY } else { LEAST }
     }
 
     /// What is moved, replica by replica.

@@ -16,7 +16,12 @@ pub(crate) struct Hypergraph {
 
 impl Hypergraph {
     /// The queries of a log that ask for more than one of some objects, whose nodes are given, and by how much each query counts, if at all.
-    pub fn of(log: &RequestLog, nodes: usize, node: impl Fn(Object) -> Option<u32>, weight: impl Fn(usize) -> u32) -> Hypergraph {
+    pub fn of(
+        log: &RequestLog,
+        nodes: usize,
+        node: impl Fn(Object) -> Option<u32>,
+        weight: impl Fn(usize) -> u32,
+    ) -> Hypergraph {
         let (mut starts, mut pins, mut weights) = (vec![0], Vec::new(), Vec::new());
         for query in (0..log.kept()).filter(|query| weight(*query) > 0) {
             let first = pins.len();

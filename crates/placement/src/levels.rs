@@ -11,7 +11,7 @@
 //! Owns:    nothing: the same arguments give the same parts.
 //! Departs: edges of more than `WIDE` nodes do not count where nodes join: they say little of any two. Both papers begin with
 //!          bisections of the coarsest graph: filling parts one after another is better here, and best of the finest.
-//! Checked: its own tests; `make bench-placement` holds it against mt-KaHyPar and METIS.
+//! Checked: tests/placement/groups.rs; `make bench-placement` holds it against mt-KaHyPar and METIS.
 
 use crate::Resources;
 use crate::fan_out::{NOWHERE, SHARPEST, Search};
@@ -23,8 +23,8 @@ const FEW: usize = 1 << 16;
 const FEW_A_PART: usize = 16;
 /// Ways to begin, and times that all is gone over, as long as the work is no more than so many nodes of edges.
 const WORK: usize = 4_000_000;
-const WAYS: usize = 6;
-const CYCLES: usize = 2;
+const WAYS: usize = 12;
+const CYCLES: usize = 4;
 /// How full parts are at first, in 1/256, one way after another.
 const FULL: [u64; 3] = [215, 230, 200];
 /// What share of a part nodes that join may come to.

@@ -9,12 +9,13 @@ mod cluster;
 mod cover;
 pub mod cut_clusters;
 mod effect;
-mod fan_out;
+pub mod fan_out;
 mod gather;
 pub mod groups;
 mod hypergraph;
 mod levels;
 mod loads;
+mod moves;
 pub mod picc;
 mod placement;
 mod plan;
@@ -32,8 +33,9 @@ pub use cover::Cover;
 pub use effect::ask;
 pub use gather::TooLarge;
 pub use groups::plan_groups;
+pub use moves::{Gathering, Plan, PlanError};
 pub use placement::{Move, Object, Placement, Reason};
-pub use plan::{Gathering, Plan, PlanError, plan};
+pub use plan::plan;
 pub use request_log::RequestLog;
 pub use scatter::scatter;
 pub use send_queue::{EXPONENT_MAX, SendQueue};
@@ -85,6 +87,7 @@ kinds! {
     Groups in groups from groups {
         word: "groups",
         laws: &[GROUPS, LEVELS, FAN_OUT, COVER],
+        sections: &["groups", "picc"],
         offers: &[Offer {
             name: "groups",
             aliases: &[],

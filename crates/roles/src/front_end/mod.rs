@@ -299,9 +299,11 @@ impl<K: Part + Clone> FrontEnd<K> {
             let there = |node: &Node| together && answering.contains(&directory.answers(&wish.key, *node));
             let few = few.get(index as usize).copied();
             let covers = |node: &Node| few == Some(Server(directory.answers(&wish.key, *node).0));
-            let chosen = alive.clone().find(covers).or_else(|| alive.clone().find(there)).or_else(|| match alive.clone().count() as u32 {
-                0 => replicas.first().copied(),
-                count => alive.nth(draw(count) as usize),
+            let chosen = alive.clone().find(covers).or_else(|| alive.clone().find(there)).or_else(|| {
+                match alive.clone().count() as u32 {
+                    0 => replicas.first().copied(),
+                    count => alive.nth(draw(count) as usize),
+                }
             });
             match chosen {
                 Some(holder) => wish.holder = holder,
