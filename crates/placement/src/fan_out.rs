@@ -21,7 +21,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 /// A whole server.
 pub(crate) const UNIT: u64 = 1 << 16;
 /// Who is to stay where it is leaves it for no less than that.
-const LEAST: u64 = 4 * UNIT;
+const LEAST: u64 = 6 * UNIT;
 /// Where x^n is nothing for any n but 0.
 pub(crate) const SHARPEST: u32 = 16;
 /// A part may have what it can, in 1/256.

@@ -54,7 +54,7 @@ const STRUCTURE: u64 = 230;
 /// An object moves if that saves so many servers at least.
 const LEAST: i64 = UNIT as i64 / 2;
 /// And where a plan was made before, so many.
-const STEADY: i64 = 8 * LEAST;
+const STEADY: i64 = 12 * LEAST;
 /// Who asks a group for such a part of what it can give lies where it was counted.
 const HEAVY: u64 = 8;
 
