@@ -104,8 +104,10 @@ bench-requests: ## the memory of 150,000 servers and the time of a request for 1
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-sim --bench requests
 
-bench-placement: ## how long a period's plan takes (P-7b), and with ten million requests, against its budget; what plans are worth
+bench-placement: build ## plans beside mt-KaHyPar's and METIS's on six logs (from PyPI; some minutes); how long a period's plan takes (P-7b), and with ten million requests, against its budget; what plans are worth
 	@scripts/setup.sh rust
+	@scripts/partitioners.sh
+	@target/placement/venv/bin/python bench/placement/run.py
 	@cargo bench --quiet --locked --package fanin-placement --bench plan
 	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
 

@@ -239,7 +239,7 @@ pub fn plan(
     finished(
         py,
         means.in_lab(py, |lab, hear| {
-            let plan = lab.plan(&logs, reading, &resolved, hear)?;
+            let plan = lab.plan(&logs, reading, &fanin::Wish::default(), &resolved, hear)?;
             let json = plan.to_json().to_string();
             out.map(|out| plan.write(out)).transpose()?;
             Ok(json)

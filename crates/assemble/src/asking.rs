@@ -4,7 +4,7 @@ use fanin_fabric::HostId;
 use fanin_fanout::{Asks, sicc, tree};
 use fanin_roles::front_end::{Asking, Params};
 use fanin_roles::{Node, data_server, hub};
-use fanin_spec::{FanOut, Replica, RunSpec, ServerOrder, Settings, Windows};
+use fanin_spec::{FanOut, Gathering, Replica, RunSpec, ServerOrder, Settings, Windows};
 use fanin_units::{Bytes, Rate, Time};
 
 /// A front end at a host, in one of its lives.
@@ -32,7 +32,11 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
     };
     let (anew, together) = (k.windows == Windows::Anew, k.replica == Replica::Together);
     let (patience, tries) = (k.patience.0, k.tries as u8);
-    Params { me: Node(host), epoch: life, capacity, asking, anew, together, patience, tries }
+    let covers = k.replica == Replica::Cover || spec.scheme.gathering == Some(Gathering::Groups);
+    let most = u64::from(s.placements.groups.busiest) * 256 / 100;
+    // Hosts are servers, but for the first.
+    let cover = covers.then_some((spec.fan_in + 1, most));
+    Params { me: Node(host), epoch: life, capacity, asking, anew, together, cover, patience, tries }
 }
 
 /// The hub that a host may become.
@@ -61,8 +65,8 @@ pub fn data_server_params(spec: &RunSpec, host: u32) -> data_server::Params {
         |sub_queue: u32| data_server::Order::Queued { sub_queue: sub_queue as usize, exponent: k.wait_exponent };
     let order = match k.server {
         ServerOrder::Parallel => data_server::Order::AtOnce,
-        // What is gathered is sent in PICC's order.
-        ServerOrder::Fifo if spec.scheme.gathering.is_none() => queued(1),
+        // What PICC gathers is sent in its order.
+        ServerOrder::Fifo if spec.scheme.gathering.is_none_or(|of| of == Gathering::Groups) => queued(1),
         ServerOrder::Fifo | ServerOrder::Reordered => queued(k.sub_queue),
     };
     data_server::Params { me: Node(host), most: k.lookups, order }

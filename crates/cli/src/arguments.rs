@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fanin::{Bytes, Time};
+use fanin::{Bytes, Gathering, Time};
 
 /// The version, with the commit that it was built from where that is known.
 pub const VERSION: &str = env!("FANIN_VERSION");
@@ -399,6 +399,22 @@ pub struct PlanArguments {
     /// Set any key of the cluster's file, such as picc.theta=5000; may be given again
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
+    /// How objects are gathered: groups, by local search on the probabilistic fan-out; picc, as PICC's paper has it; or
+    /// picc-no-correlation, popular objects alone
+    #[arg(long, value_name = "NAME", default_value = "groups", value_parser = method)]
+    pub method: Gathering,
+    /// Where objects lie now: a table key,server, a line for each replica; without, by the keys' hashes
+    #[arg(long, value_name = "FILE", conflicts_with = "previous")]
+    pub current: Option<PathBuf>,
+    /// The folder of an earlier plan that was carried out: objects lie as it left them, and few of them move
+    #[arg(long, value_name = "DIR")]
+    pub previous: Option<PathBuf>,
+    /// Move no more than so much, such as 1 GB: what saves most a byte
+    #[arg(long, value_name = "BYTES", value_parser = budget)]
+    pub move_budget: Option<Bytes>,
+    /// Go through the log period by period, too, as if it were planned again after each
+    #[arg(long, value_name = "TIME", value_parser = step)]
+    pub every: Option<Time>,
     /// Of a watcher's lines: keys that a connection asks for within so long of each other are one query
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = step)]
     pub gap: Time,
@@ -436,6 +452,18 @@ pub enum Shell {
     Bash,
     Zsh,
     Fish,
+}
+
+fn method(text: &str) -> Result<Gathering, String> {
+    let known = || Gathering::ALL.iter().copied();
+    known().find(|method| method.row().word == text).ok_or_else(|| {
+        let words: Vec<&str> = known().map(|method| method.row().word).collect();
+        format!("right would be {}", words.join(", "))
+    })
+}
+
+fn budget(text: &str) -> Result<Bytes, String> {
+    text.parse().map_err(|error| format!("{error}"))
 }
 
 fn percentage(text: &str) -> Result<f64, String> {

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use fanin::{Conclusion, Effect, Error, Latencies, Plan, Reading, Reason, Unadvised, demo};
+use fanin::{Effect, Error, Lies, Plan, Reading, Unadvised, Wish, demo};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -25,14 +25,20 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin plan --demo DIR` writes both";
         return Err(Failure::Input(what.into()));
     };
-    let asked = Asked { schemes: Some(vec!["picc"]), keys: Vec::new(), sweeps: Vec::new() };
+    let asked = Asked { schemes: Some(vec![arguments.method.row().word]), keys: Vec::new(), sweeps: Vec::new() };
     let Loaded { scenario, out } = load(cluster, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
+    let lies = match (&arguments.current, &arguments.previous) {
+        (Some(file), _) => Lies::File(file.clone()),
+        (None, Some(folder)) => Lies::Planned(folder.clone()),
+        (None, None) => Lies::Hashed,
+    };
+    let wish = Wish { method: arguments.method, lies, budget: arguments.move_budget, every: arguments.every };
     let logs = Logs(&arguments.logs);
     let means = Means { jobs: NonZeroUsize::new(2), cached: false };
     let plan = in_lab(means, |lab, hear| {
         // Who asked has its words for what is wrong with a log or a cluster.
-        match lab.plan(logs.0, reading, &scenario, hear) {
+        match lab.plan(logs.0, reading, &wish, &scenario, hear) {
             Err(Error::Unadvised(why)) => Ok(Err(refused(&logs, cluster, &why))),
             other => other.map(Ok),
         }
@@ -63,6 +69,7 @@ impl fmt::Display for Logs<'_> {
 fn refused(logs: &Logs<'_>, cluster: &str, why: &Unadvised) -> Failure {
     Failure::Input(match why {
         Unadvised::Log(unread) => unread.to_string(),
+        Unadvised::Lies { .. } => why.to_string(),
         Unadvised::Short(_) => format!("{logs}: {why}"),
         Unadvised::Cluster(_) | Unadvised::Plan(_) => format!("{cluster}: {why}"),
     })
@@ -83,27 +90,8 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
     say(&fold(&format!("{log} and {cluster}: fanin plan {log} --cluster {cluster}\n")))
 }
 
-/// What follows from it, with the reason.
-fn follows(conclusion: Conclusion, servers: [f64; 2], [before, after]: &[Latencies; 2]) -> String {
-    let times = |of: &Latencies| format!("{} on average and {} in 99 %", time(of.mean), time(of.p99));
-    let asked = format!("A query asks {} servers on average, {} before", three(servers[1]), three(servers[0]));
-    let dropped = match (before.drops, after.drops) {
-        (a, b) if a == b => String::new(),
-        (a, b) => format!(", and {b} packets are dropped, {a} before"),
-    };
-    let took = format!("it takes {}, {} before", times(after), times(before));
-    let follows = match conclusion {
-        Conclusion::Better => "Make the plan.",
-        Conclusion::Worse => {
-            "Leave the objects where they are: what queries save by asking fewer servers they lose waiting at those."
-        }
-        Conclusion::NoDifference => "Leave the objects where they are: moving them gains nothing that is sure.",
-    };
-    format!("{asked}{dropped}; {took}. {follows}")
-}
-
 fn told(logs: &Logs<'_>, planned: &Plan) -> String {
-    let (advice, latencies) = (&planned.advice, &planned.latencies);
+    let advice = &planned.advice;
     let (tally, plan) = (&advice.tally, &advice.plan);
     let count = |n: u64| large(n as f64);
     let mut text = format!(
@@ -121,45 +109,91 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
             text += &format!("{GREY}{} {what}{GREY:#}\n", count(n));
         }
     }
-    let moves = |reason| count(planned.moves(reason) as u64);
     text += &format!(
-        "\nThe plan, from the first {} queries: {} replicas of popular objects and {} of what is asked for together move, {} in all, \
-         to {} servers.\n\n",
+        "\nThe plan, from the first {} queries: {} replicas move, {} in all, to {} servers.\n\n",
         count(advice.halves[0]),
-        moves(Reason::Popular),
-        moves(Reason::Correlated),
+        count(plan.moves.len() as u64),
         bytes(advice.moved_bytes as f64),
         count(plan.gathering.len() as u64),
     );
-    let [before, popular, after] = &advice.effects;
+    let [before, after] = &advice.effects;
     text += &format!(
         "{BOLD}Servers that a query asks{BOLD:#}, of the other {}, which the plan has not seen\n",
         count(advice.halves[1])
     );
     text += &histogram(before, after);
-    for (name, effect) in [("before", before), ("popular alone", popular), ("after", after)] {
+    let ways = [("before", Some(before)), ("popular alone", advice.popular.as_ref()), ("after", Some(after))];
+    for (name, effect) in ways.into_iter().filter_map(|(name, effect)| Some((name, effect?))) {
         text += &format!(
-            "  {name:<14}{:>6} on average, {} in half of them, {} at most in 99 %\n",
+            "  {name:<14}{:>6} on average, {} in half of them, {} at most in 99 %; the busiest server has {:.1} times the mean\n",
             three(effect.mean()),
             effect.percentile(50),
-            effect.percentile(99)
+            effect.percentile(99),
+            effect.busiest()
         );
     }
     text += &format!(
         "\n{BOLD}Time of a query{BOLD:#}, simulated on this cluster ({} queries)\n",
-        count(advice.requests.len() as u64)
+        count(advice.requests[0].len() as u64)
     );
-    for (name, of) in ["before", "after"].iter().zip(latencies) {
+    for (name, of) in ["before", "after"].iter().zip(&planned.latencies) {
         text += &format!(
-            "  {name:<14}{:>8} on average, {:>8} at most in 99 %, {} packets dropped\n",
+            "  {name:<14}{:>8} on average, {:>8} in half of them, {:>8} at most in 99 %, {} packets dropped\n",
             time(of.mean),
+            time(of.p50),
             time(of.p99),
             count(of.drops)
         );
     }
-    let conclusion = planned.conclusion();
-    let says = follows(conclusion, [before.mean(), after.mean()], latencies);
-    text + &format!("\n{BOLD}{}{BOLD:#}: {says}\n", conclusion.word())
+    text += &periods(planned);
+    text + &concluded(planned)
+}
+
+/// What it is worth to plan again, period by period.
+fn periods(planned: &Plan) -> String {
+    let periods = &planned.advice.periods;
+    let Some(first) = periods.first() else { return String::new() };
+    let mean =
+        |way: usize| periods[1..].iter().map(|of| of.servers[way]).sum::<f64>() / (periods.len() - 1).max(1) as f64;
+    let mut text =
+        format!("\n{BOLD}Planned again after every period{BOLD:#}, each held against the next: servers a query\n");
+    text += &format!(
+        "  {:>10} {:>12} {:>14} {:>14} {:>10}\n",
+        "begins", "unplanned", "planned once", "planned again", "moved"
+    );
+    for of in std::iter::once(first).chain(&periods[1..]) {
+        let [unplanned, once, again] = of.servers.map(three);
+        let begins = time(of.begins.0 as f64 / 1e9);
+        text +=
+            &format!("  {begins:>10} {unplanned:>12} {once:>14} {again:>14} {:>10}\n", bytes(of.moved_bytes as f64));
+    }
+    if periods.len() > 1 {
+        let [unplanned, once, again] = [0, 1, 2].map(|way| three(mean(way)));
+        text += &format!("  {:>10} {unplanned:>12} {once:>14} {again:>14}\n", "after it");
+    }
+    text
+}
+
+/// What is to be done, for how long, until when it pays, and why.
+fn concluded(planned: &Plan) -> String {
+    let seconds = |s: f64| time(s * 1e3);
+    let mut text = String::from("\n");
+    if !planned.advice.plan.moves.is_empty() {
+        text += &format!("Moving takes {} at a tenth of a server's link", seconds(planned.moving_s()));
+        text += &match planned.pays_after_s() {
+            Some(after) => format!("; after {} queries have saved as many questions as that took", seconds(after)),
+            None => "; queries never save what that takes".into(),
+        };
+        text += &match planned.lasts_s() {
+            Some(lasts) => {
+                format!(". What it saves falls: in the log's way nothing is left after {}.\n", seconds(lasts))
+            }
+            None => ". What it saves did not fall in the log's second half.\n".into(),
+        };
+    }
+    let why = planned.why();
+    let (verdict, why) = why.split_once(": ").unwrap_or((&why, ""));
+    text + &format!("{BOLD}{verdict}{BOLD:#}: {why}\n")
 }
 
 /// The share of queries by servers, before and after, in a dozen rows.
@@ -181,20 +215,4 @@ fn histogram(before: &Effect, after: &Effect) -> String {
         text.push('\n');
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plan_that_is_worse_is_not_recommended() {
-        let of = |mean, p99| Latencies { mean, p99, drops: 0 };
-        let says = follows(Conclusion::Worse, [9.0, 3.0], &[of(1.0, 2.0), of(4.2, 9.0)]);
-        assert!(
-            says.contains("Leave the objects where they are")
-                && says.starts_with("A query asks 3.00 servers on average, 9.00 before"),
-            "{says}"
-        );
-    }
 }

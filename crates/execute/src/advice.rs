@@ -5,18 +5,40 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_placement::{
-    Cluster, Kind, Move, Object, Placement, Plan, PlanError, Reason, RequestLog, Server, TooLarge, ask, plan, scatter,
+    Cluster, Cover, Edge, Kind, Object, Placement, Plan, PlanError, RequestLog, Resources, Server, TooLarge, plan,
+    plan_groups,
 };
 use fanin_spec::{HostId, Requests, Settings};
-use fanin_units::Time;
+use fanin_units::{Bytes, Time};
+use serde_json::Value;
 
 use crate::draws::{Draws, Harmonic};
+use crate::lies::{Lies, identity, lie};
 use crate::requests::{Catalogue, Query, Reading, Tally, Unread, read};
 
 /// Requests for objects that the planner keeps; of a longer log queries are thinned out.
 const KEPT: usize = 100_000_000;
 /// Queries of the second half that are simulated at most, the first of it.
 const SIMULATED: usize = 1_000;
+
+/// How a plan is to be made.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// By which law.
+    pub method: Kind,
+    /// Where objects lie now.
+    pub lies: Lies,
+    /// Bytes that may be moved.
+    pub budget: Option<Bytes>,
+    /// After how long of the log it is planned again, if at all.
+    pub every: Option<Time>,
+}
+
+impl Default for Wish {
+    fn default() -> Wish {
+        Wish { method: Kind::Groups, lies: Lies::Hashed, budget: None, every: None }
+    }
+}
 
 /// What comes of a log.
 pub struct Advice {
@@ -30,19 +52,44 @@ pub struct Advice {
     pub plan: Plan,
     /// Bytes of all objects that are moved.
     pub moved_bytes: u64,
-    /// How many servers a query of the second half asks: as it was, with popular objects gathered alone, and after the whole plan.
-    pub effects: [Effect; 3],
-    /// Queries of the second half, to be simulated, with where objects lie before the plan.
-    pub requests: Arc<Requests>,
-    /// The plan for the hosts of these.
-    pub routed: Arc<fanin_spec::Plan>,
+    /// And of those that come to, or leave, the server that has most of that to do.
+    pub most_moved_bytes: u64,
+    /// Where replicas lie after it.
+    pub after: Placement,
+    /// What the cluster is, by which a plan of another one is told.
+    pub cluster: Value,
+    /// How queries of the second half ask: as it was, and after the plan.
+    pub effects: [Effect; 2],
+    /// The same with popular objects gathered alone, where the plan is PICC's.
+    pub popular: Option<Effect>,
+    /// Servers that a query asks less, in the first and in the second half of those that the plan has not seen.
+    pub saves: [f64; 2],
+    /// How long these last.
+    pub span: Time,
+    /// Period by period, where it was planned again.
+    pub periods: Vec<Period>,
+    /// Queries of the second half, to be simulated, with where objects lie before the plan, and after it.
+    pub requests: [Arc<Requests>; 2],
 }
 
-/// How many servers queries ask.
+/// A period of a log in which it is planned again and again, each time from the period before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Period {
+    /// When it begins.
+    pub begins: Time,
+    /// Servers that its queries ask: as objects lay at first, as the first plan left them, and as the last plan did.
+    pub servers: [f64; 3],
+    /// Bytes that the plan at its end moves.
+    pub moved_bytes: u64,
+}
+
+/// How queries ask servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// By number of servers, how many queries ask so many.
     pub queries: Vec<u64>,
+    /// By server, for how many objects it is asked.
+    pub loads: Vec<u64>,
 }
 
 /// Why there is none.
@@ -52,10 +99,16 @@ pub enum Unadvised {
     #[error(transparent)]
     Log(#[from] Unread),
     /// It has too little.
-    #[error(
-        "it has {0} queries, and a plan is made from one half of them and held against the other: right would be more"
-    )]
+    #[error("it has {}, and a plan is made from one half and held against the other: right would be more", queries(*.0))]
     Short(u64),
+    /// Where objects are said to lie.
+    #[error("{}: {what}", path.display())]
+    Lies {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// The cluster.
     #[error("{0}")]
     Cluster(String),
@@ -64,12 +117,22 @@ pub enum Unadvised {
     Plan(String),
 }
 
+fn queries(count: u64) -> String {
+    if count == 1 { "one query".into() } else { format!("{count} queries") }
+}
+
 impl Effect {
     fn note(&mut self, servers: usize) {
         if self.queries.len() <= servers {
             self.queries.resize(servers + 1, 0);
         }
         self.queries[servers] += 1;
+    }
+
+    /// What the busiest server is asked for, over the mean.
+    pub fn busiest(&self) -> f64 {
+        let most = self.loads.iter().max().copied().unwrap_or(0);
+        most as f64 * self.loads.len() as f64 / self.loads.iter().sum::<u64>().max(1) as f64
     }
 
     /// Servers a query.
@@ -94,7 +157,7 @@ impl Effect {
 ///
 /// # Errors
 /// [`Unadvised`].
-pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings) -> Result<Advice, Unadvised> {
+pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wish) -> Result<Advice, Unadvised> {
     let mut catalogue = Catalogue::default();
     let tally = read(logs, reading, &mut catalogue, &mut |_| {})?;
     if tally.queries < 2 {
@@ -102,7 +165,8 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings) -> Result
     }
     let first = tally.queries.div_ceil(2);
     let cluster = cluster(settings)?;
-    let before = lies(&catalogue, &cluster, settings.key_value.replicas as usize)?;
+    let replicas = settings.key_value.replicas as usize;
+    let before = lie(&wish.lies, &catalogue, &cluster, replicas)?;
     let sizes: Vec<u64> = catalogue.sizes().map(u64::from).collect();
 
     let mut log = RequestLog::new(catalogue.len(), KEPT);
@@ -112,32 +176,178 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings) -> Result
             log.add(query.time, query.keys.into_iter().map(Object));
         }
     })?;
-    let picc = &settings.placements.picc;
-    let made = |kind| plan(&cluster, &sizes, &before, &log, None, kind, picc).map_err(|error| told(error, &catalogue));
-    let [popular, whole] = [made(Kind::PiccNoCorrelation)?, made(Kind::Picc)?];
+    let planner = Planner { cluster: &cluster, sizes: &sizes, settings, budget: wish.budget };
+    let made = |kind| planner.plan(kind, &before, &log, None).map_err(|error| told(error, &catalogue));
+    let plan = made(wish.method)?;
+    let popular = if wish.method == Kind::Picc { Some(made(Kind::PiccNoCorrelation)?) } else { None };
+    let after = moved(&before, &plan);
 
-    let mut asking = [&[][..], &popular.moves, &whole.moves].map(|moves| Asking::new(&before, moves));
-    let mut unseen = Vec::new();
+    let most_q8 = u64::from(settings.placements.groups.busiest) * 256 / 100;
+    let asking = |placement| Asking::new(placement, cluster.racks.len(), most_q8);
+    let mut ways = vec![asking(before.clone()), asking(after.clone())];
+    ways.extend(popular.map(|plan| asking(moved(&before, &plan))));
+    let (mut unseen, mut saved, mut times) = (Vec::new(), [(0, 0); 2], None);
     let mut numbers = 0..;
     read(logs, reading, &mut catalogue, &mut |query| {
-        if numbers.next().is_some_and(|number: u64| number >= first) {
-            asking.iter_mut().for_each(|asking| asking.ask(&query));
-            if unseen.len() < SIMULATED {
-                unseen.push(query);
-            }
+        let Some(number) = numbers.next().filter(|number: &u64| *number >= first) else { return };
+        let asked: Vec<usize> = ways.iter_mut().map(|way| way.ask(&query)).collect();
+        let late = (number - first) * 2 >= tally.queries - first;
+        let (queries, servers) = &mut saved[usize::from(late)];
+        *queries += 1;
+        *servers += asked[0] as i64 - asked[1] as i64;
+        let (begin, end) = times.get_or_insert((query.time, query.time));
+        (*begin, *end) = ((*begin).min(query.time), (*end).max(query.time));
+        if unseen.len() < SIMULATED {
+            unseen.push(query);
         }
     })?;
     unseen.sort_by_key(|query: &Query| query.time);
+    let periods = match wish.every {
+        Some(every) => {
+            Periods::new(&planner, wish.method, &before, every, most_q8).run(logs, reading, &mut catalogue)?
+        }
+        None => Vec::new(),
+    };
+    let mut effects = ways.into_iter().map(|way| way.effect);
     Ok(Advice {
-        requests: Arc::new(requests(&sizes, &before, &unseen)),
-        routed: Arc::new(routed(&whole.moves)?),
+        requests: [&before, &after].map(|placement| Arc::new(requests(&sizes, placement, &unseen))),
         halves: [first, tally.queries - first],
-        moved_bytes: whole.moves.iter().map(|of| sizes[of.object.0 as usize]).sum(),
-        plan: whole,
-        effects: asking.map(|asking| asking.effect),
+        moved_bytes: planner.bytes(&plan).sum(),
+        most_moved_bytes: planner.most_moved(&plan),
+        cluster: identity(&cluster, replicas),
+        saves: saved.map(|(queries, servers): (u64, i64)| servers as f64 / queries.max(1) as f64),
+        span: times.map_or(Time::ZERO, |(begin, end): (Time, Time)| end.since(begin)),
+        plan,
+        after,
+        effects: [effects.next().unwrap_or_default(), effects.next().unwrap_or_default()],
+        popular: effects.next(),
+        periods,
         tally,
         catalogue,
     })
+}
+
+/// Whoever plans for a cluster.
+struct Planner<'a> {
+    cluster: &'a Cluster,
+    sizes: &'a [u64],
+    settings: &'a Settings,
+    budget: Option<Bytes>,
+}
+
+impl Planner<'_> {
+    fn plan(
+        &self,
+        kind: Kind,
+        placement: &Placement,
+        log: &RequestLog,
+        history: Option<&[Edge]>,
+    ) -> Result<Plan, PlanError> {
+        let settings = &self.settings.placements;
+        match kind {
+            Kind::Groups => plan_groups(self.cluster, self.sizes, placement, log, &settings.groups, self.budget),
+            kind => {
+                let mut plan = plan(self.cluster, self.sizes, placement, log, history, kind, &settings.picc)?;
+                let mut left = self.budget.map_or(u64::MAX, |bytes| bytes.0);
+                // In the plan's order as far as that goes: what follows may need the room that others make.
+                let within = plan.moves.iter().take_while(|of| {
+                    let bytes = self.sizes[of.object.0 as usize];
+                    let fits = bytes <= left;
+                    left = left.saturating_sub(bytes);
+                    fits
+                });
+                let within = within.count();
+                plan.moves.truncate(within);
+                Ok(plan)
+            }
+        }
+    }
+
+    /// Bytes of each move.
+    fn bytes(&self, plan: &Plan) -> impl Iterator<Item = u64> {
+        plan.moves.iter().map(|of| self.sizes[of.object.0 as usize])
+    }
+
+    /// Bytes that the server sends or gets that has most of either.
+    fn most_moved(&self, plan: &Plan) -> u64 {
+        let mut bytes = vec![[0u64; 2]; self.cluster.racks.len()];
+        for of in &plan.moves {
+            let size = self.sizes[of.object.0 as usize];
+            bytes[of.from.0 as usize][0] += size;
+            bytes[of.to.0 as usize][1] += size;
+        }
+        bytes.into_iter().flatten().max().unwrap_or(0)
+    }
+}
+
+/// Where replicas lie after a plan.
+fn moved(before: &Placement, plan: &Plan) -> Placement {
+    let mut placement = before.clone();
+    plan.moves.iter().for_each(|of| placement.apply(of));
+    placement
+}
+
+/// A log that is gone through period by period: after each it is planned again, from what was asked for in it.
+struct Periods<'a> {
+    planner: &'a Planner<'a>,
+    method: Kind,
+    every: Time,
+    /// As objects lay at first, as the first plan left them, and as the last plan did.
+    ways: [Asking; 3],
+    log: RequestLog,
+    history: Option<Vec<Edge>>,
+    begins: Time,
+    done: Vec<Period>,
+}
+
+impl<'a> Periods<'a> {
+    fn new(planner: &'a Planner<'a>, method: Kind, before: &Placement, every: Time, most_q8: u64) -> Periods<'a> {
+        let ways = [(); 3].map(|()| Asking::new(before.clone(), planner.cluster.racks.len(), most_q8));
+        let log = RequestLog::new(before.objects(), KEPT);
+        Periods { planner, method, every, ways, log, history: None, begins: Time::ZERO, done: Vec::new() }
+    }
+
+    fn run(mut self, logs: &[PathBuf], reading: Reading, catalogue: &mut Catalogue) -> Result<Vec<Period>, Unadvised> {
+        let mut wrong = None;
+        read(logs, reading, catalogue, &mut |query| {
+            while wrong.is_none() && query.time.since(self.begins) >= self.every {
+                wrong = self.end().err();
+            }
+            self.ways.iter_mut().for_each(|way| {
+                way.ask(&query);
+            });
+            self.log.add(query.time, query.keys.into_iter().map(Object));
+        })?;
+        match wrong {
+            Some(error) => Err(told(error, catalogue)),
+            None => {
+                self.end().map_err(|error| told(error, catalogue))?;
+                Ok(self.done)
+            }
+        }
+    }
+
+    /// A period is over; one without a query changes nothing.
+    fn end(&mut self) -> Result<(), PlanError> {
+        let log = std::mem::replace(&mut self.log, RequestLog::new(self.ways[0].placement.objects(), KEPT));
+        let begins = self.begins;
+        self.begins = begins.saturating_add(self.every);
+        let effects = [0, 1, 2].map(|way| std::mem::take(&mut self.ways[way].effect));
+        if log.seen() == 0 {
+            return Ok(());
+        }
+        let now = self.ways[2].placement.clone();
+        let plan = self.planner.plan(self.method, &now, &log, self.history.as_deref())?;
+        let after = moved(&now, &plan);
+        if self.done.is_empty() {
+            self.ways[1].placement = after.clone();
+        }
+        self.ways[2].placement = after;
+        let moved_bytes = self.planner.bytes(&plan).sum();
+        self.done.push(Period { begins, servers: effects.map(|effect| effect.mean()), moved_bytes });
+        self.history = Some(plan.history);
+        Ok(())
+    }
 }
 
 impl Advice {
@@ -181,7 +391,7 @@ impl Advice {
                 HEIGHT - UNDER + 16.0
             );
         }
-        let [before, _, after] = &self.effects;
+        let [before, after] = &self.effects;
         for (effect, colour, name, row) in [(before, "#b3261e", "before", 0.0), (after, "#1a5fb4", "after", 1.0)] {
             let path = line(effect);
             svg += &format!("<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n");
@@ -200,30 +410,29 @@ impl Advice {
     }
 }
 
-/// How many servers queries ask once some moves are made.
+/// How queries ask with objects in their places.
 struct Asking {
     placement: Placement,
-    moved: Vec<bool>,
-    draws: Draws,
+    cover: Cover,
     servers: Vec<Server>,
     effect: Effect,
 }
 
 impl Asking {
-    fn new(before: &Placement, moves: &[Move]) -> Asking {
-        let (mut placement, mut moved) = (before.clone(), vec![false; before.objects()]);
-        for of in moves {
-            placement.apply(of);
-            moved[of.object.0 as usize] = true;
-        }
-        Asking { placement, moved, draws: Draws(1), servers: Vec::new(), effect: Effect::default() }
+    fn new(placement: Placement, servers: usize, most_q8: u64) -> Asking {
+        Asking { placement, cover: Cover::new(servers, most_q8), servers: Vec::new(), effect: Effect::default() }
     }
 
-    fn ask(&mut self, query: &Query) {
+    /// How many servers a query asks.
+    fn ask(&mut self, query: &Query) -> usize {
         let objects: Vec<Object> = query.keys.iter().map(|key| Object(*key)).collect();
-        let draws = &mut self.draws;
-        ask(&objects, &self.placement, &self.moved, &mut |n| draws.below(n), &mut self.servers);
+        self.cover.ask(&objects, &self.placement, &mut self.servers);
+        self.effect.loads.resize(self.cover.loads().len(), 0);
+        self.servers.iter().for_each(|server| self.effect.loads[server.0 as usize] += 1);
+        self.servers.sort_unstable();
+        self.servers.dedup();
         self.effect.note(self.servers.len());
+        self.servers.len()
     }
 }
 
@@ -233,17 +442,6 @@ fn cluster(settings: &Settings) -> Result<Cluster, Unadvised> {
     let racks: Vec<u32> = (1..=settings.servers()).map(|host| fabric.rack(HostId(host))).collect();
     let capacities = vec![settings.capacity(); racks.len()];
     Ok(Cluster { racks, capacities })
-}
-
-/// Where keys lie: by their hashes.
-fn lies(catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Placement, Unadvised> {
-    let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
-    scatter(keys, cluster, replicas).ok_or_else(|| {
-        Unadvised::Cluster(format!(
-            "`key_value.replicas` of {replicas}: each is to be in a rack of its own, and there are fewer racks with servers: right would \
-             be fewer replicas or more `fabric.racks`"
-        ))
-    })
 }
 
 /// What is wrong, with the key's own name.
@@ -256,8 +454,29 @@ fn told(error: PlanError, catalogue: &Catalogue) -> Unadvised {
                  `picc.memory` or `picc.requests_per_s`, or more `key_value.replicas`"
             ))
         }
+        PlanError::Short { wanted, all } => Unadvised::Plan(short(wanted, all)),
+        PlanError::Together { object, .. } => {
+            let key = String::from_utf8_lossy(catalogue.key(object.0)).into_owned();
+            Unadvised::Plan(format!("`{key}`: {error}"))
+        }
         _ => Unadvised::Plan(error.to_string()),
     }
+}
+
+/// Which capacities are short, and by how much.
+fn short(wanted: &Resources, all: &Resources) -> String {
+    let short = [
+        ("picc.memory", "bytes", wanted.storage, all.storage),
+        ("picc.requests_per_s", "requests in a period", wanted.computing, all.computing),
+        ("link.rate", "bytes to send in a period", wanted.bandwidth, all.bandwidth),
+    ];
+    let told = short.into_iter().filter(|(_, _, wanted, all)| wanted > all).map(|(key, what, wanted, all)| {
+        format!(
+            "`{key}`: all servers together are to have {wanted} {what} and can give {all}, {} too few",
+            wanted - all
+        )
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// Queries to be simulated, from the time of the first of them on.
@@ -272,35 +491,23 @@ fn requests(sizes: &[u64], placement: &Placement, queries: &[Query]) -> Requests
     requests
 }
 
-/// Moves between the hosts of a scenario, of which host 0 asks.
-fn routed(moves: &[Move]) -> Result<fanin_spec::Plan, Unadvised> {
-    let mut text = String::from("object,from,to,reason\n");
-    for of in moves {
-        let reason = if of.reason == Reason::Popular { "popular" } else { "correlated" };
-        text += &format!("{},{},{},{reason}\n", of.object.0, of.from.0 + 1, of.to.0 + 1);
-    }
-    fanin_spec::Plan::parse("plan", &text).map_err(|problem| Unadvised::Plan(problem.to_string()))
-}
-
-/// A log to try a plan with, made up: 4,000 queries for pages of 20 objects, of which few are asked for often, and a fifth of a
-/// query's objects are others.
+/// A log to try a plan with, made up: 4,000 queries for pages of 40 objects, of which few are asked for often, and a twentieth of
+/// a query's objects are others. Their answers are more than a port's buffer, and come at once where they come from many servers.
 ///
 /// # Errors
 /// What the file system says.
 pub fn demo(log: &mut impl Write) -> io::Result<()> {
-    const OBJECTS: u32 = 5_000;
-    const PAGES: u32 = 300;
-    const PAGE: u32 = 20;
+    const OBJECTS: u32 = 4_800;
+    const PAGES: u32 = 100;
+    const PAGE: u32 = 40;
     let mut draws = Draws(1);
-    let pages: Vec<u32> = (0..PAGES * PAGE).map(|_| draws.below(OBJECTS)).collect();
     let ranks = Harmonic::new(PAGES);
     writeln!(log, "time,query,key,size")?;
     for query in 0..4_000 {
-        let first = ranks.draw(&mut draws) * PAGE as usize;
-        for place in 0..PAGE as usize {
-            let replaced = draws.below(5) == 0;
-            let object = if replaced { draws.below(OBJECTS) } else { pages[first + place] };
-            let size = 20 + object.wrapping_mul(7_919) % 1_005;
+        let first = ranks.draw(&mut draws) as u32 * PAGE;
+        for place in 0..PAGE {
+            let object = if draws.below(20) == 0 { draws.below(OBJECTS) } else { first + place };
+            let size = 1_000 + object.wrapping_mul(7_919) % 4_000;
             writeln!(log, "{}.{:03},q{query},object:{object},{size}", query / 50, query % 50 * 20)?;
         }
     }

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::advice::Advice;
 use crate::cleanup::Cleanup;
+use crate::lies;
 use crate::tables::{Table, Tables};
 
 /// Why a folder cannot be had.
@@ -151,6 +152,8 @@ impl Out {
             out.write_table(&Table::of_servers(advice), names)?;
             fs::write(out.draft.join("servers.svg"), advice.picture())?;
             names.push("servers.svg".into());
+            lies::write(&out.draft.join(lies::NAME), &advice.catalogue, &advice.after)?;
+            names.push(lies::NAME.into());
             names.push("plan.json".into());
             fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(object)?))
         })

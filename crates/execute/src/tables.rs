@@ -179,16 +179,13 @@ impl Table {
 
     /// How many queries ask so many servers, before and after.
     pub(crate) fn of_servers(advice: &Advice) -> Table {
-        let rows = advice.effects.iter().map(|effect| effect.queries.len()).max().unwrap_or(0);
+        let rows = advice.effects.iter().chain(&advice.popular).map(|effect| effect.queries.len()).max().unwrap_or(0);
         let queries = |effect: &Effect| whole((0..rows).map(|n| effect.queries.get(n).copied().unwrap_or(0)));
-        let [before, popular, after] = &advice.effects;
-        let columns = [
-            ("servers", whole((0..rows).map(|n| n as u64))),
-            ("queries_before", queries(before)),
-            ("queries_popular_alone", queries(popular)),
-            ("queries_after", queries(after)),
-        ];
-        Table { name: "servers", columns: columns.map(|(name, values)| Column { name: name.into(), values }).into() }
+        let [before, after] = &advice.effects;
+        let popular = advice.popular.iter().map(|popular| ("queries_popular_alone", queries(popular)));
+        let columns = [("servers", whole((0..rows).map(|n| n as u64))), ("queries_before", queries(before))];
+        let columns = columns.into_iter().chain(popular).chain([("queries_after", queries(after))]);
+        Table { name: "servers", columns: columns.map(|(name, values)| Column { name: name.into(), values }).collect() }
     }
 
     /// The summary's rows, nested figures flattened: `goodput_mbps_mean`, `qct_ms_p99`.

@@ -75,15 +75,15 @@ pub mod front {
 // What the calls above take and give.
 pub use fanin_execute::requests::Reading;
 pub use fanin_execute::{
-    Advice, Cache, Came, Carrier, Column, Draft, Effect, Ending, Forecast, Out, Pruning, Refusal, Table, Unadvised,
-    Usage, Values, clean_up, demo, is_special,
+    Advice, Cache, Came, Carrier, Column, Draft, Effect, Ending, Forecast, Lies, Out, Period, Pruning, Refusal, Table,
+    Unadvised, Usage, Values, Wish, clean_up, demo, is_special,
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets, Outcome,
     Progress, Slowdown, Spread, Squeezed, State, Summary, SummaryRow, Tier, Verdict, Wishes, figures, line_mbps, notes,
     place_of, setting, state_at, stats,
 };
-pub use fanin_placement::Reason;
+pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_report::Report;
 /// Laws of the caller's own, in place of the house's: the slower the farther they come from.
 pub use fanin_spec::law;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fanin_execute::requests::Reading;
-use fanin_execute::{Advice, Effect, Out, advise};
+use fanin_execute::{Advice, Effect, Out, Wish, advise};
 use fanin_lab::{Batch, execute};
-use fanin_placement::Reason;
+use fanin_placement::{Kind, Reason};
 use fanin_spec::{Contender, Optional, Popularity, Replica, RunTables, Scheme, ServerOrder, Settings};
-use fanin_units::Time;
+use fanin_units::{Rate, Time};
 use serde_json::{Value, json};
 
 use crate::{Error, Lab, Resolved, Update};
@@ -19,6 +19,11 @@ pub struct Plan {
     pub advice: Advice,
     /// How long requests take in the simulator: as objects lie, and after the plan.
     pub latencies: [Latencies; 2],
+    /// By which law it was made.
+    pub method: Kind,
+    /// No server is to be asked for more than so many times the mean.
+    pub bound: f64,
+    link: Rate,
 }
 
 /// How long requests took in a run.
@@ -26,6 +31,8 @@ pub struct Plan {
 pub struct Latencies {
     /// On average, ms.
     pub mean: f64,
+    /// The median, ms.
+    pub p50: f64,
     /// The 99th percentile, ms.
     pub p99: f64,
     /// Packets dropped.
@@ -33,7 +40,7 @@ pub struct Latencies {
 }
 
 impl Lab {
-    /// Plans for a cluster from logs of requests, one a server, each read twice; runs the log's second half before and after.
+    /// Plans for a cluster from logs of requests, one a server, each read several times; runs the log's second half before and after.
     ///
     /// # Errors
     /// [`Error::Unadvised`], [`Error::Asked`] where the cluster sweeps over a key, [`Error::Broken`], [`Error::Stopped`].
@@ -41,26 +48,31 @@ impl Lab {
         &self,
         logs: &[PathBuf],
         reading: Reading,
+        wish: &Wish,
         cluster: &Resolved,
         hear: &mut dyn FnMut(Update),
     ) -> Result<Plan, Error> {
         cluster.one_run()?;
         let contender = &cluster.contenders()[0];
-        let advice = advise(logs, reading, &contender.settings)?;
-        let latencies = self.latencies(contender, &advice, hear)?;
-        Ok(Plan { advice, latencies })
+        let settings = &contender.settings;
+        let advice = advise(logs, reading, settings, wish)?;
+        let latencies = self.latencies(contender, wish.method, &advice, hear)?;
+        let bound = f64::from(settings.placements.groups.busiest) / 100.0;
+        Ok(Plan { advice, latencies, method: wish.method, bound, link: settings.link.rate })
     }
 
     /// Runs the log's second half on the cluster as it was and as it would be.
     fn latencies(
         &self,
         contender: &Contender,
+        method: Kind,
         advice: &Advice,
         hear: &mut dyn FnMut(Update),
     ) -> Result<[Latencies; 2], Error> {
         let usual = Scheme { gathering: None, ..contender.scheme };
-        let specs = [false, true].into_iter().filter_map(|gathered| {
-            let settings = listed(contender.settings.clone(), advice, gathered);
+        let specs = [0, 1].into_iter().filter_map(|after| {
+            let reorders = after == 1 && method != Kind::Groups;
+            let settings = listed(contender.settings.clone(), advice, after, reorders);
             Contender::new("plan", usual, settings).map(|contender| contender.at(0, 1)).transpose()
         });
         let specs = specs.collect::<Result<Vec<_>, String>>().map_err(Error::Asked)?;
@@ -72,9 +84,9 @@ impl Lab {
     }
 }
 
-/// A scenario's settings with a log's requests in place of drawn ones.
-fn listed(mut settings: Settings, advice: &Advice, gathered: bool) -> Settings {
-    let requests = &advice.requests;
+/// A scenario's settings with a log's requests in place of drawn ones, before a plan or after it: asked by the same rule.
+fn listed(mut settings: Settings, advice: &Advice, after: usize, reorders: bool) -> Settings {
+    let requests = &advice.requests[after];
     let last = requests.get(requests.len().saturating_sub(1)).map_or(Time::ZERO, |(begins, _)| begins);
     settings.workload.queries = requests.len() as u32;
     settings.workload.duration = Time::from_secs(100_000);
@@ -83,12 +95,11 @@ fn listed(mut settings: Settings, advice: &Advice, gathered: bool) -> Settings {
     let k = &mut settings.key_value;
     (k.objects, k.per_request, k.popularity) = (requests.sizes.len() as u32, 1, Popularity::Uniform);
     k.within = Optional(Some(last.max(Time::from_micros(1))));
-    if gathered {
-        k.replica = Replica::Together;
-        k.server = if k.server == ServerOrder::Fifo { ServerOrder::Reordered } else { k.server };
+    k.replica = Replica::Cover;
+    if reorders && k.server == ServerOrder::Fifo {
+        k.server = ServerOrder::Reordered;
     }
     settings.inputs.requests = Some(Arc::clone(requests));
-    settings.inputs.plan = gathered.then(|| Arc::clone(&advice.routed));
     settings
 }
 
@@ -97,9 +108,12 @@ impl Latencies {
         let mut all: Vec<u64> = tables.requests.iter().filter_map(|row| row.latency_ps).collect();
         all.sort_unstable();
         let ms = |ps: u64| ps as f64 / 1e9;
-        let p99 = all.get((all.len() * 99).div_ceil(100).saturating_sub(1));
+        let percentile = |percent: usize| {
+            let at = all.get((all.len() * percent).div_ceil(100).saturating_sub(1));
+            at.map_or(0.0, |&ps| ms(ps))
+        };
         let mean = all.iter().map(|&ps| ms(ps)).sum::<f64>() / all.len().max(1) as f64;
-        Latencies { mean, p99: p99.map_or(0.0, |&ps| ms(ps)), drops: tables.totals.drops }
+        Latencies { mean, p50: percentile(50), p99: percentile(99), drops: tables.totals.drops }
     }
 }
 
@@ -118,10 +132,10 @@ impl Conclusion {
     /// Times that differ by less are alike.
     const ALIKE: f64 = 0.05;
 
-    /// By mean and 99th percentile: better where neither is longer and one is shorter, worse the other way round.
+    /// By mean, median and 99th percentile: better where none is longer and one is shorter, worse the other way round.
     pub fn of([before, after]: &[Latencies; 2]) -> Conclusion {
         let change = |of: fn(&Latencies) -> f64| (of(after) - of(before)) / of(before).max(f64::MIN_POSITIVE);
-        let changes = [change(|of| of.mean), change(|of| of.p99)];
+        let changes = [change(|of| of.mean), change(|of| of.p50), change(|of| of.p99)];
         match (changes.iter().any(|of| *of < -Self::ALIKE), changes.iter().any(|of| *of > Self::ALIKE)) {
             (true, false) => Conclusion::Better,
             (false, true) => Conclusion::Worse,
@@ -140,10 +154,79 @@ impl Conclusion {
     }
 }
 
+/// The share of a server's link that moving is to take.
+const MOVING: f64 = 0.1;
+
 impl Plan {
-    /// What is to be made of it.
+    /// Whether times are shorter.
     pub fn conclusion(&self) -> Conclusion {
         Conclusion::of(&self.latencies)
+    }
+
+    /// Whether it is to be made: times are shorter, servers fewer, and none of them is asked for more than its part, or than now.
+    pub fn recommended(&self) -> bool {
+        self.refusal().is_none()
+    }
+
+    /// Why not, if not.
+    fn refusal(&self) -> Option<String> {
+        let [before, after] = &self.advice.effects;
+        if self.advice.plan.moves.is_empty() {
+            return Some(
+                "nothing that is asked for together lies apart, or nothing belongs together: nothing is to move".into(),
+            );
+        }
+        if after.mean() >= before.mean() {
+            return Some("queries ask no fewer servers".into());
+        }
+        if self.conclusion() == Conclusion::Worse {
+            return Some("what queries save by asking fewer servers they lose waiting at those".into());
+        }
+        if self.conclusion() == Conclusion::NoDifference {
+            return Some("queries take no less time, or not all of them do".into());
+        }
+        // A few per cent are chance.
+        if after.busiest() > before.busiest().max(self.bound) * 1.05 {
+            let (busiest, bound) = (after.busiest(), self.bound);
+            return Some(format!(
+                "the busiest server would be asked for {busiest:.1} times the mean, {bound:.1} is the bound"
+            ));
+        }
+        None
+    }
+
+    /// What is to be done, and why.
+    pub fn why(&self) -> String {
+        let [before, after] = &self.latencies;
+        match self.refusal() {
+            Some(refusal) => format!("do not: {refusal}"),
+            None if after.drops < before.drops => format!(
+                "do it: fewer servers answer at once, {} packets are dropped in place of {}, and so fewer timeouts are waited for",
+                after.drops, before.drops
+            ),
+            None => "do it: fewer servers answer a query, and it takes less time".into(),
+        }
+    }
+
+    /// How long moving takes, at a tenth of the link of the server that has most to send or to get.
+    pub fn moving_s(&self) -> f64 {
+        self.advice.most_moved_bytes as f64 * 8.0 / (self.link.0 as f64 * MOVING)
+    }
+
+    /// After how long queries have saved as many questions to servers as the moves took, which are two each; never, if they save none.
+    pub fn pays_after_s(&self) -> Option<f64> {
+        let [before, after] = &self.advice.effects;
+        let a_second = self.advice.halves[1] as f64 / (self.advice.span.0 as f64 / 1e12).max(1e-9);
+        let saves = (before.mean() - after.mean()) * a_second;
+        (saves > 0.0).then(|| 2.0 * self.advice.plan.moves.len() as f64 / saves)
+    }
+
+    /// When nothing is left of what it saves, if that falls as it did in the log's second half.
+    pub fn lasts_s(&self) -> Option<f64> {
+        let [early, late] = self.advice.saves;
+        let halves = self.advice.span.0 as f64 / 2e12;
+        // Less is chance.
+        (early > 0.0 && late < early * 0.95).then(|| halves * (0.5 + early / (early - late)))
     }
 
     /// Objects that move, for a reason.
@@ -155,9 +238,26 @@ impl Plan {
     pub fn to_json(&self) -> Value {
         let advice = &self.advice;
         let servers = |effect: &Effect| json!({"mean": effect.mean(), "p50": effect.percentile(50), "p99": effect.percentile(99)});
-        let latency = |of: &Latencies| json!({"mean_ms": of.mean, "p99_ms": of.p99, "drops": of.drops});
-        let [before, popular, after] = &advice.effects;
+        let query =
+            |of: &Latencies| json!({"mean": of.mean, "p50": of.p50, "p99": of.p99, "dropped_packets": of.drops});
+        let ([before, after], [slow, fast]) = (&advice.effects, &self.latencies);
+        let period = |of: &fanin_execute::Period| {
+            let [first, once, again] = of.servers;
+            json!({
+                "begins_s": of.begins.0 as f64 / 1e12, "moved_bytes": of.moved_bytes,
+                "servers_unplanned": first, "servers_planned_once": once, "servers_planned_again": again,
+            })
+        };
         json!({
+            "schema": 1,
+            "method": self.method.row().word,
+            "servers_before": before.mean(), "servers_after": after.mean(),
+            "busiest_before": before.busiest(), "busiest_after": after.busiest(),
+            "query_ms_before": query(slow), "query_ms_after": query(fast),
+            "bytes_moved": advice.moved_bytes, "moving_s": self.moving_s(),
+            "pays_after_s": self.pays_after_s(), "lasts_s": self.lasts_s(),
+            "recommended": self.recommended(), "why": self.why(),
+            "cluster": advice.cluster,
             "log": {
                 "queries": advice.tally.queries, "requests": advice.tally.requests, "keys": advice.catalogue.len(),
                 "misses": advice.tally.misses, "bad_lines": advice.tally.bad, "dropped_lines": advice.tally.dropped,
@@ -169,11 +269,11 @@ impl Plan {
                 "bytes": advice.moved_bytes,
             },
             "gathering_servers": advice.plan.gathering.len(),
-            "servers_a_query": {"before": servers(before), "popular_alone": servers(popular), "after": servers(after)},
-            "latency": {
-                "simulated_queries": advice.requests.len(),
-                "before": latency(&self.latencies[0]), "after": latency(&self.latencies[1]),
+            "servers_a_query": {
+                "before": servers(before), "popular_alone": advice.popular.as_ref().map(servers), "after": servers(after),
             },
+            "periods": advice.periods.iter().map(period).collect::<Vec<_>>(),
+            "simulated_queries": advice.requests[0].len(),
             "concludes": self.conclusion().word(),
         })
     }
@@ -193,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_better_only_where_neither_mean_nor_tail_is_longer() {
-        let of = |mean, p99| Latencies { mean, p99, drops: 0 };
+        let of = |mean, p99| Latencies { mean, p50: mean, p99, drops: 0 };
         let concludes = |mean, p99| Conclusion::of(&[of(1.0, 2.0), of(mean, p99)]);
         assert_eq!([concludes(0.9, 2.0), concludes(1.0, 1.5)], [Conclusion::Better; 2]);
         assert_eq!([concludes(4.2, 2.0), concludes(1.0, 2.2)], [Conclusion::Worse; 2]);

@@ -29,6 +29,26 @@ impl Resources {
             && self.bandwidth <= capacity.bandwidth
     }
 
+    /// More than anybody has.
+    pub(crate) const MOST: Resources =
+        Resources { storage: u64::MAX, computing: u64::MAX, io: u64::MAX, bandwidth: u64::MAX };
+
+    /// The lesser of each.
+    pub(crate) fn least(self, other: Resources) -> Resources {
+        self.join(other, u64::min)
+    }
+
+    /// So many times each.
+    pub(crate) fn times(self, by: u64) -> Resources {
+        self.join(self, |one, _| one.saturating_mul(by))
+    }
+
+    /// So many 256ths of each.
+    pub(crate) fn scaled(self, by: u64) -> Resources {
+        let of = |one: u64, _| (u128::from(one) * u128::from(by) >> 8).min(u64::MAX.into()) as u64;
+        self.join(self, of)
+    }
+
     fn join(self, other: Resources, by: impl Fn(u64, u64) -> u64) -> Resources {
         Resources {
             storage: by(self.storage, other.storage),

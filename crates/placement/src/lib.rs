@@ -6,10 +6,16 @@ extern crate alloc;
 
 pub mod closeness;
 mod cluster;
+mod cover;
 pub mod cut_clusters;
 mod effect;
+pub mod fan_out;
 mod gather;
+pub mod groups;
+mod hypergraph;
+mod levels;
 mod loads;
+mod moves;
 pub mod picc;
 mod placement;
 mod plan;
@@ -23,10 +29,13 @@ use fanin_laws::settings::sections;
 
 pub use closeness::Edge;
 pub use cluster::{Cluster, Resources, Server};
+pub use cover::Cover;
 pub use effect::ask;
 pub use gather::TooLarge;
+pub use groups::plan_groups;
+pub use moves::{Gathering, Plan, PlanError};
 pub use placement::{Move, Object, Placement, Reason};
-pub use plan::{Gathering, Plan, PlanError, plan};
+pub use plan::plan;
 pub use request_log::RequestLog;
 pub use scatter::scatter;
 pub use send_queue::{EXPONENT_MAX, SendQueue};
@@ -34,11 +43,16 @@ pub use send_queue::{EXPONENT_MAX, SendQueue};
 sections! {
     /// The settings of placements.
     picc: picc::Params,
+    groups: groups::Params,
 }
 
 const CLOSENESS: File = file!(closeness);
 const CUT_CLUSTERS: File = file!(cut_clusters);
+const COVER: File = file!(cover);
+const FAN_OUT: File = file!(fan_out);
 const GATHER: File = file!(gather);
+const GROUPS: File = file!(groups);
+const LEVELS: File = file!(levels);
 const PLAN: File = file!(plan);
 const SEND_QUEUE: File = file!(send_queue);
 const SETTLE: File = file!(settle);
@@ -67,6 +81,17 @@ kinds! {
             name: "picc-no-correlation",
             aliases: &[],
             says: "PICC that gathers popular objects alone, not those asked for together",
+        }],
+    }
+    /// What is asked for together, by groups of servers.
+    Groups in groups from groups {
+        word: "groups",
+        laws: &[GROUPS, LEVELS, FAN_OUT, COVER],
+        sections: &["groups", "picc"],
+        offers: &[Offer {
+            name: "groups",
+            aliases: &[],
+            says: "objects asked for together are moved to groups of servers, by local search on the probabilistic fan-out",
         }],
     }
 }

@@ -65,7 +65,7 @@ fn most(loads: &Loads, cluster: &[Object]) -> Vec<Server> {
 }
 
 /// Moves an object's replicas to homes that have room.
-fn at_homes(loads: &mut Loads, object: Object, homes: &[Server]) {
+pub(crate) fn at_homes(loads: &mut Loads, object: Object, homes: &[Server]) {
     let mut replicas = loads.placement.homes(object).to_vec();
     let mut left = homes.to_vec();
     left.retain(|home| {

@@ -79,7 +79,7 @@ impl Gathered {
     /// Makes the plan of a log; where an object is asked for more than any server can give, all stays where it is.
     fn take_up(&mut self, spec: &RunSpec, store: &Store, log: RequestLog) {
         let Some(gathering) = spec.scheme.gathering else { return };
-        let settings = &spec.settings.placements.picc;
+        let settings = &spec.settings.placements;
         let (sizes, placement) = store.lie();
         // Host 0 asks, and holds nothing.
         let hosts = spec.fan_in as usize + 1;

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use fanin_placement::picc::Params;
-use fanin_placement::{Cluster, Edge, Gathering, Kind, Move, Placement, PlanError, RequestLog, plan};
+use fanin_placement::{
+    Cluster, Edge, Gathering, Kind, Move, Placement, PlanError, RequestLog, Settings, plan, plan_groups,
+};
 
 /// So many are kept: those of a paper's points under one seed after another.
 const KEPT: usize = 64;
@@ -32,7 +33,7 @@ pub(super) struct Asked<'a> {
     /// What the last plan left.
     pub history: Option<&'a [Edge]>,
     pub kind: Kind,
-    pub settings: &'a Params,
+    pub settings: &'a Settings,
 }
 
 /// The plan of these, if there is one; another thread that makes it is waited for.
@@ -49,7 +50,10 @@ pub(super) fn planned(asked: &Asked<'_>) -> Place {
     };
     place.get_or_init(|| {
         let Asked { cluster, sizes, placement, log, history, kind, settings } = asked;
-        let made = plan(cluster, sizes, placement, log, *history, *kind, settings)?;
+        let made = match kind {
+            Kind::Groups => plan_groups(cluster, sizes, placement, log, &settings.groups, None)?,
+            kind => plan(cluster, sizes, placement, log, *history, *kind, &settings.picc)?,
+        };
         Ok(Made { moves: made.moves, gathering: made.gathering, history: made.history })
     });
     place
@@ -69,13 +73,14 @@ fn key(asked: &Asked<'_>) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use fanin_placement::picc::Params;
     use fanin_placement::{Object, Resources, Server};
     use fanin_units::Time;
 
     use super::*;
 
     /// Twenty objects on four servers, each in a rack of its own; all are asked for together so often.
-    fn made(queries: u64, history: Option<&[Edge]>, kind: Kind, settings: &Params) -> Place {
+    fn made(queries: u64, history: Option<&[Edge]>, kind: Kind, settings: &Settings) -> Place {
         let all = Resources { storage: 1 << 20, computing: 1 << 20, io: 1 << 20, bandwidth: 1 << 30 };
         let mut log = RequestLog::new(20, usize::MAX);
         (0..queries).for_each(|query| log.add(Time::from_secs(query), (0..20).map(Object)));
@@ -92,11 +97,11 @@ mod tests {
 
     #[test]
     fn a_plan_of_the_same_is_made_once_and_of_anything_else_anew() {
-        let settings = Params::default();
+        let settings = Settings::default();
         let first = made(9, None, Kind::Picc, &settings);
         assert!(!first.get().unwrap().as_ref().unwrap().moves.is_empty());
         assert!(Arc::ptr_eq(&first, &made(9, None, Kind::Picc, &settings)));
-        let fewer = Params { theta: 1, ..settings };
+        let fewer = Settings { picc: Params { theta: 1, ..settings.picc }, ..settings };
         let others = [
             made(8, None, Kind::Picc, &settings),
             made(9, Some(&[]), Kind::Picc, &settings),

@@ -48,8 +48,17 @@ fn simulated(kind: Kind, recorded: &Recorded) -> Vec<(Time, u32)> {
     let asking = Asking::Servers(window(kind));
     let capacity = Rate(10_000_000_000);
     let me = Node(0);
-    let mut front =
-        FrontEnd::new(Params { me, epoch: 0, capacity, asking, anew: true, together: false, patience: None, tries: 1 });
+    let mut front = FrontEnd::new(Params {
+        me,
+        epoch: 0,
+        capacity,
+        asking,
+        anew: true,
+        together: false,
+        cover: None,
+        patience: None,
+        tries: 1,
+    });
     let (mut asks, mut waiting, mut out) = (Vec::new(), Vec::new(), Outputs::<Numbered, Size>::new());
     let keys = (0..recorded.len() as u64).map(Numbered);
     front.ask(Time::ZERO, keys, Time::NEVER, &directory, &mut |_| 0, &mut out);

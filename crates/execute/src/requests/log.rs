@@ -11,6 +11,9 @@ use super::sink::{Nanos, Place, Said, Sink, Source, Unread, Unreadable};
 use super::table::Csv;
 use super::watch::Lines;
 
+/// Logs that are so far apart may still be of one time.
+const APART: Nanos = 60_000_000_000;
+
 /// One log.
 pub(super) struct Log {
     path: PathBuf,
@@ -19,6 +22,8 @@ pub(super) struct Log {
     server: Option<usize>,
     /// The time of its next line, as far as that is known.
     at: Nanos,
+    /// The first and the last time of those before.
+    span: Option<(Nanos, Nanos)>,
 }
 
 impl Log {
@@ -28,7 +33,7 @@ impl Log {
         let (packing, ending) = endings(path);
         let source = source(path, packing, &ending).map_err(unread)?;
         let server = (!matches!(ending.as_str(), "csv" | "parquet")).then_some(server);
-        Ok(Log { path: path.into(), source, server, at: 0 })
+        Ok(Log { path: path.into(), source, server, at: 0, span: None })
     }
 
     /// Whether its queries have names.
@@ -45,9 +50,13 @@ impl Log {
     fn read_until(&mut self, until: Nanos, sink: &mut Sink<'_>) -> Result<bool, Unreadable> {
         loop {
             let said = self.source.said();
-            if let Some(at) = said.as_ref().ok().and_then(Said::at).filter(|at| *at > until) {
-                self.at = at;
-                return Ok(true);
+            if let Some(at) = said.as_ref().ok().and_then(Said::at) {
+                if at > until {
+                    self.at = at;
+                    return Ok(true);
+                }
+                let (first, last) = self.span.get_or_insert((at, at));
+                (*first, *last) = ((*first).min(at), (*last).max(at));
             }
             let (kind, number) = self.source.place();
             sink.take(Place { server: self.server.unwrap_or(0), kind, number }, said)?;
@@ -108,13 +117,35 @@ pub(super) fn merge(logs: Vec<Log>, sink: &mut Sink<'_>) -> Result<(), Unread> {
             left.push(log);
         }
     }
+    let mut read = Vec::new();
     while let Some(first) = (0..left.len()).min_by_key(|place| left[*place].at) {
         let others = left.iter().enumerate().filter(|(place, _)| *place != first);
         let until = others.map(|(_, log)| log.at).min().unwrap_or(Nanos::MAX);
         let log = &mut left[first];
         if !log.read_until(until, sink).map_err(|why| log.unread(why))? {
-            left.remove(first);
+            read.push(left.remove(first));
         }
+    }
+    of_one_time(read)
+}
+
+/// Refuses logs between which nothing was asked for longer than any of them lasts: they are no servers' of one time.
+fn of_one_time(mut logs: Vec<Log>) -> Result<(), Unread> {
+    logs.retain(|log| log.span.is_some());
+    let span = |log: &Log| log.span.unwrap_or_default();
+    let longest = logs.iter().map(|log| span(log).1 - span(log).0).max().unwrap_or(0).max(APART);
+    logs.sort_by_key(span);
+    let mut end = logs.first().map_or(0, |log| span(log).1);
+    for log in &logs {
+        let (first, last) = span(log);
+        if first > end.saturating_add(longest) {
+            let apart = (first - end) / 1_000_000_000;
+            let what = format!(
+                "it begins {apart} s after the others have ended: right would be logs of one time, of each server its own"
+            );
+            return Err(log.unread(Unreadable::Form(what)));
+        }
+        end = end.max(last);
     }
     Ok(())
 }

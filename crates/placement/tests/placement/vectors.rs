@@ -1,4 +1,4 @@
-//! Closeness and clusters answer as `vectors/*.json` says: worked out from the papers, not from this code.
+//! Closeness, clusters, the fan-out and who is asked answer as `vectors/*.json` says: worked out from the papers, not from this code.
 
 #[path = "../../../laws/tests/vectors/replay.rs"]
 mod replay;
@@ -8,8 +8,9 @@ use std::path::Path;
 
 use fanin_placement::closeness::{Edge, closeness};
 use fanin_placement::cut_clusters::cut_clusters;
+use fanin_placement::fan_out::{saves, settled};
 use fanin_placement::picc::Params;
-use fanin_placement::{Object, RequestLog};
+use fanin_placement::{Cover, Object, RequestLog, Server};
 use fanin_units::Time;
 use serde_json::{Value, json};
 
@@ -73,6 +74,50 @@ fn clusters_answer_as_their_vectors_say() {
             vec![("clusters", json!(clusters))]
         },
     );
+}
+
+#[test]
+fn the_fan_out_answers_as_its_vectors_say() {
+    replay::replay(
+        "fan_out",
+        &file("fan_out"),
+        |_, _| (),
+        |(), step| {
+            let parts: Vec<u32> = list(&step["parts"]).iter().map(whole).collect();
+            let mut log = RequestLog::new(parts.len(), 1 << 20);
+            for query in list(&step["queries"]) {
+                log.add(Time::ZERO, list(query).iter().map(|object| Object(whole(object))));
+            }
+            let sharpness = whole(&step["sharpness"]);
+            match step.get("object") {
+                Some(object) => {
+                    let saves = saves(&log, &parts, whole(&step["of"]) as usize, Object(whole(object)), sharpness);
+                    vec![("saves", json!(saves))]
+                }
+                None => {
+                    let most: Vec<u64> = list(&step["most"]).iter().map(|most| whole(most).into()).collect();
+                    vec![("parts", json!(settled(&log, parts, &most, sharpness, 4)))]
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn who_is_asked_answers_as_its_vectors_say() {
+    let start = |_: &str, case: &Value| Cover::new(whole(&case["servers"]) as usize, whole(&case["most_q8"]).into());
+    replay::replay("cover", &file("cover"), start, |cover, step| {
+        let homes: Vec<Vec<Server>> = list(&step["homes"])
+            .iter()
+            .map(|of| list(of).iter().map(|server| Server(whole(server))).collect())
+            .collect();
+        let mut servers = Vec::new();
+        for _ in 0..step.get("times").map_or(1, whole) {
+            cover.choose(homes.len(), |object| &homes[object], &mut servers);
+        }
+        let servers: Vec<u32> = servers.iter().map(|server| server.0).collect();
+        vec![("servers", json!(servers)), ("loads", json!(cover.loads()))]
+    });
 }
 
 /// A setting as a scenario has it.

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fanin_fanout::speed::Planned;
 use fanin_fanout::{Window, sicc};
+use fanin_placement::{Cover, Server};
 use fanin_units::{Bytes, Rate, Time};
 
 use crate::wire::{Body, Message, Node, Part, Tag};
@@ -92,6 +93,8 @@ pub struct Params {
     pub anew: bool,
     /// Of an object that was moved, a replica at a server that answers the request anyway is asked for, if there is one.
     pub together: bool,
+    /// Replicas are chosen so that few of so many servers are asked, none for more than so many 256ths of the mean.
+    pub cover: Option<(u32, u64)>,
     /// Who has not been heard of for so long is gone; `None`: nobody ever is.
     pub patience: Option<Time>,
     /// How often an object is asked for before it is given up.
@@ -111,6 +114,7 @@ pub enum Measured {
 #[derive(Clone, Debug)]
 pub struct FrontEnd<K> {
     params: Params,
+    cover: Option<Cover>,
     requests: BTreeMap<u32, Request<K>>,
     next: u32,
     /// B_p, which belongs to the front end and outlives a request.
@@ -132,8 +136,10 @@ impl<K: Part + Clone> FrontEnd<K> {
     /// A front end that has asked nobody yet.
     pub fn new(params: Params) -> FrontEnd<K> {
         let planned = Planned::new(params.capacity);
+        let cover = params.cover.map(|(servers, most_q8)| Cover::new(servers as usize, most_q8));
         FrontEnd {
             params,
+            cover,
             requests: BTreeMap::new(),
             next: 0,
             planned,
@@ -278,6 +284,7 @@ impl<K: Part + Clone> FrontEnd<K> {
         draw: Draw<'_>,
         out: &mut Outputs<K, V>,
     ) {
+        let few = self.few_servers(request, directory);
         let mut order: Vec<u32> = (0..request.wishes.len() as u32).collect();
         if self.params.together {
             // Those of which there is a choice come last.
@@ -290,9 +297,13 @@ impl<K: Part + Clone> FrontEnd<K> {
             let mut alive = replicas.iter().copied().filter(|node| !self.gone.contains_key(node));
             let together = self.params.together && directory.is_moved(&wish.key);
             let there = |node: &Node| together && answering.contains(&directory.answers(&wish.key, *node));
-            let chosen = alive.clone().find(there).or_else(|| match alive.clone().count() as u32 {
-                0 => replicas.first().copied(),
-                count => alive.nth(draw(count) as usize),
+            let few = few.get(index as usize).copied();
+            let covers = |node: &Node| few == Some(Server(directory.answers(&wish.key, *node).0));
+            let chosen = alive.clone().find(covers).or_else(|| alive.clone().find(there)).or_else(|| {
+                match alive.clone().count() as u32 {
+                    0 => replicas.first().copied(),
+                    count => alive.nth(draw(count) as usize),
+                }
             });
             match chosen {
                 Some(holder) => wish.holder = holder,
@@ -309,6 +320,20 @@ impl<K: Part + Clone> FrontEnd<K> {
         if let Asking::Swarms { parts: sicc::Parts { balanced: true, .. }, settings, .. } = &self.params.asking {
             swarmed::balance(request, settings.mean_object, directory);
         }
+    }
+
+    /// The server of each object where servers are to be few; of none where that does not count.
+    fn few_servers(&mut self, request: &Request<K>, directory: &impl Directory<K>) -> Vec<Server> {
+        let Some(cover) = &mut self.cover else { return Vec::new() };
+        let gone = &self.gone;
+        let homes = request.wishes.iter().map(|wish| {
+            let alive = directory.replicas(&wish.key).iter().filter(|node| !gone.contains_key(node));
+            alive.map(|node| Server(directory.answers(&wish.key, *node).0)).collect()
+        });
+        let homes: Vec<Vec<Server>> = homes.collect();
+        let mut servers = Vec::new();
+        cover.choose(homes.len(), |index| &homes[index], &mut servers);
+        servers
     }
 
     /// An object is there, or known to be missing.

@@ -78,7 +78,17 @@ pub fn asks_servers(kind: Kind) -> Params {
     let capacity = Rate(1_000_000_000);
     let window = kind.window(&settings, capacity).expect("it asks servers");
     let asking = Asking::Servers(window);
-    Params { me: Node(0), epoch: 0, capacity, asking, anew: false, together: false, patience: Some(ms(100)), tries: 3 }
+    Params {
+        me: Node(0),
+        epoch: 0,
+        capacity,
+        asking,
+        anew: false,
+        together: false,
+        cover: None,
+        patience: Some(ms(100)),
+        tries: 3,
+    }
 }
 
 /// A front end at machine 0 that asks hubs, of which so many may send to it.

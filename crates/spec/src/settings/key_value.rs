@@ -44,11 +44,13 @@ words! {
 
 words! {
     /// Which replica of an object that was moved is asked for.
-    Replica, "\"random\" or \"together\"" {
+    Replica, "\"random\", \"together\" or \"cover\"" {
         /// Any.
         Random = "random",
         /// One at a server that answers the request anyway, if there is one.
         Together = "together",
+        /// Those with which servers are few, none with more than its part.
+        Cover = "cover",
     }
 }
 
@@ -89,8 +91,7 @@ section! {
         /// How a front end asks for an object that was moved: "links", at its old place, which passes the question on to the new one, or "direct".
         #[needs(PLAN)]
         route: Route = Route::Links,
-        /// Which replica of an object that was moved is asked for: "random", or "together", one at a server that answers the request anyway, if there is one; of other objects one is drawn.
-        #[needs(PLAN)]
+        /// Which replica of an object is asked for: "random", or, of one that was moved, "together", one at a server that answers the request anyway, if there is one; or "cover", of any object: servers go first that have most of the request, as long as they are not asked for more than `groups.busiest`.
         replica: Replica = Replica::Random,
         /// How long a window over servers lasts: "kept", as long as the front end, over all its requests, or "anew" with each request.
         #[needs(WINDOWED)]

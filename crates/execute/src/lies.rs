@@ -1,0 +1,135 @@
+//! Where objects lie: by a file, as an earlier plan left them, else by their keys' hashes.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use csv::{ByteRecord, ReaderBuilder, WriterBuilder};
+use fanin_placement::{Cluster, Object, Placement, Server, scatter};
+use serde_json::{Value, json};
+
+use crate::advice::Unadvised;
+use crate::requests::Catalogue;
+
+/// What an earlier plan's folder has.
+const PLACEMENT: &str = "placement.csv";
+const PLAN: &str = "plan.json";
+const FORM: &str = "right would be the header key,server and a line for each replica, such as user:7,3";
+
+/// Where objects are said to lie.
+#[derive(Clone, Debug, Default)]
+pub enum Lies {
+    /// Nowhere: by their hashes.
+    #[default]
+    Hashed,
+    /// By a table of keys and servers.
+    File(PathBuf),
+    /// As the plan in a folder leaves them.
+    Planned(PathBuf),
+}
+
+/// The servers of each key's replicas.
+pub(crate) fn lie(
+    lies: &Lies,
+    catalogue: &Catalogue,
+    cluster: &Cluster,
+    replicas: usize,
+) -> Result<Placement, Unadvised> {
+    let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
+    let hashed = scatter(keys, cluster, replicas).ok_or_else(|| {
+        Unadvised::Cluster(format!(
+            "`key_value.replicas` of {replicas}: each is to be in a rack of its own, and there are fewer racks with servers: right would \
+             be fewer replicas or more `fabric.racks`"
+        ))
+    })?;
+    match lies {
+        Lies::Hashed => Ok(hashed),
+        Lies::File(path) => read(path, catalogue, cluster, &hashed),
+        Lies::Planned(folder) => {
+            same(folder, cluster, replicas)?;
+            read(&folder.join(PLACEMENT), catalogue, cluster, &hashed)
+        }
+    }
+}
+
+/// What tells a cluster from another one.
+pub(crate) fn identity(cluster: &Cluster, replicas: usize) -> Value {
+    let mut racks = cluster.racks.clone();
+    racks.sort_unstable();
+    let sizes: Vec<usize> = racks.chunk_by(|one, other| one == other).map(<[u32]>::len).collect();
+    json!({"servers": cluster.racks.len(), "servers_a_rack": sizes, "replicas": replicas})
+}
+
+/// Refuses the plan of another cluster.
+fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvised> {
+    let path = folder.join(PLAN);
+    let refused = |what: String| Unadvised::Lies { path: path.clone(), what };
+    let text = std::fs::read_to_string(&path).map_err(|error| refused(error.to_string()))?;
+    let plan: Value = serde_json::from_str(&text).map_err(|error| refused(format!("it is no plan: {error}")))?;
+    let here = identity(cluster, replicas);
+    match plan.get("cluster") {
+        Some(there) if *there == here => Ok(()),
+        Some(there) => Err(refused(format!("it is the plan of another cluster, {there}; this one is {here}"))),
+        None => {
+            Err(refused("it does not say of which cluster it is: right would be the folder of a plan's --out".into()))
+        }
+    }
+}
+
+/// Reads a table; keys that it does not have lie by their hashes.
+fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placement) -> Result<Placement, Unadvised> {
+    let refused = |what: String| Unadvised::Lies { path: path.into(), what };
+    let at = |line: u64, what: String| refused(format!("line {line}: {what}"));
+    let file = File::open(path).map_err(|error| refused(error.to_string()))?;
+    let mut reader = ReaderBuilder::new().from_reader(file);
+    let header = reader.byte_headers().map_err(|error| refused(error.to_string()))?;
+    let place = |name: &str| header.iter().position(|field| field.trim_ascii() == name.as_bytes());
+    let (Some(key_at), Some(server_at)) = (place("key"), place("server")) else {
+        return Err(at(1, format!("no columns key and server: {FORM}")));
+    };
+    let mut homes: Vec<Vec<Server>> = vec![Vec::new(); catalogue.len()];
+    let mut record = ByteRecord::new();
+    while reader.read_byte_record(&mut record).map_err(|error| refused(error.to_string()))? {
+        let line = record.position().map_or(0, csv::Position::line);
+        let server = String::from_utf8_lossy(&record[server_at]).trim().to_string();
+        let number = server.strip_prefix("server").unwrap_or(&server).parse::<u32>().ok();
+        let Some(number) = number.filter(|number| (1..=cluster.racks.len() as u32).contains(number)) else {
+            let servers = cluster.racks.len();
+            return Err(at(line, format!("`{server}` is no server of this cluster: they are 1 to {servers}")));
+        };
+        let Some(object) = catalogue.number(&record[key_at]) else { continue };
+        let theirs = &mut homes[object as usize];
+        let server = Server(number - 1);
+        let key = || String::from_utf8_lossy(&record[key_at]).into_owned();
+        if let Some(other) = theirs.iter().find(|other| cluster.rack(**other) == cluster.rack(server)) {
+            let what = format!("`{}` lies at {} and at {number}, which are in one rack", key(), other.0 + 1);
+            return Err(at(line, what));
+        }
+        theirs.push(server);
+    }
+    let replicas = hashed.replicas();
+    for (object, theirs) in (0..).zip(&mut homes) {
+        if theirs.is_empty() {
+            theirs.extend(hashed.homes(Object(object)));
+        } else if theirs.len() != replicas {
+            let key = String::from_utf8_lossy(catalogue.key(object)).into_owned();
+            let what = format!("`{key}` lies at {} servers: `key_value.replicas` is {replicas}", theirs.len());
+            return Err(refused(what));
+        }
+    }
+    Ok(Placement::new(replicas, homes.concat()))
+}
+
+/// Writes such a table.
+pub(crate) fn write(path: &Path, catalogue: &Catalogue, placement: &Placement) -> std::io::Result<()> {
+    let mut writer = WriterBuilder::new().from_path(path)?;
+    writer.write_record(["key", "server"])?;
+    for object in placement.all() {
+        for home in placement.homes(object) {
+            writer.write_record([catalogue.key(object.0), (home.0 + 1).to_string().as_bytes()])?;
+        }
+    }
+    writer.flush()
+}
+
+/// The name of that table among a plan's files.
+pub(crate) const NAME: &str = PLACEMENT;

@@ -1,0 +1,373 @@
+//! Objects that are asked for together gathered on groups of servers, as many servers a group as there are replicas, each in a rack
+//! of its own: whoever is asked of a group has all of it.
+//! Sources: Kabiljo et al., "Social Hash Partitioner" (VLDB 2017), for what is gathered with what; what moves is this project's own.
+//! Law:     servers make groups, of the racks with most servers left first, those that can give much with one another. Objects are
+//!          parted among groups (`levels`) so that no server is asked for more than `busiest` times the mean, nor for more than
+//!          it can give; new queries count more than old ones. One of `HELD` queries is held back: if those ask hardly fewer groups than independent draws
+//!          would, nothing belongs together, and nothing moves. An object moves where in its part it costs its queries less
+//!          than where it lies: a part of which a query has n objects costs each 1/n; where objects lie, each costs as many servers as
+//!          greedy cover asks by the number of objects. What lies in a group already leaves it if that saves `keep` of its requests a
+//!          server.
+//!          If bytes to move are bounded, clusters go first that save most a byte.
+//! Units:   bytes, requests of a period; what is saved in 1/65,536 of a server.
+//! Owns:    nothing.
+//! Departs: an object that alone asks a server for more than its part stays where it is.
+//! Checked: tests/placement/groups.rs: capacities, racks and budgets hold; a log without structure moves nothing.
+
+use core::cmp::Reverse;
+
+use fanin_laws::settings::params;
+use fanin_units::{Bytes, Share};
+
+use crate::cover::Cover;
+use crate::fan_out::{NOWHERE, UNIT};
+use crate::hypergraph::Hypergraph;
+use crate::levels::Task;
+use crate::loads::{Demands, Loads};
+use crate::moves::{Plan, PlanError, agree, gathering, in_order, wanted};
+use crate::picc::Counts;
+use crate::settle::at_homes;
+use crate::{Cluster, Object, Placement, RequestLog, Resources, Server};
+
+params! {
+    /// Objects gathered on groups of servers, by local search on the probabilistic fan-out.
+    groups {
+        /// No server is to be asked for more than so many per cent of what servers are asked for on average.
+        #[range(105..=100_000, "some server has the mean at least")]
+        busiest: u32 = 200,
+        /// An object leaves the group that it is in if that saves a server for this share of its requests: the more, the steadier are plans.
+        keep: Share = Share::of(1, 4),
+    }
+}
+
+/// The newest queries count so many times as much as the oldest, as parts are searched for.
+const NEWEST: u32 = 4;
+/// One query of so many is held back, to see whether what was found holds for others.
+const HELD: usize = 8;
+/// A group asked for by n queries has some 1/√n more or less the next time: so many times that is left free of its bound.
+const SPREAD: u64 = 4;
+/// A query asks so many groups, roughly, as far as that counts.
+const ASKS: u64 = 4;
+/// Where queries that were held back ask less than this share, in 1/256, of the groups that independent draws would, something
+/// belongs together.
+const STRUCTURE: u64 = 230;
+/// An object moves if that saves so many servers at least.
+const LEAST: i64 = UNIT as i64 / 2;
+/// And where a plan was made before, so many.
+const STEADY: i64 = 12 * LEAST;
+/// Who asks a group for such a part of what it can give lies where it was counted.
+const HEAVY: u64 = 8;
+
+/// Plans by groups; of what is to be moved no more than so many bytes, where that is bounded.
+///
+/// # Errors
+/// [`PlanError`] where numbers do not agree, or objects ask for more than all servers can give.
+pub fn plan_groups(
+    cluster: &Cluster,
+    sizes: &[u64],
+    placement: &Placement,
+    log: &RequestLog,
+    settings: &Params,
+    budget: Option<Bytes>,
+) -> Result<Plan, PlanError> {
+    agree(cluster, sizes, placement, log)?;
+    let demands = || Demands { sizes, log, replicas: placement.replicas() as u64 };
+    let bounded = bounded(cluster, placement, &demands(), settings)?;
+    let groups = groups(&bounded, placement.replicas());
+    // Where all is to be in the end counts; on the way there servers may have what they can give.
+    let roomy = Cluster { racks: cluster.racks.clone(), capacities: vec![Resources::MOST; cluster.racks.len()] };
+    let mut loads = Loads::of(&roomy, demands(), placement, &[], Counts::All);
+    let mut clusters = Vec::new();
+    if !groups.is_empty() {
+        let (homes, of_clusters) = Gathering::of(&loads, &bounded, &groups, settings).homes(budget);
+        clusters = of_clusters;
+        for (object, group) in homes {
+            at_homes(&mut loads, object, &groups[group as usize]);
+        }
+    }
+    let mut now = Loads::of(cluster, demands(), placement, &[], Counts::All);
+    let moves = in_order(&mut now, wanted(placement, &loads));
+    let gathering = gathering(&now, moves.iter().map(|of| of.to));
+    Ok(Plan { moves, gathering, clusters, history: Vec::new() })
+}
+
+/// The servers with what each may be asked for.
+fn bounded(
+    cluster: &Cluster,
+    placement: &Placement,
+    demands: &Demands,
+    settings: &Params,
+) -> Result<Cluster, PlanError> {
+    let all = cluster.capacities.iter().fold(Resources::default(), |sum, one| sum + *one);
+    let each = |object| demands.of(object).times(placement.replicas() as u64);
+    let wanted = placement.all().fold(Resources::default(), |sum, object| sum + each(object));
+    if !wanted.fits(&all) {
+        return Err(PlanError::Short { wanted, all });
+    }
+    let servers = cluster.capacities.iter().filter(|of| of.computing > 0).count().max(1) as u64;
+    let bound = (u128::from(wanted.computing) * u128::from(settings.busiest) / 100 / u128::from(servers)) as u64;
+    let most = |of: &Resources| Resources { computing: of.computing.min(bound), ..*of };
+    Ok(Cluster { racks: cluster.racks.clone(), capacities: cluster.capacities.iter().map(most).collect() })
+}
+
+/// Groups of as many servers as there are replicas, each in a rack of its own; none has a server that can give nothing.
+fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
+    let mut left: Vec<(u32, Vec<Server>)> = Vec::new();
+    let mut servers: Vec<Server> = (0..cluster.racks.len() as u32).map(Server).collect();
+    let room = |server: &Server| {
+        let of = cluster.capacity(*server);
+        (of.storage, of.computing, of.bandwidth)
+    };
+    servers.retain(|server| *cluster.capacity(*server) != Resources::default());
+    // Those that can give most are taken first, from the end.
+    servers.sort_by_key(|server| (cluster.rack(*server), room(server), Reverse(*server)));
+    for theirs in servers.chunk_by(|one, other| cluster.rack(*one) == cluster.rack(*other)) {
+        left.push((cluster.rack(theirs[0]), theirs.to_vec()));
+    }
+    let mut groups = Vec::new();
+    loop {
+        left.sort_by_key(|(rack, servers)| (Reverse(servers.len()), *rack));
+        if left.len() < replicas || left[replicas - 1].1.is_empty() {
+            return groups;
+        }
+        groups.push(left[..replicas].iter_mut().filter_map(|(_, servers)| servers.pop()).collect());
+    }
+}
+
+/// Who goes where.
+struct Gathering<'a> {
+    loads: &'a Loads<'a>,
+    log: &'a RequestLog,
+    groups: &'a [Vec<Server>],
+    settings: &'a Params,
+    /// The objects that are asked for, and by object its place among them.
+    asked: Vec<Object>,
+    nodes: Vec<u32>,
+    /// The group that each is in.
+    lies: Vec<u32>,
+    demands: Vec<Resources>,
+    capacities: Vec<Resources>,
+    /// Most requests are for objects that lie in groups already: these stay as they are, as far as that goes.
+    steady: bool,
+}
+
+impl<'a> Gathering<'a> {
+    fn of(loads: &'a Loads<'a>, cluster: &Cluster, groups: &'a [Vec<Server>], settings: &'a Params) -> Gathering<'a> {
+        let (log, placement) = (loads.demands.log, &loads.placement);
+        let mut rest = vec![Resources::default(); loads.cluster.racks.len()];
+        let (mut asked, mut nodes) = (Vec::new(), vec![NOWHERE; placement.objects()]);
+        let of = |group: &Vec<Server>| {
+            let least = |one: Resources, server: &Server| one.least(*cluster.capacity(*server));
+            group.iter().fold(Resources::MOST, least)
+        };
+        let most = groups.iter().map(of).fold(Resources::MOST, Resources::least);
+        for object in placement.all() {
+            let demand = loads.demands.of(object);
+            if log.frequency(object) > 0 && demand.fits(&most) {
+                nodes[object.0 as usize] = asked.len() as u32;
+                asked.push(object);
+            } else {
+                placement.homes(object).iter().for_each(|home| rest[home.0 as usize] += demand);
+            }
+        }
+        // Who is in which group: by its first server.
+        let mut first = vec![NOWHERE; loads.cluster.racks.len()];
+        let sorted: Vec<Vec<Server>> = groups.iter().map(sorted).collect();
+        sorted.iter().zip(0..).for_each(|(group, number)| first[group[0].0 as usize] = number);
+        let lies = |object: &Object| {
+            let homes = sorted_of(placement.homes(*object));
+            let group = first[homes[0].0 as usize];
+            if group != NOWHERE && sorted[group as usize] == homes { group } else { NOWHERE }
+        };
+        let queries = (log.seen() * ASKS / groups.len() as u64).max(1);
+        let margin = 256 * 256 / u128::from(256 + 256 * SPREAD / queries.isqrt());
+        let room = |group: &Vec<Server>| {
+            let room = |server: &Server| *cluster.capacity(*server) - rest[server.0 as usize];
+            let all = group.iter().map(room).fold(Resources::MOST, Resources::least);
+            Resources { computing: (u128::from(all.computing) * margin >> 8) as u64, ..all }
+        };
+        let lies: Vec<u32> = asked.iter().map(lies).collect();
+        let demands: Vec<Resources> = asked.iter().map(|object| loads.demands.of(*object)).collect();
+        let requests = |of: &Resources| of.computing;
+        let gathered = demands.iter().zip(&lies).filter(|(_, group)| **group != NOWHERE).map(|(of, _)| requests(of));
+        let steady = gathered.sum::<u64>() * 2 > demands.iter().map(requests).sum();
+        Gathering {
+            lies,
+            demands,
+            steady,
+            capacities: groups.iter().map(room).collect(),
+            loads,
+            log,
+            groups,
+            settings,
+            asked,
+            nodes,
+        }
+    }
+
+    /// Objects that are to be in a group and are not, in the order in which they go, and what belongs together.
+    fn homes(&self, budget: Option<Bytes>) -> (Vec<(Object, u32)>, Vec<Vec<Object>>) {
+        let node = |object: Object| Some(self.nodes[object.0 as usize]).filter(|node| *node != NOWHERE);
+        let graph = |holds: bool| {
+            // What is asked for together changes: what is new counts most.
+            let age = |query: usize| 1 + (NEWEST - 1) * query as u32 / self.log.kept() as u32;
+            let weight = |query: usize| if holds && self.holds(query) { 0 } else { age(query) };
+            Hypergraph::of(self.log, self.asked.len(), node, weight)
+        };
+        let Some(parts) = self.parts(graph) else { return (Vec::new(), Vec::new()) };
+        let saved = self.saved(&parts);
+        let mut wanted: Vec<u32> =
+            (0..self.asked.len() as u32).filter(|node| self.is_wanted(*node, &parts, &saved)).collect();
+        // Without a bound all go, in whatever order.
+        let of = match budget {
+            Some(_) => self.task(&graph(false)).clusters(&parts),
+            None => parts.clone(),
+        };
+        wanted.sort_by_key(|node| of[*node as usize]);
+        let mut clusters: Vec<(i64, u64, Vec<u32>)> = Vec::new();
+        for cluster in wanted.chunk_by(|one, other| of[*one as usize] == of[*other as usize]) {
+            let bytes = cluster.iter().map(|node| self.bytes(*node, parts[*node as usize])).sum();
+            let gain: i64 = cluster.iter().map(|node| saved[*node as usize]).sum();
+            clusters.push((gain, bytes, cluster.to_vec()));
+        }
+        clusters.sort_by(|(gain, bytes, _), (other, others, _)| {
+            (i128::from(*other) * i128::from(*bytes)).cmp(&(i128::from(*gain) * i128::from(*others)))
+        });
+        let mut left = budget.map_or(u64::MAX, |bytes| bytes.0);
+        clusters.retain(|(_, bytes, _)| match left.checked_sub(*bytes) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        });
+        let homes = clusters.iter().flat_map(|(_, _, nodes)| nodes);
+        let homes = homes.map(|node| (self.asked[*node as usize], parts[*node as usize])).collect();
+        let objects = |(_, _, nodes): &(_, _, Vec<u32>)| nodes.iter().map(|node| self.asked[*node as usize]).collect();
+        (homes, clusters.iter().map(objects).collect())
+    }
+
+    /// Whether a query is held back.
+    fn holds(&self, query: usize) -> bool {
+        self.log.kept() >= HELD && query % HELD == HELD - 1
+    }
+
+    fn task<'b>(&'b self, graph: &'b Hypergraph) -> Task<'b> {
+        Task { graph, demands: &self.demands, capacities: &self.capacities }
+    }
+
+    /// The parts of all objects: from those that they are in, where most requests are for such; none where nothing belongs together.
+    fn parts(&self, graph: impl Fn(bool) -> Hypergraph) -> Option<Vec<u32>> {
+        if self.steady {
+            return Some(self.task(&graph(false)).keep(self.lies.clone(), self.settings.keep.in_q(8).into()));
+        }
+        let parts = self.task(&graph(true)).part();
+        self.belongs_together(&parts).then(|| self.task(&graph(false)).polish(parts))
+    }
+
+    /// Whether queries that were held back ask fewer groups than independent draws from the groups would.
+    fn belongs_together(&self, parts: &[u32]) -> bool {
+        let mut requests = vec![0u64; self.groups.len()];
+        self.demands.iter().zip(parts).for_each(|(demand, part)| requests[*part as usize] += demand.computing);
+        let all = requests.iter().sum::<u64>().max(1);
+        let mut sizes: Vec<u64> = Vec::new();
+        let (mut asked, mut groups) = (0u64, Vec::new());
+        for query in (0..self.log.kept()).filter(|query| self.holds(*query) || self.log.kept() < HELD) {
+            groups.clear();
+            groups.extend(self.log.query(query).iter().filter_map(|object| {
+                let node = self.nodes[object.0 as usize];
+                (node != NOWHERE).then(|| parts[node as usize])
+            }));
+            let size = groups.len();
+            if sizes.len() <= size {
+                sizes.resize(size + 1, 0);
+            }
+            sizes[size] += 1;
+            groups.sort_unstable();
+            groups.dedup();
+            asked += groups.len() as u64;
+        }
+        // Of each group, in 1/2^32: how likely none of n draws is of it.
+        let mut expected = 0u128;
+        for requests in requests {
+            let other = (u128::from(all - requests) << 32) / u128::from(all);
+            let mut none = 1u128 << 32;
+            for queries in &sizes {
+                expected += u128::from(*queries) * ((1 << 32) - none);
+                none = none * other >> 32;
+            }
+        }
+        u128::from(asked) << 8 < (expected >> 32) * u128::from(STRUCTURE)
+    }
+
+    /// What it saves of servers that each object is in its part, with those for which it does.
+    fn saved(&self, parts: &[u32]) -> Vec<i64> {
+        let mut cover = Cover::new(self.loads.cluster.racks.len(), u64::from(self.settings.busiest) * 256 / 100);
+        let mut servers = Vec::new();
+        // What an object of each query costs where it lies.
+        let mut cost = |query: usize| {
+            let objects = self.log.query(query);
+            cover.ask(objects, &self.loads.placement, &mut servers);
+            servers.sort_unstable();
+            servers.dedup();
+            servers.len() as i64 * UNIT as i64 / objects.len().max(1) as i64
+        };
+        let costs: Vec<i64> = (0..self.log.kept()).map(&mut cost).collect();
+        let mut goes = vec![true; self.asked.len()];
+        let mut saved = vec![0i64; self.asked.len()];
+        let mut counts = vec![0i64; self.groups.len()];
+        for _ in 0..3 {
+            saved.fill(0);
+            for (query, cost) in costs.iter().enumerate() {
+                let nodes = || {
+                    self.log
+                        .query(query)
+                        .iter()
+                        .map(|object| self.nodes[object.0 as usize])
+                        .filter(|node| *node != NOWHERE)
+                };
+                let part = |node: u32| parts[node as usize] as usize;
+                nodes().filter(|node| goes[*node as usize]).for_each(|node| counts[part(node)] += 1);
+                for node in nodes() {
+                    let others = counts[part(node)] - i64::from(goes[node as usize]);
+                    saved[node as usize] += cost - UNIT as i64 / (others + 1);
+                }
+                nodes().for_each(|node| counts[part(node)] = 0);
+            }
+            for (node, goes) in goes.iter_mut().enumerate() {
+                *goes = saved[node] >= self.least() || self.lies[node] == parts[node];
+            }
+        }
+        saved
+    }
+
+    /// Whether an object is to be moved to its part.
+    fn is_wanted(&self, node: u32, parts: &[u32], saved: &[i64]) -> bool {
+        let (lies, part) = (self.lies[node as usize], parts[node as usize]);
+        // What left a group was found worth it before; and servers that have one of those that are asked for most have no room.
+        let heavy = self.demands[node as usize].computing * HEAVY > self.capacities[part as usize].computing;
+        lies != part && (lies != NOWHERE || heavy || saved[node as usize] >= self.least())
+    }
+
+    /// How much makes a move worth it.
+    fn least(&self) -> i64 {
+        if self.steady { STEADY } else { LEAST }
+    }
+
+    /// What is moved, replica by replica.
+    fn bytes(&self, node: u32, group: u32) -> u64 {
+        let homes = self.loads.placement.homes(self.asked[node as usize]);
+        let there = homes.iter().filter(|home| self.groups[group as usize].contains(home)).count();
+        self.demands[node as usize].storage * (homes.len() - there) as u64
+    }
+}
+
+fn sorted(group: &Vec<Server>) -> Vec<Server> {
+    sorted_of(group)
+}
+
+fn sorted_of(servers: &[Server]) -> Vec<Server> {
+    let mut servers = servers.to_vec();
+    servers.sort_unstable();
+    servers
+}
