@@ -45,7 +45,7 @@ impl Resources {
 
     /// So many 256ths of each.
     pub(crate) fn scaled(self, by: u64) -> Resources {
-        let of = |one: u64, _| (u128::from(one) * u128::from(by) >> 8).min(u64::MAX.into()) as u64;
+        let of = |one: u64, _| ((u128::from(one) * u128::from(by)) >> 8).min(u64::MAX.into()) as u64;
         self.join(self, of)
     }
 

@@ -61,9 +61,9 @@ impl Cover {
         while left > 0 {
             let Some(server) = self.next() else { break };
             let asked = self.has[server.0 as usize];
-            for place in 0..objects {
-                if servers[place] == NOBODY && homes(place).contains(&server) {
-                    servers[place] = server;
+            for (place, asked) in servers.iter_mut().enumerate() {
+                if *asked == NOBODY && homes(place).contains(&server) {
+                    *asked = server;
                     homes(place).iter().for_each(|home| self.has[home.0 as usize] -= 1);
                 }
             }

@@ -172,19 +172,19 @@ impl<'a> Gathering<'a> {
         }
         // Who is in which group: by its first server.
         let mut first = vec![NOWHERE; loads.cluster.racks.len()];
-        let sorted: Vec<Vec<Server>> = groups.iter().map(sorted).collect();
-        sorted.iter().zip(0..).for_each(|(group, number)| first[group[0].0 as usize] = number);
+        let in_groups: Vec<Vec<Server>> = groups.iter().map(|group| sorted(group)).collect();
+        in_groups.iter().zip(0..).for_each(|(group, number)| first[group[0].0 as usize] = number);
         let lies = |object: &Object| {
-            let homes = sorted_of(placement.homes(*object));
+            let homes = sorted(placement.homes(*object));
             let group = first[homes[0].0 as usize];
-            if group != NOWHERE && sorted[group as usize] == homes { group } else { NOWHERE }
+            if group != NOWHERE && in_groups[group as usize] == homes { group } else { NOWHERE }
         };
         let queries = (log.seen() * ASKS / groups.len() as u64).max(1);
         let margin = 256 * 256 / u128::from(256 + 256 * SPREAD / queries.isqrt());
         let room = |group: &Vec<Server>| {
             let room = |server: &Server| *cluster.capacity(*server) - rest[server.0 as usize];
             let all = group.iter().map(room).fold(Resources::MOST, Resources::least);
-            Resources { computing: (u128::from(all.computing) * margin >> 8) as u64, ..all }
+            Resources { computing: ((u128::from(all.computing) * margin) >> 8) as u64, ..all }
         };
         let lies: Vec<u32> = asked.iter().map(lies).collect();
         let demands: Vec<Resources> = asked.iter().map(|object| loads.demands.of(*object)).collect();
@@ -294,7 +294,7 @@ impl<'a> Gathering<'a> {
             let mut none = 1u128 << 32;
             for queries in &sizes {
                 expected += u128::from(*queries) * ((1 << 32) - none);
-                none = none * other >> 32;
+                none = (none * other) >> 32;
             }
         }
         u128::from(asked) << 8 < (expected >> 32) * u128::from(STRUCTURE)
@@ -362,11 +362,7 @@ impl<'a> Gathering<'a> {
     }
 }
 
-fn sorted(group: &Vec<Server>) -> Vec<Server> {
-    sorted_of(group)
-}
-
-fn sorted_of(servers: &[Server]) -> Vec<Server> {
+fn sorted(servers: &[Server]) -> Vec<Server> {
     let mut servers = servers.to_vec();
     servers.sort_unstable();
     servers

@@ -65,7 +65,7 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
         (with("try/log.csv", &["--method", "picc", "--set", "picc.theta=0"]), "`picc.theta` of 0"),
         (with("try/log.csv", &["--method", "picc", "--set", "picc.alpha=0.95"]), "together they are above 1"),
         (
-            with("try/log.csv", &["--method", "picc", "--set", "picc.requests_per_s=1", "--set", "picc.period=1 s"]),
+            with("try/log.csv", &["--method", "picc", "--set", "picc.memory=1000 B"]),
             "is popular and asks each server that has it for",
         ),
         (with("try/log.csv", &["--set", "picc.memory=10 KB"]), "`picc.memory`: all servers together are to have "),
