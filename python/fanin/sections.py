@@ -454,9 +454,10 @@ class KeyValue(TypedDict, total=False):
     """How a front end asks for an object that was moved: "links", at its old place, which passes the question
     on to the new one, or "direct". Right is "links" or "direct". Default: "links"."""
     replica: str
-    """Which replica of an object that was moved is asked for: "random", or "together", one at a server that
-    answers the request anyway, if there is one; of other objects one is drawn. Right is "random" or
-    "together". Default: "random"."""
+    """Which replica of an object is asked for: "random", or, of one that was moved, "together", one at a
+    server that answers the request anyway, if there is one; or "cover", of any object: servers go first that
+    have most of the request, as long as they are not asked for more than `groups.busiest`. Right is "random",
+    "together" or "cover". Default: "random"."""
     windows: str
     """How long a window over servers lasts: "kept", as long as the front end, over all its requests, or
     "anew" with each request. Right is "kept" or "anew". Default: "kept"."""
@@ -859,6 +860,18 @@ class Picc(TypedDict, total=False):
     Default: 100000."""
 
 
+class Groups(TypedDict, total=False):
+    """`[groups]` Objects gathered on groups of servers, by local search on the probabilistic fan-out."""
+
+    busiest: int
+    """No server is to be asked for more than so many per cent of what servers are asked for on average. Right
+    is a whole number; 105 to 100000. Default: 200."""
+    keep: float | str
+    """An object leaves the group that it is in if that saves a server for this share of its requests: the
+    more, the steadier are plans. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25 %". Default:
+    "1/4"."""
+
+
 class ScenarioDict(TypedDict, total=False):
     """A whole scenario."""
 
@@ -891,3 +904,4 @@ class ScenarioDict(TypedDict, total=False):
     ictcp_window: IctcpWindow
     sicc: Sicc
     picc: Picc
+    groups: Groups
