@@ -2,7 +2,7 @@
 //!
 //! A block marked `toml scenario NAME` is a file of that name, one marked `toml file PATH` any other; one marked `sh` holds
 //! commands; one marked `text` that begins with `$ ` holds a command and what it prints, which `make docs` writes anew. The
-//! blocks of a page work in one folder, from the first to the last, with the project's scenarios and papers beside.
+//! blocks of a page work in one folder, from the first to the last, with the project's scenarios, papers and pages beside.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,7 @@ struct Reader {
 impl Reader {
     fn of(page: &str) -> Reader {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["scenarios", "papers"] {
+        for name in ["scenarios", "papers", "docs"] {
             std::os::unix::fs::symlink(root().canonicalize().unwrap().join(name), folder.path().join(name)).unwrap();
         }
         Reader { page: page.into(), folder, cache: tempfile::tempdir().unwrap() }
