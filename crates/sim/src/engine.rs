@@ -69,7 +69,7 @@ impl<P: Probe> Running<P> {
     #[inline(always)]
     fn receive(&mut self, link: LinkId, packet: &Packet) {
         let progress = self.world.receive(link, packet);
-        if progress != Progress::default() {
+        if progress != Progress::NONE {
             self.report(packet.to, progress);
         }
     }
@@ -81,7 +81,7 @@ impl<P: Probe> Running<P> {
         if self.world.timeouts > before {
             self.tell(id.connection().owner(), |app, _| app.timed_out(id));
         }
-        if progress.broken {
+        if progress.any(Progress::BROKEN) {
             self.report(slot, progress);
         }
     }
@@ -135,19 +135,19 @@ impl<P: Probe> Running<P> {
     #[cold]
     fn report(&mut self, slot: Slot, progress: Progress) {
         let (at, owner) = (self.world.sockets.at(slot).id, self.world.sockets.at(slot).owner());
-        if progress.established {
+        if progress.any(Progress::ESTABLISHED) {
             self.tell(owner, |app, driver| app.established(driver, at));
         }
-        if progress.awake {
+        if progress.any(Progress::AWAKE) {
             while let Some(message) = self.world.next_message(slot) {
                 self.tell(owner, |app, driver| app.received(driver, at, message));
             }
         }
-        if progress.closed {
+        if progress.any(Progress::CLOSED) {
             self.world.sockets.closes(at);
             self.tell(owner, |app, driver| app.closed(driver, at));
         }
-        if progress.broken {
+        if progress.any(Progress::BROKEN) {
             self.tell(owner, |app, driver| app.broken(driver, at));
         }
     }

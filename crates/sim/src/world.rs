@@ -138,10 +138,10 @@ impl<P: Probe> World<P> {
     pub fn look_at_timer(&mut self, id: EndpointId, slot: Slot) -> Progress {
         let socket = self.sockets.at(slot);
         if socket.armed != self.now || socket.id != id {
-            return Progress::default();
+            return Progress::NONE;
         }
         socket.armed = Time::NEVER;
-        let mut progress = Progress::default();
+        let mut progress = Progress::NONE;
         if socket.endpoint.deadline() <= self.now {
             let (before, opens) = (socket.endpoint.stats(), socket.endpoint.opens());
             let late_ack = socket.endpoint.acknowledges_late(self.now);

@@ -169,7 +169,7 @@ impl Endpoint {
                 _ => self.loss.on_timer(&mut self.tcb, call),
             }
         }
-        Progress { broken: stood && self.is_reset(), ..Progress::default() }
+        Progress::BROKEN.when(stood && self.is_reset())
     }
 
     /// Bytes delivered in order to the application.
@@ -224,7 +224,7 @@ impl Endpoint {
         self.tcb.stats
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_established(
         &mut self,
         call: &mut Call<'_, impl Wire>,
@@ -249,47 +249,47 @@ impl Endpoint {
             if broken {
                 self.abort();
             }
-            return Progress { broken, ..Progress::default() };
+            return Progress::BROKEN.when(broken);
         }
         match self.tcb.state {
             State::Reset => {
                 self.send_reset(call, segment);
-                Progress::default()
+                Progress::NONE
             }
             State::Listen if ack => {
                 self.send_reset(call, segment);
-                Progress::default()
+                Progress::NONE
             }
             State::Listen if syn => {
                 self.learn_from_syn(call.params, segment, beside.notes);
                 self.tcb.state = State::SynReceived;
                 self.tcb.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
                 self.send_syn(call);
-                Progress::default()
+                Progress::NONE
             }
             State::SynSent if syn && ack => {
                 self.learn_from_syn(call.params, segment, beside.notes);
                 self.become_established(call, segment, beside.notes);
                 self.tcb.send_ack(call);
                 self.loss.transmit(&mut self.tcb, call);
-                Progress { established: true, ..Progress::default() }
+                Progress::ESTABLISHED
             }
             State::SynReceived if syn => {
                 self.send_syn(call);
-                Progress::default()
+                Progress::NONE
             }
             State::SynReceived if ack && segment.ack == 1 => {
                 self.become_established(call, segment, beside.notes);
                 let progress = self.handle_established(call, segment, beside);
                 self.loss.transmit(&mut self.tcb, call);
-                Progress { established: true, ..progress }
+                Progress::ESTABLISHED | progress
             }
             // A SYN-ACK sent again: our ACK of it was lost (RFC 9293, section 3.10.7.4).
             State::Established if syn => {
                 self.tcb.send_ack(call);
-                Progress::default()
+                Progress::NONE
             }
-            _ => Progress::default(),
+            _ => Progress::NONE,
         }
     }
 

@@ -125,7 +125,7 @@ impl Params {
     /// Bytes of TCP options in a segment without SACK blocks: timestamps (RFC 7323, padded) and the window option
     /// (RFC 6994's experimental form: kind, length, two bytes of identifier, four of value).
     pub const fn option_bytes(&self) -> u32 {
-        (if self.timestamps { 12 } else { 0 }) + (if self.mcw_option { 8 } else { 0 })
+        12 * self.timestamps as u32 + 8 * self.mcw_option as u32
     }
 
     /// Bytes of TCP options that only a SYN has: MSS and window scale (padded), and SACK permitted (padded) where there

@@ -15,16 +15,20 @@ const REPEATED_AT_ONCE: u8 = 3;
 const COMPRESSION_MAX: Time = Time::from_millis(1);
 
 impl Tcb {
-    /// Takes the payload and the FIN of a segment; acknowledges now or later.
-    #[inline]
+    /// Takes the payload and the FIN of a segment, if it has any; acknowledges now or later.
+    #[inline(always)]
     pub fn receive(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
-        if segment.span() == 0 {
-            // A pure ACK's time is echoed, too, where nothing is missing before it (RFC 7323, section 4.3, rule 2).
-            if call.params.timestamps && widen(segment.seq, self.rcv.nxt) <= self.rcv.nxt {
-                self.rcv.note_time(segment);
-            }
-            return Progress::default();
+        if !segment.is_pure_ack() {
+            return self.take(call, segment);
         }
+        // A pure ACK's time is echoed, too, where nothing is missing before it (RFC 7323, section 4.3, rule 2).
+        if call.params.timestamps && widen(segment.seq, self.rcv.nxt) <= self.rcv.nxt {
+            self.rcv.note_time(segment);
+        }
+        Progress::NONE
+    }
+
+    fn take(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
         if self.ecn {
             self.note_mark(call, segment);
         }
@@ -36,7 +40,7 @@ impl Tcb {
             if end == self.rcv.nxt {
                 self.heard_again(call);
                 self.acknowledge_again(call, Block { start, end });
-                return Progress::default();
+                return Progress::NONE;
             }
             self.stats.data_segments += 1;
             self.rcv.nxt = end;
@@ -48,7 +52,7 @@ impl Tcb {
                 true => self.send_ack(call),
                 false => self.acknowledge(call, u32::from(segment.len) < call.params.mss),
             }
-            return Progress { awake: self.rcv.wakes(), ..Progress::default() };
+            return Progress::AWAKE.when(self.rcv.wakes());
         }
         self.receive_irregular(call, segment, Block { start, end })
     }
@@ -93,7 +97,7 @@ impl Tcb {
             }
             self.acknowledge_again(call, old);
         }
-        Progress { awake: moved && self.rcv.wakes(), closed: self.rcv.closed && !before.1, ..Progress::default() }
+        Progress::AWAKE.when(moved && self.rcv.wakes()) | Progress::CLOSED.when(self.rcv.closed && !before.1)
     }
 
     /// Whether an ACK out of order waits for those of the next segments: the fourth in one place does, and what comes after it (Linux 6.1,

@@ -88,6 +88,12 @@ impl Segment {
         u32::from(self.header) + u32::from(self.len)
     }
 
+    /// Whether it takes no sequence space.
+    #[inline]
+    pub(crate) fn is_pure_ack(&self) -> bool {
+        self.len == 0 && !self.flags.any(Flags::SYN | Flags::FIN)
+    }
+
     /// How much sequence space it takes.
     #[inline]
     pub(crate) fn span(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! What both halves and either loss detection stand on: the connection's state, and the segments that leave.
 
 use std::num::NonZeroU64;
+use std::ops::BitOr;
 
 use fanin_laws::port::Note;
 use fanin_laws::sender::{Ack, Cause, Congestion, Law, Window};
@@ -23,17 +24,41 @@ pub(crate) enum State {
     Reset,
 }
 
-/// What happened that the application wants to know.
+/// What happened that the application wants to know: a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct Progress(u8);
+
+impl Progress {
+    /// Nothing.
+    pub const NONE: Progress = Progress(0);
     /// The handshake is done.
-    pub established: bool,
+    pub const ESTABLISHED: Progress = Progress(1);
     /// As many bytes are delivered as [`Endpoint::wake_at`](crate::Endpoint::wake_at) asked for.
-    pub awake: bool,
+    pub const AWAKE: Progress = Progress(1 << 1);
     /// The peer closed its side, and everything before is delivered.
-    pub closed: bool,
+    pub const CLOSED: Progress = Progress(1 << 2);
     /// The connection is no more: the peer knows nothing of it, or it was given up.
-    pub broken: bool,
+    pub const BROKEN: Progress = Progress(1 << 3);
+
+    /// Whether any of `what` is in it.
+    #[inline]
+    pub const fn any(self, what: Progress) -> bool {
+        self.0 & what.0 != 0
+    }
+
+    /// `self` where `condition` holds, else nothing.
+    #[inline]
+    pub const fn when(self, condition: bool) -> Progress {
+        if condition { self } else { Progress::NONE }
+    }
+}
+
+impl BitOr for Progress {
+    type Output = Progress;
+    #[inline]
+    fn bitor(self, other: Progress) -> Progress {
+        Progress(self.0 | other.0)
+    }
 }
 
 /// What an endpoint counts.

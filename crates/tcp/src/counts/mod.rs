@@ -83,7 +83,7 @@ impl Counts {
     /// only an ACK with news for the scoreboard is a duplicate (RFC 6675, section 2).
     #[inline]
     fn is_duplicate(&self, tcb: &Tcb, params: &Params, segment: &Segment, ack: u64) -> bool {
-        !params.sack && ack == tcb.snd.una && tcb.snd.high > ack && segment.span() == 0
+        !params.sack && ack == tcb.snd.una && tcb.snd.high > ack && segment.is_pure_ack()
     }
 
     /// An ACK that advances `una`. `sacked` is what the scoreboard gained, less what passed under the cumulative ACK.
@@ -150,28 +150,37 @@ impl Counts {
     #[inline]
     pub fn transmit_within(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
         let window = u64::from(cwnd.min(tcb.snd.rwnd));
+        let last = tcb.snd.end + u64::from(tcb.snd.fin);
         loop {
-            let again = tcb.snd.nxt < tcb.snd.high;
-            if again && !self.board.is_empty() {
+            if tcb.snd.nxt < tcb.snd.high && !self.board.is_empty() {
                 tcb.snd.nxt = self.board.skip(tcb.snd.nxt);
             }
             let len = self.segment_length(tcb, call.params, window);
-            let fin = tcb.snd.fin && tcb.snd.nxt + len == tcb.snd.end;
-            // The congestion window bounds what is in flight, the peer's what lies above its acknowledgement: in recovery
-            // the two differ.
-            let beyond = tcb.snd.nxt - tcb.snd.una + len > u64::from(tcb.snd.rwnd);
-            let full = beyond || self.in_flight(tcb) + len > window;
+            let end = tcb.snd.nxt + len;
+            let fin = tcb.snd.fin && end == tcb.snd.end;
             // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
-            if (len == 0 && !(fin && tcb.snd.nxt == tcb.snd.end)) || (len > 0 && full) {
+            if (len == 0 && !fin) || (len > 0 && end > self.allowed(tcb, window)) {
                 return;
             }
             tcb.send_data(call, tcb.snd.nxt, len);
-            tcb.snd.nxt += len + u64::from(fin);
+            tcb.snd.nxt = end + u64::from(fin);
             tcb.snd.high = tcb.snd.high.max(tcb.snd.nxt);
-            if tcb.snd.nxt >= tcb.snd.end + u64::from(tcb.snd.fin) {
+            if tcb.snd.nxt >= last {
                 return;
             }
         }
+    }
+
+    /// How far data may go: the congestion window bounds what is in flight, the peer's what lies above its acknowledgement. In
+    /// recovery the two differ.
+    #[inline]
+    fn allowed(&self, tcb: &Tcb, window: u64) -> u64 {
+        let (una, nxt) = (tcb.snd.una, tcb.snd.nxt);
+        let in_window = match self.recovery {
+            Recovery::Loss if !self.board.is_empty() => nxt + window.saturating_sub(self.in_flight(tcb)),
+            _ => una + self.gone + window,
+        };
+        in_window.min(una + u64::from(tcb.snd.rwnd))
     }
 
     /// The length of the segment at `nxt`: up to the MSS, the window where that is under it, and the next run that the

@@ -34,6 +34,9 @@ impl Rack {
         sack: &[Block],
     ) -> u64 {
         let (now, before) = (call.now, self.fack);
+        if sack.is_empty() {
+            return self.deliver_acknowledged(now, before, echo, ack);
+        }
         if call.params.sacks_first {
             let sacked = self.deliver_sacked(now, before, una, ack, sack);
             return sacked + self.deliver_acknowledged(now, before, echo, ack);
@@ -112,15 +115,18 @@ impl Rack {
     }
 
     /// 6.2, step 5, and the timer of 6.3; returns the bytes newly lost.
+    #[inline]
     pub(super) fn detect(&mut self, call: &Call<'_, impl Wire>, srtt: Time) -> u64 {
         self.reorder_at = Time::NEVER;
         // Without holes and retransmissions everything that is out was sent after everything delivered.
-        if self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
-            return 0;
+        match self.phase == Phase::Open && self.sacked_segments == 0 && self.probe.is_none() {
+            true => 0,
+            false if call.params.rack => self.detect_by_time(call, srtt),
+            false => self.detect_by_count(call.params),
         }
-        if !call.params.rack {
-            return self.detect_by_count(call.params);
-        }
+    }
+
+    fn detect_by_time(&mut self, call: &Call<'_, impl Wire>, srtt: Time) -> u64 {
         let patience = self.rtt.saturating_add(self.reordering_window(srtt));
         let (newest, before) = (self.newest, self.pipe);
         let mut wait = Time::ZERO;

@@ -116,6 +116,9 @@ impl Rack {
         ack: u64,
     ) {
         let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
+        if ack == una && sack.is_empty() && self.rests(tcb, call) {
+            return;
+        }
         if ack >= una {
             let echo = call.params.timestamps.then_some(segment.ts_ecr);
             let delivered = self.deliver(call, una, echo, ack, sack);
@@ -126,7 +129,7 @@ impl Rack {
             }
             let duplicate = match (again, self.probe) {
                 (Some(block), Some(probe)) => block.end == probe.end,
-                _ => ack == una && sack.is_empty() && segment.span() == 0,
+                _ => ack == una && sack.is_empty() && segment.is_pure_ack(),
             };
             let repaired = self.settle_probe(ack, duplicate) && self.phase == Phase::Open;
             if repaired {
@@ -144,6 +147,13 @@ impl Rack {
             }
             self.send_on_ack(tcb, call, News { delivered, lost }, facts.is_some());
         }
+    }
+
+    /// Whether nothing is out, to be sent, or awaited: then an ACK says nothing. So it is at an end that receives.
+    #[inline]
+    fn rests(&self, tcb: &Tcb, call: &Call<'_, impl Wire>) -> bool {
+        let quiet = self.sent.is_empty() && self.phase == Phase::Open && self.cut.is_none() && self.probe.is_none();
+        quiet && !tcb.has_more() && tcb.snd.cwr.is_none() && tcb.snd.window.cwnd >= call.params.mss
     }
 
     /// Takes the last cut back, where this acknowledgement tells that it was needless.

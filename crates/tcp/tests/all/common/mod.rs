@@ -21,7 +21,7 @@ mod segment;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Kind, Law};
-use fanin_tcp::{Beside, Call, Echo, Ect, Endpoint, NewReno, Params, RtoFloor, RttVariance, Segment, Wire};
+use fanin_tcp::{Beside, Call, Echo, Ect, Endpoint, NewReno, Params, Progress, RtoFloor, RttVariance, Segment, Wire};
 use fanin_units::Time;
 
 pub use segment::{Sent, Spec};
@@ -176,7 +176,7 @@ impl Script {
             "<" => {
                 let Sent { segment, sack, notes } = Spec::parse(value)?.sent(self.now);
                 let progress = self.endpoint.handle(call, &segment, Beside { sack: &sack, notes });
-                self.broken |= progress.broken;
+                self.broken |= progress.any(Progress::BROKEN);
             }
             "connect" => self.endpoint.connect(call),
             "abort" => self.endpoint.abort(),
@@ -193,7 +193,7 @@ impl Script {
             self.now = self.endpoint.deadline();
             self.outbox.1 = self.now;
             let call = &mut Call { params: &self.params, now: self.now, wire: &mut self.outbox };
-            self.broken |= self.endpoint.expire(call).broken;
+            self.broken |= self.endpoint.expire(call).any(Progress::BROKEN);
         }
         self.now = to;
         self.outbox.1 = to;
