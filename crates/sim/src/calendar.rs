@@ -4,6 +4,7 @@
 //! The wheel spans that; the bucket at hand is sorted, the others are lists.
 
 use crate::event::Key;
+use crate::fetch::fetch;
 use crate::heap::Heap;
 
 /// Buckets of the wheel.
@@ -49,6 +50,12 @@ impl Calendar {
             far: Heap::default(),
             far_first: Key::NEVER,
         }
+    }
+
+    /// Asks for the memory of a slot.
+    #[inline(always)]
+    pub fn fetch(&self, slot: usize) {
+        fetch(&self.nodes[slot]);
     }
 
     /// Puts in what is likely to be near: the key of a slot that has none.

@@ -62,8 +62,11 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
 impl<P: Probe> Running<P> {
     #[inline(always)]
     fn arrive(&mut self, link: LinkId) {
-        let Some(packet) = self.world.net.arrive(self.world.now.0, link) else { return };
-        self.receive(link, &packet);
+        match self.world.net.arrive(self.world.now.0, link) {
+            Some(packet) => self.receive(link, &packet),
+            None if P::LARGE => self.world.fetch(),
+            None => {}
+        }
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ mod calendar;
 mod conserved;
 mod engine;
 mod event;
+mod fetch;
 mod gauge;
 mod heap;
 mod histogram;

@@ -6,6 +6,7 @@ use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 
 use crate::event::Due;
+use crate::fetch::fetch;
 use crate::packet::{Luggage, Packet};
 use crate::ring::Ring;
 
@@ -129,6 +130,13 @@ impl Port {
 }
 
 impl Link {
+    /// Asks for the memory that a packet to come needs.
+    #[inline(always)]
+    pub fn fetch(&self) {
+        fetch(self);
+        self.slots.fetch();
+    }
+
     /// A link whose port is still to be set up, with so many bytes between frames.
     pub fn new(link: &fanin_fabric::Link, gap: u32) -> Link {
         Link {

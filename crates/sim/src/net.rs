@@ -55,6 +55,8 @@ pub(crate) struct Net<P> {
     faults: Option<Box<Faults>>,
     /// Flows are spread by their number and this.
     flow_seed: u64,
+    /// In a large run: the link that the last packet went on over, and for whom it is.
+    pub onward: (LinkId, Slot),
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -88,6 +90,7 @@ impl<P: Probe> Net<P> {
             jitter,
             faults,
             flow_seed,
+            onward: (LinkId(0), Slot(0)),
             probe,
             injected: 0,
             delivered: 0,
@@ -312,7 +315,23 @@ impl<P: Probe> Net<P> {
         let host = self.host_of[packet.to.index()];
         let next = self.fabric.next_hop(node, host, || self.flow_of(packet.to));
         self.enqueue(now, next, packet, false);
+        if P::LARGE {
+            self.onward = (next, packet.to);
+        }
         None
+    }
+
+    /// Asks for the memory of the last link to an endpoint.
+    #[inline(always)]
+    fn fetch_last(&self, to: Slot) {
+        self.fetch(self.fabric.downlink(self.host_of(to)));
+    }
+
+    /// Asks for the memory of a link.
+    #[inline(always)]
+    pub fn fetch(&self, link: LinkId) {
+        self.links[link.index()].fetch();
+        self.events.fetch(link.index());
     }
 
     /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
@@ -350,6 +369,9 @@ impl<P: Probe> Wire for Uplink<'_, P> {
     #[inline(always)]
     fn send(&mut self, segment: Segment, beside: Beside<'_>) {
         self.net.injected += 1;
+        if P::LARGE {
+            self.net.fetch_last(self.peer);
+        }
         let beside = self.net.luggage.keep(beside);
         let segment = Segment { window: segment.window.min(self.window), ..segment };
         let frame_bytes = self.net.framing.frame(segment.packet_bytes());

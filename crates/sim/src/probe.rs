@@ -139,13 +139,16 @@ pub(crate) trait Probe {
     }
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
     const ON: bool;
+    /// Whether the run is so large that it asks for memory ahead: it is chosen with the run, so that others pay nothing.
+    const LARGE: bool = false;
 }
 
 /// Watches nothing.
-pub(crate) struct Off;
+pub(crate) struct Off<const LARGE: bool>;
 
-impl Probe for Off {
+impl<const LARGE: bool> Probe for Off<LARGE> {
     const ON: bool = false;
+    const LARGE: bool = LARGE;
 }
 
 /// What of the client's port is drawn over time.

@@ -1,5 +1,7 @@
 //! A FIFO in a power of two of slots: it takes none before the first push, grows when it is full, and never shrinks.
 
+use crate::fetch::fetch;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
     slots: Vec<T>,
@@ -10,6 +12,14 @@ pub(crate) struct Ring<T> {
 impl<T: Copy + Default> Ring<T> {
     pub fn new() -> Ring<T> {
         Ring { slots: Vec::new(), head: 0, len: 0 }
+    }
+
+    /// Asks for the memory that the next push goes to.
+    #[inline(always)]
+    pub fn fetch(&self) {
+        if let Some(slot) = self.slots.get(self.head.wrapping_add(self.len) & self.slots.len().wrapping_sub(1)) {
+            fetch(slot);
+        }
     }
 
     #[inline]

@@ -9,10 +9,14 @@ use fanin_units::Time;
 use crate::build;
 use crate::engine::{self, Steps};
 use crate::link::Departures;
+use crate::need::need;
 use crate::occupancy::Occupancy;
 use crate::packet::Caught;
 use crate::probe::{Off, Recorder, Watchers};
 use crate::tap::{Tap, TapPoint};
+
+/// Bytes that lie in a cache near the processor. A run that takes more asks for what it will touch.
+const NEAR: f64 = 2e6;
 
 /// A run under way. In whatever steps it is brought to its end, its tables are the same.
 pub struct Simulation {
@@ -31,7 +35,10 @@ impl Simulation {
     pub fn with(spec: &RunSpec, departures: Departures) -> Simulation {
         match spec.settings.measure.ports {
             true => Simulation::under(spec, None),
-            false => Simulation::of(spec, engine::start(spec, departures, Off)),
+            false if need(&spec.settings).least.working > NEAR => {
+                Simulation::of(spec, engine::start(spec, departures, Off::<true>))
+            }
+            false => Simulation::of(spec, engine::start(spec, departures, Off::<false>)),
         }
     }
 

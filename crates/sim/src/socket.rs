@@ -8,6 +8,7 @@ use fanin_tcp::Endpoint;
 use fanin_units::Time;
 
 use crate::conserved;
+use crate::fetch::fetch;
 use crate::since::Sums;
 use crate::slot::Slot;
 
@@ -149,6 +150,12 @@ impl Sockets {
     pub fn slot(&self, id: EndpointId) -> Option<Slot> {
         let pair = Some(self.pair(id.connection())).filter(|&pair| pair != OVER)?;
         Some(Slot::pair(pair)[usize::from(!id.is_opener())])
+    }
+
+    /// Asks for the memory of an endpoint.
+    #[inline(always)]
+    pub fn fetch(&self, slot: Slot) {
+        fetch(&self.slots[slot.index()]);
     }
 
     /// An endpoint, unless its connection is over.

@@ -124,6 +124,17 @@ impl<P: Probe> World<P> {
         progress
     }
 
+    /// A packet went on: if over the last link on its way, asks for the memory that it will need there.
+    #[inline(always)]
+    pub fn fetch(&self) {
+        let (link, to) = self.net.onward;
+        let host = self.net.host_of(to);
+        if link == self.net.fabric.downlink(host) {
+            self.sockets.fetch(to);
+            self.net.fetch(self.net.fabric.uplink(host));
+        }
+    }
+
     /// Tells the probe how an endpoint stands after a segment.
     fn tell(&mut self, slot: Slot, recoveries: u32) {
         let Socket { id, endpoint, .. } = self.sockets.at(slot);

@@ -30,6 +30,18 @@ fn a_watched_run_gives_the_same_tables() {
 }
 
 #[test]
+fn a_large_run_which_asks_for_memory_ahead_gives_the_same_tables() {
+    let large = "schemes = [\"newreno\"]\n[workload]\nkind = \"one-shot\"\nfragment = \"8 KiB\"\nduration = \"10 s\"";
+    let of = spec(large, 2_000, 1);
+    // A watched one does not ask.
+    let all = Watch { step: Time::from_micros(100), from: Time::ZERO, to: Time::NEVER, servers: vec![0] };
+    let (plain, seen) =
+        (run(&of), watch(&of, all, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}")));
+    assert!(plain.totals.drops > 0 && plain.totals.data_packets > 4_000);
+    assert_eq!((plain.totals, plain.flows, plain.ports), (seen.totals, seen.flows, seen.ports));
+}
+
+#[test]
 fn every_drop_and_timeout_is_seen() {
     let seen = watched(Time::from_micros(100));
     let count = |what: &str| seen.events.iter().filter(|event| event.what == what).count() as u64;
