@@ -440,7 +440,7 @@ impl Asking {
 fn cluster(settings: &Settings) -> Result<Cluster, Unadvised> {
     let fabric = settings.network().map_err(Unadvised::Cluster)?;
     let racks: Vec<u32> = (1..=settings.servers()).map(|host| fabric.rack(HostId(host))).collect();
-    let capacities = vec![settings.capacity(); racks.len()];
+    let capacities = settings.capacities(&fabric, settings.servers());
     Ok(Cluster { racks, capacities })
 }
 

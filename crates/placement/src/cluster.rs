@@ -33,6 +33,12 @@ impl Resources {
     pub(crate) const MOST: Resources =
         Resources { storage: u64::MAX, computing: u64::MAX, io: u64::MAX, bandwidth: u64::MAX };
 
+    /// What a function gives for each of them.
+    pub(crate) fn each(of: impl Fn(fn(&Resources) -> u64) -> u64) -> Resources {
+        let (storage, computing) = (of(|one| one.storage), of(|one| one.computing));
+        Resources { storage, computing, io: of(|one| one.io), bandwidth: of(|one| one.bandwidth) }
+    }
+
     /// The lesser of each.
     pub(crate) fn least(self, other: Resources) -> Resources {
         self.join(other, u64::min)

@@ -1,7 +1,7 @@
 //! Objects that are asked for together gathered on groups of servers, as many servers a group as there are replicas, each in a rack
 //! of its own: whoever is asked of a group has all of it.
 //! Sources: Kabiljo et al., "Social Hash Partitioner" (VLDB 2017), for what is gathered with what; what moves is this project's own.
-//! Law:     servers make groups, of the racks with most servers left first, those that can give much with one another. Objects are
+//! Law:     servers make groups, of the racks with most servers left first, those that can give much with one another; who can give next to nothing is left as it is. Objects are
 //!          parted among groups (`levels`) so that no server is asked for more than `busiest` times the mean, nor for more than
 //!          it can give; new queries count more than old ones. One of `HELD` queries is held back: if those ask hardly fewer groups than independent draws
 //!          would, nothing belongs together, and nothing moves. An object moves where in its part it costs its queries less
@@ -55,6 +55,8 @@ const STRUCTURE: u64 = 230;
 const LEAST: i64 = UNIT as i64 / 2;
 /// And where a plan was made before, so many.
 const STEADY: i64 = 12 * LEAST;
+/// A group that can give less than this part of what the middle one can is none: its servers are given no more than they have.
+const WEAK: u64 = 8;
 /// Who asks a group for such a part of what it can give lies where it was counted.
 const HEAVY: u64 = 8;
 
@@ -110,7 +112,7 @@ fn bounded(
     Ok(Cluster { racks: cluster.racks.clone(), capacities: cluster.capacities.iter().map(most).collect() })
 }
 
-/// Groups of as many servers as there are replicas, each in a rack of its own; none has a server that can give nothing.
+/// Groups of as many servers as there are replicas, each in a rack of its own; none has a server that can give next to nothing.
 fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
     let mut left: Vec<(u32, Vec<Server>)> = Vec::new();
     let mut servers: Vec<Server> = (0..cluster.racks.len() as u32).map(Server).collect();
@@ -128,10 +130,26 @@ fn groups(cluster: &Cluster, replicas: usize) -> Vec<Vec<Server>> {
     loop {
         left.sort_by_key(|(rack, servers)| (Reverse(servers.len()), *rack));
         if left.len() < replicas || left[replicas - 1].1.is_empty() {
-            return groups;
+            return strong(cluster, groups);
         }
         groups.push(left[..replicas].iter_mut().filter_map(|(_, servers)| servers.pop()).collect());
     }
+}
+
+/// Those of the groups that can give no less than `WEAK` allows.
+fn strong(cluster: &Cluster, groups: Vec<Vec<Server>>) -> Vec<Vec<Server>> {
+    let middle = |get: fn(&Resources) -> u64| {
+        let mut all: Vec<u64> = groups.iter().map(|group| get(&weakest(cluster, group))).collect();
+        all.sort_unstable();
+        all.get(all.len() / 2).map_or(0, |middle| middle / WEAK)
+    };
+    let enough = Resources::each(middle);
+    groups.into_iter().filter(|group| enough.fits(&weakest(cluster, group))).collect()
+}
+
+/// What each server of a group can give.
+fn weakest(cluster: &Cluster, group: &[Server]) -> Resources {
+    group.iter().fold(Resources::MOST, |least, server| least.least(*cluster.capacity(*server)))
 }
 
 /// Who goes where.
@@ -156,11 +174,7 @@ impl<'a> Gathering<'a> {
         let (log, placement) = (loads.demands.log, &loads.placement);
         let mut rest = vec![Resources::default(); loads.cluster.racks.len()];
         let (mut asked, mut nodes) = (Vec::new(), vec![NOWHERE; placement.objects()]);
-        let of = |group: &Vec<Server>| {
-            let least = |one: Resources, server: &Server| one.least(*cluster.capacity(*server));
-            group.iter().fold(Resources::MOST, least)
-        };
-        let most = groups.iter().map(of).fold(Resources::MOST, Resources::least);
+        let most = groups.iter().map(|group| weakest(cluster, group)).fold(Resources::MOST, Resources::least);
         for object in placement.all() {
             let demand = loads.demands.of(object);
             if log.frequency(object) > 0 && demand.fits(&most) {

@@ -166,9 +166,7 @@ fn raised(parts: &[u32], up: &[u32], count: usize) -> Vec<u32> {
 
 /// A share of what every part can take.
 fn least(capacities: &[Resources], by: u64) -> Resources {
-    let least = |get: fn(&Resources) -> u64| capacities.iter().map(get).min().unwrap_or(0) / by;
-    let (storage, computing) = (least(|of| of.storage), least(|of| of.computing));
-    Resources { storage, computing, io: least(|of| of.io), bandwidth: least(|of| of.bandwidth) }
+    Resources::each(|get| capacities.iter().map(get).min().unwrap_or(0) / by)
 }
 
 /// The number of whom each node has joined, and how many there are then.

@@ -12,7 +12,7 @@ use crate::problem::{Problem, Wrong, wrong};
 use crate::range::{FAN_IN_MAX, RATE_MAX, RATE_MIN};
 use crate::registry::owner;
 use crate::volume::what_would_fit;
-use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, switch};
+use crate::{FabricSettings, Frames, Kind, ReplicaRacks, Scheme, Settings, State, WarmUp, servers, switch};
 
 /// The keys that a fabric follows from.
 const FABRIC: [&str; 10] = [
@@ -78,6 +78,7 @@ pub(crate) fn settings(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     buffers(s)?;
     workload(s)?;
     asking(scheme, s)?;
+    servers::differ(s)?;
     gathering(scheme, s)?;
     volume(s)?;
     network(s)?;
@@ -291,7 +292,7 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         return Ok(());
     }
     let asked = (u64::from(s.workload.queries) * u64::from(k.front_ends)).div_ceil(k.replicas.into());
-    let most = s.capacity().computing;
+    let most = s.usual_capacity(s.link.rate).computing;
     if asked > most {
         let what = format!(
             "each replica of an object may be asked for {asked} times in a period, and a server answers {most} requests in {}: right \
@@ -300,7 +301,7 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
         );
         return wrong(&["picc.requests_per_s", "picc.period", "workload.queries"], what);
     }
-    let (bytes, link) = (u128::from(asked) * u128::from(k.most.0), s.capacity().bandwidth);
+    let (bytes, link) = (u128::from(asked) * u128::from(k.most.0), s.usual_capacity(s.link.rate).bandwidth);
     if bytes > u128::from(link) {
         let what = format!(
             "each replica of an object of {} may be asked for {asked} times in a period, and a link of {} sends {} in {}: right would \

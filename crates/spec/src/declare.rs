@@ -144,6 +144,10 @@ pub(crate) mod needs {
         met: |scheme, s| s.key_value.placement.0.is_some() || scheme.gathering.is_some(),
         without: "no object is moved without `key_value.placement` or a scheme that gathers, such as picc",
     };
+    pub(crate) const GATHERS: Condition = Condition {
+        met: |scheme, _| scheme.gathering.is_some(),
+        without: "nothing is planned without a scheme that gathers, such as picc, or `fanin plan`",
+    };
     pub(crate) const REORDERED: Condition = Condition {
         met: |scheme, s| match s.key_value.server {
             ServerOrder::Parallel => false,

@@ -34,6 +34,7 @@ mod resolve;
 mod rows;
 mod run;
 mod scenario;
+mod servers;
 mod setting;
 mod settings;
 mod sizes;

@@ -1,5 +1,7 @@
 //! From settings to the network: a star, a tree, or what a list of edges says.
 
+use std::ops::RangeInclusive;
+
 use fanin_fabric::{Edge, Fabric, HostId, Star, edges, star};
 use fanin_units::{Bytes, Rate, Time};
 
@@ -138,16 +140,24 @@ impl Settings {
 
 /// The nodes of a word: one, or a range of servers.
 fn names(word: &str) -> Result<Vec<String>, String> {
+    if word.contains("..") {
+        return Ok(servers_of(word)?.map(|n| format!("server{n}")).collect());
+    }
+    match word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        true => Ok(vec![word.into()]),
+        false => Err(format!("`{word}` is no name: letters, digits, - and _ make one")),
+    }
+}
+
+/// The numbers of a word's servers: one, or a range.
+pub(crate) fn servers_of(word: &str) -> Result<RangeInclusive<u32>, String> {
     let Some((first, last)) = word.split_once("..") else {
-        return match word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
-            true => Ok(vec![word.into()]),
-            false => Err(format!("`{word}` is no name: letters, digits, - and _ make one")),
-        };
+        return server(word)
+            .map(|n| n..=n)
+            .ok_or_else(|| format!("`{word}` is no server, such as server3 or server1..8"));
     };
     match (server(first), last.parse::<u32>()) {
-        (Some(first), Ok(last)) if first <= last && last - first < RANGE_MAX => {
-            Ok((first..=last).map(|n| format!("server{n}")).collect())
-        }
+        (Some(first), Ok(last)) if first <= last && last - first < RANGE_MAX => Ok(first..=last),
         _ => Err(format!("`{word}` is no range of servers, such as server1..8")),
     }
 }

@@ -81,12 +81,11 @@ impl Gathered {
         let Some(gathering) = spec.scheme.gathering else { return };
         let settings = &spec.settings.placements;
         let (sizes, placement) = store.lie();
+        let fabric = spec.settings.network().expect("a spec's network fits");
         // Host 0 asks, and holds nothing.
-        let hosts = spec.fan_in as usize + 1;
-        let mut capacities = vec![spec.settings.capacity(); hosts];
-        capacities[0] = Resources::default();
+        let capacities = [vec![Resources::default()], spec.settings.capacities(&fabric, spec.fan_in)].concat();
         // A fabric may have more hosts than servers.
-        let cluster = Cluster { racks: store.racks()[..hosts].to_vec(), capacities };
+        let cluster = Cluster { racks: store.racks()[..capacities.len()].to_vec(), capacities };
         let history = self.history.take();
         let made =
             planned(&Asked { cluster, sizes, placement, log, history: history.as_deref(), kind: gathering, settings });

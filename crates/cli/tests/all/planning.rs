@@ -83,6 +83,20 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn a_server_that_can_give_less_than_others_is_given_no_more() {
+    let place = demo();
+    // Whose memory is full as it is.
+    let small = "key_value.servers=[\"server2..3: memory 1 KB\"]";
+    place.says(&[&PLAN[..], &["--out", "made", "--set", small]].concat());
+    let plan = fs::read_to_string(place.path("made").join("plan.csv")).unwrap();
+    let to: Vec<&str> = plan.lines().skip(1).filter_map(|line| line.split(',').nth(2)).collect();
+    assert!(to.len() > 1_000 && to.contains(&"1") && to.contains(&"4"), "{} moves", to.len());
+    assert!(!to.contains(&"2") && !to.contains(&"3"));
+    let refused = place.refuses(&[&PLAN[..], &["--set", "key_value.servers=[\"server201: memory 1 KB\"]"]].concat());
+    assert!(refused.contains("`key_value.servers`") && refused.contains("there are 200 servers"), "{refused}");
+}
+
+#[test]
 fn damaged_parquet_is_refused_with_its_row_and_nothing_is_written() {
     let place = demo();
     let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../execute/tests/logs/polars.parquet")).unwrap();

@@ -57,7 +57,7 @@ fn bases() -> Vec<String> {
 }
 
 /// Values of all forms: those that are not of a key's, or that do not go with the rest, are refused.
-const VALUES: [&str; 34] = [
+const VALUES: [&str; 35] = [
     "1",
     "3",
     "40",
@@ -92,6 +92,7 @@ const VALUES: [&str; 34] = [
     "together",
     "own",
     "jumbo",
+    "[\"server1..4: memory 2 KB\"]",
 ];
 
 /// The file that a base names: a plan by which every object's first replica goes to the next server that has none of it.

@@ -14,7 +14,6 @@ mod workload;
 use std::sync::Arc;
 
 use fanin_laws::settings::Key;
-use fanin_placement::Resources;
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::declare::{KeyDoc, Section};
@@ -314,18 +313,6 @@ impl Settings {
             true => client.saturating_add(self.link.rate.0.saturating_mul((self.clients() - 1).into())),
             false => client.saturating_add(self.link.rate.0.saturating_mul(self.servers().into())),
         }
-    }
-
-    /// What a server can give in a period of `picc`, whose plan is not to ask more of any.
-    pub fn capacity(&self) -> Resources {
-        let picc = &self.placements.picc;
-        let in_period = |a_second: u64| {
-            let all = u128::from(a_second) * u128::from(picc.period.0) / u128::from(Time::from_secs(1).0);
-            u64::try_from(all).unwrap_or(u64::MAX)
-        };
-        let requests = in_period(picc.requests_per_s.into());
-        let bandwidth = in_period(self.link.rate.0 / 8);
-        Resources { storage: picc.memory.0, computing: requests, io: requests, bandwidth }
     }
 
     /// The mean time between two requests of a front end, where they do not wait for one another.
