@@ -8,7 +8,7 @@ use fanin_units::Time;
 
 use crate::acting::Acting;
 use crate::conserved;
-use crate::event::{Event, Key, Timer};
+use crate::event::{Event, Timer};
 use crate::link::Departures;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
@@ -41,8 +41,6 @@ struct Running<P> {
     begun: bool,
     /// Since when guests measure.
     measured_from: Time,
-    /// What is being served up to.
-    last: Key,
 }
 
 /// So many events are served at most before it is time to look up: at a stop flag, say.
@@ -50,9 +48,9 @@ const AT_ONCE: u64 = 1 << 14;
 
 /// Begins a run.
 pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
-    let (world, last) = (World::new(spec, departures, probe), Key::NEVER);
+    let world = World::new(spec, departures, probe);
     let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
-    let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO, last };
+    let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO };
     running.world.net.await_changes();
     running.world.net.await_faults();
     running.tell(Owner::WORKLOAD, |workload, driver| workload.start(driver));
@@ -169,13 +167,12 @@ impl<P: Probe> Running<P> {
         record
     }
 
-    /// Nothing is left to serve by then: `next` comes later, or never.
+    /// Nothing is left to serve by then.
     #[cold]
-    fn pause(&mut self, until: Time, next: Key) {
-        if next == Key::NEVER {
+    fn pause(&mut self, until: Time) {
+        if self.world.net.events.is_empty() {
             self.world.done = true;
         } else {
-            self.world.net.events.put_back(next);
             self.world.now = self.world.now.max(until);
         }
     }
@@ -185,13 +182,12 @@ impl<P: Probe> Steps for Running<P> {
     /// A function of its own, and what it goes by in fields, so that what stands around it takes none of its registers.
     #[inline(never)]
     fn serve(&mut self, until: Time) -> bool {
-        self.last = Key::last(until.0);
+        self.world.net.events.serve(until);
         while !self.world.done {
-            let key = self.world.net.events.pop();
-            if key >= self.last {
-                self.pause(until, key);
+            let Some(key) = self.world.net.events.pop() else {
+                self.pause(until);
                 return true;
-            }
+            };
             self.world.now = Time(key.time());
             self.world.events += 1;
             match key.event() {

@@ -76,11 +76,6 @@ impl Key {
         Key((time as u128) << 64 | rank as u128)
     }
 
-    /// Later than anything at a time.
-    pub fn last(at: u64) -> Key {
-        Key::new(at, u64::MAX)
-    }
-
     /// Changes of links come first of an instant, by their number.
     pub fn change(at: u64, number: u32) -> Key {
         Key::new(at, number.into())
