@@ -110,6 +110,12 @@ impl Fabric {
         LinkId(host)
     }
 
+    /// Whether a host receives by a link.
+    #[inline(always)]
+    pub fn is_downlink(&self, link: LinkId) -> bool {
+        link.0 < self.hosts
+    }
+
     /// The number of the switch that a host is at: those of one rack have the same.
     pub fn rack(&self, host: HostId) -> u32 {
         self.link(self.uplink(host)).to.0 - self.hosts
@@ -142,12 +148,21 @@ impl Fabric {
 
     /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
     /// which is asked for only then.
-    #[inline]
+    #[inline(always)]
     pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         debug_assert!(self.is_host(host.node()));
+        match self.routes {
+            Routes::Star => LinkId(host.0),
+            _ => self.next_hop_but_in_a_star(switch, host, flow_hash),
+        }
+    }
+
+    /// As above. A function of its own, so that stars pay nothing for it.
+    #[inline(never)]
+    fn next_hop_but_in_a_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         LinkId(match &self.routes {
             Routes::Star => host.0,
-            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash()),
+            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash),
             Routes::Table(table) => match table.next_hops(switch.0, host.0) {
                 [only] => *only,
                 several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],

@@ -4,6 +4,8 @@
 //! The wheel spans that. Nearly every bucket that is not empty has one event; where one has several, they are sorted as it is
 //! their turn.
 
+use std::num::NonZeroU64;
+
 use fanin_units::Time;
 
 use crate::event::Key;
@@ -101,36 +103,34 @@ impl Calendar {
     /// Takes the least key off, if one is left that comes in time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Key> {
-        let (base, bits) = self.next_word();
+        let Some((base, bits)) = self.next_word() else { return self.pop_with_care() };
         let word = word_of(base);
-        // Where none is full, it is the first bucket, which is empty.
-        let place = A_WORD * word + bits.trailing_zeros() as usize % A_WORD;
+        let place = A_WORD * word + bits.trailing_zeros() as usize;
         if let Some(&Node { key, next: NIL }) = self.nodes.get(self.heads[place] as usize)
             && key.time() < self.bound
         {
             self.base = base;
             self.heads[place] = NIL;
-            self.full[word] = bits & bits.wrapping_sub(1);
+            self.full[word] = bits.get() & (bits.get() - 1);
             return Some(key);
         }
-        let key = self.pop_of_two(base, place);
-        (key != Key::NEVER).then_some(key)
+        self.pop_of_two(base, place)
     }
 
-    /// The next word in which a bucket is full, by its first bucket's number; that at hand if none is.
+    /// The next word in which a bucket is full, with the number of its first bucket.
     #[inline(always)]
-    fn next_word(&self) -> (u64, u64) {
-        match self.full[word_of(self.base)] {
-            0 => self.next_but_one(),
-            bits => (self.base, bits),
+    fn next_word(&self) -> Option<(u64, NonZeroU64)> {
+        match NonZeroU64::new(self.full[word_of(self.base)]) {
+            Some(bits) => Some((self.base, bits)),
+            None => self.next_but_one(),
         }
     }
 
     #[inline]
-    fn next_but_one(&self) -> (u64, u64) {
+    fn next_but_one(&self) -> Option<(u64, NonZeroU64)> {
         let others = (1..WORDS as u64).map(|step| self.base + step * A_WORD as u64);
-        let full = others.map(|base| (base, self.full[word_of(base)])).find(|&(_, bits)| bits != 0);
-        full.unwrap_or((self.base, 0))
+        let mut full = others.filter_map(|base| Some((base, NonZeroU64::new(self.full[word_of(base)])?)));
+        full.next()
     }
 
     /// Whether nothing is left, in time or later.
@@ -140,7 +140,7 @@ impl Calendar {
 
     /// Takes the least key off of two in a bucket.
     #[inline(never)]
-    fn pop_of_two(&mut self, base: u64, place: usize) -> Key {
+    fn pop_of_two(&mut self, base: u64, place: usize) -> Option<Key> {
         let head = self.heads[place];
         if let Some(&Node { key: last, next }) = self.nodes.get(head as usize)
             && let Some(&Node { key: first, next: NIL }) = self.nodes.get(next as usize)
@@ -149,31 +149,31 @@ impl Calendar {
             self.base = base;
             if last < first {
                 self.heads[place] = next;
-                return last;
+                return Some(last);
             }
             self.nodes[head as usize].next = NIL;
-            return first;
+            return Some(first);
         }
         self.pop_with_care()
     }
 
-    /// Takes the least key off where that may be a far one, or one of many in a bucket; `NEVER` if there is none.
+    /// Takes the least key off where that may be a far one, or one of many in a bucket.
     #[inline(never)]
-    fn pop_with_care(&mut self) -> Key {
+    fn pop_with_care(&mut self) -> Option<Key> {
         let near = match self.next_word() {
-            (_, 0) => Key::NEVER,
-            (base, bits) => self.first_of(A_WORD * word_of(base) + bits.trailing_zeros() as usize),
+            Some((base, bits)) => self.first_of(A_WORD * word_of(base) + bits.trailing_zeros() as usize),
+            None => Key::NEVER,
         };
         let key = near.min(self.far_first);
         if key == Key::NEVER || key.time() > self.until {
-            return Key::NEVER;
+            return None;
         }
         self.base = key.time() >> self.shift & !(A_WORD as u64 - 1);
         match key == near {
             true => self.take_of_hand(),
             false => self.take_far(),
         }
-        key
+        Some(key)
     }
 
     /// The least key of a bucket that is not empty, all of whose keys come into the hand.

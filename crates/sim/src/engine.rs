@@ -60,8 +60,11 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
 impl<P: Probe> Running<P> {
     #[inline(always)]
     fn arrive(&mut self, link: LinkId) {
-        let Some(packet) = self.world.net.arrive(self.world.now.0, link) else { return };
-        self.receive(link, &packet);
+        let (net, now) = (&mut self.world.net, self.world.now.0);
+        let packet = net.take_off(now, link);
+        if net.comes_out(now, link, &packet) {
+            self.receive(link, &packet);
+        }
     }
 
     #[inline(always)]
@@ -167,6 +170,20 @@ impl<P: Probe> Running<P> {
         record
     }
 
+    /// What happens seldom. Apart, so that arrivals keep their registers.
+    #[inline(never)]
+    fn happen(&mut self, event: Event) {
+        let now = self.world.now.0;
+        match event {
+            Event::Departure(link) => self.world.net.depart(now, link),
+            Event::Change(number) => self.world.net.change(now, number),
+            Event::Fault(number) => self.befall(number),
+            Event::Late(link) => self.come_late(link),
+            Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
+            Event::App(timer) => self.due(timer),
+        }
+    }
+
     /// Nothing is left to serve by then.
     #[cold]
     fn pause(&mut self, until: Time) {
@@ -183,27 +200,22 @@ impl<P: Probe> Steps for Running<P> {
     #[inline(never)]
     fn serve(&mut self, until: Time) -> bool {
         self.world.net.events.serve(until);
-        while !self.world.done {
+        for _ in 0..AT_ONCE {
+            if self.world.done {
+                return true;
+            }
             let Some(key) = self.world.net.events.pop() else {
                 self.pause(until);
                 return true;
             };
             self.world.now = Time(key.time());
             self.world.events += 1;
-            match key.event() {
-                Event::Arrival(link) => self.arrive(link),
-                Event::Departure(link) => self.world.net.depart(key.time(), link),
-                Event::Change(number) => self.world.net.change(key.time(), number),
-                Event::Fault(number) => self.befall(number),
-                Event::Late(link) => self.come_late(link),
-                Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
-                Event::App(timer) => self.due(timer),
-            }
-            if self.world.events.is_multiple_of(AT_ONCE) {
-                return false;
+            match key.arrives() {
+                Some(link) => self.arrive(link),
+                None => self.happen(key.event()),
             }
         }
-        true
+        false
     }
 
     fn now(&self) -> Time {

@@ -97,11 +97,12 @@ pub(crate) struct Link {
     ready: bool,
     /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
     down: bool,
-    /// Packets taken, those of them with payload, and their bytes.
+    /// Packets taken, and their bytes.
     pub packets: u64,
-    pub data_packets: u64,
     pub wire_bytes: u64,
     pub queue_max_bytes: u64,
+    /// Those of them with payload.
+    pub data_packets: u64,
     rate: Rate,
     port: Option<Box<Port>>,
 }
@@ -147,9 +148,9 @@ impl Link {
             ready: false,
             down: false,
             packets: 0,
-            data_packets: 0,
             wire_bytes: 0,
             queue_max_bytes: 0,
+            data_packets: 0,
             rate: link.rate,
             port: None,
         }
@@ -289,7 +290,7 @@ impl Link {
     /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
     /// wait for them.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: Packet, luggage: &mut Luggage) -> Todo {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, luggage: &mut Luggage) -> Todo {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
@@ -299,42 +300,71 @@ impl Link {
         }
         let idle = self.busy_until <= now;
         // Without a port, nothing is ever dropped or marked.
-        let Some(port) = &mut self.port else { return self.take(now, packet, idle) };
+        let Some(port) = &mut self.port else { return self.take(now, packet, idle, false) };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        let drop = match port.verdict(now, &queue, &packet, luggage) {
+        match port.verdict(now, &queue, packet, luggage) {
             Verdict::Admit { mark } => {
                 port.counts.marks += u64::from(mark);
-                let todo = self.take(now, packet, idle);
-                self.slots.last_mut().packet.mark(mark);
-                return todo;
+                self.take(now, packet, idle, mark)
             }
-            Verdict::Drop(drop) => drop,
-        };
-        *port.counts.of(drop) += 1;
-        Todo::Dropped(Why::Law(drop))
+            Verdict::Drop(drop) => {
+                *port.counts.of(drop) += 1;
+                Todo::Dropped(Why::Law(drop))
+            }
+        }
     }
 
-    /// Puts a packet in.
+    /// Puts a packet in, marked or as it is.
     #[inline(always)]
-    fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
+    fn take(&mut self, now: u64, packet: &Packet, idle: bool, mark: bool) -> Todo {
         self.packets += 1;
+        self.data_packets += u64::from(packet.has_payload());
         self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
-        let todo = if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) };
-        // Looked at where it lies: before, it would be put together elsewhere.
-        self.data_packets += u64::from(self.slots.last_mut().packet.has_payload());
-        todo
+        let start = match (idle, self.departures) {
+            (true, _) => self.start_at_once(now),
+            (false, Departures::Eager) => self.wait(packet.frame_bytes),
+            (false, Departures::Lazy) => {
+                let leaves = self.wait_for_departure(now, *packet, mark);
+                return leaves.map_or(Todo::Nothing, Todo::Departure);
+            }
+        };
+        let due = self.start(start, packet.frame_bytes);
+        let slot = self.slots.push();
+        (slot.due, slot.packet) = (due, *packet);
+        slot.packet.mark(mark);
+        if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
-    /// The link is free: the packet goes onto the wire.
+    /// The link is free: a packet goes onto the wire.
     #[inline(always)]
-    fn start_at_once(&mut self, now: u64, packet: Packet) -> Todo {
+    fn start_at_once(&mut self, now: u64) -> u64 {
         if self.busy_until < now {
             self.busy_from = now;
         }
-        let due = self.start(now, packet.frame_bytes);
-        self.slots.push(Slot { due, packet });
-        if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
+        now
+    }
+
+    /// A packet of so many bytes waits behind others: until when.
+    #[inline(always)]
+    fn wait(&mut self, bytes: u32) -> u64 {
+        if self.waiting == 0 {
+            self.next_start = self.busy_until;
+        }
+        self.waiting += 1;
+        self.waiting_bytes += u64::from(bytes);
+        self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
+        self.busy_until
+    }
+
+    /// A packet waits until an event of its own lets it go: of the first, when.
+    #[inline(never)]
+    fn wait_for_departure(&mut self, now: u64, packet: Packet, mark: bool) -> Option<u64> {
+        let leaves = self.wait(packet.frame_bytes);
+        let slot = self.slots.push();
+        (slot.due, slot.packet) = (Due::new(now, 0), packet);
+        slot.packet.mark(mark);
+        (!std::mem::replace(&mut self.departing, true)).then_some(leaves)
     }
 
     /// A frame leaves at `start`, when the link is free. Gives its arrival.
@@ -342,32 +372,6 @@ impl Link {
     fn start(&mut self, start: u64, bytes: u32) -> Due {
         self.busy_until = start + self.time_for(bytes + self.gap);
         Due::new(self.busy_until + self.delay, start - self.busy_from)
-    }
-
-    /// The packet waits behind others.
-    #[inline(always)]
-    fn wait(&mut self, now: u64, packet: Packet) -> Todo {
-        let first = self.waiting == 0;
-        self.waiting += 1;
-        self.waiting_bytes += u64::from(packet.frame_bytes);
-        self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
-        match self.departures {
-            Departures::Eager => {
-                if first {
-                    self.next_start = self.busy_until;
-                }
-                let due = self.start(self.busy_until, packet.frame_bytes);
-                self.slots.push(Slot { due, packet });
-                Todo::Nothing
-            }
-            Departures::Lazy => {
-                self.slots.push(Slot { due: Due::new(now, 0), packet });
-                match std::mem::replace(&mut self.departing, true) {
-                    false => Todo::Departure(self.busy_until),
-                    true => Todo::Nothing,
-                }
-            }
-        }
     }
 
     /// Takes what has left by `now` out of the queue: departures come before arrivals.
@@ -408,11 +412,11 @@ impl Link {
     }
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
-    pub fn depart(&mut self, now: u64) -> (Todo, Todo) {
+    pub fn depart(&mut self, now: u64) -> (Option<Due>, Option<u64>) {
         self.departing = self.waiting > 1;
         if self.waiting == 0 {
             // What would have left is lost.
-            return (Todo::Nothing, Todo::Nothing);
+            return (None, None);
         }
         let on_wire = self.slots.len() - self.waiting as usize;
         let bytes = self.slots.get(on_wire).packet.frame_bytes;
@@ -420,22 +424,25 @@ impl Link {
         self.waiting_bytes -= u64::from(bytes);
         let due = self.start(now, bytes);
         self.slots.get_mut(on_wire).due = due;
-        let arrives = if on_wire == 0 { Todo::Arrival(due) } else { Todo::Nothing };
-        let departs = if self.waiting > 0 { Todo::Departure(self.busy_until) } else { Todo::Nothing };
-        (arrives, departs)
+        ((on_wire == 0).then_some(due), (self.waiting > 0).then_some(self.busy_until))
     }
 
-    /// The head arrives: it, and when the next one does where that is known.
-    #[inline]
-    pub fn arrive(&mut self, now: u64) -> (Packet, Option<Due>) {
+    /// The head arrives.
+    #[inline(always)]
+    pub fn arrive(&mut self, now: u64) -> Packet {
         if self.waiting as usize == self.slots.len() {
             self.settle(now);
         }
-        let packet = self.slots.pop().packet;
+        self.slots.pop().packet
+    }
+
+    /// When the head arrives, where that is known.
+    #[inline(always)]
+    pub fn due(&self) -> Option<Due> {
         let known = match self.departures {
-            Departures::Eager => self.slots.len(),
-            Departures::Lazy => self.slots.len() - self.waiting as usize,
+            Departures::Eager => self.slots.len() > 0,
+            Departures::Lazy => self.slots.len() > self.waiting as usize,
         };
-        (packet, (known > 0).then(|| self.slots.get(0).due))
+        known.then(|| self.slots.get(0).due)
     }
 }

@@ -36,20 +36,15 @@ impl<T: Copy + Default> Ring<T> {
         &mut self.slots[at]
     }
 
-    /// The one behind all others, which exists.
-    #[inline]
-    pub fn last_mut(&mut self) -> &mut T {
-        self.get_mut(self.len - 1)
-    }
-
+    /// A place behind all others, where something may lie that was taken off: what comes in is put together there.
     #[inline(always)]
-    pub fn push(&mut self, value: T) {
+    pub fn push(&mut self) -> &mut T {
         if self.len == self.slots.len() {
             self.grow();
         }
         let at = self.at(self.len);
-        self.slots[at] = value;
         self.len += 1;
+        &mut self.slots[at]
     }
 
     /// Takes the head off, which exists.
@@ -97,7 +92,7 @@ mod tests {
                         let at = usize::from(value) % model.len();
                         prop_assert_eq!(Some(ring.remove(at)), model.remove(at));
                     }
-                    Some(value) => { ring.push(value); model.push_back(value); }
+                    Some(value) => { *ring.push() = value; model.push_back(value); }
                     None if !model.is_empty() => prop_assert_eq!(Some(ring.pop()), model.pop_front()),
                     None => {}
                 }
