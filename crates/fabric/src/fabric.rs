@@ -146,14 +146,14 @@ impl Fabric {
         (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
     }
 
-    /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
-    /// which is asked for only then.
+    /// The link that a packet takes towards a host from the switch to which a link has brought it; of several that are as short,
+    /// the one that the flow's hash picks, which is asked for only then.
     #[inline(always)]
-    pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
-        debug_assert!(self.is_host(host.node()));
+    pub fn next_hop(&self, link: LinkId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        debug_assert!(self.is_host(host.node()) && !self.is_downlink(link));
         match self.routes {
             Routes::Star => LinkId(host.0),
-            _ => self.next_hop_but_in_a_star(switch, host, flow_hash),
+            _ => self.next_hop_but_in_a_star(self.link(link).to, host, flow_hash),
         }
     }
 
@@ -173,10 +173,7 @@ impl Fabric {
 
     /// The links that a flow's packets take from one host to another.
     pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
-        let next = move |link: &LinkId| {
-            let at = self.link(*link).to;
-            (!self.is_host(at)).then(|| self.next_hop(at, to, || flow_hash))
-        };
+        let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| self.next_hop(link, to, || flow_hash));
         successors(Some(self.uplink(from)), next)
     }
 

@@ -103,7 +103,7 @@ impl Calendar {
     /// Takes the least key off, if one is left that comes in time.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Key> {
-        let Some((base, bits)) = self.next_word() else { return self.pop_with_care() };
+        let Some((base, bits)) = self.next_word() else { return self.pop_with_care().there() };
         let word = word_of(base);
         let place = A_WORD * word + bits.trailing_zeros() as usize;
         if let Some(&Node { key, next: NIL }) = self.nodes.get(self.heads[place] as usize)
@@ -114,7 +114,7 @@ impl Calendar {
             self.full[word] = bits.get() & (bits.get() - 1);
             return Some(key);
         }
-        self.pop_of_two(base, place)
+        self.pop_of_two(base, place).there()
     }
 
     /// The next word in which a bucket is full, with the number of its first bucket.
@@ -133,14 +133,22 @@ impl Calendar {
         full.next()
     }
 
+    /// Takes all that is left off.
+    pub fn clear(&mut self) {
+        self.hand.clear();
+        (self.full, self.heads) = ([0; WORDS], [NIL; BUCKETS]);
+        self.far = Heap::default();
+        self.look_at_far();
+    }
+
     /// Whether nothing is left, in time or later.
     pub fn is_empty(&self) -> bool {
         self.far_first == Key::NEVER && self.full == [0; WORDS]
     }
 
-    /// Takes the least key off of two in a bucket.
+    /// Takes the least key off of two in a bucket; `NEVER` as below.
     #[inline(never)]
-    fn pop_of_two(&mut self, base: u64, place: usize) -> Option<Key> {
+    fn pop_of_two(&mut self, base: u64, place: usize) -> Key {
         let head = self.heads[place];
         if let Some(&Node { key: last, next }) = self.nodes.get(head as usize)
             && let Some(&Node { key: first, next: NIL }) = self.nodes.get(next as usize)
@@ -149,31 +157,31 @@ impl Calendar {
             self.base = base;
             if last < first {
                 self.heads[place] = next;
-                return Some(last);
+                return last;
             }
             self.nodes[head as usize].next = NIL;
-            return Some(first);
+            return first;
         }
         self.pop_with_care()
     }
 
-    /// Takes the least key off where that may be a far one, or one of many in a bucket.
+    /// Takes the least key off where that may be a far one, or one of many in a bucket; `NEVER` if none comes in time.
     #[inline(never)]
-    fn pop_with_care(&mut self) -> Option<Key> {
+    fn pop_with_care(&mut self) -> Key {
         let near = match self.next_word() {
             Some((base, bits)) => self.first_of(A_WORD * word_of(base) + bits.trailing_zeros() as usize),
             None => Key::NEVER,
         };
         let key = near.min(self.far_first);
         if key == Key::NEVER || key.time() > self.until {
-            return None;
+            return Key::NEVER;
         }
         self.base = key.time() >> self.shift & !(A_WORD as u64 - 1);
         match key == near {
             true => self.take_of_hand(),
             false => self.take_far(),
         }
-        Some(key)
+        key
     }
 
     /// The least key of a bucket that is not empty, all of whose keys come into the hand.

@@ -131,6 +131,9 @@ impl<P: Probe> Running<P> {
             *measured_from = world.since.at;
             guests.iter_mut().for_each(|guest| guest.measure(world));
         }
+        if world.done {
+            world.net.events.clear();
+        }
     }
 
     #[cold]
@@ -186,12 +189,13 @@ impl<P: Probe> Running<P> {
 
     /// Nothing is left to serve by then.
     #[cold]
-    fn pause(&mut self, until: Time) {
+    fn pause(&mut self, until: Time) -> bool {
         if self.world.net.events.is_empty() {
             self.world.done = true;
         } else {
             self.world.now = self.world.now.max(until);
         }
+        true
     }
 }
 
@@ -201,13 +205,7 @@ impl<P: Probe> Steps for Running<P> {
     fn serve(&mut self, until: Time) -> bool {
         self.world.net.events.serve(until);
         for _ in 0..AT_ONCE {
-            if self.world.done {
-                return true;
-            }
-            let Some(key) = self.world.net.events.pop() else {
-                self.pause(until);
-                return true;
-            };
+            let Some(key) = self.world.net.events.pop() else { return self.pause(until) };
             self.world.now = Time(key.time());
             self.world.events += 1;
             match key.arrives() {

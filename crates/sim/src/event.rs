@@ -112,6 +112,12 @@ impl Key {
         Key::new(at, APP | u64::from(owner.number()) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
     }
 
+    /// Unless it is `NEVER`.
+    #[inline(always)]
+    pub fn there(self) -> Option<Key> {
+        (self != Key::NEVER).then_some(self)
+    }
+
     #[inline]
     pub fn time(self) -> u64 {
         (self.0 >> 64) as u64

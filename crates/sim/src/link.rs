@@ -1,7 +1,6 @@
 //! One direction of a link with the port in front of it.
 
 use fanin_apps::Stream;
-use fanin_fabric::NodeId;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 
@@ -72,24 +71,12 @@ pub(crate) enum Why {
     Down,
 }
 
-/// One direction of a link: the FIFO holds packets on the wire first, then those that wait.
+/// One direction of a link: the FIFO holds packets on the wire first, then those that wait. It is two lines of a cache long.
+#[repr(align(64))]
 pub(crate) struct Link {
     slots: Ring<Slot>,
-    waiting_bytes: u64,
-    /// When the first packet that waits starts.
-    next_start: u64,
-    /// When everything so far has left.
-    busy_until: u64,
-    /// Since when the link has been sending without a pause.
-    busy_from: u64,
-    delay: u64,
-    /// Picoseconds a byte where that is whole, else zero.
-    per_byte: u64,
-    /// Bytes that the wire is taken for beyond each frame.
-    gap: u32,
     /// Packets of the FIFO that wait: they count as the queue.
     waiting: u32,
-    pub to: NodeId,
     departures: Departures,
     /// A departure is in the queue of events.
     departing: bool,
@@ -97,15 +84,30 @@ pub(crate) struct Link {
     ready: bool,
     /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
     down: bool,
-    /// Packets taken, and their bytes.
+    /// When everything so far has left.
+    busy_until: u64,
+    /// Since when the link has been sending without a pause.
+    busy_from: u64,
+    /// When the first packet that waits starts.
+    next_start: u64,
+    /// Packets taken.
     pub packets: u64,
-    pub wire_bytes: u64,
-    pub queue_max_bytes: u64,
-    /// Those of them with payload.
-    pub data_packets: u64,
-    rate: Rate,
     port: Option<Box<Port>>,
+    /// Of packets taken, bytes on the wire.
+    pub wire_bytes: u64,
+    pace: Pace,
+    /// Of packets taken, those with payload.
+    pub data_packets: u64,
+    delay: u64,
+    waiting_bytes: u64,
+    pub queue_max_bytes: u64,
+    /// Bytes that the wire is taken for beyond each frame.
+    gap: u32,
 }
+
+/// How fast a link is: picoseconds a byte where those are whole; else bits a second, with the highest bit set.
+#[derive(Clone, Copy)]
+struct Pace(u64);
 
 /// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
 struct Port {
@@ -114,10 +116,23 @@ struct Port {
     counts: Counts,
 }
 
-/// Picoseconds a byte where that is whole, else zero.
-fn whole_per_byte(rate: Rate) -> u64 {
-    let bits_ps = 8_000_000_000_000u64;
-    if bits_ps.is_multiple_of(rate.0) { bits_ps / rate.0 } else { 0 }
+impl Pace {
+    const BITS_A_SECOND: u64 = 1 << 63;
+
+    fn of(rate: Rate) -> Pace {
+        let bits_ps = 8_000_000_000_000u64;
+        let whole = bits_ps.is_multiple_of(rate.0);
+        Pace(if whole { bits_ps / rate.0 } else { Pace::BITS_A_SECOND | rate.0 })
+    }
+
+    /// What so many bytes take.
+    #[inline(always)]
+    fn time_for(self, bytes: u32) -> u64 {
+        match self.0 & Pace::BITS_A_SECOND {
+            0 => self.0 * u64::from(bytes),
+            _ => Rate(self.0 & !Pace::BITS_A_SECOND).time_for(bytes.into()).0,
+        }
+    }
 }
 
 impl Port {
@@ -134,25 +149,23 @@ impl Link {
     pub fn new(link: &fanin_fabric::Link, gap: u32) -> Link {
         Link {
             slots: Ring::new(),
-            waiting_bytes: 0,
-            next_start: 0,
-            busy_until: 0,
-            busy_from: 0,
-            delay: link.delay.0,
-            per_byte: whole_per_byte(link.rate),
-            gap,
             waiting: 0,
-            to: link.to,
             departures: Departures::Eager,
             departing: false,
             ready: false,
             down: false,
+            busy_until: 0,
+            busy_from: 0,
+            next_start: 0,
             packets: 0,
-            wire_bytes: 0,
-            queue_max_bytes: 0,
-            data_packets: 0,
-            rate: link.rate,
             port: None,
+            wire_bytes: 0,
+            pace: Pace::of(link.rate),
+            data_packets: 0,
+            delay: link.delay.0,
+            waiting_bytes: 0,
+            queue_max_bytes: 0,
+            gap,
         }
     }
 
@@ -172,7 +185,7 @@ impl Link {
 
     /// From the next packet on, the link sends so fast.
     pub fn set_rate(&mut self, rate: Rate) {
-        (self.rate, self.per_byte) = (rate, whole_per_byte(rate));
+        self.pace = Pace::of(rate);
     }
 
     /// Takes out what waits; what is on the wire arrives. Of a link whose departures are lazy.
@@ -204,7 +217,7 @@ impl Link {
 
     /// How far ahead the head's arrival can lie, for packets of up to `packet` bytes.
     pub fn head_span(&self, packet: u32) -> u64 {
-        self.time_for(packet + self.gap) + self.delay
+        self.pace.time_for(packet + self.gap) + self.delay
     }
 
     /// Packets on the link and in its queue.
@@ -225,7 +238,7 @@ impl Link {
                 let waiting = (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| self.slots.get(at));
                 let sizes = waiting.filter_map(|slot| {
                     let bytes = slot.packet.frame_bytes;
-                    let starts = slot.due.at - self.delay - self.time_for(bytes);
+                    let starts = slot.due.at - self.delay - self.pace.time_for(bytes);
                     (starts > now.0).then_some(u64::from(bytes))
                 });
                 sizes.sum()
@@ -275,14 +288,6 @@ impl Link {
 
     pub fn counts(&self) -> Counts {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
-    }
-
-    #[inline]
-    fn time_for(&self, bytes: u32) -> u64 {
-        match self.per_byte {
-            0 => self.rate.time_for(bytes.into()).0,
-            per_byte => per_byte * u64::from(bytes),
-        }
     }
 
     /// Takes a packet, beside which something may lie in `luggage`, or drops it.
@@ -370,7 +375,7 @@ impl Link {
     /// A frame leaves at `start`, when the link is free. Gives its arrival.
     #[inline]
     fn start(&mut self, start: u64, bytes: u32) -> Due {
-        self.busy_until = start + self.time_for(bytes + self.gap);
+        self.busy_until = start + self.pace.time_for(bytes + self.gap);
         Due::new(self.busy_until + self.delay, start - self.busy_from)
     }
 
@@ -444,5 +449,24 @@ impl Link {
             Departures::Lazy => self.slots.len() > self.waiting as usize,
         };
         known.then(|| self.slots.get(0).due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_lies_in_two_lines_of_a_cache() {
+        assert_eq!(size_of::<Link>(), 2 * 64);
+    }
+
+    #[test]
+    fn a_rate_takes_for_bytes_what_it_takes_as_a_pace() {
+        for rate in [1, 7, 1_000, 3_000_000_000, 10_000_000_000, 40_000_000_000, 400_000_000_000].map(Rate) {
+            for bytes in [1, 40, 1_500, 65_000] {
+                assert_eq!(Pace::of(rate).time_for(bytes), rate.time_for(bytes.into()).0, "{rate:?}");
+            }
+        }
     }
 }

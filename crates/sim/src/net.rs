@@ -311,8 +311,8 @@ impl<P: Probe> Net<P> {
             self.delivered += 1;
             return true;
         }
-        let (switch, host) = (self.links[link.index()].to, self.host_of[packet.to.index()]);
-        let next = self.fabric.next_hop(switch, host, || self.flow_of(packet.to));
+        let host = self.host_of[packet.to.index()];
+        let next = self.fabric.next_hop(link, host, || self.flow_of(packet.to));
         self.enqueue(now, next, packet, false);
         false
     }

@@ -2,36 +2,36 @@
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    slots: Vec<T>,
-    head: usize,
-    len: usize,
+    slots: Box<[T]>,
+    head: u32,
+    len: u32,
 }
 
 impl<T: Copy + Default> Ring<T> {
     pub fn new() -> Ring<T> {
-        Ring { slots: Vec::new(), head: 0, len: 0 }
+        Ring { slots: Box::default(), head: 0, len: 0 }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     #[inline]
     fn at(&self, i: usize) -> usize {
-        self.head.wrapping_add(i) & (self.slots.len() - 1)
+        (self.head as usize).wrapping_add(i) & (self.slots.len() - 1)
     }
 
     /// The `i`th from the head, which exists.
     #[inline]
     pub fn get(&self, i: usize) -> &T {
-        debug_assert!(i < self.len);
+        debug_assert!(i < self.len());
         &self.slots[self.at(i)]
     }
 
     #[inline]
     pub fn get_mut(&mut self, i: usize) -> &mut T {
-        debug_assert!(i < self.len);
+        debug_assert!(i < self.len());
         let at = self.at(i);
         &mut self.slots[at]
     }
@@ -39,10 +39,10 @@ impl<T: Copy + Default> Ring<T> {
     /// A place behind all others, where something may lie that was taken off: what comes in is put together there.
     #[inline(always)]
     pub fn push(&mut self) -> &mut T {
-        if self.len == self.slots.len() {
+        if self.len() == self.slots.len() {
             self.grow();
         }
-        let at = self.at(self.len);
+        let at = self.at(self.len());
         self.len += 1;
         &mut self.slots[at]
     }
@@ -52,7 +52,7 @@ impl<T: Copy + Default> Ring<T> {
     pub fn pop(&mut self) -> T {
         debug_assert!(self.len > 0);
         let value = self.slots[self.at(0)];
-        self.head = self.at(1);
+        self.head = self.at(1) as u32;
         self.len -= 1;
         value
     }
@@ -69,9 +69,9 @@ impl<T: Copy + Default> Ring<T> {
 
     #[cold]
     fn grow(&mut self) {
-        let mut slots: Vec<T> = (0..self.len).map(|i| *self.get(i)).collect();
+        let mut slots: Vec<T> = (0..self.len()).map(|i| *self.get(i)).collect();
         slots.resize((2 * self.slots.len()).max(1), T::default());
-        (self.slots, self.head) = (slots, 0);
+        (self.slots, self.head) = (slots.into(), 0);
     }
 }
 

@@ -117,10 +117,13 @@ impl<P: Probe> World<P> {
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
         let progress = socket.endpoint.handle(&mut call, &packet.segment, beside);
+        let deadline = socket.endpoint.deadline();
+        if deadline < socket.armed {
+            self.arm_for(packet.to, deadline);
+        }
         if P::ON {
             self.tell(packet.to, recoveries);
         }
-        self.arm(packet.to);
         progress
     }
 
@@ -268,7 +271,6 @@ impl<P: Probe> World<P> {
     }
 
     /// Keeps one entry a socket in the queue of timers, at its deadline or before.
-    #[inline]
     fn arm(&mut self, slot: Slot) {
         let socket = self.sockets.at(slot);
         let deadline = socket.endpoint.deadline();
