@@ -204,15 +204,18 @@ impl<P: Probe> Steps for Running<P> {
     #[inline(never)]
     fn serve(&mut self, until: Time) -> bool {
         self.world.net.events.serve(until);
-        for _ in 0..AT_ONCE {
-            let Some(key) = self.world.net.events.pop() else { return self.pause(until) };
+        for served in 0..AT_ONCE {
+            let Some(key) = self.world.net.events.pop() else {
+                self.world.events += served;
+                return self.pause(until);
+            };
             self.world.now = Time(key.time());
-            self.world.events += 1;
             match key.arrives() {
                 Some(link) => self.arrive(link),
                 None => self.happen(key.event()),
             }
         }
+        self.world.events += AT_ONCE;
         false
     }
 

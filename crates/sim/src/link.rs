@@ -326,19 +326,23 @@ impl Link {
         self.packets += 1;
         self.data_packets += u64::from(packet.has_payload());
         self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
-        let start = match (idle, self.departures) {
-            (true, _) => self.start_at_once(now),
-            (false, Departures::Eager) => self.wait(packet.frame_bytes),
-            (false, Departures::Lazy) => {
-                let leaves = self.wait_for_departure(now, *packet, mark);
-                return leaves.map_or(Todo::Nothing, Todo::Departure);
-            }
-        };
+        if !idle && self.departures == Departures::Lazy {
+            let leaves = self.wait(packet.frame_bytes);
+            self.put(Due::new(now, 0), packet, mark);
+            return if std::mem::replace(&mut self.departing, true) { Todo::Nothing } else { Todo::Departure(leaves) };
+        }
+        let start = if idle { self.start_at_once(now) } else { self.wait(packet.frame_bytes) };
         let due = self.start(start, packet.frame_bytes);
-        let slot = self.slots.push();
-        (slot.due, slot.packet) = (due, *packet);
-        slot.packet.mark(mark);
+        self.put(due, packet, mark);
         if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, due: Due, packet: &Packet, mark: bool) {
+        let slot = self.slots.push();
+        slot.due = due;
+        slot.packet = *packet;
+        slot.packet.mark(mark);
     }
 
     /// The link is free: a packet goes onto the wire.
@@ -360,16 +364,6 @@ impl Link {
         self.waiting_bytes += u64::from(bytes);
         self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
         self.busy_until
-    }
-
-    /// A packet waits until an event of its own lets it go: of the first, when.
-    #[inline(never)]
-    fn wait_for_departure(&mut self, now: u64, packet: Packet, mark: bool) -> Option<u64> {
-        let leaves = self.wait(packet.frame_bytes);
-        let slot = self.slots.push();
-        (slot.due, slot.packet) = (Due::new(now, 0), packet);
-        slot.packet.mark(mark);
-        (!std::mem::replace(&mut self.departing, true)).then_some(leaves)
     }
 
     /// A frame leaves at `start`, when the link is free. Gives its arrival.

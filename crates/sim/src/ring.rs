@@ -39,7 +39,7 @@ impl<T: Copy + Default> Ring<T> {
     /// A place behind all others, where something may lie that was taken off: what comes in is put together there.
     #[inline(always)]
     pub fn push(&mut self) -> &mut T {
-        if self.len() == self.slots.len() {
+        if self.len as usize == self.slots.len() {
             self.grow();
         }
         let at = self.at(self.len());
@@ -48,10 +48,10 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     /// Takes the head off, which exists.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> T {
         debug_assert!(self.len > 0);
-        let value = self.slots[self.at(0)];
+        let value = *self.get(0);
         self.head = self.at(1) as u32;
         self.len -= 1;
         value
