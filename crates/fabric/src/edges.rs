@@ -192,12 +192,13 @@ mod tests {
         fn every_host_reaches_every_other_without_a_loop((count, list) in graphs(), hash: u64) {
             let fabric = edges(&hosts(count), &list).expect("a connected graph");
             for (from, to) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))).filter(|(a, b)| a != b) {
-                let mut at = fabric.link(fabric.uplink(HostId(from))).to;
+                let mut link = fabric.uplink(HostId(from));
                 let mut seen = vec![NodeId(from)];
-                while at != NodeId(to) {
+                while fabric.link(link).to != NodeId(to) {
+                    let at = fabric.link(link).to;
                     prop_assert!(!fabric.is_host(at) && !seen.contains(&at), "{from} to {to}: {seen:?} and {at:?}");
                     seen.push(at);
-                    at = fabric.link(fabric.next_hop(at, HostId(to), || hash)).to;
+                    link = fabric.next_hop(link, HostId(to), || hash);
                 }
             }
         }

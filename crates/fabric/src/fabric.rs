@@ -110,6 +110,12 @@ impl Fabric {
         LinkId(host)
     }
 
+    /// Whether a host receives by a link.
+    #[inline(always)]
+    pub fn is_downlink(&self, link: LinkId) -> bool {
+        link.0 < self.hosts
+    }
+
     /// The number of the switch that a host is at: those of one rack have the same.
     pub fn rack(&self, host: HostId) -> u32 {
         self.link(self.uplink(host)).to.0 - self.hosts
@@ -140,14 +146,23 @@ impl Fabric {
         (first as u32..last as u32).map(LinkId).filter(|&link| !self.is_host(self.link(link).from))
     }
 
-    /// The link that a switch takes towards a host; of several that are as short, the one that the flow's hash picks,
-    /// which is asked for only then.
-    #[inline]
-    pub fn next_hop(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
-        debug_assert!(self.is_host(host.node()));
+    /// The link that a packet takes towards a host from the switch to which a link has brought it; of several that are as short,
+    /// the one that the flow's hash picks, which is asked for only then.
+    #[inline(always)]
+    pub fn next_hop(&self, link: LinkId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
+        debug_assert!(self.is_host(host.node()) && !self.is_downlink(link));
+        match self.routes {
+            Routes::Star => LinkId(host.0),
+            _ => self.next_hop_but_in_a_star(self.link(link).to, host, flow_hash),
+        }
+    }
+
+    /// As above. A function of its own, so that stars pay nothing for it.
+    #[inline(never)]
+    fn next_hop_but_in_a_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         LinkId(match &self.routes {
             Routes::Star => host.0,
-            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash()),
+            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash),
             Routes::Table(table) => match table.next_hops(switch.0, host.0) {
                 [only] => *only,
                 several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],
@@ -158,10 +173,7 @@ impl Fabric {
 
     /// The links that a flow's packets take from one host to another.
     pub fn way(&self, from: HostId, to: HostId, flow_hash: u64) -> impl Iterator<Item = LinkId> {
-        let next = move |link: &LinkId| {
-            let at = self.link(*link).to;
-            (!self.is_host(at)).then(|| self.next_hop(at, to, || flow_hash))
-        };
+        let next = move |&link: &LinkId| (!self.is_downlink(link)).then(|| self.next_hop(link, to, || flow_hash));
         successors(Some(self.uplink(from)), next)
     }
 

@@ -272,10 +272,8 @@ impl Plan {
     }
 
     /// The link that a switch takes towards a host.
-    ///
-    /// A function of its own, so that stars pay nothing for it.
-    #[inline(never)]
-    pub fn next_hop(&self, switch: u32, host: u32, flow_hash: u64) -> u32 {
+    #[inline]
+    pub fn next_hop(&self, switch: u32, host: u32, flow_hash: impl FnOnce() -> u64) -> u32 {
         self.ways(switch, host).pick(switch, flow_hash)
     }
 
@@ -316,11 +314,11 @@ impl Ways {
 
     /// The one that a hash picks at a switch.
     #[inline]
-    fn pick(self, switch: u32, hash: u64) -> u32 {
+    fn pick(self, switch: u32, hash: impl FnOnce() -> u64) -> u32 {
         if self.count == 1 {
             return self.first;
         }
-        let draw = mix(hash ^ u64::from(switch)) >> 32;
+        let draw = mix(hash() ^ u64::from(switch)) >> 32;
         self.first + self.stride * ((draw * u64::from(self.count)) >> 32) as u32
     }
 }

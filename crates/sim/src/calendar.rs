@@ -1,18 +1,26 @@
 //! The queue of events: a wheel of buckets for what happens soon, a heap for the rest.
 //!
 //! Only a link's head is in the queue, so that nearly all events lie within one transmission and one propagation of now.
-//! The wheel spans that; the bucket at hand is sorted, the others are lists.
+//! The wheel spans that. Nearly every bucket that is not empty has one event; where one has several, they are sorted as it is
+//! their turn.
+
+use std::num::NonZeroU64;
+
+use fanin_units::Time;
 
 use crate::event::Key;
 use crate::fetch::fetch;
 use crate::heap::Heap;
 
-/// Buckets of the wheel.
+/// Buckets of the wheel, and of a word of its bitmap.
 const BUCKETS: usize = 1024;
-const WORDS: usize = BUCKETS / 64;
+const A_WORD: usize = 64;
+const WORDS: usize = BUCKETS / A_WORD;
 
-/// No node.
+/// No node, and behind it nothing in the hand.
 const NIL: u32 = u32::MAX;
+/// No node, and behind it what the hand holds.
+const HAND: u32 = NIL - 1;
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -24,31 +32,46 @@ struct Node {
 pub(crate) struct Calendar {
     /// Time is shifted right by this to give the number of a bucket.
     shift: u32,
-    /// The number of the bucket at hand; those up to `BUCKETS` ahead of it are on the wheel.
-    at: u64,
-    /// What is left of the bucket at hand, the earliest last.
-    hand: Vec<Key>,
-    heads: Box<[u32; BUCKETS]>,
-    full: [u64; WORDS],
-    nodes: Vec<Node>,
-    far: Heap,
+    /// The number of the first bucket of the word at hand, in which the key lay that was taken last: the wheel goes from
+    /// there once round.
+    base: u64,
+    /// Keys before this time need not be held against those far, nor against the time up to which they are served.
+    bound: u64,
+    until: u64,
     /// The least of `far`, or `NEVER`.
     far_first: Key,
+    full: [u64; WORDS],
+    /// A list of nodes each.
+    heads: [u32; BUCKETS],
+    nodes: Vec<Node>,
+    /// What is left of a bucket of several, the earliest last; and which.
+    hand: Vec<Key>,
+    of_hand: usize,
+    far: Heap,
+}
+
+/// Where a word lies of which the number of the first bucket is known.
+#[inline(always)]
+fn word_of(base: u64) -> usize {
+    base as usize / A_WORD % WORDS
 }
 
 impl Calendar {
     /// A queue for events that mostly lie within `span` picoseconds of now, one for each of `slots`.
     pub fn new(span: u64, slots: usize) -> Calendar {
-        let width = (span / (BUCKETS as u64 - 2)).max(1);
+        let width = (span / (BUCKETS - A_WORD - 1) as u64).max(1);
         Calendar {
             shift: width.next_power_of_two().trailing_zeros(),
-            at: 0,
-            hand: Vec::with_capacity(64),
-            heads: Box::new([NIL; BUCKETS]),
-            full: [0; WORDS],
-            nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
-            far: Heap::default(),
+            base: 0,
+            bound: 0,
+            until: 0,
             far_first: Key::NEVER,
+            full: [0; WORDS],
+            heads: [NIL; BUCKETS],
+            nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
+            hand: Vec::with_capacity(64),
+            of_hand: 0,
+            far: Heap::default(),
         }
     }
 
@@ -58,112 +81,168 @@ impl Calendar {
         fetch(&self.nodes[slot]);
     }
 
+    /// From now on, what comes up to this time is taken off.
+    pub fn serve(&mut self, until: Time) {
+        self.until = until.0;
+        self.look_at_far();
+    }
+
     /// Puts in what is likely to be near: the key of a slot that has none.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, slot: usize, key: Key) {
         let bucket = key.time() >> self.shift;
-        let ahead = bucket.wrapping_sub(self.at);
-        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
-            let place = bucket as usize % BUCKETS;
-            self.nodes[slot] = Node { key, next: self.heads[place] };
-            self.heads[place] = slot as u32;
-            self.full[place / 64] |= 1 << (place % 64);
-        } else if bucket <= self.at {
-            self.push_at_hand(key);
-        } else {
-            self.push_far(key);
+        if bucket.wrapping_sub(self.base) >= BUCKETS as u64 {
+            return self.push_far(key);
         }
+        let place = bucket as usize % BUCKETS;
+        self.nodes[slot] = Node { key, next: self.heads[place] };
+        self.heads[place] = slot as u32;
+        self.full[place / A_WORD] |= 1 << (place % A_WORD);
     }
 
     /// Puts in what is likely to be far: a timer.
+    #[inline(never)]
     pub fn push_far(&mut self, key: Key) {
         self.far.push(key);
-        self.far_first = self.far.peek();
+        self.look_at_far();
     }
 
-    #[cold]
-    fn push_at_hand(&mut self, key: Key) {
-        let place = self.hand.partition_point(|&later| later > key);
-        self.hand.insert(place, key);
+    /// Takes the least key off, if one is left that comes in time.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<Key> {
+        let Some((base, bits)) = self.next_word() else { return self.pop_with_care().there() };
+        let word = word_of(base);
+        let place = A_WORD * word + bits.trailing_zeros() as usize;
+        if let Some(&Node { key, next: NIL }) = self.nodes.get(self.heads[place] as usize)
+            && key.time() < self.bound
+        {
+            self.base = base;
+            self.heads[place] = NIL;
+            self.full[word] = bits.get() & (bits.get() - 1);
+            return Some(key);
+        }
+        self.pop_of_two(base, place).there()
     }
 
-    /// Takes the least key off; `NEVER` where there is none.
+    /// The next word in which a bucket is full, with the number of its first bucket.
+    #[inline(always)]
+    fn next_word(&self) -> Option<(u64, NonZeroU64)> {
+        match NonZeroU64::new(self.full[word_of(self.base)]) {
+            Some(bits) => Some((self.base, bits)),
+            None => self.next_but_one(),
+        }
+    }
+
     #[inline]
-    pub fn pop(&mut self) -> Key {
-        if let Some(near) = self.hand.pop() {
-            return self.first(near);
-        }
-        let Some(ahead) = self.next_full() else { return self.pop_far() };
-        self.at += ahead;
-        let place = self.at as usize % BUCKETS;
-        self.full[place / 64] &= !(1 << (place % 64));
-        let node = self.nodes[std::mem::replace(&mut self.heads[place], NIL) as usize];
-        if node.next == NIL {
-            return self.first(node.key);
-        }
-        self.take_to_hand(node);
-        self.pop()
+    fn next_but_one(&self) -> Option<(u64, NonZeroU64)> {
+        let others = (1..WORDS as u64).map(|step| self.base + step * A_WORD as u64);
+        let mut full = others.filter_map(|base| Some((base, NonZeroU64::new(self.full[word_of(base)])?)));
+        full.next()
     }
 
-    /// Puts back the key that was taken off last, which is the least.
-    pub fn put_back(&mut self, key: Key) {
-        self.hand.push(key);
+    /// Takes all that is left off.
+    pub fn clear(&mut self) {
+        self.hand.clear();
+        (self.full, self.heads) = ([0; WORDS], [NIL; BUCKETS]);
+        self.far = Heap::default();
+        self.look_at_far();
     }
 
-    /// The near key, unless a far one comes before it.
-    #[inline]
-    fn first(&mut self, near: Key) -> Key {
-        if near < self.far_first {
-            return near;
-        }
-        self.hand.push(near);
-        self.take_far()
+    /// Whether nothing is left, in time or later.
+    pub fn is_empty(&self) -> bool {
+        self.far_first == Key::NEVER && self.full == [0; WORDS]
     }
 
-    /// Nothing is near: the wheel goes on from the far one.
-    #[cold]
-    fn pop_far(&mut self) -> Key {
-        if self.far_first != Key::NEVER {
-            self.at = self.far_first.time() >> self.shift;
-        }
-        self.take_far()
-    }
-
-    #[cold]
-    fn take_far(&mut self) -> Key {
-        let far = self.far_first;
-        self.far.pop();
-        self.far_first = self.far.peek();
-        far
-    }
-
-    /// Sorts a bucket of several.
-    fn take_to_hand(&mut self, first: Node) {
-        let mut node = first;
-        loop {
-            self.hand.push(node.key);
-            if node.next == NIL {
-                break;
+    /// Takes the least key off of two in a bucket; `NEVER` as below.
+    #[inline(never)]
+    fn pop_of_two(&mut self, base: u64, place: usize) -> Key {
+        let head = self.heads[place];
+        if let Some(&Node { key: last, next }) = self.nodes.get(head as usize)
+            && let Some(&Node { key: first, next: NIL }) = self.nodes.get(next as usize)
+            && last.min(first).time() < self.bound
+        {
+            self.base = base;
+            if last < first {
+                self.heads[place] = next;
+                return last;
             }
-            node = self.nodes[node.next as usize];
+            self.nodes[head as usize].next = NIL;
+            return first;
         }
-        self.hand.sort_unstable_by(|a, b| b.cmp(a));
+        self.pop_with_care()
     }
 
-    /// How many buckets ahead the next full one is.
-    #[inline]
-    fn next_full(&self) -> Option<u64> {
-        let first = (self.at as usize + 1) % BUCKETS;
-        let (word, bit) = (first / 64, first % 64);
-        let rest = self.full[word] >> bit;
-        if rest != 0 {
-            return Some(1 + u64::from(rest.trailing_zeros()));
+    /// Takes the least key off where that may be a far one, or one of many in a bucket; `NEVER` if none comes in time.
+    #[inline(never)]
+    fn pop_with_care(&mut self) -> Key {
+        let near = match self.next_word() {
+            Some((base, bits)) => self.first_of(A_WORD * word_of(base) + bits.trailing_zeros() as usize),
+            None => Key::NEVER,
+        };
+        let key = near.min(self.far_first);
+        if key == Key::NEVER || key.time() > self.until {
+            return Key::NEVER;
         }
-        // On round the wheel, and back to the low bits of the first word.
-        (1..=WORDS).find_map(|i| {
-            let bits = self.full[(word + i) % WORDS];
-            (bits != 0).then(|| (1 + 64 * i - bit) as u64 + u64::from(bits.trailing_zeros()))
-        })
+        self.base = key.time() >> self.shift & !(A_WORD as u64 - 1);
+        match key == near {
+            true => self.take_of_hand(),
+            false => self.take_far(),
+        }
+        key
+    }
+
+    /// The least key of a bucket that is not empty, all of whose keys come into the hand.
+    fn first_of(&mut self, place: usize) -> Key {
+        if self.of_hand != place {
+            self.put_hand_away();
+            self.of_hand = place;
+        }
+        let mut head = std::mem::replace(&mut self.heads[place], HAND);
+        let sorted = self.hand.len();
+        while let Some(&Node { key, next }) = self.nodes.get(head as usize) {
+            let at = if sorted == 0 { self.hand.len() } else { self.hand.partition_point(|&later| later > key) };
+            self.hand.insert(at, key);
+            head = next;
+        }
+        if sorted == 0 {
+            self.hand.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        self.hand.last().copied().unwrap_or(Key::NEVER)
+    }
+
+    /// It was another bucket's turn; then came a far key, and now one of a bucket before that.
+    fn put_hand_away(&mut self) {
+        if !self.hand.is_empty() {
+            self.first_of(self.of_hand);
+            while let Some(key) = self.hand.pop() {
+                self.far.push(key);
+            }
+            self.empty(self.of_hand);
+            self.look_at_far();
+        }
+    }
+
+    fn take_of_hand(&mut self) {
+        self.hand.pop();
+        if self.hand.is_empty() {
+            self.empty(self.of_hand);
+        }
+    }
+
+    /// Nothing is left in a bucket.
+    fn empty(&mut self, place: usize) {
+        self.heads[place] = NIL;
+        self.full[place / A_WORD] &= !(1 << (place % A_WORD));
+    }
+
+    fn take_far(&mut self) {
+        self.far.pop();
+        self.look_at_far();
+    }
+
+    fn look_at_far(&mut self) {
+        self.far_first = self.far.peek();
+        self.bound = self.far_first.time().min(self.until.saturating_add(1));
     }
 }
 
@@ -174,23 +253,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_come_out_in_order_wherever_they_lie(pushes: Vec<(u16, u8)>, span in 1u64..5000) {
+        fn keys_come_out_in_order_and_in_time_wherever_they_lie(
+            pushes: Vec<(u16, u8, bool)>, span in 1u64..5000, patience in 0u64..2000,
+        ) {
             let mut calendar = Calendar::new(span, pushes.len());
             let (mut model, mut now) = (Vec::<Key>::new(), 0);
-            for (slot, &(ahead, pops)) in pushes.iter().enumerate() {
-                let key = Key::new(now + u64::from(ahead), slot as u64);
-                calendar.push(slot, key);
+            for (slot, &(ahead, pops, far)) in pushes.iter().enumerate() {
+                // Many at the same time, and many near.
+                let ahead = if ahead % 3 == 0 { u64::from(ahead) } else { u64::from(ahead % 64) / 8 * 8 };
+                let key = Key::new(now + ahead, slot as u64);
+                if far { calendar.push_far(key) } else { calendar.push(slot, key) }
                 model.push(key);
                 model.sort_by(|a, b| b.cmp(a));
+                let until = Time(now + patience);
+                calendar.serve(until);
                 for _ in 0..pops % 3 {
-                    let least = model.pop().unwrap_or(Key::NEVER);
+                    let least = model.pop_if(|least| least.time() <= until.0);
                     prop_assert_eq!(calendar.pop(), least);
-                    if least != Key::NEVER {
-                        now = least.time();
-                        // One that is put back is the next, whatever it was taken from.
-                        calendar.put_back(least);
-                        prop_assert_eq!(calendar.pop(), least);
-                    }
+                    prop_assert_eq!(calendar.is_empty(), model.is_empty());
+                    now = least.map_or(now, Key::time);
                 }
             }
         }

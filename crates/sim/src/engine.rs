@@ -8,7 +8,7 @@ use fanin_units::Time;
 
 use crate::acting::Acting;
 use crate::conserved;
-use crate::event::{Event, Key, Timer};
+use crate::event::{Event, Timer};
 use crate::link::Departures;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
@@ -41,8 +41,6 @@ struct Running<P> {
     begun: bool,
     /// Since when guests measure.
     measured_from: Time,
-    /// What is being served up to.
-    last: Key,
 }
 
 /// So many events are served at most before it is time to look up: at a stop flag, say.
@@ -50,9 +48,9 @@ const AT_ONCE: u64 = 1 << 14;
 
 /// Begins a run.
 pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
-    let (world, last) = (World::new(spec, departures, probe), Key::NEVER);
+    let world = World::new(spec, departures, probe);
     let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
-    let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO, last };
+    let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO };
     running.world.net.await_changes();
     running.world.net.await_faults();
     running.tell(Owner::WORKLOAD, |workload, driver| workload.start(driver));
@@ -62,10 +60,12 @@ pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, 
 impl<P: Probe> Running<P> {
     #[inline(always)]
     fn arrive(&mut self, link: LinkId) {
-        match self.world.net.arrive(self.world.now.0, link) {
-            Some(packet) => self.receive(link, &packet),
-            None if P::LARGE => self.world.fetch(),
-            None => {}
+        let (net, now) = (&mut self.world.net, self.world.now.0);
+        let packet = net.take_off(now, link);
+        if net.comes_out(now, link, &packet) {
+            self.receive(link, &packet);
+        } else if P::LARGE {
+            self.world.fetch(link, packet.to);
         }
     }
 
@@ -133,6 +133,9 @@ impl<P: Probe> Running<P> {
             *measured_from = world.since.at;
             guests.iter_mut().for_each(|guest| guest.measure(world));
         }
+        if world.done {
+            world.net.events.clear();
+        }
     }
 
     #[cold]
@@ -172,15 +175,29 @@ impl<P: Probe> Running<P> {
         record
     }
 
-    /// Nothing is left to serve by then: `next` comes later, or never.
+    /// What happens seldom. Apart, so that arrivals keep their registers.
+    #[inline(never)]
+    fn happen(&mut self, event: Event) {
+        let now = self.world.now.0;
+        match event {
+            Event::Departure(link) => self.world.net.depart(now, link),
+            Event::Change(number) => self.world.net.change(now, number),
+            Event::Fault(number) => self.befall(number),
+            Event::Late(link) => self.come_late(link),
+            Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
+            Event::App(timer) => self.due(timer),
+        }
+    }
+
+    /// Nothing is left to serve by then.
     #[cold]
-    fn pause(&mut self, until: Time, next: Key) {
-        if next == Key::NEVER {
+    fn pause(&mut self, until: Time) -> bool {
+        if self.world.net.events.is_empty() {
             self.world.done = true;
         } else {
-            self.world.net.events.put_back(next);
             self.world.now = self.world.now.max(until);
         }
+        true
     }
 }
 
@@ -188,29 +205,20 @@ impl<P: Probe> Steps for Running<P> {
     /// A function of its own, and what it goes by in fields, so that what stands around it takes none of its registers.
     #[inline(never)]
     fn serve(&mut self, until: Time) -> bool {
-        self.last = Key::last(until.0);
-        while !self.world.done {
-            let key = self.world.net.events.pop();
-            if key >= self.last {
-                self.pause(until, key);
-                return true;
-            }
+        self.world.net.events.serve(until);
+        for served in 0..AT_ONCE {
+            let Some(key) = self.world.net.events.pop() else {
+                self.world.events += served;
+                return self.pause(until);
+            };
             self.world.now = Time(key.time());
-            self.world.events += 1;
-            match key.event() {
-                Event::Arrival(link) => self.arrive(link),
-                Event::Departure(link) => self.world.net.depart(key.time(), link),
-                Event::Change(number) => self.world.net.change(key.time(), number),
-                Event::Fault(number) => self.befall(number),
-                Event::Late(link) => self.come_late(link),
-                Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
-                Event::App(timer) => self.due(timer),
-            }
-            if self.world.events.is_multiple_of(AT_ONCE) {
-                return false;
+            match key.arrives() {
+                Some(link) => self.arrive(link),
+                None => self.happen(key.event()),
             }
         }
-        true
+        self.world.events += AT_ONCE;
+        false
     }
 
     fn now(&self) -> Time {

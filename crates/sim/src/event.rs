@@ -5,7 +5,7 @@ use fanin_fabric::LinkId;
 
 use crate::slot::Slot;
 
-/// Something that happens at a moment.
+/// Something that happens at a moment, but for what happens most: the head of a link arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A link fails, heals or changes its rate.
@@ -16,8 +16,6 @@ pub(crate) enum Event {
     Departure(LinkId),
     /// A packet comes late that had crossed a link before.
     Late(LinkId),
-    /// The head of a link arrives.
-    Arrival(LinkId),
     /// The timer of the endpoint in a slot may be due, if it lies there still.
     Endpoint(EndpointId, Slot),
     /// An application's timer is due.
@@ -76,11 +74,6 @@ impl Key {
         Key((time as u128) << 64 | rank as u128)
     }
 
-    /// Later than anything at a time.
-    pub fn last(at: u64) -> Key {
-        Key::new(at, u64::MAX)
-    }
-
     /// Changes of links come first of an instant, by their number.
     pub fn change(at: u64, number: u32) -> Key {
         Key::new(at, number.into())
@@ -119,17 +112,27 @@ impl Key {
         Key::new(at, APP | u64::from(owner.number()) << 40 | u64::from(what.kind) << 32 | u64::from(what.number))
     }
 
+    /// Unless it is `NEVER`.
+    #[inline(always)]
+    pub fn there(self) -> Option<Key> {
+        (self != Key::NEVER).then_some(self)
+    }
+
     #[inline]
     pub fn time(self) -> u64 {
         (self.0 >> 64) as u64
     }
 
-    /// What it is for.
-    #[inline]
+    /// The link whose head arrives, if it is for that: it nearly always is.
+    #[inline(always)]
+    pub fn arrives(self) -> Option<LinkId> {
+        (self.0 as u64 & CLASS == ARRIVAL).then_some(LinkId(self.0 as u32))
+    }
+
+    /// What it is for, if for anything else.
     pub fn event(self) -> Event {
         let (rank, number) = (self.0 as u64, self.0 as u32);
         match rank & CLASS {
-            ARRIVAL => Event::Arrival(LinkId(number)),
             ENDPOINT => {
                 let slot = Slot(number & ((1 << SLOT_BITS) - 1));
                 Event::Endpoint(EndpointId::new((rank >> SLOT_BITS) as u32), slot)

@@ -6,9 +6,11 @@ use fanin_units::Time;
 
 use crate::event::Due;
 
-/// The packets of one host.
+/// The packets of one link.
 struct Late {
     stream: SmallStream,
+    /// By how much at most: nothing where the link is not a host's.
+    most: Time,
     /// When the last one so far arrives: none comes before it.
     latest: u64,
 }
@@ -16,33 +18,27 @@ struct Late {
 /// How late packets come at the other end of hosts' links. The links themselves know nothing of it: they send when they would,
 /// and only the event of an arrival is put off.
 pub(crate) struct Jitter {
-    /// Up to this.
-    most: Time,
-    /// By the link: of a host, or none; empty where no packet is late.
-    hosts: Vec<Option<Late>>,
+    /// By the link; empty where no packet is late.
+    links: Vec<Late>,
 }
 
 impl Jitter {
     /// Hosts that are late by up to `most`.
     pub fn new(most: Time, fabric: &Fabric, seed: u64) -> Jitter {
-        let late = |host: u32| Late { stream: SmallStream::new(seed, Purpose::Packet, host), latest: 0 };
-        let of = |link: &fanin_fabric::Link| fabric.is_host(link.from).then(|| late(link.from.0));
-        let hosts = if most == Time::ZERO { Vec::new() } else { fabric.links().iter().map(of).collect() };
-        Jitter { most, hosts }
+        let of = |link: &fanin_fabric::Link| {
+            let most = if fabric.is_host(link.from) { most } else { Time::ZERO };
+            Late { stream: SmallStream::new(seed, Purpose::Packet, link.from.0), most, latest: 0 }
+        };
+        let links = if most == Time::ZERO { Vec::new() } else { fabric.links().iter().map(of).collect() };
+        Jitter { links }
     }
 
     /// When the head of a link comes that is due then.
     #[inline(always)]
     pub fn late(&mut self, link: LinkId, due: Due) -> Due {
-        if self.hosts.is_empty() { due } else { Due { at: self.put_off(link, due.at), ..due } }
-    }
-
-    /// Apart, so that packets without jitter keep their registers.
-    #[inline(never)]
-    fn put_off(&mut self, link: LinkId, at: u64) -> u64 {
-        let Some(late) = &mut self.hosts[link.index()] else { return at };
-        late.latest = late.latest.max(at + late.stream.up_to(self.most).0);
-        late.latest
+        let Some(late) = self.links.get_mut(link.index()) else { return due };
+        late.latest = late.latest.max(due.at + late.stream.up_to(late.most).0);
+        Due { at: late.latest, ..due }
     }
 }
 

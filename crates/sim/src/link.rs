@@ -1,7 +1,6 @@
 //! One direction of a link with the port in front of it.
 
 use fanin_apps::Stream;
-use fanin_fabric::NodeId;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
 
@@ -73,24 +72,12 @@ pub(crate) enum Why {
     Down,
 }
 
-/// One direction of a link: the FIFO holds packets on the wire first, then those that wait.
+/// One direction of a link: the FIFO holds packets on the wire first, then those that wait. It is two lines of a cache long.
+#[repr(align(64))]
 pub(crate) struct Link {
     slots: Ring<Slot>,
-    waiting_bytes: u64,
-    /// When the first packet that waits starts.
-    next_start: u64,
-    /// When everything so far has left.
-    busy_until: u64,
-    /// Since when the link has been sending without a pause.
-    busy_from: u64,
-    delay: u64,
-    /// Picoseconds a byte where that is whole, else zero.
-    per_byte: u64,
-    /// Bytes that the wire is taken for beyond each frame.
-    gap: u32,
     /// Packets of the FIFO that wait: they count as the queue.
     waiting: u32,
-    pub to: NodeId,
     departures: Departures,
     /// A departure is in the queue of events.
     departing: bool,
@@ -98,14 +85,30 @@ pub(crate) struct Link {
     ready: bool,
     /// The link takes no packets: one that changes, so that it has a port, and its departures are lazy.
     down: bool,
-    /// Packets taken, those of them with payload, and their bytes.
+    /// When everything so far has left.
+    busy_until: u64,
+    /// Since when the link has been sending without a pause.
+    busy_from: u64,
+    /// When the first packet that waits starts.
+    next_start: u64,
+    /// Packets taken.
     pub packets: u64,
-    pub data_packets: u64,
-    pub wire_bytes: u64,
-    pub queue_max_bytes: u64,
-    rate: Rate,
     port: Option<Box<Port>>,
+    /// Of packets taken, bytes on the wire.
+    pub wire_bytes: u64,
+    pace: Pace,
+    /// Of packets taken, those with payload.
+    pub data_packets: u64,
+    delay: u64,
+    waiting_bytes: u64,
+    pub queue_max_bytes: u64,
+    /// Bytes that the wire is taken for beyond each frame.
+    gap: u32,
 }
+
+/// How fast a link is: picoseconds a byte where those are whole; else bits a second, with the highest bit set.
+#[derive(Clone, Copy)]
+struct Pace(u64);
 
 /// What decides over packets, and what becomes of few: apart, since most links seldom need it, and many never.
 struct Port {
@@ -114,10 +117,23 @@ struct Port {
     counts: Counts,
 }
 
-/// Picoseconds a byte where that is whole, else zero.
-fn whole_per_byte(rate: Rate) -> u64 {
-    let bits_ps = 8_000_000_000_000u64;
-    if bits_ps.is_multiple_of(rate.0) { bits_ps / rate.0 } else { 0 }
+impl Pace {
+    const BITS_A_SECOND: u64 = 1 << 63;
+
+    fn of(rate: Rate) -> Pace {
+        let bits_ps = 8_000_000_000_000u64;
+        let whole = bits_ps.is_multiple_of(rate.0);
+        Pace(if whole { bits_ps / rate.0 } else { Pace::BITS_A_SECOND | rate.0 })
+    }
+
+    /// What so many bytes take.
+    #[inline(always)]
+    fn time_for(self, bytes: u32) -> u64 {
+        match self.0 & Pace::BITS_A_SECOND {
+            0 => self.0 * u64::from(bytes),
+            _ => Rate(self.0 & !Pace::BITS_A_SECOND).time_for(bytes.into()).0,
+        }
+    }
 }
 
 impl Port {
@@ -141,25 +157,23 @@ impl Link {
     pub fn new(link: &fanin_fabric::Link, gap: u32) -> Link {
         Link {
             slots: Ring::new(),
-            waiting_bytes: 0,
-            next_start: 0,
-            busy_until: 0,
-            busy_from: 0,
-            delay: link.delay.0,
-            per_byte: whole_per_byte(link.rate),
-            gap,
             waiting: 0,
-            to: link.to,
             departures: Departures::Eager,
             departing: false,
             ready: false,
             down: false,
+            busy_until: 0,
+            busy_from: 0,
+            next_start: 0,
             packets: 0,
-            data_packets: 0,
-            wire_bytes: 0,
-            queue_max_bytes: 0,
-            rate: link.rate,
             port: None,
+            wire_bytes: 0,
+            pace: Pace::of(link.rate),
+            data_packets: 0,
+            delay: link.delay.0,
+            waiting_bytes: 0,
+            queue_max_bytes: 0,
+            gap,
         }
     }
 
@@ -179,7 +193,7 @@ impl Link {
 
     /// From the next packet on, the link sends so fast.
     pub fn set_rate(&mut self, rate: Rate) {
-        (self.rate, self.per_byte) = (rate, whole_per_byte(rate));
+        self.pace = Pace::of(rate);
     }
 
     /// Takes out what waits; what is on the wire arrives. Of a link whose departures are lazy.
@@ -211,7 +225,7 @@ impl Link {
 
     /// How far ahead the head's arrival can lie, for packets of up to `packet` bytes.
     pub fn head_span(&self, packet: u32) -> u64 {
-        self.time_for(packet + self.gap) + self.delay
+        self.pace.time_for(packet + self.gap) + self.delay
     }
 
     /// Packets on the link and in its queue.
@@ -232,7 +246,7 @@ impl Link {
                 let waiting = (self.slots.len() - self.waiting as usize..self.slots.len()).map(|at| self.slots.get(at));
                 let sizes = waiting.filter_map(|slot| {
                     let bytes = slot.packet.frame_bytes;
-                    let starts = slot.due.at - self.delay - self.time_for(bytes);
+                    let starts = slot.due.at - self.delay - self.pace.time_for(bytes);
                     (starts > now.0).then_some(u64::from(bytes))
                 });
                 sizes.sum()
@@ -284,20 +298,12 @@ impl Link {
         self.port.as_ref().map_or(Counts::default(), |port| port.counts)
     }
 
-    #[inline]
-    fn time_for(&self, bytes: u32) -> u64 {
-        match self.per_byte {
-            0 => self.rate.time_for(bytes.into()).0,
-            per_byte => per_byte * u64::from(bytes),
-        }
-    }
-
     /// Takes a packet, beside which something may lie in `luggage`, or drops it.
     ///
     /// Inlined so that a packet is put together where it will lie: copied whole from parts just written, it would
     /// wait for them.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: u64, packet: Packet, luggage: &mut Luggage) -> Todo {
+    pub fn enqueue(&mut self, now: u64, packet: &Packet, luggage: &mut Luggage) -> Todo {
         debug_assert!(self.ready, "a packet came to a port that no flow was announced to");
         if self.departures == Departures::Eager {
             self.settle(now);
@@ -307,75 +313,72 @@ impl Link {
         }
         let idle = self.busy_until <= now;
         // Without a port, nothing is ever dropped or marked.
-        let Some(port) = &mut self.port else { return self.take(now, packet, idle) };
+        let Some(port) = &mut self.port else { return self.take(now, packet, idle, false) };
         let idle_since = idle.then_some(Time(self.busy_until));
         let queue = Queue { bytes: self.waiting_bytes, packets: self.waiting, idle_since };
-        let drop = match port.verdict(now, &queue, &packet, luggage) {
+        match port.verdict(now, &queue, packet, luggage) {
             Verdict::Admit { mark } => {
                 port.counts.marks += u64::from(mark);
-                let todo = self.take(now, packet, idle);
-                self.slots.last_mut().packet.mark(mark);
-                return todo;
+                self.take(now, packet, idle, mark)
             }
-            Verdict::Drop(drop) => drop,
-        };
-        *port.counts.of(drop) += 1;
-        Todo::Dropped(Why::Law(drop))
+            Verdict::Drop(drop) => {
+                *port.counts.of(drop) += 1;
+                Todo::Dropped(Why::Law(drop))
+            }
+        }
     }
 
-    /// Puts a packet in.
+    /// Puts a packet in, marked or as it is.
     #[inline(always)]
-    fn take(&mut self, now: u64, packet: Packet, idle: bool) -> Todo {
+    fn take(&mut self, now: u64, packet: &Packet, idle: bool, mark: bool) -> Todo {
         self.packets += 1;
+        self.data_packets += u64::from(packet.has_payload());
         self.wire_bytes += u64::from(packet.frame_bytes + self.gap);
-        let todo = if idle { self.start_at_once(now, packet) } else { self.wait(now, packet) };
-        // Looked at where it lies: before, it would be put together elsewhere.
-        self.data_packets += u64::from(self.slots.last_mut().packet.has_payload());
-        todo
+        if !idle && self.departures == Departures::Lazy {
+            let leaves = self.wait(packet.frame_bytes);
+            self.put(Due::new(now, 0), packet, mark);
+            return if std::mem::replace(&mut self.departing, true) { Todo::Nothing } else { Todo::Departure(leaves) };
+        }
+        let start = if idle { self.start_at_once(now) } else { self.wait(packet.frame_bytes) };
+        let due = self.start(start, packet.frame_bytes);
+        self.put(due, packet, mark);
+        if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
     }
 
-    /// The link is free: the packet goes onto the wire.
     #[inline(always)]
-    fn start_at_once(&mut self, now: u64, packet: Packet) -> Todo {
+    fn put(&mut self, due: Due, packet: &Packet, mark: bool) {
+        let slot = self.slots.push();
+        slot.due = due;
+        slot.packet = *packet;
+        slot.packet.mark(mark);
+    }
+
+    /// The link is free: a packet goes onto the wire.
+    #[inline(always)]
+    fn start_at_once(&mut self, now: u64) -> u64 {
         if self.busy_until < now {
             self.busy_from = now;
         }
-        let due = self.start(now, packet.frame_bytes);
-        self.slots.push(Slot { due, packet });
-        if self.slots.len() == 1 { Todo::Arrival(due) } else { Todo::Nothing }
+        now
+    }
+
+    /// A packet of so many bytes waits behind others: until when.
+    #[inline(always)]
+    fn wait(&mut self, bytes: u32) -> u64 {
+        if self.waiting == 0 {
+            self.next_start = self.busy_until;
+        }
+        self.waiting += 1;
+        self.waiting_bytes += u64::from(bytes);
+        self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
+        self.busy_until
     }
 
     /// A frame leaves at `start`, when the link is free. Gives its arrival.
     #[inline]
     fn start(&mut self, start: u64, bytes: u32) -> Due {
-        self.busy_until = start + self.time_for(bytes + self.gap);
+        self.busy_until = start + self.pace.time_for(bytes + self.gap);
         Due::new(self.busy_until + self.delay, start - self.busy_from)
-    }
-
-    /// The packet waits behind others.
-    #[inline(always)]
-    fn wait(&mut self, now: u64, packet: Packet) -> Todo {
-        let first = self.waiting == 0;
-        self.waiting += 1;
-        self.waiting_bytes += u64::from(packet.frame_bytes);
-        self.queue_max_bytes = self.queue_max_bytes.max(self.waiting_bytes);
-        match self.departures {
-            Departures::Eager => {
-                if first {
-                    self.next_start = self.busy_until;
-                }
-                let due = self.start(self.busy_until, packet.frame_bytes);
-                self.slots.push(Slot { due, packet });
-                Todo::Nothing
-            }
-            Departures::Lazy => {
-                self.slots.push(Slot { due: Due::new(now, 0), packet });
-                match std::mem::replace(&mut self.departing, true) {
-                    false => Todo::Departure(self.busy_until),
-                    true => Todo::Nothing,
-                }
-            }
-        }
     }
 
     /// Takes what has left by `now` out of the queue: departures come before arrivals.
@@ -416,11 +419,11 @@ impl Link {
     }
 
     /// The first packet that waits goes onto the wire. Gives its arrival where the wire is empty, and the next departure.
-    pub fn depart(&mut self, now: u64) -> (Todo, Todo) {
+    pub fn depart(&mut self, now: u64) -> (Option<Due>, Option<u64>) {
         self.departing = self.waiting > 1;
         if self.waiting == 0 {
             // What would have left is lost.
-            return (Todo::Nothing, Todo::Nothing);
+            return (None, None);
         }
         let on_wire = self.slots.len() - self.waiting as usize;
         let bytes = self.slots.get(on_wire).packet.frame_bytes;
@@ -428,22 +431,44 @@ impl Link {
         self.waiting_bytes -= u64::from(bytes);
         let due = self.start(now, bytes);
         self.slots.get_mut(on_wire).due = due;
-        let arrives = if on_wire == 0 { Todo::Arrival(due) } else { Todo::Nothing };
-        let departs = if self.waiting > 0 { Todo::Departure(self.busy_until) } else { Todo::Nothing };
-        (arrives, departs)
+        ((on_wire == 0).then_some(due), (self.waiting > 0).then_some(self.busy_until))
     }
 
-    /// The head arrives: it, and when the next one does where that is known.
-    #[inline]
-    pub fn arrive(&mut self, now: u64) -> (Packet, Option<Due>) {
+    /// The head arrives.
+    #[inline(always)]
+    pub fn arrive(&mut self, now: u64) -> Packet {
         if self.waiting as usize == self.slots.len() {
             self.settle(now);
         }
-        let packet = self.slots.pop().packet;
+        self.slots.pop().packet
+    }
+
+    /// When the head arrives, where that is known.
+    #[inline(always)]
+    pub fn due(&self) -> Option<Due> {
         let known = match self.departures {
-            Departures::Eager => self.slots.len(),
-            Departures::Lazy => self.slots.len() - self.waiting as usize,
+            Departures::Eager => self.slots.len() > 0,
+            Departures::Lazy => self.slots.len() > self.waiting as usize,
         };
-        (packet, (known > 0).then(|| self.slots.get(0).due))
+        known.then(|| self.slots.get(0).due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_lies_in_two_lines_of_a_cache() {
+        assert_eq!(size_of::<Link>(), 2 * 64);
+    }
+
+    #[test]
+    fn a_rate_takes_for_bytes_what_it_takes_as_a_pace() {
+        for rate in [1, 7, 1_000, 3_000_000_000, 10_000_000_000, 40_000_000_000, 400_000_000_000].map(Rate) {
+            for bytes in [1, 40, 1_500, 65_000] {
+                assert_eq!(Pace::of(rate).time_for(bytes), rate.time_for(bytes.into()).0, "{rate:?}");
+            }
+        }
     }
 }

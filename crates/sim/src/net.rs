@@ -5,14 +5,14 @@ mod faults;
 use std::collections::BTreeMap;
 
 use fanin_apps::{EndpointId, Owner};
-use fanin_fabric::{Fabric, HostId, LinkId, NodeId};
+use fanin_fabric::{Fabric, HostId, LinkId};
 use fanin_spec::{Change, Framing, State};
 use fanin_tcp::{Beside, Block, Segment, Wire};
 use fanin_units::{QueueSize, Time};
 
 use crate::build::Ports;
 use crate::calendar::Calendar;
-use crate::event::Key;
+use crate::event::{Due, Key};
 use crate::incasts::Incasts;
 use crate::jitter::Jitter;
 use crate::latency::stamp;
@@ -55,8 +55,6 @@ pub(crate) struct Net<P> {
     faults: Option<Box<Faults>>,
     /// Flows are spread by their number and this.
     flow_seed: u64,
-    /// In a large run: the link that the last packet went on over, and for whom it is.
-    pub onward: (LinkId, Slot),
     pub probe: P,
     pub injected: u64,
     pub delivered: u64,
@@ -90,7 +88,6 @@ impl<P: Probe> Net<P> {
             jitter,
             faults,
             flow_seed,
-            onward: (LinkId(0), Slot(0)),
             probe,
             injected: 0,
             delivered: 0,
@@ -176,9 +173,9 @@ impl<P: Probe> Net<P> {
 
     /// Gives a packet to a link, which may be one from a host: of others none is late.
     #[inline(always)]
-    fn enqueue(&mut self, now: u64, link: LinkId, packet: Packet, from_host: bool) {
+    fn enqueue(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
         match self.pools.is_some() && !from_host {
-            true => self.enqueue_shared(now, link, packet),
+            true => self.enqueue_shared(now, link, *packet),
             false => self.put(now, link, packet, from_host),
         }
     }
@@ -192,24 +189,21 @@ impl<P: Probe> Net<P> {
                 self.probe.refused(link, memory);
             }
         }
-        self.put(now, link, packet, false);
+        self.put(now, link, &packet, false);
         self.count(now, link);
     }
 
     #[inline(always)]
-    fn put(&mut self, now: u64, link: LinkId, packet: Packet, from_host: bool) {
+    fn put(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
         let todo = self.links[link.index()].enqueue(now, packet, &mut self.luggage);
         if P::ON && !matches!(todo, Todo::Dropped(_)) {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
         match todo {
             Todo::Nothing => {}
-            Todo::Dropped(why) => self.dropped(now, link, &packet, why),
-            Todo::Arrival(due) if from_host => {
-                let due = self.jitter.late(link, due);
-                self.schedule(link, Todo::Arrival(due));
-            }
-            todo => self.schedule(link, todo),
+            Todo::Arrival(due) => self.await_arrival(link, due, from_host),
+            Todo::Departure(at) => self.await_departure(link, at),
+            Todo::Dropped(why) => self.dropped(now, link, packet, why),
         }
     }
 
@@ -258,13 +252,16 @@ impl<P: Probe> Net<P> {
         }
     }
 
-    #[inline]
-    fn schedule(&mut self, link: LinkId, todo: Todo) {
-        match todo {
-            Todo::Arrival(due) => self.events.push(link.index(), Key::arrival(due, link)),
-            Todo::Departure(at) => self.events.push(self.links.len() + link.index(), Key::departure(at, link)),
-            Todo::Nothing | Todo::Dropped(_) => {}
-        }
+    /// The head of a link, which may be one from a host, comes to its other end.
+    #[inline(always)]
+    fn await_arrival(&mut self, link: LinkId, due: Due, from_host: bool) {
+        let due = if from_host { self.jitter.late(link, due) } else { due };
+        self.events.push(link.index(), Key::arrival(due, link));
+    }
+
+    #[inline(never)]
+    fn await_departure(&mut self, link: LinkId, at: u64) {
+        self.events.push(self.links.len() + link.index(), Key::departure(at, link));
     }
 
     /// Serves a departure.
@@ -275,50 +272,49 @@ impl<P: Probe> Net<P> {
         let (arrives, departs) = self.links[link.index()].depart(now);
         self.count(now, link);
         self.probe.port(Time(now), link, &self.links[link.index()]);
-        if let Todo::Arrival(due) = arrives {
-            let due = self.jitter.late(link, due);
-            self.schedule(link, Todo::Arrival(due));
+        if let Some(due) = arrives {
+            self.await_arrival(link, due, true);
         }
-        self.schedule(link, departs);
+        if let Some(at) = departs {
+            self.await_departure(link, at);
+        }
     }
 
-    /// Serves an arrival: at a switch the packet goes on; at a host it comes out.
-    #[inline]
-    pub fn arrive(&mut self, now: u64, id: LinkId) -> Option<Packet> {
+    /// Takes the packet off a link that arrives at its other end.
+    #[inline(always)]
+    pub fn take_off(&mut self, now: u64, id: LinkId) -> Packet {
         self.hops += 1;
         let link = &mut self.links[id.index()];
-        let node = link.to;
-        let (packet, next) = link.arrive(now);
+        let packet = link.arrive(now);
+        let next = link.due();
         if P::ON {
             let to = self.ends[packet.to.index()].id;
             self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
         }
-        let at_host = self.fabric.is_host(node);
         if let Some(due) = next {
             // What comes to a host is from a switch.
-            let due = if at_host { due } else { self.jitter.late(id, due) };
-            self.events.push(id.index(), Key::arrival(due, id));
+            self.await_arrival(id, due, !self.fabric.is_downlink(id));
         }
-        if self.faults.is_some() && !self.passes(now, id, &packet) {
-            return None;
-        }
-        self.go_on(now, node, at_host, packet)
+        packet
     }
 
-    /// A packet that has crossed a link goes on at its other end: at a host it comes out.
+    /// A packet has arrived over a link: whether it comes out, at a host. At a switch it goes on.
     #[inline(always)]
-    fn go_on(&mut self, now: u64, node: NodeId, at_host: bool, packet: Packet) -> Option<Packet> {
-        if at_host {
+    pub fn comes_out(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
+        (self.faults.is_none() || self.passes(now, link, packet)) && self.goes_no_further(now, link, packet)
+    }
+
+    /// As above, of one that nothing more befalls.
+    #[inline(always)]
+    fn goes_no_further(&mut self, now: u64, link: LinkId, packet: &Packet) -> bool {
+        if self.fabric.is_downlink(link) {
             self.delivered += 1;
-            return Some(packet);
+            return true;
         }
         let host = self.host_of[packet.to.index()];
-        let next = self.fabric.next_hop(node, host, || self.flow_of(packet.to));
+        let next = self.fabric.next_hop(link, host, || self.flow_of(packet.to));
         self.enqueue(now, next, packet, false);
-        if P::LARGE {
-            self.onward = (next, packet.to);
-        }
-        None
+        false
     }
 
     /// Asks for the memory of the last link to an endpoint.
@@ -378,7 +374,7 @@ impl<P: Probe> Wire for Uplink<'_, P> {
         self.net.enqueue(
             self.now.0,
             self.link,
-            Packet { to: self.peer, beside, frame_bytes, sent: stamp(self.now.0), segment },
+            &Packet { to: self.peer, beside, frame_bytes, sent: stamp(self.now.0), segment },
             true,
         );
     }

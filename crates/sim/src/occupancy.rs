@@ -205,8 +205,7 @@ mod tests {
 
         fn depart_until(&mut self, us: u64) {
             while let Some(at) = self.departure.filter(|&at| at <= us * US) {
-                let (_, next) = self.link.depart(at);
-                self.departure = if let Todo::Departure(next) = next { Some(next) } else { None };
+                (_, self.departure) = self.link.depart(at);
                 self.occupancy.port(Time(at), LinkId(0), &self.link);
             }
         }
@@ -214,7 +213,7 @@ mod tests {
         fn packet(&mut self, us: u64, bytes: u32) {
             self.depart_until(us);
             let packet = Packet { frame_bytes: bytes, ..Packet::default() };
-            if let Todo::Departure(at) = self.link.enqueue(us * US, packet, &mut Luggage::default()) {
+            if let Todo::Departure(at) = self.link.enqueue(us * US, &packet, &mut Luggage::default()) {
                 self.departure = Some(at);
             }
             self.occupancy.port(Time(us * US), LinkId(0), &self.link);

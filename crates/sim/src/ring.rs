@@ -4,70 +4,65 @@ use crate::fetch::fetch;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    slots: Vec<T>,
-    head: usize,
-    len: usize,
+    slots: Box<[T]>,
+    head: u32,
+    len: u32,
 }
 
 impl<T: Copy + Default> Ring<T> {
     pub fn new() -> Ring<T> {
-        Ring { slots: Vec::new(), head: 0, len: 0 }
+        Ring { slots: Box::default(), head: 0, len: 0 }
     }
 
     /// Asks for the memory that the next push goes to.
     #[inline(always)]
     pub fn fetch(&self) {
-        if let Some(slot) = self.slots.get(self.head.wrapping_add(self.len) & self.slots.len().wrapping_sub(1)) {
-            fetch(slot);
+        if !self.slots.is_empty() {
+            fetch(&self.slots[self.at(self.len())]);
         }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     #[inline]
     fn at(&self, i: usize) -> usize {
-        self.head.wrapping_add(i) & (self.slots.len() - 1)
+        (self.head as usize).wrapping_add(i) & (self.slots.len() - 1)
     }
 
     /// The `i`th from the head, which exists.
     #[inline]
     pub fn get(&self, i: usize) -> &T {
-        debug_assert!(i < self.len);
+        debug_assert!(i < self.len());
         &self.slots[self.at(i)]
     }
 
     #[inline]
     pub fn get_mut(&mut self, i: usize) -> &mut T {
-        debug_assert!(i < self.len);
+        debug_assert!(i < self.len());
         let at = self.at(i);
         &mut self.slots[at]
     }
 
-    /// The one behind all others, which exists.
-    #[inline]
-    pub fn last_mut(&mut self) -> &mut T {
-        self.get_mut(self.len - 1)
-    }
-
+    /// A place behind all others, where something may lie that was taken off: what comes in is put together there.
     #[inline(always)]
-    pub fn push(&mut self, value: T) {
-        if self.len == self.slots.len() {
+    pub fn push(&mut self) -> &mut T {
+        if self.len as usize == self.slots.len() {
             self.grow();
         }
-        let at = self.at(self.len);
-        self.slots[at] = value;
+        let at = self.at(self.len());
         self.len += 1;
+        &mut self.slots[at]
     }
 
     /// Takes the head off, which exists.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> T {
         debug_assert!(self.len > 0);
-        let value = self.slots[self.at(0)];
-        self.head = self.at(1);
+        let value = *self.get(0);
+        self.head = self.at(1) as u32;
         self.len -= 1;
         value
     }
@@ -84,9 +79,9 @@ impl<T: Copy + Default> Ring<T> {
 
     #[cold]
     fn grow(&mut self) {
-        let mut slots: Vec<T> = (0..self.len).map(|i| *self.get(i)).collect();
+        let mut slots: Vec<T> = (0..self.len()).map(|i| *self.get(i)).collect();
         slots.resize((2 * self.slots.len()).max(1), T::default());
-        (self.slots, self.head) = (slots, 0);
+        (self.slots, self.head) = (slots.into(), 0);
     }
 }
 
@@ -107,7 +102,7 @@ mod tests {
                         let at = usize::from(value) % model.len();
                         prop_assert_eq!(Some(ring.remove(at)), model.remove(at));
                     }
-                    Some(value) => { ring.push(value); model.push_back(value); }
+                    Some(value) => { *ring.push() = value; model.push_back(value); }
                     None if !model.is_empty() => prop_assert_eq!(Some(ring.pop()), model.pop_front()),
                     None => {}
                 }

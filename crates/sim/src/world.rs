@@ -117,21 +117,24 @@ impl<P: Probe> World<P> {
         let recoveries = if P::ON { socket.endpoint.stats().fast_retransmits } else { 0 };
         let mut call = Call { params: &self.params, now: self.now, wire: &mut wire };
         let progress = socket.endpoint.handle(&mut call, &packet.segment, beside);
+        let deadline = socket.endpoint.deadline();
+        if deadline < socket.armed {
+            self.arm_for(packet.to, deadline);
+        }
         if P::ON {
             self.tell(packet.to, recoveries);
         }
-        self.arm(packet.to);
         progress
     }
 
-    /// A packet went on: if over the last link on its way, asks for the memory that it will need there.
+    /// A packet for the endpoint in a slot has come over a link: if to the last switch on its way, asks for the memory that it will need
+    /// at its host.
     #[inline(always)]
-    pub fn fetch(&self) {
-        let (link, to) = self.net.onward;
-        let host = self.net.host_of(to);
-        if link == self.net.fabric.downlink(host) {
+    pub fn fetch(&self, link: LinkId, to: Slot) {
+        let (fabric, host) = (&self.net.fabric, self.net.host_of(to));
+        if fabric.link(link).to == fabric.link(fabric.downlink(host)).from {
             self.sockets.fetch(to);
-            self.net.fetch(self.net.fabric.uplink(host));
+            self.net.fetch(fabric.uplink(host));
         }
     }
 
@@ -279,7 +282,6 @@ impl<P: Probe> World<P> {
     }
 
     /// Keeps one entry a socket in the queue of timers, at its deadline or before.
-    #[inline]
     fn arm(&mut self, slot: Slot) {
         let socket = self.sockets.at(slot);
         let deadline = socket.endpoint.deadline();

@@ -161,8 +161,7 @@ impl<P: Probe> Net<P> {
     #[cold]
     pub fn come_late(&mut self, now: u64, link: LinkId) -> Option<Packet> {
         let (_, packet) = self.faults.as_mut()?.late.get_mut(&link)?.pop_front()?;
-        let node = self.fabric.link(link).to;
-        self.go_on(now, node, self.fabric.is_host(node), packet)
+        self.goes_no_further(now, link, &packet).then_some(packet)
     }
 
     /// Waits for what becomes of hosts.
