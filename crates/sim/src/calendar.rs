@@ -4,6 +4,7 @@
 //! The wheel spans that. Nearly every bucket that is not empty has one event; where one has several, they are sorted as it is
 //! their turn.
 
+use std::hint::cold_path;
 use std::num::NonZeroU64;
 
 use fanin_units::Time;
@@ -127,10 +128,11 @@ impl Calendar {
     /// The next word in which a bucket is full, with the number of its first bucket.
     #[inline(always)]
     fn next_word(&self) -> Option<(u64, NonZeroU64)> {
-        match NonZeroU64::new(self.full[word_of(self.base)]) {
-            Some(bits) => Some((self.base, bits)),
-            None => self.next_but_one(),
+        if let Some(bits) = NonZeroU64::new(self.full[word_of(self.base)]) {
+            return Some((self.base, bits));
         }
+        cold_path();
+        self.next_but_one()
     }
 
     #[inline]

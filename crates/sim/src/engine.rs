@@ -206,19 +206,19 @@ impl<P: Probe> Steps for Running<P> {
     #[inline(never)]
     fn serve(&mut self, until: Time) -> bool {
         self.world.net.events.serve(until);
-        for served in 0..AT_ONCE {
-            let Some(key) = self.world.net.events.pop() else {
-                self.world.events += served;
-                return self.pause(until);
-            };
+        let mut left = AT_ONCE;
+        while left > 0
+            && let Some(key) = self.world.net.events.pop()
+        {
+            left -= 1;
             self.world.now = Time(key.time());
             match key.arrives() {
                 Some(link) => self.arrive(link),
                 None => self.happen(key.event()),
             }
         }
-        self.world.events += AT_ONCE;
-        false
+        self.world.events += AT_ONCE - left;
+        left > 0 && self.pause(until)
     }
 
     fn now(&self) -> Time {

@@ -175,21 +175,21 @@ impl<P: Probe> Net<P> {
     #[inline(always)]
     fn enqueue(&mut self, now: u64, link: LinkId, packet: &Packet, from_host: bool) {
         match self.pools.is_some() && !from_host {
-            true => self.enqueue_shared(now, link, *packet),
+            true => self.enqueue_shared(now, link, packet),
             false => self.put(now, link, packet, from_host),
         }
     }
 
     /// As above, at a switch whose ports share a memory. Apart, so that others pay nothing.
     #[inline(never)]
-    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: Packet) {
+    fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: &Packet) {
         if let Some(pools) = &mut self.pools {
             let fits = pools.make_room(now, link, packet.frame_bytes, &mut self.links);
             if let Some(memory) = pools.of(link).filter(|_| P::ON && !fits) {
                 self.probe.refused(link, memory);
             }
         }
-        self.put(now, link, &packet, false);
+        self.put(now, link, packet, false);
         self.count(now, link);
     }
 
@@ -208,7 +208,7 @@ impl<P: Probe> Net<P> {
     }
 
     /// The queue of a link changed: if it is a switch's, whose ports share a memory, that is told.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, now: u64, link: LinkId) {
         if let Some(pools) = &mut self.pools {
             pools.count(link, &self.links[link.index()]);
@@ -333,10 +333,10 @@ impl<P: Probe> Net<P> {
     /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
     #[inline]
     pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> Beside<'a> {
-        sack.clear();
         if packet.beside == 0 {
             return Beside::default();
         }
+        sack.clear();
         let beside = self.luggage.of(packet.beside);
         sack.extend_from_slice(beside.sack);
         let notes = beside.notes;

@@ -120,7 +120,7 @@ impl Pools {
     pub fn make_room(&mut self, now: u64, id: LinkId, bytes: u32, links: &mut [Link]) -> bool {
         let link = &mut links[id.index()];
         link.bring_up(now);
-        let (queue, share) = (link.queue_bytes(), self.shares[id.index()]);
+        let (queue, share) = (link.queue_bytes(), &self.shares[id.index()]);
         let pool = &self.pools[share.pool as usize];
         let taken = pool.law.taken(queue);
         let limit = pool.law.limit(taken, pool.used - share.bytes + taken);
@@ -150,20 +150,24 @@ impl Pools {
     }
 
     /// Counts what a port holds, as its link knows it.
-    #[inline]
+    #[inline(always)]
     pub fn count(&mut self, id: LinkId, link: &Link) {
+        if link.queue_bytes() > 0 || self.shares[id.index()].bytes > 0 {
+            self.count_anew(id, link);
+        }
+    }
+
+    #[inline(never)]
+    fn count_anew(&mut self, id: LinkId, link: &Link) {
         let share = &mut self.shares[id.index()];
         let Some(pool) = self.pools.get_mut(share.pool as usize) else { return };
         let bytes = pool.law.taken(link.queue_bytes());
-        if bytes == 0 && share.bytes == 0 {
-            return;
-        }
-        if bytes > 0 && !share.listed {
-            share.listed = pool.list(id, link);
-        }
         pool.used = pool.used - share.bytes + bytes;
         share.bytes = bytes;
         debug_assert!(pool.used <= pool.law.shared(), "more is given away than there is");
+        if bytes > 0 && !share.listed {
+            share.listed = pool.list(id, link);
+        }
     }
 
     /// The memory that a port shares; none of a host's.
