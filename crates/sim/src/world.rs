@@ -5,7 +5,7 @@ use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
 use fanin_spec::{Cause, FlowKind, RunSpec};
-use fanin_tcp::{Awaited, Block, Call, Endpoint, Params, Progress};
+use fanin_tcp::{Awaited, Block, Call, Endpoint, Progress, Stack};
 use fanin_units::Time;
 
 use crate::build;
@@ -39,7 +39,7 @@ pub(crate) struct World<P> {
     pub now: Time,
     pub net: Net<P>,
     pub sockets: Sockets,
-    params: Params,
+    params: Stack,
     /// Where hosts' clocks have ticks.
     ticks: Option<Ticks>,
     law: Law,
@@ -69,7 +69,7 @@ pub(crate) struct World<P> {
 impl<P: Probe> World<P> {
     /// The world of a spec, before anything has happened.
     pub fn new(spec: &RunSpec, departures: Departures, probe: P) -> World<P> {
-        let params = tcp_params(spec);
+        let params = Stack::from(tcp_params(spec));
         let (fabric, framing) = (fabric(spec), spec.settings.link.framing);
         let ports = build::Ports::new(spec, departures, &fabric);
         World {
@@ -379,7 +379,7 @@ impl<P: Probe> World<P> {
 
     /// The least time in which `bytes` get from one host to another, alone in the network.
     pub fn ideal_time(&self, from: HostId, to: HostId, bytes: u64) -> Time {
-        let Params { mss, .. } = self.params;
+        let mss = self.params.mss;
         // IP and TCP, then what the link layer adds.
         let header = 40 + self.params.option_bytes();
         let on_wire = |payload: u32| self.spec.settings.link.framing.on_wire(payload + header);

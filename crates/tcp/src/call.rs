@@ -2,14 +2,14 @@
 
 use fanin_units::Time;
 
-use crate::params::Params;
+use crate::params::Stack;
 use crate::segment::Wire;
 
 /// What an endpoint does not keep itself, and what its driver gives it with every call.
 #[derive(Debug)]
 pub struct Call<'a, W: Wire> {
     /// The settings, the same at every call.
-    pub params: &'a Params,
+    pub params: &'a Stack,
     /// The time.
     pub now: Time,
     /// Takes what is sent.

@@ -347,7 +347,7 @@ impl Endpoint {
 
     /// The answer to a segment of no connection (RFC 9293, section 3.10.7.1).
     fn send_reset(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) {
-        let header = header_bytes(call.params.option_bytes(), 0);
+        let header = call.params.header;
         let reset = match segment.flags.any(Flags::ACK) {
             true => Segment { seq: segment.ack, ack: 0, header, ..self.tcb.blank(call, Flags::RST) },
             false => {

@@ -33,6 +33,6 @@ pub use awaited::Awaited;
 pub use call::Call;
 pub use endpoint::{Endpoint, Written};
 pub use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
-pub use params::{Echo, Params};
+pub use params::{Echo, Params, Stack};
 pub use segment::{Beside, Block, Flags, Notes, Segment, Wire};
 pub use tcb::{Progress, Stats};

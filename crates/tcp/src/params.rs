@@ -1,7 +1,11 @@
-//! The settings of an endpoint; all endpoints of a run share them.
+//! The settings of an endpoint, and what follows from them; all endpoints of a run share both.
+
+use std::ops::Deref;
 
 use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 use fanin_units::Time;
+
+use crate::segment::header_bytes;
 
 /// How a receiver echoes congestion marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +98,33 @@ pub struct Params {
     pub mcw_option: bool,
 }
 
-impl Params {
-    /// Whether retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
-    pub(crate) const fn ect_everywhere(&self) -> bool {
-        matches!(self.ect, Some(Ect::Agreed | Ect::All))
-    }
+/// Settings with what every segment asks of them worked out once.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    params: Params,
+    /// Retransmissions and packets without data are ECN-capable too, on a connection that has agreed on ECN.
+    pub(crate) ect_everywhere: bool,
+    /// Bytes of the IP and TCP headers of a segment without SACK blocks.
+    pub(crate) header: u8,
+}
 
+impl From<Params> for Stack {
+    fn from(params: Params) -> Stack {
+        let ect_everywhere = matches!(params.ect, Some(Ect::Agreed | Ect::All));
+        Stack { params, ect_everywhere, header: header_bytes(params.option_bytes(), 0) }
+    }
+}
+
+impl Deref for Stack {
+    type Target = Params;
+
+    #[inline]
+    fn deref(&self) -> &Params {
+        &self.params
+    }
+}
+
+impl Params {
     /// Whether there is a sender whom it helps to know what came twice.
     pub(crate) const fn tells_of_duplicates(&self) -> bool {
         self.undo && self.sack && (self.rack || self.tail_loss_probe)

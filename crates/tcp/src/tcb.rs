@@ -124,7 +124,7 @@ impl Tcb {
         };
         debug_assert_eq!(self.retries, most);
         if self.state != State::SynSent {
-            let header = header_bytes(call.params.option_bytes(), 0);
+            let header = call.params.header;
             let reset = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, Flags::RST | Flags::ACK) };
             self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
             call.wire.send(reset, Beside { sack: &[], notes: self.notes(call.params) });
@@ -248,7 +248,7 @@ impl Tcb {
         let fin = self.snd.fin && end == self.snd.end;
         let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.rcv.echo_flag();
         if self.ecn {
-            let ect = call.params.ect_everywhere() || (fresh && len > 0);
+            let ect = call.params.ect_everywhere || (fresh && len > 0);
             flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
             self.snd.say_cwr &= !fresh;
         }
@@ -269,7 +269,7 @@ impl Tcb {
             self.answers(call);
         }
         self.rcv.acked_by_segment();
-        let header = header_bytes(call.params.option_bytes(), 0);
+        let header = call.params.header;
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
@@ -279,14 +279,17 @@ impl Tcb {
     #[inline]
     pub fn send_ack(&mut self, call: &mut Call<'_, impl Wire>) {
         self.rcv.acked_by_segment();
-        let flags = Flags::ACK | self.rcv.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere());
+        let flags = Flags::ACK | self.rcv.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere);
         let blocks: &[Block] = if call.params.sack && !self.rcv.beyond.is_empty() {
             let fit = blocks_that_fit(call.params.option_bytes()).min(self.rcv.beyond.len());
             &self.rcv.beyond[..fit]
         } else {
             &[]
         };
-        let header = header_bytes(call.params.option_bytes(), blocks.len());
+        let header = match blocks {
+            [] => call.params.header,
+            _ => header_bytes(call.params.option_bytes(), blocks.len()),
+        };
         let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         call.wire.send(segment, Beside { sack: blocks, notes: self.notes(call.params) });

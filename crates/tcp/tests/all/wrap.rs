@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::common::{newreno, plain};
 use fanin_laws::sender::Law;
-use fanin_tcp::{Beside, Block, Call, Endpoint, Params, Segment, Wire};
+use fanin_tcp::{Beside, Block, Call, Endpoint, Params, Segment, Stack, Wire};
 use fanin_units::Time;
 
 #[derive(Default)]
@@ -27,7 +27,7 @@ fn of(sack: &[Block]) -> Beside<'_> {
 fn transfer(sack: bool) {
     const BYTES: u64 = 9_000_000_000;
     let mss = 60_000;
-    let params = Params { mss, initial_cwnd: 10 * mss, receive_window: 64 * mss, sack, ..plain() };
+    let params: Stack = Params { mss, initial_cwnd: 10 * mss, receive_window: 64 * mss, sack, ..plain() }.into();
     let law = Law { mss, ..newreno() };
     let (mut client, mut server) = (Endpoint::new(&params, law.clone()), Endpoint::new(&params, law));
     let (mut there, mut back) = (Pipe::default(), Pipe::default());

@@ -21,7 +21,9 @@ mod segment;
 use std::collections::VecDeque;
 
 use fanin_laws::sender::{Kind, Law};
-use fanin_tcp::{Beside, Call, Echo, Ect, Endpoint, NewReno, Params, Progress, RtoFloor, RttVariance, Segment, Wire};
+use fanin_tcp::{
+    Beside, Call, Echo, Ect, Endpoint, NewReno, Params, Progress, RtoFloor, RttVariance, Segment, Stack, Wire,
+};
 use fanin_units::Time;
 
 pub use segment::{Sent, Spec};
@@ -93,7 +95,7 @@ impl Wire for Outbox {
 
 /// One endpoint and the script that it has followed.
 pub struct Script {
-    params: Params,
+    stack: Stack,
     endpoint: Endpoint,
     outbox: Outbox,
     now: Time,
@@ -111,7 +113,14 @@ impl Script {
     /// A new endpoint under a law.
     pub fn with_law(params: Params, law: Law) -> Script {
         let endpoint = Endpoint::new(&params, law);
-        Script { params, endpoint, outbox: Outbox::default(), now: Time::ZERO, broken: false, told: String::new() }
+        Script {
+            stack: params.into(),
+            endpoint,
+            outbox: Outbox::default(),
+            now: Time::ZERO,
+            broken: false,
+            told: String::new(),
+        }
     }
 
     /// An active opener whose handshake took 10 ms; the script goes on at 10.
@@ -171,7 +180,7 @@ impl Script {
         if let Some(problem) = self.unexpected() {
             return Err(problem);
         }
-        let call = &mut Call { params: &self.params, now: self.now, wire: &mut self.outbox };
+        let call = &mut Call { params: &self.stack, now: self.now, wire: &mut self.outbox };
         match verb {
             "<" => {
                 let Sent { segment, sack, notes } = Spec::parse(value)?.sent(self.now);
@@ -192,7 +201,7 @@ impl Script {
         while self.endpoint.deadline() <= to {
             self.now = self.endpoint.deadline();
             self.outbox.1 = self.now;
-            let call = &mut Call { params: &self.params, now: self.now, wire: &mut self.outbox };
+            let call = &mut Call { params: &self.stack, now: self.now, wire: &mut self.outbox };
             self.broken |= self.endpoint.expire(call).any(Progress::BROKEN);
         }
         self.now = to;
@@ -216,7 +225,7 @@ impl Script {
             "cwnd" => endpoint.window().cwnd.to_string(),
             "ssthresh" => endpoint.window().ssthresh.to_string(),
             "srtt" => millis(endpoint.srtt()),
-            "rto" => millis(endpoint.rto(&self.params)),
+            "rto" => millis(endpoint.rto(&self.stack)),
             "deadline" if endpoint.deadline() == Time::NEVER => "never".to_string(),
             "deadline" => millis(endpoint.deadline()),
             "delivered" => endpoint.delivered().to_string(),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use fanin_laws::sender::Law;
-use fanin_tcp::{Beside, Block, Call, Endpoint, Flags, Params, Segment, Wire};
+use fanin_tcp::{Beside, Block, Call, Endpoint, Flags, Params, Segment, Stack, Wire};
 use fanin_units::Time;
 
 use crate::common::Sent;
@@ -117,7 +117,7 @@ pub fn run(case: &Case) -> Result<(), String> {
 impl Run<'_> {
     fn go(&mut self) -> Result<(), String> {
         let mut outbox = Outbox::default();
-        self.ends[0].connect(&mut Call { params: &self.case.params, now: self.now, wire: &mut outbox });
+        self.ends[0].connect(&mut Call { params: &self.case.params.into(), now: self.now, wire: &mut outbox });
         self.post(0, outbox)?;
         self.schedule_writes();
         let mut events = 0;
@@ -168,7 +168,7 @@ impl Run<'_> {
 
     fn step(&mut self) -> Result<(), String> {
         let timer = (0..2).min_by_key(|&at| self.ends[at].deadline()).unwrap_or(0);
-        let (params, deadline) = (self.case.params, self.ends[timer].deadline());
+        let (params, deadline) = (Stack::from(self.case.params), self.ends[timer].deadline());
         let next = self.events.first_key_value().map_or(Time::NEVER, |((time, _), _)| *time);
         let mut outbox = Outbox::default();
         if deadline == Time::NEVER && next == Time::NEVER {
