@@ -156,7 +156,7 @@ impl Tcb {
         self.rcv.pending += 1;
         if u32::from(self.rcv.pending) >= call.params.delayed_ack {
             if !self.rcv.unread {
-                return self.send_ack(call);
+                return self.put_ack(call);
             }
             // As many as an ACK may cover is enough to know.
             self.rcv.pending = call.params.delayed_ack as u8;

@@ -276,8 +276,14 @@ impl Tcb {
     }
 
     /// Sends a pure ACK.
-    #[inline]
+    #[inline(never)]
     pub fn send_ack(&mut self, call: &mut Call<'_, impl Wire>) {
+        self.put_ack(call);
+    }
+
+    /// As above, within its caller: for the way that nearly all ACKs take.
+    #[inline(always)]
+    pub fn put_ack(&mut self, call: &mut Call<'_, impl Wire>) {
         self.rcv.acked_by_segment();
         let flags = Flags::ACK | self.rcv.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere);
         let blocks: &[Block] = if call.params.sack && !self.rcv.beyond.is_empty() {
