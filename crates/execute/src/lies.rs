@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use csv::{ByteRecord, ReaderBuilder, WriterBuilder};
 use fanin_placement::{Cluster, Object, Placement, Server, scatter};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::advice::Unadvised;
+use crate::advice::{Advice, Unadvised};
 use crate::requests::Catalogue;
 
 /// What an earlier plan's folder has.
@@ -27,13 +28,14 @@ pub enum Lies {
     Planned(PathBuf),
 }
 
+/// Where objects lie, and of which that was told.
+pub(crate) struct Lie {
+    pub placement: Placement,
+    pub told: Vec<bool>,
+}
+
 /// The servers of each key's replicas.
-pub(crate) fn lie(
-    lies: &Lies,
-    catalogue: &Catalogue,
-    cluster: &Cluster,
-    replicas: usize,
-) -> Result<Placement, Unadvised> {
+pub(crate) fn lie(lies: &Lies, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Lie, Unadvised> {
     let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
     let hashed = scatter(keys, cluster, replicas).ok_or_else(|| {
         Unadvised::Cluster(format!(
@@ -42,7 +44,7 @@ pub(crate) fn lie(
         ))
     })?;
     match lies {
-        Lies::Hashed => Ok(hashed),
+        Lies::Hashed => Ok(Lie { placement: hashed, told: vec![false; catalogue.len()] }),
         Lies::File(path) => read(path, catalogue, cluster, &hashed),
         Lies::Planned(folder) => {
             same(folder, cluster, replicas)?;
@@ -76,7 +78,7 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvis
 }
 
 /// Reads a table; keys that it does not have lie by their hashes.
-fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placement) -> Result<Placement, Unadvised> {
+fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placement) -> Result<Lie, Unadvised> {
     let refused = |what: String| Unadvised::Lies { path: path.into(), what };
     let at = |line: u64, what: String| refused(format!("line {line}: {what}"));
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
@@ -106,7 +108,7 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
         }
         theirs.push(server);
     }
-    let replicas = hashed.replicas();
+    let (replicas, told) = (hashed.replicas(), homes.iter().map(|theirs| !theirs.is_empty()).collect());
     for (object, theirs) in (0..).zip(&mut homes) {
         if theirs.is_empty() {
             theirs.extend(hashed.homes(Object(object)));
@@ -116,19 +118,23 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
             return Err(refused(what));
         }
     }
-    Ok(Placement::new(replicas, homes.concat()))
+    Ok(Lie { placement: Placement::new(replicas, homes.concat()), told })
 }
 
-/// Writes such a table.
-pub(crate) fn write(path: &Path, catalogue: &Catalogue, placement: &Placement) -> std::io::Result<()> {
+/// Writes such a table, with where each replica was before if that was told: the digest of its bytes.
+pub(crate) fn write(path: &Path, advice: &Advice) -> std::io::Result<String> {
     let mut writer = WriterBuilder::new().from_path(path)?;
-    writer.write_record(["key", "server"])?;
-    for object in placement.all() {
-        for home in placement.homes(object) {
-            writer.write_record([catalogue.key(object.0), (home.0 + 1).to_string().as_bytes()])?;
+    writer.write_record(["key", "server", "was"])?;
+    let number = |server: Server| (server.0 + 1).to_string();
+    for object in advice.after.all() {
+        let told = advice.before.told[object.0 as usize];
+        for (home, was) in advice.after.homes(object).iter().zip(advice.before.placement.homes(object)) {
+            let was = if told { number(*was) } else { String::new() };
+            writer.write_record([advice.catalogue.key(object.0), number(*home).as_bytes(), was.as_bytes()])?;
         }
     }
-    writer.flush()
+    writer.flush()?;
+    Ok(hex::encode(Sha256::digest(std::fs::read(path)?)))
 }
 
 /// The name of that table among a plan's files.

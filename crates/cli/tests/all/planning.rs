@@ -135,6 +135,14 @@ fn a_plan_that_was_carried_out_is_planned_from_and_few_objects_move_again() {
     assert!(moves(&again) * 20 < moves(&first), "{again}");
     let near = |one: &Value, other: &Value| (one.as_f64().unwrap() - other.as_f64().unwrap()).abs() < 1e-9;
     assert!(near(&again["servers_before"], &first["servers_after"]), "{again}");
+    // Where keys were is in its table as far as that was told.
+    place.says(&[&PLAN[..], &["--out", "again", "--previous", "made"]].concat());
+    let was = |folder: &str| {
+        let table = fs::read_to_string(place.path(folder).join("placement.csv")).unwrap();
+        let told: Vec<bool> = table.lines().skip(1).map(|line| !line.ends_with(',')).collect();
+        (table.starts_with("key,server,was\n"), told.iter().all(|told| *told), told.iter().any(|told| *told))
+    };
+    assert_eq!((was("made"), was("again")), ((true, false, false), (true, true, true)));
     // The same as a table of where keys lie.
     let current = told(&["--json", "--current", "made/placement.csv", "--move-budget", "0 B"]);
     assert!(near(&current["servers_before"], &first["servers_after"]) && current["bytes_moved"] == 0, "{current}");
