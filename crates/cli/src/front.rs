@@ -30,7 +30,17 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     if arguments.check {
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-        return say(&format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads));
+        let mut text =
+            format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads);
+        for (pool, plan) in settings.pools.iter().filter_map(|pool| Some((pool, pool.plan.as_ref()?))) {
+            text += &format!(
+                "\n{}: keys that lie by the plan {}, stage {}",
+                pool.name,
+                plan.moves.len(),
+                plan.stage.word()
+            );
+        }
+        return say(&text);
     }
     stop::listen()?;
     let running = fanin::front::start(&settings)
