@@ -215,6 +215,8 @@ fn next(now: Stage, is_same: bool, to: Stage) -> Option<(bool, Stage)> {
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest, Sha256};
+
     use super::*;
 
     #[test]
@@ -226,6 +228,46 @@ mod tests {
         assert_eq!(way(Stage::Begin, Stage::Over), "begin move copied turn over");
         assert_eq!(way(Stage::Turn, Stage::Begin), "turn copied move begin");
         assert_eq!(way(Stage::Move, Stage::Move), "move");
+    }
+
+    #[test]
+    fn nobody_goes_on_while_the_stage_before_is_asked_in_or_may_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let (table, path) = ("key,server,was\n", folder.path());
+        fs::write(path.join(PLACEMENT), table).unwrap();
+        let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
+        let plan = format!("{{\"cluster\": {{\"servers\": 1, \"replicas\": 1}}, \"placement_sha256\": \"{digest}\"}}");
+        fs::write(path.join(PLAN), plan).unwrap();
+        fs::write(path.join(STAGE), "begin").unwrap();
+        let text =
+            format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\nplan = \"{}\"\n", path.display());
+        let settings = Settings::of_file("f.toml", &text).unwrap();
+        let shared = Shared::new(&settings);
+        let mut kept = Kept::of(0, &settings.pools[0], &shared).unwrap();
+        let mut goes_on = |kept: &mut Kept, now: Nanos| {
+            let standing = kept.goes_on(now * 1_000_000);
+            standing.map(|standing| {
+                shared.plans.publish(0, standing.clone());
+                standing.stage.word()
+            })
+        };
+        assert_eq!((kept.look(), goes_on(&mut kept, 0)), (None, None));
+        fs::write(path.join(STAGE), "turn\n").unwrap();
+        assert_eq!(kept.look(), Some(Ok(())));
+        let asked = shared.plans.of(0);
+        assert_eq!(goes_on(&mut kept, 100), Some("move"));
+        assert_eq!(goes_on(&mut kept, 90_000), None);
+        drop(asked);
+        // A timeout and a second from when nobody was found to be in it any more.
+        assert_eq!([100_000, 101_999].map(|now| goes_on(&mut kept, now)), [None, None]);
+        assert_eq!(goes_on(&mut kept, 102_000), Some("copied"));
+        // Leases live for three seconds.
+        assert_eq!([110_000, 113_999].map(|now| goes_on(&mut kept, now)), [None, None]);
+        assert_eq!(goes_on(&mut kept, 114_000), Some("turn"));
+        assert_eq!(goes_on(&mut kept, 200_000), None);
+        fs::write(path.join(STAGE), "soon").unwrap();
+        assert!(kept.look().unwrap().unwrap_err().what.starts_with("`soon` is none of begin, move"));
+        assert_eq!((kept.look(), goes_on(&mut kept, 300_000)), (None, None));
     }
 
     #[test]

@@ -19,14 +19,14 @@ use crate::support::{Client, now};
 use model::Model;
 
 /// Writes a plan's folder, as `fanin plan` does.
-fn write_plan(folder: &Path, servers: usize, table: &str) {
+pub fn write_plan(folder: &Path, servers: usize, table: &str) {
     fs::write(folder.join("placement.csv"), table).unwrap();
     let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
     let plan = serde_json::json!({"cluster": {"servers": servers, "replicas": 1}, "placement_sha256": digest});
     fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
 }
 
-fn write_stage(folder: &Path, stage: &str) {
+pub fn write_stage(folder: &Path, stage: &str) {
     // At one go.
     fs::write(folder.join("stage.new"), stage).unwrap();
     fs::rename(folder.join("stage.new"), folder.join("stage")).unwrap();
