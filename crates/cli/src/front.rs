@@ -1,6 +1,7 @@
 //! `fanin front`: a memcached proxy that is told to stop by a signal.
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
@@ -16,14 +17,10 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     let mut settings = match (&arguments.config, &arguments.listen) {
-        (Some(file), _) => {
-            let text = fs::read_to_string(file)
-                .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
-            Settings::of_file(&file.display().to_string(), &text)
-        }
-        (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers),
-    }
-    .map_err(|problem| Failure::Input(problem.to_string()))?;
+        (Some(file), _) => self::settings(file)?,
+        (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers)
+            .map_err(|problem| Failure::Input(problem.to_string()))?,
+    };
     if let Some(log) = &arguments.log {
         settings.log_to(log).map_err(|problem| Failure::Input(problem.to_string()))?;
     }
@@ -53,6 +50,13 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     }
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the front end ended: {error}")))
+}
+
+/// What a front end's file says.
+pub fn settings(file: &Path) -> Result<Settings, Failure> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
+    Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -369,6 +369,12 @@ impl Pool {
         Router::new(self.placement, self.hash, &weighted)
     }
 
+    /// The number of a key's server by its hash, by the key's name in a log; a hashed name does not say.
+    pub fn rule(&self) -> impl Fn(&[u8]) -> Option<u32> + Send + Sync + use<> {
+        let router = self.router();
+        move |name| carrying::plan::by_hash(name, &router)
+    }
+
     fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
         Pool {
             name,

@@ -168,7 +168,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
     let first = tally.queries.div_ceil(2);
     let cluster = cluster(settings)?;
     let replicas = settings.key_value.replicas as usize;
-    let Lie { placement: before, told: known } = lie(&wish.lies, &catalogue, &cluster, replicas)?;
+    let Lie { placement: before, told: known, servers } = lie(&wish.lies, &catalogue, &cluster, replicas)?;
     let sizes: Vec<u64> = catalogue.sizes().map(u64::from).collect();
 
     let mut log = RequestLog::new(catalogue.len(), KEPT);
@@ -220,7 +220,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
         saves: saved.map(|(queries, servers): (u64, i64)| servers as f64 / queries.max(1) as f64),
         span: times.map_or(Time::ZERO, |(begin, end): (Time, Time)| end.since(begin)),
         plan,
-        before: Lie { placement: before, told: known },
+        before: Lie { placement: before, told: known, servers },
         after,
         effects: [effects.next().unwrap_or_default(), effects.next().unwrap_or_default()],
         popular: effects.next(),
@@ -354,6 +354,11 @@ impl<'a> Periods<'a> {
 }
 
 impl Advice {
+    /// The servers' names, where they are known.
+    pub fn servers(&self) -> &[String] {
+        &self.before.servers
+    }
+
     /// The share of queries that ask at most so many servers, before and after, as SVG.
     pub fn picture(&self) -> String {
         const WIDTH: f64 = 640.0;

@@ -1,7 +1,9 @@
 //! Where objects lie: by a file, as an earlier plan left them, else by their keys' hashes.
 
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder, WriterBuilder};
 use fanin_placement::{Cluster, Object, Placement, Server, scatter};
@@ -22,16 +24,34 @@ pub enum Lies {
     /// Nowhere: by their hashes.
     #[default]
     Hashed,
+    /// By a front end's rule.
+    By(Rule),
     /// By a table of keys and servers.
     File(PathBuf),
     /// As the plan in a folder leaves them.
     Planned(PathBuf),
 }
 
-/// Where objects lie, and of which that was told.
+/// The rule by which a front end finds a key's server.
+#[derive(Clone)]
+pub struct Rule {
+    /// Its servers' names, in its order.
+    pub servers: Vec<String>,
+    /// The number of a key's, by the key's name in a log; none where that does not say.
+    pub server: Arc<dyn Fn(&[u8]) -> Option<u32> + Send + Sync>,
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a rule for {} servers", self.servers.len())
+    }
+}
+
+/// Where objects lie, and of which that was told; and the servers' names, where these were.
 pub(crate) struct Lie {
     pub placement: Placement,
     pub told: Vec<bool>,
+    pub servers: Vec<String>,
 }
 
 /// The servers of each key's replicas.
@@ -44,7 +64,8 @@ pub(crate) fn lie(lies: &Lies, catalogue: &Catalogue, cluster: &Cluster, replica
         ))
     })?;
     match lies {
-        Lies::Hashed => Ok(Lie { placement: hashed, told: vec![false; catalogue.len()] }),
+        Lies::Hashed => Ok(Lie { placement: hashed, told: vec![false; catalogue.len()], servers: Vec::new() }),
+        Lies::By(rule) => by(rule, catalogue, cluster, replicas, &hashed),
         Lies::File(path) => read(path, catalogue, cluster, &hashed),
         Lies::Planned(folder) => {
             same(folder, cluster, replicas)?;
@@ -75,6 +96,31 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvis
             Err(refused("it does not say of which cluster it is: right would be the folder of a plan's --out".into()))
         }
     }
+}
+
+/// As a front end finds keys: it has one replica of each.
+fn by(
+    rule: &Rule,
+    catalogue: &Catalogue,
+    cluster: &Cluster,
+    replicas: usize,
+    hashed: &Placement,
+) -> Result<Lie, Unadvised> {
+    let (servers, here) = (rule.servers.len(), cluster.racks.len());
+    if replicas != 1 {
+        return Err(Unadvised::Cluster(format!(
+            "`key_value.replicas` of {replicas}: a front end has one of each key; right would be 1"
+        )));
+    }
+    if servers != here {
+        return Err(Unadvised::Cluster(format!(
+            "it has {here} servers, and the front end {servers}: right would be `workload.fan_in` of {servers}"
+        )));
+    }
+    let known: Vec<Option<u32>> = (0..catalogue.len() as u32).map(|key| (rule.server)(catalogue.key(key))).collect();
+    let homes = (0..).zip(&known).map(|(object, server)| server.map_or(hashed.homes(Object(object))[0], Server));
+    let placement = Placement::new(1, homes.collect());
+    Ok(Lie { placement, told: known.iter().map(Option::is_some).collect(), servers: rule.servers.clone() })
 }
 
 /// Reads a table; keys that it does not have lie by their hashes.
@@ -118,7 +164,7 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
             return Err(refused(what));
         }
     }
-    Ok(Lie { placement: Placement::new(replicas, homes.concat()), told })
+    Ok(Lie { placement: Placement::new(replicas, homes.concat()), told, servers: Vec::new() })
 }
 
 /// Writes such a table, with where each replica was before if that was told: the digest of its bytes.

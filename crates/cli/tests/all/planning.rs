@@ -150,6 +150,34 @@ fn a_plan_that_was_carried_out_is_planned_from_and_few_objects_move_again() {
 }
 
 #[test]
+fn a_front_ends_keys_are_planned_from_where_it_has_them_and_its_plan_names_its_servers() {
+    let place = demo();
+    let servers: Vec<String> = (1..=8).map(|number| format!("\"10.0.0.{number}:11211\"")).collect();
+    let pool = format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [{}]\n", servers.join(", "));
+    fs::write(place.path("front.toml"), &pool).unwrap();
+    let sets = ["--set", "fabric.placement=spread", "--set", "workload.fan_in=8", "--front", "front.toml"];
+    let one = [&PLAN[..], &sets, &["--set", "key_value.replicas=1"]].concat();
+    let told: Value = serde_json::from_str(&place.says(&[&one[..], &["--json", "--out", "made"]].concat())).unwrap();
+    assert_eq!((&told["servers"][0], &told["servers"][7]), (&"10.0.0.1".into(), &"10.0.0.8".into()));
+    // Every key moves from where the front end has it, or does not move.
+    let moves = told["moves"]["correlated"].as_u64().unwrap();
+    fs::write(place.path("planned.toml"), format!("{pool}plan = \"{}\"\n", place.path("made").display())).unwrap();
+    let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
+    assert!(checked.contains(&format!("keys that lie by the plan {moves}, stage move")), "{checked} {moves}");
+    let message = place.refuses(&[&PLAN[..], &sets].concat());
+    assert!(message.contains("`key_value.replicas` of 3: a front end has one of each key"), "{message}");
+    let message = place.refuses(&[&one[..], &["--set", "workload.fan_in=9"]].concat());
+    assert!(message.contains("it has 9 servers, and the front end 8"), "{message}");
+    fs::write(
+        place.path("front.toml"),
+        format!("{pool}{}", pool.replace("[[pool]]", "[[pool]]\nname = \"b\"").replace(":0\"", ":1\"")),
+    )
+    .unwrap();
+    let message = place.refuses(&one);
+    assert!(message.contains("front.toml: it has 2 pools; right would be a file with one"), "{message}");
+}
+
+#[test]
 fn what_lies_elsewhere_than_it_can_is_refused_with_its_line() {
     let place = demo();
     place.says(&[&PLAN[..], &["--out", "made"]].concat());

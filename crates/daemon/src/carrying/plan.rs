@@ -195,6 +195,13 @@ impl Reader<'_> {
                 self.names.len()
             ));
         }
+        let listed = plan.get("servers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        if let Some((number, (theirs, ours))) = (1..).zip(listed.zip(&self.names)).find(|(_, (one, two))| one != *two) {
+            return Err(format!(
+                "it is the plan of another cluster, whose server {number} is {}: this pool's is {ours}",
+                shown(theirs.as_bytes())
+            ));
+        }
         if replicas != 1 {
             return Err(format!(
                 "it is a plan of {replicas} replicas of a key, and a front end has one: right would be one made with \
@@ -279,6 +286,11 @@ fn hashed_name(name: &[u8]) -> Option<(u32, u128)> {
     let hex = |text: &str, len| text.len() == len && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let right = hex(id, 8) && hex(hash, 32);
     right.then(|| Some((u32::from_str_radix(id, 16).ok()?, u128::from_str_radix(hash, 16).ok()?)))?
+}
+
+/// The server of a key by its name in a log, if that says what the key is.
+pub fn by_hash(name: &[u8], router: &Router) -> Option<u32> {
+    hashed_name(name).is_none().then(|| router.server(&plain(name)) as u32)
 }
 
 /// A key by its name in a log: `%3A` stands for a byte, all else for itself.

@@ -113,6 +113,10 @@ fn a_plan_that_is_damaged_is_refused_whatever_of_it_is() {
             "it is a plan of 3 replicas of a key, and a front end has one",
         ),
         ("{\"cluster\": {\"servers\": 2, \"replicas\": 1}}", "plan.json: it does not say what placement.csv must be"),
+        (
+            "{\"cluster\": {\"servers\": 2, \"replicas\": 1}, \"servers\": [\"127.0.0.1:2\", \"127.0.0.1:1\"]}",
+            "plan of another cluster, whose server 1 is 127.0.0.1:2: this pool's is 127.0.0.1:1",
+        ),
         ("{\"cluster\": {\"servers\": \"2\", \"replicas\": 1}}", "plan.json: it does not say of which cluster it is"),
     ] {
         write("plan.json", text.as_bytes());
