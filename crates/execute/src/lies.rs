@@ -32,13 +32,16 @@ pub enum Lies {
     Planned(PathBuf),
 }
 
+/// What gives the number of a key's server, by the key's name.
+pub type Finds = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
+
 /// The rule by which a front end finds a key's server.
 #[derive(Clone)]
 pub struct Rule {
     /// Its servers' names, in its order.
     pub servers: Vec<String>,
     /// The number of a key's, by the key's name in a log; none where that does not say.
-    pub server: Arc<dyn Fn(&[u8]) -> Option<u32> + Send + Sync>,
+    pub server: Arc<Finds>,
 }
 
 impl fmt::Debug for Rule {

@@ -244,7 +244,7 @@ mod tests {
         let settings = Settings::of_file("f.toml", &text).unwrap();
         let shared = Shared::new(&settings);
         let mut kept = Kept::of(0, &settings.pools[0], &shared).unwrap();
-        let mut goes_on = |kept: &mut Kept, now: Nanos| {
+        let goes_on = |kept: &mut Kept, now: Nanos| {
             let standing = kept.goes_on(now * 1_000_000);
             standing.map(|standing| {
                 shared.plans.publish(0, standing.clone());
