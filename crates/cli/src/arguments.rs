@@ -403,6 +403,9 @@ pub struct PlanArguments {
     /// picc-no-correlation, popular objects alone
     #[arg(long, value_name = "NAME", default_value = "groups", value_parser = method)]
     pub method: Gathering,
+    /// The file of a front end with one pool: objects lie where its hash says, and its servers are the cluster's
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["current", "previous"])]
+    pub front: Option<PathBuf>,
     /// Where objects lie now: a table key,server, a line for each replica; without, by the keys' hashes
     #[arg(long, value_name = "FILE", conflicts_with = "previous")]
     pub current: Option<PathBuf>,

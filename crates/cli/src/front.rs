@@ -1,6 +1,7 @@
 //! `fanin front`: a memcached proxy that is told to stop by a signal.
 
 use std::fs;
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
@@ -16,21 +17,27 @@ const LOOK: Duration = Duration::from_millis(50);
 
 pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     let mut settings = match (&arguments.config, &arguments.listen) {
-        (Some(file), _) => {
-            let text = fs::read_to_string(file)
-                .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
-            Settings::of_file(&file.display().to_string(), &text)
-        }
-        (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers),
-    }
-    .map_err(|problem| Failure::Input(problem.to_string()))?;
+        (Some(file), _) => self::settings(file)?,
+        (None, listen) => Settings::of_servers(listen.as_deref().unwrap_or_default(), &arguments.servers)
+            .map_err(|problem| Failure::Input(problem.to_string()))?,
+    };
     if let Some(log) = &arguments.log {
         settings.log_to(log).map_err(|problem| Failure::Input(problem.to_string()))?;
     }
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     if arguments.check {
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
-        return say(&format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads));
+        let mut text =
+            format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads);
+        for (pool, plan) in settings.pools.iter().filter_map(|pool| Some((pool, pool.plan.as_ref()?))) {
+            text += &format!(
+                "\n{}: keys that lie by the plan {}, stage {}",
+                pool.name,
+                plan.moves.len(),
+                plan.stage.word()
+            );
+        }
+        return say(&text);
     }
     stop::listen()?;
     let running = fanin::front::start(&settings)
@@ -43,6 +50,13 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     }
     running.stop();
     running.wait().map_err(|error| Failure::Environment(format!("the front end ended: {error}")))
+}
+
+/// What a front end's file says.
+pub fn settings(file: &Path) -> Result<Settings, Failure> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
+    Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -5,12 +5,14 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use fanin::{Effect, Error, Lies, Plan, Reading, Unadvised, Wish, demo};
+use fanin::{Effect, Error, Lies, Plan, Reading, Rule, Unadvised, Wish, demo};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, bytes, large, three, time};
+use crate::front;
 use crate::load::{Asked, Loaded, load};
 use crate::starter::CLUSTER_TO_PLAN_FOR;
 use crate::terminal::{fold, say, width};
@@ -28,10 +30,11 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let asked = Asked { schemes: Some(vec![arguments.method.row().word]), keys: Vec::new(), sweeps: Vec::new() };
     let Loaded { scenario, out } = load(cluster, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
-    let lies = match (&arguments.current, &arguments.previous) {
-        (Some(file), _) => Lies::File(file.clone()),
-        (None, Some(folder)) => Lies::Planned(folder.clone()),
-        (None, None) => Lies::Hashed,
+    let lies = match (&arguments.front, &arguments.current, &arguments.previous) {
+        (Some(file), _, _) => Lies::By(rule(file)?),
+        (None, Some(file), _) => Lies::File(file.clone()),
+        (None, None, Some(folder)) => Lies::Planned(folder.clone()),
+        (None, None, None) => Lies::Hashed,
     };
     let wish = Wish { method: arguments.method, lies, budget: arguments.move_budget, every: arguments.every };
     let logs = Logs(&arguments.logs);
@@ -51,6 +54,20 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         true => say(&format!("{}\n", plan.to_json())),
         false => say(&fold(&told(&logs, &plan))),
     }
+}
+
+/// How a front end finds keys.
+fn rule(file: &Path) -> Result<Rule, Failure> {
+    let settings = front::settings(file)?;
+    let [pool] = &settings.pools[..] else {
+        let pools = settings.pools.len();
+        return Err(Failure::Input(format!(
+            "{}: it has {pools} pools; right would be a file with one",
+            file.display()
+        )));
+    };
+    let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
+    Ok(Rule { servers, server: Arc::new(pool.rule()) })
 }
 
 /// Logs by their names.

@@ -10,6 +10,7 @@ use fanin_ring::Event;
 
 use crate::clock::{nanos, span};
 use crate::front::{Front, READ};
+use crate::multiget::Settled;
 use crate::net::Net;
 use crate::server::{Ask, Part, Passing, State, Trouble};
 use crate::table::Id;
@@ -249,7 +250,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
-            Part::Relay { .. } | Part::Joined(_) => self.give(ask, line),
+            Part::Relay { .. } | Part::Joined(_) | Part::Errand(_) => self.give(ask, line),
             Part::Every => {
                 let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
                 if let Some(answer) = answer.filter(|answer| answer.held.is_empty() && !answer.is_well(line)) {
@@ -304,6 +305,7 @@ impl<N: Net> Front<N> {
                     }
                 }
             }
+            Part::Errand(errand) => self.errand_hears(errand, bytes),
             Part::Joined(get) => {
                 for (client, number) in self.joining.begins(get) {
                     if let Some(client) = self.clients.get_mut(*client) {
@@ -332,14 +334,11 @@ impl<N: Net> Front<N> {
                 }
             }
             Part::Batch { get, batch } => {
-                if let Some(multiget) = self.gets.get_mut(get) {
-                    let (bytes, values) = (multiget.bytes_of(batch), multiget.values_of(batch));
-                    self.pools[self.servers[server].pool].has_seen(values, bytes as usize);
-                    multiget.schedule.answered(span(multiget.since, self.now), batch, bytes);
-                    multiget.end(batch, None);
-                    self.batch_ends(&ask, get, batch);
+                if !self.batch_needs_more(get, batch, self.servers[server].pool) {
+                    self.batch_is_whole(get, batch, self.servers[server].pool);
                 }
             }
+            Part::Errand(errand) => return self.errand_goes_on(errand),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.part_ends(ask.number);
@@ -347,12 +346,43 @@ impl<N: Net> Front<N> {
             }
         }
         self.mark_client(ask.client);
+        if let Some(errand) = ask.then {
+            self.has_changed(errand);
+        }
+    }
+
+    /// All of a batch has come.
+    fn batch_is_whole(&mut self, get: Id, batch: u32, pool: usize) {
+        let Some(multiget) = self.gets.get_mut(get) else { return };
+        let (bytes, values) = (multiget.bytes_of(batch), multiget.values_of(batch));
+        self.pools[pool].has_seen(values, bytes as usize);
+        multiget.schedule.answered(span(multiget.since, self.now), batch, bytes);
+        multiget.end(batch, None);
+        let client = multiget.client;
+        self.batch_ends(get, batch);
+        self.mark_client(client);
+    }
+
+    /// What one of a batch's keys lacked has come, or will not: with the last one the batch is whole.
+    pub(crate) fn batch_settles(&mut self, get: Id, batch: u32, settled: (u32, Settled), failed: Option<&'static str>) {
+        let Some(multiget) = self.gets.get_mut(get) else { return };
+        multiget.failed = multiget.failed.or(failed);
+        let before = multiget.bytes_of(batch);
+        if !multiget.settle(batch, settled) {
+            return;
+        }
+        let (after, id) = (multiget.bytes_of(batch), multiget.client);
+        let Some(client) = self.clients.get_mut(id) else { return };
+        client.held = (client.held + after as usize).saturating_sub(before as usize);
+        let pool = client.pool;
+        self.batch_is_whole(get, batch, pool);
     }
 
     /// A batch has ended, well or not: others may be asked for.
-    fn batch_ends(&mut self, ask: &Ask, get: Id, batch: u32) {
-        let keys = self.gets.get(get).map_or(0, |multiget| multiget.keys_of(batch));
-        self.clients.get_mut(ask.client).into_iter().for_each(|client| client.keys_end(ask.number, keys));
+    fn batch_ends(&mut self, get: Id, batch: u32) {
+        let Some(multiget) = self.gets.get(get) else { return };
+        let (keys, number) = (multiget.keys_of(batch), multiget.number);
+        self.clients.get_mut(multiget.client).into_iter().for_each(|client| client.keys_end(number, keys));
         self.ask_batches(get);
     }
 
@@ -380,6 +410,7 @@ impl<N: Net> Front<N> {
         self.has_written(ask);
         let text = trouble.text();
         match ask.part {
+            Part::Errand(errand) => return self.errand_fails(errand, trouble),
             Part::Joined(get) => {
                 for (client, number) in self.joining.over(get) {
                     if let Some(client) = self.clients.get_mut(client) {
@@ -393,30 +424,36 @@ impl<N: Net> Front<N> {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.schedule.lost(batch);
                     multiget.end(batch, Some(text));
-                    self.batch_ends(ask, get, batch);
+                    self.batch_ends(get, batch);
                 }
             }
-            _ => {
-                let Some(client) = self.clients.get_mut(ask.client) else { return };
-                match ask.part {
-                    Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
-                    Part::Instead("") => {}
-                    Part::Every => {
-                        if let Some(answer) = client.answer(ask.number) {
-                            answer.held.clear();
-                            answer.held.extend_from_slice(text.as_bytes());
-                        }
-                    }
-                    Part::Listing(server) => {
-                        let line = format!("STAT {}:error {}", self.servers[server].name, text);
-                        client.put(ask.number, line.as_bytes());
-                    }
-                    _ => client.put(ask.number, text.as_bytes()),
-                }
-                client.part_ends(ask.number);
-            }
+            _ => self.tell_failure(ask, text),
         }
         self.has_failed(ask.client, closes);
+        if let Some(errand) = ask.then {
+            self.has_changed(errand);
+        }
+    }
+
+    /// The client of a question that failed hears of it, if it wants to.
+    fn tell_failure(&mut self, ask: &Ask, text: &'static str) {
+        let Some(client) = self.clients.get_mut(ask.client) else { return };
+        match ask.part {
+            Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
+            Part::Instead("") => {}
+            Part::Every => {
+                if let Some(answer) = client.answer(ask.number) {
+                    answer.held.clear();
+                    answer.held.extend_from_slice(text.as_bytes());
+                }
+            }
+            Part::Listing(server) => {
+                let line = format!("STAT {}:error {}", self.servers[server].name, text);
+                client.put(ask.number, line.as_bytes());
+            }
+            _ => client.put(ask.number, text.as_bytes()),
+        }
+        client.part_ends(ask.number);
     }
 
     /// A client has been told of a failure; it is closed behind that where its server has broken its word.

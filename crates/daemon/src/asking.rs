@@ -1,7 +1,9 @@
 //! Asking servers: which one, in which words, and what is noted of it to know the answer by.
 
-use fanin_memcache::{Command, Flags, Get, Keyed, LONGEST_KEY, Meta, Shape, Store, decoded, text};
+use fanin_memcache::{Command, Flags, Get, Keyed, LONGEST_KEY, Meta, Shape, Store, text};
 
+use crate::carrying::Place;
+use crate::carrying::errand::{Change, changes};
 use crate::client::Kind;
 use crate::clock::{Nanos, span};
 use crate::flushing::ENOUGH;
@@ -14,16 +16,21 @@ use crate::table::Id;
 impl<N: Net> Front<N> {
     /// One more answer of a client, which one server gives.
     pub(crate) fn expect_one(&mut self, id: Id, part: Part, shape: Shape) -> Ask {
-        let number = self.clients.get_mut(id).map_or(0, |client| client.expect(Kind::Relay, 1, 1, self.now));
-        Ask::new((id, number), part, shape, self.now)
+        self.expect_change(id, None, part, shape)
     }
 
     /// Asks for a key's value.
     pub(crate) fn ask_for(&mut self, id: Id, get: &Get<'_>, key: &[u8]) {
         let Some(client) = self.clients.get(id) else { return };
         let (number, pool) = (client.pool, &self.pools[client.pool]);
-        let server = pool.first + pool.router.server(key);
-        let joins = pool.joins;
+        let place = pool.place(key);
+        if let Place::Moving(way) = place
+            && self.get_on_the_way(id, get, key, way)
+        {
+            return;
+        }
+        let pool = &self.pools[number];
+        let (server, joins) = (pool.first + place.authority(), pool.joins);
         let mut ask = self.expect_one(id, Part::Relay { quiet: false }, Shape::Values);
         let mut line = std::mem::take(&mut self.line);
         line.clear();
@@ -46,14 +53,17 @@ impl<N: Net> Front<N> {
     /// Asks what is of one key, with a value or without.
     pub(crate) fn ask_keyed(&mut self, id: Id, keyed: &Keyed<'_>, part: Part, value: Option<&[u8]>) {
         let Some(client) = self.clients.get(id) else { return };
-        let pool = &self.pools[client.pool];
+        let number = client.pool;
+        let pool = &self.pools[number];
         let mut room = [0; LONGEST_KEY];
-        let key = if keyed.base64() { decoded(keyed.key, &mut room).unwrap_or(keyed.key) } else { keyed.key };
-        let server = pool.first + pool.router.server(key);
+        let key = keyed.stored(&mut room);
+        let place = pool.place(key);
+        let server = pool.first + place.authority();
         // From now on no get joins one that was asked before.
         let writes = pool.joins.then(|| Writes::group(key));
         writes.into_iter().for_each(|group| self.shared.writes.wrote(group));
-        let ask = Ask { writes, ..self.expect_one(id, part, keyed.shape()) };
+        let way = self.on_the_way(number, place, changes(keyed)).filter(|_| keyed.shape() != Shape::Alone);
+        let ask = Ask { writes, ..self.expect_change(id, way, part, keyed.shape()) };
         let mark = self.mark();
         let (mut line, mut note) = (std::mem::take(&mut self.line), std::mem::take(&mut self.note));
         line.clear();
@@ -62,6 +72,11 @@ impl<N: Net> Front<N> {
         keyed.note(mark, |bytes| note.extend_from_slice(bytes));
         if ask.shape == Shape::Alone {
             self.ask_alone(server + self.shared_servers, ask, &line);
+        } else if let Some(way) = way {
+            let bytes = [&line, value.unwrap_or_default()].concat();
+            let silent = keyed.quiet && !matches!(keyed.command, Command::Meta(..));
+            let change = Change { ask, note: note.clone(), bytes, stores: value.is_some(), silent };
+            self.change(number, (keyed.key, keyed.base64()), way, change, changes(keyed));
         } else {
             self.ask(server, ask, &note, &[&line, value.unwrap_or_default()]);
         }

@@ -25,6 +25,8 @@ pub enum Kind {
     Relay,
     /// A multiget's.
     Multiget(Id),
+    /// One server's, which is held until another one has done its part.
+    Kept,
     /// Every server's: what differs from this word first, and nothing where silence was asked for.
     Every { well: &'static str, silent: bool },
     /// Every server's list.
@@ -115,6 +117,8 @@ pub struct Client<S> {
     pub broken: bool,
     /// A multiget of which not all has been asked: what follows must not overtake it.
     pub asking: Option<Id>,
+    /// Nothing more is taken before it has had all answers.
+    pub alone: bool,
     /// The number of its present list of keys, where that is logged.
     pub logged: Option<u64>,
     /// What went wrong first with a list of keys that is answered piece by piece.
@@ -154,6 +158,7 @@ impl<S> Client<S> {
             closing: false,
             broken: false,
             asking: None,
+            alone: false,
             logged: None,
             lacks: None,
             dirty: false,
@@ -179,7 +184,7 @@ impl<S> Client<S> {
     pub fn is_held_up(&self, keys_at_once: usize) -> bool {
         let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
         let asks_enough = self.keys >= keys_at_once || self.answers.len() >= may_ask;
-        self.asking.is_some() || asks_enough || self.backlog() > ENOUGH_HELD
+        self.asking.is_some() || self.alone && self.waits_for_answers() || asks_enough || self.backlog() > ENOUGH_HELD
     }
 
     /// Whether requests can be taken of what was read.
@@ -233,6 +238,18 @@ impl<S> Client<S> {
         self.answers.get_mut(number.wrapping_sub(self.first) as usize)
     }
 
+    /// What an answer holds is not to be told.
+    pub fn retract(&mut self, number: u64) {
+        if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
+            self.held -= std::mem::take(&mut answer.held).len();
+        }
+    }
+
+    /// Whether it waits for an answer.
+    pub fn waits_for_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     /// A server is asked so many bytes for an answer.
     pub fn asks(&mut self, number: u64, bytes: usize) {
         if let Some(answer) = self.answers.get_mut(number.wrapping_sub(self.first) as usize) {
@@ -268,6 +285,7 @@ impl<S> Client<S> {
     pub fn pop(&mut self) {
         if let Some(answer) = self.answers.pop_front() {
             self.first += 1;
+            self.alone &= !self.answers.is_empty();
             (self.keys, self.asks) = (self.keys - answer.keys, self.asks - answer.asks);
             self.expected = answer.bytes.max(self.expected - self.expected / 8);
         }

@@ -54,6 +54,10 @@ counters! {
     /// Gets that joined an equal one.
     get_joined
     stores
+    /// Keys on their way that were answered at their new place, that the old one was asked for, and copies that were made.
+    moving_found
+    moving_fell_back
+    moving_copied
     /// Batches of multigets.
     batches
     late_batches

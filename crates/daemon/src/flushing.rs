@@ -131,9 +131,13 @@ impl<N: Net> Front<N> {
                         return;
                     }
                 }
-                Kind::Every { .. } | Kind::Listing if left > 0 => {
+                Kind::Kept | Kind::Every { .. } | Kind::Listing if left > 0 => {
                     answer.held = held;
                     return;
+                }
+                Kind::Kept => {
+                    client.held -= held.len();
+                    client.out.bytes.append(&mut held);
                 }
                 Kind::Every { well, silent } => {
                     let answer = if held.is_empty() { well.as_bytes() } else { &held };

@@ -11,6 +11,7 @@ use fanin_ring::Event;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::carrying::errand::Errand;
 use crate::client::Client;
 use crate::clock::{Nanos, nanos};
 use crate::counters::Counters;
@@ -50,6 +51,9 @@ pub struct Front<N: Net> {
     pub(crate) asks_alone: bool,
     pub(crate) gets: Table<Multiget>,
     pub(crate) joining: Joining,
+    /// For keys between two servers; and which edition of the plans the pools have.
+    pub(crate) errands: Table<Errand>,
+    pub(crate) edition: u64,
     pub(crate) spare: Spare,
     pub(crate) scratch: Vec<u8>,
     /// What is composed, and noted of it.
@@ -120,6 +124,8 @@ impl<N: Net> Front<N> {
             asks_alone: false,
             gets: Table::default(),
             joining: Joining::default(),
+            errands: Table::default(),
+            edition: 0,
             spare: Spare::new(shared.memory.spare()),
             scratch: vec![0; READ],
             line: Vec::new(),
@@ -149,6 +155,7 @@ impl<N: Net> Front<N> {
         self.counters.turns.add(1);
         let before = self.counters.requests.get() + self.counters.batches.get();
         self.heed_memory();
+        self.heed_plans();
         for id in std::mem::take(&mut self.again_clients) {
             self.clients.get_mut(id).into_iter().for_each(|client| client.again = false);
             self.client_goes_on(id);

@@ -4,12 +4,14 @@
 //! request is shared. In a turn of the loop (`front`) clients' requests are taken (`taking`), servers asked (`asking`) and their
 //! answers given to whom they belong (`answering`), and what has gathered is written once to each server and client (`flushing`).
 //! Parsing is `fanin_memcache`'s, the order in which a multiget's servers are asked `fanin_fanout`'s. A front end itself has neither
-//! sockets nor a clock (`net`); `routing`, `schedule` and `pace` are pure. What is asked for is logged where that is wanted (`log`).
+//! sockets nor a clock (`net`); `routing`, `schedule` and `pace` are pure. What is asked for is logged where that is wanted (`log`),
+//! and a plan is carried out (`carrying`).
 
 mod answering;
 mod asking;
 mod bounding;
 mod bytes;
+mod carrying;
 mod client;
 mod clock;
 mod counters;

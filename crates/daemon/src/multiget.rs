@@ -4,10 +4,12 @@
 //! the order of its keys, as memcached's is. Everything is done once a key; buffers are used again by later multigets.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 
+use crate::carrying::{Stage, Standing};
 use crate::pool::Pool;
 use crate::schedule::Schedule;
 use crate::table::Id;
@@ -31,6 +33,31 @@ pub struct Batch {
     /// The answers, as they came, which is in the order of the keys.
     held: Vec<u8>,
     over: bool,
+    /// Keys of which more is to come than its server has said, and what came of others, by their place.
+    waits: usize,
+    more: Vec<(u32, Settled)>,
+}
+
+/// What came of a key beside what its server has said.
+#[derive(Debug)]
+pub enum Settled {
+    /// Its value, in the place of what there is.
+    Value(Vec<u8>),
+    /// It has none.
+    Missed,
+    /// Nothing: what there is stands.
+    Stands,
+}
+
+/// How keys are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// For their values.
+    Plainly,
+    /// With unique numbers.
+    Uniquely,
+    /// With a new time to live.
+    Touching,
 }
 
 /// The end of a request.
@@ -47,6 +74,9 @@ pub struct Multiget {
     /// Since when its schedule counts time.
     pub since: u64,
     pub schedule: Schedule,
+    /// The plan by which its keys were found, where there is one that is not over; and how they are asked for.
+    pub standing: Option<Arc<Standing>>,
+    pub asked: Asked,
     /// The number of its query in the log, where it is logged.
     pub logged: Option<u64>,
     pub batches: Vec<Batch>,
@@ -87,6 +117,16 @@ const KEPT: usize = 256;
 const LARGE: usize = 64 << 10;
 const LARGEST_KEPT: usize = 1 << 20;
 
+impl Asked {
+    fn of(get: &Get<'_>) -> Asked {
+        match (get.time, get.unique) {
+            (Some(_), _) => Asked::Touching,
+            (None, true) => Asked::Uniquely,
+            (None, false) => Asked::Plainly,
+        }
+    }
+}
+
 impl Multiget {
     /// The batches of a request's first keys, so many at most, in the order of their first keys; and the keys that are left, where there
     /// are more. None where one of those is too long.
@@ -102,13 +142,14 @@ impl Multiget {
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
         spare.of_server.resize(pool.servers, u16::MAX);
+        let asked = Asked::of(get);
         let mut keys = get.keys();
         for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
                 spare.take_back(text, of_key, sizes, batches);
                 return None;
             }
-            let server = pool.router.server(key);
+            let server = pool.asked_of(key, asked);
             let number = &mut spare.of_server[server];
             if *number == u16::MAX {
                 *number = batches.len() as u16;
@@ -119,9 +160,7 @@ impl Multiget {
             batch.asked.end += 1 + key.len();
             of_key.push(*number);
         }
-        let head = &mut spare.head;
-        head.clear();
-        get.head(|bytes| head.extend_from_slice(bytes));
+        let head = spare.head_of(get);
         let (mut at, mut first) = (0, 0);
         for batch in &mut batches {
             let end = at + head.len() + batch.asked.end + END.len();
@@ -141,13 +180,14 @@ impl Multiget {
             batch.next_key = batch.asked.start + head.len() + 1;
         }
         let left = batches.len() as u32;
-        let schedule = Schedule::new(window, left);
         let last = keys.clone().next().is_none();
         let multiget = Multiget {
             client,
             number,
             since,
-            schedule,
+            schedule: Schedule::new(window, left),
+            standing: pool.standing.clone().filter(|standing| standing.stage != Stage::Over),
+            asked,
             logged: None,
             batches,
             text,
@@ -248,7 +288,7 @@ impl Multiget {
                 return false;
             }
             let batch = &mut self.batches[*number as usize];
-            if batch.written == batch.come {
+            if batch.written == batch.come || self.standing.is_some() && !batch.over {
                 return false;
             }
             let size = self.sizes[batch.first + batch.written] as usize;
@@ -264,17 +304,62 @@ impl Multiget {
 
     /// Every key, by servers, with the size of its value where there is one.
     pub fn each(&self, mut each: impl FnMut(&[u8], Option<u32>)) {
-        for batch in &self.batches {
-            let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
-            let asked = self.text[batch.asked.clone()].strip_suffix(END).unwrap_or_default();
-            // Behind the head of the line.
-            let keys = asked.rsplit(|byte| *byte == b' ').take(batch.count).collect::<Vec<_>>();
-            for (key, size) in keys.into_iter().rev().zip(sizes) {
-                let (line, rest) = held.split_at((*size as usize).min(held.len()));
-                held = rest;
-                each(key, value_size(line));
-            }
+        for batch in 0..self.batches.len() as u32 {
+            self.each_of(batch, |_, key, size| each(key, size));
         }
+    }
+
+    /// The same of a batch, each with its place.
+    pub fn each_of(&self, batch: u32, mut each: impl FnMut(u32, &[u8], Option<u32>)) {
+        let batch = &self.batches[batch as usize];
+        let (mut held, sizes) = (&batch.held[..], &self.sizes[batch.first..batch.first + batch.count]);
+        let asked = self.text[batch.asked.clone()].strip_suffix(END).unwrap_or_default();
+        // Behind the head of the line.
+        let keys = asked.rsplit(|byte| *byte == b' ').take(batch.count).collect::<Vec<_>>();
+        for (place, (key, size)) in (0..).zip(keys.into_iter().rev().zip(sizes)) {
+            let (line, rest) = held.split_at((*size as usize).min(held.len()));
+            held = rest;
+            each(place, key, value_size(line));
+        }
+    }
+
+    /// Whether a batch has ended.
+    pub fn is_over(&self, batch: u32) -> bool {
+        self.batches[batch as usize].over
+    }
+
+    /// A batch waits for what comes of so many keys beside what its server has said.
+    pub fn waits_for(&mut self, batch: u32, keys: usize) {
+        self.batches[batch as usize].waits = keys;
+    }
+
+    /// This has come of one of them: whether it was the last. Then all stands in its place.
+    #[must_use]
+    pub fn settle(&mut self, batch: u32, settled: (u32, Settled)) -> bool {
+        let batch = &mut self.batches[batch as usize];
+        batch.more.push(settled);
+        if batch.more.len() < batch.waits {
+            return false;
+        }
+        let (mut more, held) = (std::mem::take(&mut batch.more), std::mem::take(&mut batch.held));
+        more.sort_unstable_by_key(|(place, _)| *place);
+        let (mut more, mut at) = (more.into_iter().peekable(), 0);
+        batch.found = 0;
+        for (place, size) in self.sizes[batch.first..batch.first + batch.count].iter_mut().enumerate() {
+            let own = &held[at..at + *size as usize];
+            at += own.len();
+            match more.next_if(|(of, _)| *of as usize == place) {
+                Some((_, Settled::Value(bytes))) => {
+                    *size = bytes.len() as u32;
+                    batch.held.extend_from_slice(&bytes);
+                }
+                Some((_, Settled::Missed)) => *size = MISSED,
+                _ => batch.held.extend_from_slice(own),
+            }
+            batch.found += usize::from(*size != MISSED);
+        }
+        batch.come = batch.count;
+        true
     }
 
     /// Gives its buffers back.
@@ -298,6 +383,13 @@ impl Spare {
     /// What they could hold.
     pub fn room(&self) -> usize {
         self.room
+    }
+
+    /// What stands in front of a request's keys.
+    fn head_of(&mut self, get: &Get<'_>) -> &[u8] {
+        self.head.clear();
+        get.head(|bytes| self.head.extend_from_slice(bytes));
+        &self.head
     }
 
     /// Lets go of all buffers.

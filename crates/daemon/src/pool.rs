@@ -1,11 +1,14 @@
 //! A pool as a thread has it: where its keys are, and how much is asked for at once.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use fanin_fanout::Window;
 use fanin_memcache::Limits;
 
+use crate::carrying::{Place, Standing};
 use crate::clock::{Nanos, nanos};
+use crate::multiget::Asked;
 use crate::routing::Router;
 use crate::settings;
 use crate::table::Id;
@@ -21,6 +24,8 @@ const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
 pub struct Pool {
     pub name: String,
     pub router: Router,
+    /// The plan that is being carried out, if there is one.
+    pub standing: Option<Arc<Standing>>,
     pub limits: Limits,
     /// The longest value that is passed on, its end included.
     pub longest_answer: u32,
@@ -41,6 +46,23 @@ pub struct Pool {
 }
 
 impl Pool {
+    /// Where a key is.
+    pub fn place(&self, key: &[u8]) -> Place {
+        match &self.standing {
+            None => Place::At(self.router.server(key)),
+            Some(standing) => standing.place(key, &self.router),
+        }
+    }
+
+    /// The server that a key is asked of among many.
+    pub fn asked_of(&self, key: &[u8], asked: Asked) -> usize {
+        match self.place(key) {
+            Place::At(server) => server,
+            Place::Moving(way) if asked == Asked::Plainly => way.read(),
+            Place::Moving(way) => way.authority(),
+        }
+    }
+
     /// So many keys of a client may be asked for before it is another's turn.
     pub fn keys_at_once(&self) -> usize {
         (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
@@ -73,16 +95,16 @@ impl Pool {
     }
 
     pub fn new(pool: &settings::Pool, first: usize) -> Pool {
-        let weighted: Vec<_> = pool.servers.iter().map(|server| server.weighted.clone()).collect();
         let fresh = pool.multiget.window(&pool.laws, pool.link).expect("a law that asks servers");
         let value = u32::try_from(pool.item.0).unwrap_or(u32::MAX);
         Pool {
             name: pool.name.clone(),
-            router: Router::new(pool.placement, pool.hash, &weighted),
+            router: pool.router(),
             longest_answer: value.max(1 << 20).saturating_add(2),
+            standing: None,
             limits: Limits { value, keys: usize::try_from(pool.keys.0).unwrap_or(usize::MAX) },
             first,
-            servers: weighted.len(),
+            servers: pool.servers.len(),
             fresh,
             kept: pool.keeps_windows.then_some((0, fresh)),
             timeout: nanos(pool.timeout),

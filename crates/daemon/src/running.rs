@@ -14,6 +14,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::carrying::keeper::Keeper;
 use crate::clock::unix;
 use crate::front::{Front, tokens};
 use crate::log::Writer;
@@ -32,6 +33,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct Running {
     threads: Vec<JoinHandle<io::Result<()>>>,
     log: Option<Writer>,
+    keeper: Option<Keeper>,
     /// Each thread's, which is another one when it has begun anew.
     wakers: Vec<Arc<Mutex<Option<Waker>>>>,
     stop: Arc<AtomicBool>,
@@ -52,8 +54,14 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
     }
     let writer = settings.log.as_ref().map(|log| Writer::start(log, shared.clone())).transpose()?;
     let rows = writer.as_ref().map(|writer| writer.to.clone());
-    let mut running =
-        Running { threads: Vec::new(), log: writer, wakers: Vec::new(), stop: stop.clone(), listens: listens.clone() };
+    let mut running = Running {
+        threads: Vec::new(),
+        log: writer,
+        keeper: None,
+        wakers: Vec::new(),
+        stop: stop.clone(),
+        listens: listens.clone(),
+    };
     for number in 0..settings.threads {
         let (settings, shared, stop, listens) = (settings.clone(), shared.clone(), stop.clone(), listens.clone());
         let (counters, rows) = (shared.threads[number].clone(), rows.clone());
@@ -83,6 +91,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
             return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
         }
     }
+    running.keeper = Keeper::start(settings, shared, running.wakers.clone())?;
     Ok(running)
 }
 
@@ -100,6 +109,7 @@ impl Running {
         for thread in self.threads {
             thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the front end panicked")))?;
         }
+        self.keeper.into_iter().for_each(Keeper::end);
         self.log.into_iter().for_each(Writer::end);
         Ok(())
     }

@@ -31,6 +31,8 @@ pub enum Part {
     Joined(Id),
     /// A batch of a multiget.
     Batch { get: Id, batch: u32 },
+    /// A step of an errand for a key between two servers.
+    Errand(Id),
     /// One of every server's.
     Every,
     /// One of every server's lists: this server's.
@@ -55,6 +57,8 @@ pub struct Ask {
     pub hushed: bool,
     /// It writes a key of this group.
     pub writes: Option<u16>,
+    /// An errand that goes on behind it.
+    pub then: Option<Id>,
 }
 
 /// A large value on its way.
@@ -83,7 +87,7 @@ impl Passing {
 impl Ask {
     /// What is noted of it, and what it writes, stands beside it.
     pub fn new((client, number): (Id, u64), part: Part, shape: Shape, at: Nanos) -> Ask {
-        Ask { client, number, part, shape, at, note: 0, has_value: false, hushed: false, writes: None }
+        Ask { client, number, part, shape, at, note: 0, has_value: false, hushed: false, writes: None, then: None }
     }
 }
 

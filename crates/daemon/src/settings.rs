@@ -5,14 +5,16 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fanin_fanout::Kind;
 use fanin_units::{Bytes, Rate, Share, Time};
 use serde::Deserialize;
 use toml::Spanned;
 
+use crate::carrying::{self, Moves, Stage};
 use crate::log::{self, Naming, Secret};
-use crate::routing::{Hash, Placement, Weighted};
+use crate::routing::{Hash, Placement, Router, Weighted};
 pub use crate::sockets::EventLoop;
 
 /// All of it.
@@ -65,6 +67,23 @@ pub struct Pool {
     pub keys: Bytes,
     /// Whether equal gets that are under way are asked once.
     pub join: bool,
+    /// The plan that is carried out, if there is one.
+    pub plan: Option<Plan>,
+}
+
+/// A plan that is carried out.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The folder that `fanin plan` wrote.
+    pub folder: PathBuf,
+    /// What moves, as it was read first, and how far that is carried out.
+    pub moves: Arc<Moves>,
+    /// The latter.
+    pub stage: Stage,
+    /// By what its keys are hashed, if they are; and otherwise.
+    pub secret: Option<Secret>,
+    /// The latter.
+    pub drawn: Secret,
 }
 
 /// A server of a pool.
@@ -123,6 +142,7 @@ struct PoolInFile {
     item: Option<Spanned<String>>,
     keys: Option<Spanned<String>>,
     join: Option<bool>,
+    plan: Option<Spanned<PathBuf>>,
 }
 
 #[derive(Deserialize)]
@@ -225,10 +245,11 @@ fn settings(file: File) -> Result<Settings, Wrong> {
     if file.pool.get_ref().is_empty() {
         return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
     }
+    let log = file.log.map(log_in_file).transpose()?;
     let mut pools: Vec<Pool> = Vec::new();
     for in_file in file.pool.into_inner() {
         let place = in_file.span();
-        let pool = pool(in_file.into_inner(), pools.len())?;
+        let pool = pool(in_file.into_inner(), pools.len(), log.as_ref())?;
         if let Some(other) = pools.iter().find(|other| other.listen == pool.listen || other.name == pool.name) {
             let what = if other.name == pool.name { &pool.name } else { &pool.listen.to_string() };
             return Err(Wrong(
@@ -239,7 +260,6 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
     }
-    let log = file.log.map(log_in_file).transpose()?;
     Ok(Settings { threads, clients, drain, nap, event_loop, memory, log, pools })
 }
 
@@ -294,7 +314,7 @@ fn log_settings(
     Ok(log::Settings { file, share: Share::of(1, 100), naming, size: Bytes(256 << 20), files: 4 })
 }
 
-fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
+fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<Pool, Wrong> {
     let listen = address(file.listen.get_ref()).map_err(|why| Wrong(Some(file.listen.span()), why))?;
     if file.servers.get_ref().is_empty() {
         return Err(Wrong(Some(file.servers.span()), "no servers: servers = [\"10.0.0.1:11211\", ...]".to_owned()));
@@ -314,7 +334,24 @@ fn pool(file: PoolInFile, number: usize) -> Result<Pool, Wrong> {
     pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
     pool.keys = quantity(file.keys, pool.keys, "keys = \"16 MiB\"")?;
     pool.join = file.join.unwrap_or(pool.join);
+    pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
     Ok(pool)
+}
+
+/// Reads a pool's plan.
+fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> Result<Plan, Wrong> {
+    let (place, folder) = (folder.span(), folder.into_inner());
+    let wrong = |what: String| Wrong(Some(place.clone()), what);
+    let secret = log.and_then(|log| match log.naming {
+        Naming::Hashed(secret) => Some(secret),
+        Naming::Plain => None,
+    });
+    let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
+    let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
+    let reader = carrying::plan::Reader { names, router: &pool.router(), secret, drawn };
+    let stage = carrying::plan::stage(&folder).map_err(|unfit| wrong(unfit.to_string()))?;
+    let moves = reader.read(&folder).map_err(|unfit| wrong(unfit.to_string()))?;
+    Ok(Plan { folder, moves: Arc::new(moves), stage, secret, drawn })
 }
 
 /// The laws of `fanout` that ask servers themselves; those that ask hubs need agents.
@@ -326,6 +363,18 @@ const MULTIGETS: [(&str, Kind); 4] = [
 ];
 
 impl Pool {
+    /// Where its keys lie by their hashes.
+    pub fn router(&self) -> Router {
+        let weighted: Vec<_> = self.servers.iter().map(|server| server.weighted.clone()).collect();
+        Router::new(self.placement, self.hash, &weighted)
+    }
+
+    /// The number of a key's server by its hash, by the key's name in a log; a hashed name does not say.
+    pub fn rule(&self) -> impl Fn(&[u8]) -> Option<u32> + Send + Sync + use<> {
+        let router = self.router();
+        move |name| carrying::plan::by_hash(name, &router)
+    }
+
     fn plain(name: String, listen: SocketAddr, servers: Vec<Server>) -> Pool {
         Pool {
             name,
@@ -341,6 +390,7 @@ impl Pool {
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),
             join: false,
+            plan: None,
         }
     }
 }

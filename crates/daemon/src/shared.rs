@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
+use crate::carrying::{Plans, Standing};
 use crate::counters::Counters;
 use crate::joining::Writes;
 use crate::memory::Memory;
-use crate::settings::Settings;
+use crate::settings::{Plan, Settings};
 
 /// All of it.
 #[derive(Debug)]
@@ -14,6 +15,7 @@ pub struct Shared {
     pub(crate) threads: Vec<Arc<Counters>>,
     pub(crate) writes: Writes,
     pub(crate) memory: Memory,
+    pub(crate) plans: Plans,
     clients: AtomicUsize,
     most_clients: usize,
     /// Rows of the log that could not be written.
@@ -23,11 +25,13 @@ pub struct Shared {
 impl Shared {
     /// Of a front end that has just begun.
     pub fn new(settings: &Settings) -> Shared {
+        let standing = |plan: &Plan| Arc::new(Standing { moves: plan.moves.clone(), stage: plan.stage });
         let counters = || Arc::new(Counters::of_pools(settings.pools.len()));
         Shared {
             threads: (0..settings.threads).map(|_| counters()).collect(),
             writes: Writes::default(),
             memory: Memory::new(settings.memory.0, settings.threads),
+            plans: Plans::new(settings.pools.iter().map(|pool| pool.plan.as_ref().map(standing))),
             clients: AtomicUsize::new(0),
             most_clients: settings.clients,
             unwritten: AtomicU64::new(0),

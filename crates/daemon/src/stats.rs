@@ -1,6 +1,7 @@
 //! `stats`: the front end's own figures, and the servers' own, each name behind its server's.
 
 use std::fmt::Write;
+use std::sync::atomic::Ordering::Relaxed;
 
 use fanin_memcache::{Figures, Shape, text};
 
@@ -50,6 +51,11 @@ impl<N: Net> Front<N> {
             say(name, &named.iter().map(|one| one[index].1).fold(0u64, u64::wrapping_add));
         }
         say("log_unwritten", &self.shared.unwritten());
+        let plans = &self.shared.plans;
+        if plans.edition() > 0 {
+            say("plan_reloads", &plans.reloads.load(Relaxed));
+            say("plan_refused", &plans.refused.load(Relaxed));
+        }
         for size in 1..16 {
             let count: u64 = all.iter().map(|counters| counters.multigets[size].get()).sum();
             if count > 0 {
@@ -57,6 +63,10 @@ impl<N: Net> Front<N> {
             }
         }
         for (number, pool) in self.pools.iter().enumerate() {
+            if let Some(standing) = &pool.standing {
+                say(&format!("{}:plan_keys", pool.name), &standing.moves.len());
+                say(&format!("{}:plan_stage", pool.name), &standing.stage.word());
+            }
             for (part, nanos) in
                 ["p50", "p90", "p99", "p999"].iter().zip(percentiles(&all, number, &[500, 900, 990, 999]))
             {

@@ -140,7 +140,15 @@ impl<N: Net> Front<N> {
             }
             let limits = self.pools[client.pool].limits;
             let goes_on = client.lines.is_in_a_list();
-            match client.lines.next(rest, &limits) {
+            let is_planned = self.pools[client.pool].standing.is_some();
+            let next = client.lines.next(rest, &limits);
+            if is_planned
+                && let Next::Request(request, _) = &next
+                && self.waits_alone(id, request)
+            {
+                return at;
+            }
+            match next {
                 Next::More => return at,
                 Next::Request(Request::Store(store), line) => match self.take_store(id, &store, line, &rest[line..]) {
                     Some(value) => at += line + value,
@@ -153,14 +161,20 @@ impl<N: Net> Front<N> {
                 }
                 Next::Binary if rest.len() < BINARY_HEADER => return at,
                 Next::Binary => return self.refuse_binary(id, rest).map_or(at, |()| bytes.len()),
-                Next::Endless => client.closing = true,
-                Next::TooManyKeys => {
-                    client.say(text::LINE_TOO_LONG.as_bytes(), self.now);
-                    client.closing = true;
-                }
+                Next::Endless => self.ends_with(id, b""),
+                Next::TooManyKeys => self.ends_with(id, text::LINE_TOO_LONG.as_bytes()),
             }
         }
         bytes.len()
+    }
+
+    /// A client has said what nothing can follow.
+    fn ends_with(&mut self, id: Id, told: &[u8]) {
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if !told.is_empty() {
+            client.say(told, self.now);
+        }
+        client.closing = true;
     }
 
     /// A request with a value behind a line of so many bytes: how many of the value's are taken, if they are there.

@@ -13,7 +13,7 @@ use fanin_units::{Bytes, Time};
 use serde_json::Value;
 
 use crate::draws::{Draws, Harmonic};
-use crate::lies::{Lies, identity, lie};
+use crate::lies::{Lie, Lies, identity, lie};
 use crate::requests::{Catalogue, Query, Reading, Tally, Unread, read};
 
 /// Requests for objects that the planner keeps; of a longer log queries are thinned out.
@@ -54,6 +54,8 @@ pub struct Advice {
     pub moved_bytes: u64,
     /// And of those that come to, or leave, the server that has most of that to do.
     pub most_moved_bytes: u64,
+    /// Where replicas lay before it.
+    pub(crate) before: Lie,
     /// Where replicas lie after it.
     pub after: Placement,
     /// What the cluster is, by which a plan of another one is told.
@@ -166,7 +168,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
     let first = tally.queries.div_ceil(2);
     let cluster = cluster(settings)?;
     let replicas = settings.key_value.replicas as usize;
-    let before = lie(&wish.lies, &catalogue, &cluster, replicas)?;
+    let Lie { placement: before, told: known, servers } = lie(&wish.lies, &catalogue, &cluster, replicas)?;
     let sizes: Vec<u64> = catalogue.sizes().map(u64::from).collect();
 
     let mut log = RequestLog::new(catalogue.len(), KEPT);
@@ -218,6 +220,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
         saves: saved.map(|(queries, servers): (u64, i64)| servers as f64 / queries.max(1) as f64),
         span: times.map_or(Time::ZERO, |(begin, end): (Time, Time)| end.since(begin)),
         plan,
+        before: Lie { placement: before, told: known, servers },
         after,
         effects: [effects.next().unwrap_or_default(), effects.next().unwrap_or_default()],
         popular: effects.next(),
@@ -351,6 +354,11 @@ impl<'a> Periods<'a> {
 }
 
 impl Advice {
+    /// The servers' names, where they are known.
+    pub fn servers(&self) -> &[String] {
+        &self.before.servers
+    }
+
     /// The share of queries that ask at most so many servers, before and after, as SVG.
     pub fn picture(&self) -> String {
         const WIDTH: f64 = 640.0;

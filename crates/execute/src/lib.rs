@@ -25,7 +25,7 @@ pub use cleanup::clean_up;
 pub use draft::{Draft, is_special};
 pub use elsewhere::{Came, Carrier, Elsewhere, Ending, work};
 pub use forecast::{Forecast, forecast, free_memory};
-pub use lies::Lies;
+pub use lies::{Finds, Lies, Rule};
 pub use load::{Loaded, Unloaded, load};
 pub use out::{Beside, Out, Refusal};
 pub use tables::{Column, Table, Tables, Values};

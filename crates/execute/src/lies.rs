@@ -1,13 +1,16 @@
 //! Where objects lie: by a file, as an earlier plan left them, else by their keys' hashes.
 
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use csv::{ByteRecord, ReaderBuilder, WriterBuilder};
 use fanin_placement::{Cluster, Object, Placement, Server, scatter};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::advice::Unadvised;
+use crate::advice::{Advice, Unadvised};
 use crate::requests::Catalogue;
 
 /// What an earlier plan's folder has.
@@ -21,19 +24,41 @@ pub enum Lies {
     /// Nowhere: by their hashes.
     #[default]
     Hashed,
+    /// By a front end's rule.
+    By(Rule),
     /// By a table of keys and servers.
     File(PathBuf),
     /// As the plan in a folder leaves them.
     Planned(PathBuf),
 }
 
+/// What gives the number of a key's server, by the key's name.
+pub type Finds = dyn Fn(&[u8]) -> Option<u32> + Send + Sync;
+
+/// The rule by which a front end finds a key's server.
+#[derive(Clone)]
+pub struct Rule {
+    /// Its servers' names, in its order.
+    pub servers: Vec<String>,
+    /// The number of a key's, by the key's name in a log; none where that does not say.
+    pub server: Arc<Finds>,
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a rule for {} servers", self.servers.len())
+    }
+}
+
+/// Where objects lie, and of which that was told; and the servers' names, where these were.
+pub(crate) struct Lie {
+    pub placement: Placement,
+    pub told: Vec<bool>,
+    pub servers: Vec<String>,
+}
+
 /// The servers of each key's replicas.
-pub(crate) fn lie(
-    lies: &Lies,
-    catalogue: &Catalogue,
-    cluster: &Cluster,
-    replicas: usize,
-) -> Result<Placement, Unadvised> {
+pub(crate) fn lie(lies: &Lies, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Lie, Unadvised> {
     let keys = (0..catalogue.len() as u32).map(|number| catalogue.key(number));
     let hashed = scatter(keys, cluster, replicas).ok_or_else(|| {
         Unadvised::Cluster(format!(
@@ -42,7 +67,8 @@ pub(crate) fn lie(
         ))
     })?;
     match lies {
-        Lies::Hashed => Ok(hashed),
+        Lies::Hashed => Ok(Lie { placement: hashed, told: vec![false; catalogue.len()], servers: Vec::new() }),
+        Lies::By(rule) => by(rule, catalogue, cluster, replicas, &hashed),
         Lies::File(path) => read(path, catalogue, cluster, &hashed),
         Lies::Planned(folder) => {
             same(folder, cluster, replicas)?;
@@ -75,8 +101,33 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvis
     }
 }
 
+/// As a front end finds keys: it has one replica of each.
+fn by(
+    rule: &Rule,
+    catalogue: &Catalogue,
+    cluster: &Cluster,
+    replicas: usize,
+    hashed: &Placement,
+) -> Result<Lie, Unadvised> {
+    let (servers, here) = (rule.servers.len(), cluster.racks.len());
+    if replicas != 1 {
+        return Err(Unadvised::Cluster(format!(
+            "`key_value.replicas` of {replicas}: a front end has one of each key; right would be 1"
+        )));
+    }
+    if servers != here {
+        return Err(Unadvised::Cluster(format!(
+            "it has {here} servers, and the front end {servers}: right would be `workload.fan_in` of {servers}"
+        )));
+    }
+    let known: Vec<Option<u32>> = (0..catalogue.len() as u32).map(|key| (rule.server)(catalogue.key(key))).collect();
+    let homes = (0..).zip(&known).map(|(object, server)| server.map_or(hashed.homes(Object(object))[0], Server));
+    let placement = Placement::new(1, homes.collect());
+    Ok(Lie { placement, told: known.iter().map(Option::is_some).collect(), servers: rule.servers.clone() })
+}
+
 /// Reads a table; keys that it does not have lie by their hashes.
-fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placement) -> Result<Placement, Unadvised> {
+fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placement) -> Result<Lie, Unadvised> {
     let refused = |what: String| Unadvised::Lies { path: path.into(), what };
     let at = |line: u64, what: String| refused(format!("line {line}: {what}"));
     let file = File::open(path).map_err(|error| refused(error.to_string()))?;
@@ -106,7 +157,7 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
         }
         theirs.push(server);
     }
-    let replicas = hashed.replicas();
+    let (replicas, told) = (hashed.replicas(), homes.iter().map(|theirs| !theirs.is_empty()).collect());
     for (object, theirs) in (0..).zip(&mut homes) {
         if theirs.is_empty() {
             theirs.extend(hashed.homes(Object(object)));
@@ -116,19 +167,23 @@ fn read(path: &Path, catalogue: &Catalogue, cluster: &Cluster, hashed: &Placemen
             return Err(refused(what));
         }
     }
-    Ok(Placement::new(replicas, homes.concat()))
+    Ok(Lie { placement: Placement::new(replicas, homes.concat()), told, servers: Vec::new() })
 }
 
-/// Writes such a table.
-pub(crate) fn write(path: &Path, catalogue: &Catalogue, placement: &Placement) -> std::io::Result<()> {
+/// Writes such a table, with where each replica was before if that was told: the digest of its bytes.
+pub(crate) fn write(path: &Path, advice: &Advice) -> std::io::Result<String> {
     let mut writer = WriterBuilder::new().from_path(path)?;
-    writer.write_record(["key", "server"])?;
-    for object in placement.all() {
-        for home in placement.homes(object) {
-            writer.write_record([catalogue.key(object.0), (home.0 + 1).to_string().as_bytes()])?;
+    writer.write_record(["key", "server", "was"])?;
+    let number = |server: Server| (server.0 + 1).to_string();
+    for object in advice.after.all() {
+        let told = advice.before.told[object.0 as usize];
+        for (home, was) in advice.after.homes(object).iter().zip(advice.before.placement.homes(object)) {
+            let was = if told { number(*was) } else { String::new() };
+            writer.write_record([advice.catalogue.key(object.0), number(*home).as_bytes(), was.as_bytes()])?;
         }
     }
-    writer.flush()
+    writer.flush()?;
+    Ok(hex::encode(Sha256::digest(std::fs::read(path)?)))
 }
 
 /// The name of that table among a plan's files.

@@ -152,10 +152,13 @@ impl Out {
             out.write_table(&Table::of_servers(advice), names)?;
             fs::write(out.draft.join("servers.svg"), advice.picture())?;
             names.push("servers.svg".into());
-            lies::write(&out.draft.join(lies::NAME), &advice.catalogue, &advice.after)?;
+            let digest = lies::write(&out.draft.join(lies::NAME), advice)?;
+            // By which whoever carries the plan out knows that it has all of it.
+            let mut object = object.clone();
+            object["placement_sha256"] = digest.into();
             names.push(lies::NAME.into());
             names.push("plan.json".into());
-            fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(object)?))
+            fs::write(out.draft.join("plan.json"), format!("{}\n", serde_json::to_string_pretty(&object)?))
         })
     }
 

@@ -75,8 +75,8 @@ pub mod front {
 // What the calls above take and give.
 pub use fanin_execute::requests::Reading;
 pub use fanin_execute::{
-    Advice, Cache, Came, Carrier, Column, Draft, Effect, Ending, Forecast, Lies, Out, Period, Pruning, Refusal, Table,
-    Unadvised, Usage, Values, Wish, clean_up, demo, is_special,
+    Advice, Cache, Came, Carrier, Column, Draft, Effect, Ending, Forecast, Lies, Out, Period, Pruning, Refusal, Rule,
+    Table, Unadvised, Usage, Values, Wish, clean_up, demo, is_special,
 };
 pub use fanin_lab::{
     Axis, Background, Batch, Broken, Done, Executor, Finding, Latency, Memories, News, Onset, Onsets, Outcome,

@@ -258,6 +258,7 @@ impl Plan {
             "pays_after_s": self.pays_after_s(), "lasts_s": self.lasts_s(),
             "recommended": self.recommended(), "why": self.why(),
             "cluster": advice.cluster,
+            "servers": advice.servers(),
             "log": {
                 "queries": advice.tally.queries, "requests": advice.tally.requests, "keys": advice.catalogue.len(),
                 "misses": advice.tally.misses, "bad_lines": advice.tally.bad, "dropped_lines": advice.tally.dropped,

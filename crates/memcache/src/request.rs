@@ -3,6 +3,7 @@
 //! A line is read as memcached 1.6.45 reads it, word by word, and nothing of it is kept but what its words mean: what a server is
 //! asked is written anew (`compose`), in words that every version from 1.6.18 on takes for the same.
 
+use crate::base64::decoded;
 use crate::flags::Flags;
 use crate::number::{signed_32, unsigned_32, unsigned_64};
 use crate::response::Shape;
@@ -144,7 +145,15 @@ pub enum Command<'a> {
     Inspect(bool),
 }
 
-impl Keyed<'_> {
+impl<'a> Keyed<'a> {
+    /// The key as it is stored; `room` is for what base64 stands for.
+    pub fn stored<'r>(&self, room: &'r mut [u8; LONGEST_KEY]) -> &'r [u8]
+    where
+        'a: 'r,
+    {
+        if self.base64() { decoded(self.key, room).unwrap_or(self.key) } else { self.key }
+    }
+
     /// Whether the key is in base64.
     pub fn base64(&self) -> bool {
         match self.command {

@@ -21,6 +21,11 @@ fn a_file_that_is_wrong_ends_with_2_its_line_and_what_is_right() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("front.toml:4: `md4` is none of one_at_a_time, md5"), "{told}");
+    fs::write(&file, format!("{RIGHT}plan = \"{}\"\n", folder.path().display())).unwrap();
+    let output = front().arg("--config").arg(&file).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("front.toml:4: ") && told.contains("plan.json: No such file"), "{told}");
     let output = front().args(["--listen", "127.0.0.1:0", "--servers", "nowhere"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("--servers nowhere: `nowhere` is no server"));

@@ -149,10 +149,46 @@ fn a_plan_that_was_carried_out_is_planned_from_and_few_objects_move_again() {
     assert!(moves(&again) * 20 < moves(&first), "{again}");
     let near = |one: &Value, other: &Value| (one.as_f64().unwrap() - other.as_f64().unwrap()).abs() < 1e-9;
     assert!(near(&again["servers_before"], &first["servers_after"]), "{again}");
+    // Where keys were is in its table as far as that was told.
+    place.says(&[&PLAN[..], &["--out", "again", "--previous", "made"]].concat());
+    let was = |folder: &str| {
+        let table = fs::read_to_string(place.path(folder).join("placement.csv")).unwrap();
+        let told: Vec<bool> = table.lines().skip(1).map(|line| !line.ends_with(',')).collect();
+        (table.starts_with("key,server,was\n"), told.iter().all(|told| *told), told.iter().any(|told| *told))
+    };
+    assert_eq!((was("made"), was("again")), ((true, false, false), (true, true, true)));
     // The same as a table of where keys lie.
     let current = told(&["--json", "--current", "made/placement.csv", "--move-budget", "0 B"]);
     assert!(near(&current["servers_before"], &first["servers_after"]) && current["bytes_moved"] == 0, "{current}");
     assert!(current["recommended"] == false && current["why"].as_str().unwrap().starts_with("do not: "), "{current}");
+}
+
+#[test]
+fn a_front_ends_keys_are_planned_from_where_it_has_them_and_its_plan_names_its_servers() {
+    let place = demo();
+    let servers: Vec<String> = (1..=8).map(|number| format!("\"10.0.0.{number}:11211\"")).collect();
+    let pool = format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [{}]\n", servers.join(", "));
+    fs::write(place.path("front.toml"), &pool).unwrap();
+    let sets = ["--set", "fabric.placement=spread", "--set", "workload.fan_in=8", "--front", "front.toml"];
+    let one = [&PLAN[..], &sets, &["--set", "key_value.replicas=1"]].concat();
+    let told: Value = serde_json::from_str(&place.says(&[&one[..], &["--json", "--out", "made"]].concat())).unwrap();
+    assert_eq!((&told["servers"][0], &told["servers"][7]), (&"10.0.0.1".into(), &"10.0.0.8".into()));
+    // Every key moves from where the front end has it, or does not move.
+    let moves = told["moves"]["correlated"].as_u64().unwrap();
+    fs::write(place.path("planned.toml"), format!("{pool}plan = \"{}\"\n", place.path("made").display())).unwrap();
+    let checked = place.says(&["front", "--config", "planned.toml", "--check"]);
+    assert!(checked.contains(&format!("keys that lie by the plan {moves}, stage move")), "{checked} {moves}");
+    let message = place.refuses(&[&PLAN[..], &sets].concat());
+    assert!(message.contains("`key_value.replicas` of 3: a front end has one of each key"), "{message}");
+    let message = place.refuses(&[&one[..], &["--set", "workload.fan_in=9"]].concat());
+    assert!(message.contains("it has 9 servers, and the front end 8"), "{message}");
+    fs::write(
+        place.path("front.toml"),
+        format!("{pool}{}", pool.replace("[[pool]]", "[[pool]]\nname = \"b\"").replace(":0\"", ":1\"")),
+    )
+    .unwrap();
+    let message = place.refuses(&one);
+    assert!(message.contains("front.toml: it has 2 pools; right would be a file with one"), "{message}");
 }
 
 #[test]

@@ -58,8 +58,23 @@ impl Secret {
         Secret::of(&bytes).ok_or_else(short)
     }
 
+    /// One that nobody knows.
+    ///
+    /// # Errors
+    /// Where the system has no randomness.
+    pub fn drawn() -> io::Result<Secret> {
+        let mut key = [0; 16];
+        SysRng.try_fill_bytes(&mut key).map_err(io::Error::other)?;
+        Ok(Secret { key, id: 0 })
+    }
+
+    /// Its mark, by which keys' names say that they are hashed by it.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
     /// A key's hash: SipHash-2-4 of 128 bits.
-    fn hash(&self, key: &[u8]) -> u128 {
+    pub fn hash(&self, key: &[u8]) -> u128 {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         hasher.write(key);
         hasher.finish128().as_u128()

@@ -6,6 +6,7 @@ mod support;
 
 mod by_default;
 mod by_epoll;
+mod carrying;
 mod machine;
 mod routing;
 mod schedule;

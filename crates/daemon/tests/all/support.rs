@@ -318,12 +318,17 @@ impl Client {
 
     /// A figure of `stats`.
     pub fn figure(&mut self, name: &str) -> u64 {
+        self.word(name).parse().unwrap()
+    }
+
+    /// A word of `stats`.
+    pub fn word(&mut self, name: &str) -> String {
         self.send("stats\r\n");
         let mut found = None;
         loop {
             let line = self.line();
             match line.strip_prefix("STAT ").and_then(|rest| rest.split_once(' ')) {
-                Some((other, value)) => found = found.or((other == name).then(|| value.parse().unwrap())),
+                Some((other, value)) => found = found.or((other == name).then(|| value.to_owned())),
                 None => return found.unwrap_or_else(|| panic!("no figure {name}")),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fanin_memcache::{Argument, Command, Limits, Lines, Meta, Next, Request};
+use fanin_memcache::{Argument, Command, Flags, Limits, Lines, Meta, Next, Request};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt};
@@ -250,21 +250,29 @@ impl Memcached {
                 }
                 out.extend(b"END\r\n");
             }
-            Request::Store(_) => out.extend(b"STORED\r\n"),
+            Request::Store(store) => match store.keyed.command {
+                Command::Meta(_, flags) => out.extend([b"HD", &mark(&flags)[..], b"\r\n"].concat()),
+                _ => out.extend(b"STORED\r\n"),
+            },
             Request::Keyed(keyed) => match keyed.command {
                 Command::Meta(Meta::Get, flags) => {
-                    let marks = flags.each().find_map(|(_, argument)| match argument {
-                        Argument::Opaque(opaque) => Some(opaque),
-                        _ => None,
-                    });
-                    let mark = [b" O", marks.expect("every meta command bears a mark"), b"\r\n"].concat();
+                    let (mark, wins) = (mark(&flags), flags.has(b'N') && !self.items.contains_key(keyed.key));
+                    if wins {
+                        self.items.insert(keyed.key.to_vec(), Vec::new());
+                    }
+                    let unique: &[u8] = if flags.has(b'c') { b" c1" } else { b"" };
+                    let won: &[u8] = if wins { b" W" } else { b"" };
                     match self.items.get(keyed.key) {
                         Some(value) => {
                             let head = format!("VA {}", value.len());
-                            out.extend([head.as_bytes(), &mark, value, b"\r\n"].concat());
+                            out.extend([head.as_bytes(), unique, &mark, won, b"\r\n", value, b"\r\n"].concat());
                         }
-                        None => out.extend([b"EN", &mark[..]].concat()),
+                        None => out.extend([b"EN", &mark[..], b"\r\n"].concat()),
                     }
+                }
+                Command::Meta(_, flags) => {
+                    let code: &[u8] = if self.items.remove(keyed.key).is_some() { b"HD" } else { b"NF" };
+                    out.extend([code, &mark(&flags)[..], b"\r\n"].concat());
                 }
                 _ if self.items.remove(keyed.key).is_some() => out.extend(b"DELETED\r\n"),
                 _ => out.extend(b"NOT_FOUND\r\n"),
@@ -272,6 +280,15 @@ impl Memcached {
             other => panic!("{other:?} is not asked here"),
         }
     }
+}
+
+/// A meta command's mark, as its answer repeats it.
+fn mark(flags: &Flags<'_>) -> Vec<u8> {
+    let opaque = flags.each().find_map(|(_, argument)| match argument {
+        Argument::Opaque(opaque) => Some(opaque),
+        _ => None,
+    });
+    [b" O", opaque.expect("every meta command bears a mark")].concat()
 }
 
 /// Something in the place of an answer. Of values it has only right ones, so that a byte of one in another's place is found.

@@ -1,0 +1,385 @@
+//! The plan of a folder, as `fanin plan --out` writes it: `plan.json` says of which cluster it is and what `placement.csv` must be,
+//! which has each key's server, and where it was if that was known.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use csv::{ByteRecord, ReaderBuilder};
+use fanin_memcache::LONGEST_KEY;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::Stage;
+use crate::log::Secret;
+use crate::routing::Router;
+
+/// Its files.
+pub const PLAN: &str = "plan.json";
+pub const PLACEMENT: &str = "placement.csv";
+/// A word that says how far it is to be carried out.
+pub const STAGE: &str = "stage";
+/// No server: that of a key's hash.
+const BY_HASH: u32 = u32::MAX;
+
+/// What is wrong with a plan: its file, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+pub struct Unfit {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// For whom a plan is read.
+pub struct Reader<'a> {
+    /// The pool's servers, by their number.
+    pub names: Vec<&'a str>,
+    /// Where keys lie by their hashes.
+    pub router: &'a Router,
+    /// By what keys of the log are hashed, if they are.
+    pub secret: Option<Secret>,
+    /// By what plain ones are: the same for all plans of a pool, so that they can be compared.
+    pub drawn: Secret,
+}
+
+/// A key's hash, its old and its new server, and its line.
+type Row = (u128, u32, u32, u64);
+
+/// Keys with their servers: in the order of their hashes, which are evenly spread.
+pub struct Moves {
+    secret: Secret,
+    hashes: Vec<u128>,
+    /// Where to begin for a hash, by its upper bits.
+    begin: Vec<u32>,
+    bits: u32,
+    /// Of each, the old and the new server.
+    places: Vec<(u32, u32)>,
+    /// Of each, whether its new place is known to hold nothing from before the plan.
+    fresh: Vec<AtomicBool>,
+    digest: String,
+}
+
+impl std::fmt::Debug for Moves {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "moves of {} keys", self.len())
+    }
+}
+
+impl Moves {
+    /// How many keys it has.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Whether this is the same plan.
+    pub fn is(&self, other: &Moves) -> bool {
+        self.digest == other.digest
+    }
+
+    /// A key's number and servers: the old one, unless that is its hash's, and the new one.
+    pub fn find(&self, key: &[u8]) -> Option<(u32, Option<usize>, usize)> {
+        let index = self.index(self.secret.hash(key))?;
+        let (old, new) = self.places[index];
+        Some((index as u32, (old != BY_HASH).then_some(old as usize), new as usize))
+    }
+
+    fn index(&self, hash: u128) -> Option<usize> {
+        let upper = (hash >> (128 - self.bits)) as usize;
+        let (from, to) = (*self.begin.get(upper)? as usize, *self.begin.get(upper + 1)? as usize);
+        self.hashes[from..to].iter().position(|other| *other == hash).map(|place| from + place)
+    }
+
+    /// Whether a key's new place holds nothing from before.
+    pub fn is_fresh(&self, index: u32) -> bool {
+        self.fresh[index as usize].load(SeqCst)
+    }
+
+    /// It does not, from now on.
+    pub fn freshen(&self, index: u32) {
+        self.fresh[index as usize].store(true, SeqCst);
+    }
+
+    /// Whether this plan begins where another one stands: at its new places if it is `turned`, else at its old ones.
+    pub fn follows(&self, other: &Moves, turned: bool) -> bool {
+        if self.secret != other.secret {
+            return self.is_empty() && !turned || other.is_empty();
+        }
+        let lies = |places: &(u32, u32)| if turned { places.1 } else { places.0 };
+        let theirs = other.hashes.iter().zip(&other.places).all(|(hash, places)| {
+            let old = self.index(*hash).map_or(BY_HASH, |index| self.places[index].0);
+            old == lies(places)
+        });
+        let known = |hash: &u128| other.index(*hash).is_some();
+        theirs && self.hashes.iter().zip(&self.places).all(|(hash, (old, _))| *old == BY_HASH || known(hash))
+    }
+
+    fn new(mut rows: Vec<Row>, secret: Secret, digest: String) -> Result<Moves, (u64, u64)> {
+        rows.sort_unstable();
+        if let Some(two) = rows.windows(2).find(|two| two[0].0 == two[1].0) {
+            return Err((two[0].3.min(two[1].3), two[0].3.max(two[1].3)));
+        }
+        let bits = (rows.len() + 1).next_power_of_two().trailing_zeros().max(1);
+        let begin =
+            (0..=1u128 << bits).map(|upper| match upper.checked_shl(128 - bits).filter(|_| upper >> bits == 0) {
+                Some(least) => rows.partition_point(|row| row.0 < least) as u32,
+                None => rows.len() as u32,
+            });
+        Ok(Moves {
+            secret,
+            begin: begin.collect(),
+            bits,
+            hashes: rows.iter().map(|row| row.0).collect(),
+            places: rows.iter().map(|row| (row.1, row.2)).collect(),
+            fresh: rows.iter().map(|_| AtomicBool::new(false)).collect(),
+            digest,
+        })
+    }
+}
+
+/// How far a folder's plan is to be carried out: its keys move, unless it says otherwise.
+pub fn stage(folder: &Path) -> Result<Stage, Unfit> {
+    let path = folder.join(STAGE);
+    let unfit = |what| Unfit { path: path.clone(), what };
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stage::Move),
+        Err(error) => return Err(unfit(error.to_string())),
+    };
+    let word = text.trim();
+    let found = Stage::WORDS.iter().find(|(known, _)| *known == word);
+    let right = || Stage::WORDS.map(|(word, _)| word).join(", ");
+    found.map(|(_, stage)| *stage).ok_or_else(|| unfit(format!("`{}` is none of {}", shown(word.as_bytes()), right())))
+}
+
+impl Reader<'_> {
+    /// What moves by a folder's plan.
+    pub fn read(&self, folder: &Path) -> Result<Moves, Unfit> {
+        let path = folder.join(PLAN);
+        let digest = self.same(&path).map_err(|what| Unfit { path, what })?;
+        let path = folder.join(PLACEMENT);
+        let unfit = |what: String| Unfit { path: path.clone(), what };
+        let file = File::open(&path).map_err(|error| unfit(error.to_string()))?;
+        let mut digesting = Digesting { file: BufReader::new(file), digest: Sha256::new() };
+        let read = self.rows(&mut digesting);
+        io::copy(&mut digesting, &mut io::sink()).map_err(|error| unfit(error.to_string()))?;
+        // Whatever else is wrong with it follows from this.
+        if digesting.hex() != digest {
+            return Err(unfit(format!(
+                "it is not the table that {PLAN} tells of: damaged, or not all there yet; right would be the folder of a plan's --out"
+            )));
+        }
+        let (rows, secret) = read.map_err(&unfit)?;
+        let twice = |(first, second)| unfit(format!("line {second}: its key is in line {first} already"));
+        Moves::new(rows, secret, digest).map_err(twice)
+    }
+
+    /// Refuses the plan of another cluster: what the digest of its table must be.
+    fn same(&self, path: &Path) -> Result<String, String> {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let plan: Value = serde_json::from_str(&text).map_err(|error| format!("it is no plan: {error}"))?;
+        let number = |key: &str| plan.pointer(&format!("/cluster/{key}")).and_then(Value::as_u64);
+        let (Some(servers), Some(replicas)) = (number("servers"), number("replicas")) else {
+            return Err("it does not say of which cluster it is: right would be the folder of a plan's --out".into());
+        };
+        if servers != self.names.len() as u64 {
+            return Err(format!(
+                "it is the plan of another cluster, of {servers} servers: this pool has {}",
+                self.names.len()
+            ));
+        }
+        let listed = plan.get("servers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        if let Some((number, (theirs, ours))) = (1..).zip(listed.zip(&self.names)).find(|(_, (one, two))| one != *two) {
+            return Err(format!(
+                "it is the plan of another cluster, whose server {number} is {}: this pool's is {ours}",
+                shown(theirs.as_bytes())
+            ));
+        }
+        if replicas != 1 {
+            return Err(format!(
+                "it is a plan of {replicas} replicas of a key, and a front end has one: right would be one made with \
+                 `key_value.replicas` of 1"
+            ));
+        }
+        let digest = plan.get("placement_sha256").and_then(Value::as_str);
+        digest.map(str::to_owned).ok_or_else(|| format!("it does not say what {PLACEMENT} must be: plan it again"))
+    }
+
+    /// The keys that do not lie where their hashes say, or move from there, and by what they are hashed.
+    fn rows(&self, table: impl Read) -> Result<(Vec<Row>, Secret), String> {
+        let mut reader = ReaderBuilder::new().from_reader(table);
+        let header = reader.byte_headers().map_err(|error| error.to_string())?;
+        if header.iter().ne([&b"key"[..], b"server", b"was"]) {
+            return Err("line 1: right would be the columns key,server,was".into());
+        }
+        let (mut rows, mut record, mut hashed) = (Vec::new(), ByteRecord::new(), None);
+        while reader.read_byte_record(&mut record).map_err(|error| error.to_string())? {
+            let line = record.position().map_or(0, csv::Position::line);
+            let at = |what: String| format!("line {line}: {what}");
+            let name = hashed_name(&record[0]);
+            if *hashed.get_or_insert(name.is_some()) != name.is_some() {
+                return Err(at(
+                    "some of its keys are hashed and others are not: right would be logs of one kind".into()
+                ));
+            }
+            let new = self.server(&record[1]).map_err(at)?;
+            let was = if record[2].is_empty() { BY_HASH } else { self.server(&record[2]).map_err(at)? };
+            let (hash, old) = match name {
+                Some((id, hash)) => (self.known(id, hash).map_err(at)?, was),
+                None => {
+                    let key = plain(&record[0]);
+                    // Nobody can ask for it.
+                    if key.is_empty() || key.len() > LONGEST_KEY {
+                        continue;
+                    }
+                    let by_hash = self.router.server(&key) as u32;
+                    if new == by_hash && (was == BY_HASH || was == by_hash) {
+                        continue;
+                    }
+                    (self.drawn.hash(&key), if was == by_hash { BY_HASH } else { was })
+                }
+            };
+            rows.push((hash, old, new, line));
+        }
+        let secret = self.secret.filter(|_| hashed == Some(true)).unwrap_or(self.drawn);
+        Ok((rows, secret))
+    }
+
+    fn server(&self, text: &[u8]) -> Result<u32, String> {
+        let number = str::from_utf8(text).ok().and_then(|text| text.parse::<u32>().ok());
+        let servers = self.names.len() as u32;
+        let found = number.filter(|number| (1..=servers).contains(number));
+        found.map(|number| number - 1).ok_or_else(|| format!("`{}` is no server: they are 1 to {servers}", shown(text)))
+    }
+
+    /// A hash, if it is by this front end's secret.
+    fn known(&self, id: u32, hash: u128) -> Result<u128, String> {
+        match self.secret {
+            Some(secret) if secret.id() == id => Ok(hash),
+            Some(secret) => Err(format!(
+                "its key is hashed by the secret {id:08x}, and `[log]` has {:08x}: right would be the file of that secret",
+                secret.id()
+            )),
+            None => {
+                Err(format!("its key is hashed by the secret {id:08x}: right would be a `[log]` with that `secret`"))
+            }
+        }
+    }
+}
+
+/// Bytes as they can be shown.
+fn shown(text: &[u8]) -> String {
+    text.iter().take(40).map(|byte| byte.escape_ascii().to_string()).collect()
+}
+
+/// The secret's mark and the hash of `~0123abcd~` and 32 digits.
+fn hashed_name(name: &[u8]) -> Option<(u32, u128)> {
+    let text = str::from_utf8(name).ok()?;
+    let (id, hash) = text.strip_prefix('~')?.split_once('~')?;
+    let hex = |text: &str, len| text.len() == len && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let right = hex(id, 8) && hex(hash, 32);
+    right.then(|| Some((u32::from_str_radix(id, 16).ok()?, u128::from_str_radix(hash, 16).ok()?)))?
+}
+
+/// The server of a key by its name in a log, if that says what the key is.
+pub fn by_hash(name: &[u8], router: &Router) -> Option<u32> {
+    hashed_name(name).is_none().then(|| router.server(&plain(name)) as u32)
+}
+
+/// A key by its name in a log: `%3A` stands for a byte, all else for itself.
+fn plain(name: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((byte, behind)) = rest.split_first() {
+        let digits = behind.get(..2).filter(|digits| *byte == b'%' && digits.iter().all(u8::is_ascii_hexdigit));
+        let coded = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        key.push(coded.unwrap_or(*byte));
+        rest = if coded.is_some() { &behind[2..] } else { behind };
+    }
+    key
+}
+
+/// A file whose digest is made as it is read.
+struct Digesting {
+    file: BufReader<File>,
+    digest: Sha256,
+}
+
+impl Digesting {
+    fn hex(self) -> String {
+        self.digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl Read for Digesting {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(into)?;
+        self.digest.update(&into[..count]);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::{Hash, Placement, Weighted};
+
+    /// Moves of some keys of a pool of four servers, each with where it goes and where it was.
+    fn moves(rows: &[(&str, u32, u32)]) -> Moves {
+        let servers: Vec<Weighted> =
+            (0..4).map(|number| Weighted { name: format!("10.0.0.{number}"), weight: 1 }).collect();
+        let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
+        let table: String = rows.iter().map(|(key, new, was)| format!("{key},{new},{was}\n")).collect();
+        let table = format!("key,server,was\n{table}").replace(",0\n", ",\n");
+        let drawn = Secret::of(b"sixteen bytes or more").unwrap();
+        let names = servers.iter().map(|server| server.name.as_str()).collect();
+        let reader = Reader { names, router: &router, secret: None, drawn };
+        let (rows, secret) = reader.rows(table.as_bytes()).unwrap();
+        Moves::new(rows, secret, table).unwrap()
+    }
+
+    #[test]
+    fn every_key_is_found_and_no_other() {
+        let names: Vec<String> = (0..1000).map(|number| format!("{number}-key")).collect();
+        for count in [0, 1, 2, 3, 500] {
+            let rows: Vec<(&str, u32, u32)> = names[..count].iter().map(|name| (name.as_str(), 1, 2)).collect();
+            let moves = moves(&rows);
+            let found = |name: &&String| moves.find(name.as_bytes()).is_some();
+            assert_eq!((moves.len(), names.iter().filter(found).count()), (count, count));
+            assert!(names[..count].iter().all(|name| found(&name)));
+        }
+    }
+
+    #[test]
+    fn keys_names_are_those_of_a_log() {
+        assert_eq!(plain(b"a%3Ab%20c%zz%4"), b"a:b c%zz%4");
+        let right = (0x0123_abcd, 0x0001_0203_0405_0607_0809_0a0b_0c0d_0e0f);
+        assert_eq!(hashed_name(b"~0123abcd~000102030405060708090a0b0c0d0e0f"), Some(right));
+        for name in [&b"~0123abcd~00"[..], b"~+123abcd~000102030405060708090a0b0c0d0e0f", b"~", b"", b"\xff~"] {
+            assert_eq!(hashed_name(name), None);
+        }
+    }
+
+    #[test]
+    fn a_plan_follows_one_that_leaves_keys_where_it_begins() {
+        let first = moves(&[("1-key", 1, 3), ("2-key", 2, 3)]);
+        // Before the turn keys are where they were, behind it where they were to go.
+        assert!(moves(&[("1-key", 4, 3), ("2-key", 4, 3)]).follows(&first, false));
+        assert!(!moves(&[("1-key", 4, 3), ("2-key", 4, 3)]).follows(&first, true));
+        assert!(moves(&[("1-key", 4, 1), ("2-key", 2, 2)]).follows(&first, true));
+        assert!(!moves(&[("1-key", 4, 1), ("2-key", 2, 2)]).follows(&first, false));
+        // A key that it does not have lies by its hash, and so does one that the first did not have.
+        assert!(!moves(&[("1-key", 4, 1)]).follows(&first, true));
+        let lies = (1..=4).find(|server| moves(&[("9-key", *server, 0)]).is_empty()).unwrap();
+        let other = lies % 4 + 1;
+        assert!(moves(&[("1-key", 4, 1), ("2-key", 2, 2), ("9-key", other, 0)]).follows(&first, true));
+        assert!(!moves(&[("1-key", 4, 1), ("2-key", 2, 2), ("9-key", lies, other)]).follows(&first, true));
+    }
+}

@@ -1,0 +1,101 @@
+//! A plan that is carried out, before servers with all that this needs.
+
+mod model;
+mod plans;
+mod stages;
+mod versions;
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use fanin_daemon::routing::{Hash, Placement, Router, Weighted};
+use fanin_daemon::{Running, Settings};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+use crate::support::{Client, now};
+use model::Model;
+
+/// Writes a plan's folder, as `fanin plan` does.
+pub fn write_plan(folder: &Path, servers: usize, table: &str) {
+    fs::write(folder.join("placement.csv"), table).unwrap();
+    let digest: String = Sha256::digest(table).iter().map(|byte| format!("{byte:02x}")).collect();
+    let plan = serde_json::json!({"cluster": {"servers": servers, "replicas": 1}, "placement_sha256": digest});
+    fs::write(folder.join("plan.json"), plan.to_string()).unwrap();
+}
+
+pub fn write_stage(folder: &Path, stage: &str) {
+    // At one go.
+    fs::write(folder.join("stage.new"), stage).unwrap();
+    fs::rename(folder.join("stage.new"), folder.join("stage")).unwrap();
+}
+
+/// Some servers, a plan that moves keys to the server behind their own, and two front ends.
+struct Moving {
+    servers: Vec<Model>,
+    folder: TempDir,
+    fronts: [Running; 2],
+    router: Router,
+}
+
+impl Moving {
+    fn start(count: usize, keys: &[String], stage: &str, of_pool: &str) -> Moving {
+        let servers: Vec<Model> = (0..count).map(|_| Model::start()).collect();
+        let listed: Vec<String> = servers.iter().map(|server| format!("\"{}\"", server.address)).collect();
+        let weighted: Vec<Weighted> =
+            servers.iter().map(|server| Weighted { name: server.address.to_string(), weight: 1 }).collect();
+        let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &weighted);
+        let folder = tempfile::tempdir().unwrap();
+        write_plan(folder.path(), count, &table(&router, keys, count, 1));
+        write_stage(folder.path(), stage);
+        let text = format!(
+            "threads = 2\n[[pool]]\nname = \"p\"\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\nplan = \"{}\"\n{of_pool}\n",
+            listed.join(","),
+            folder.path().display()
+        );
+        let start = || fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap();
+        Moving { servers, folder, fronts: [start(), start()], router }
+    }
+
+    fn client(&self) -> Client {
+        self.client_of(0)
+    }
+
+    /// One of a front end's.
+    fn client_of(&self, front: usize) -> Client {
+        Client::to(self.fronts[front % 2].listens[0])
+    }
+
+    /// Where a key lies, and where it is to lie.
+    fn places(&self, key: &str) -> [&Model; 2] {
+        let old = self.router.server(key.as_bytes());
+        [&self.servers[old], &self.servers[(old + 1) % self.servers.len()]]
+    }
+
+    fn told(&self, stage: &str) {
+        write_stage(self.folder.path(), stage);
+    }
+
+    /// Waits until a stage is reached by both.
+    fn reaches(&self, stage: &str) {
+        for mut client in [self.client(), self.client_of(1)] {
+            let begun = now();
+            while client.word("p:plan_stage") != stage {
+                assert!(begun.elapsed() < Duration::from_secs(20), "it does not come to {stage}");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+    }
+}
+
+/// A table that moves keys to the server so many behind their own.
+fn table(router: &Router, keys: &[String], servers: usize, by: usize) -> String {
+    let row = |key: &String| format!("{key},{},\n", (router.server(key.as_bytes()) + by) % servers + 1);
+    format!("key,server,was\n{}", keys.iter().map(row).collect::<String>())
+}
+
+fn keys(count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{number}-key")).collect()
+}

@@ -1,0 +1,179 @@
+//! What is asked of whom in each stage.
+
+use std::thread;
+use std::time::Duration;
+
+use super::{Moving, keys};
+use crate::support::{Client, now};
+
+/// A value as it is read alone.
+fn value_of(client: &mut Client, key: &str) -> Option<String> {
+    client.send(&format!("get {key}\r\n"));
+    let line = client.line();
+    if line == "END" {
+        return None;
+    }
+    assert!(line.starts_with(&format!("VALUE {key} ")), "{line}");
+    let value = client.line();
+    assert_eq!(client.line(), "END");
+    Some(value)
+}
+
+fn comes_to_be(what: impl Fn() -> bool) {
+    let begun = now();
+    while !what() {
+        assert!(begun.elapsed() < Duration::from_secs(5), "it does not come to be");
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn a_key_is_read_at_its_old_place_once_and_then_at_its_new_one() {
+    let moving = Moving::start(3, &keys(4), "move", "");
+    let mut client = moving.client();
+    let [old, new] = moving.places("1-key");
+    old.put("1-key", "one");
+    // What the new place has from before the plan does not count.
+    new.put("1-key", "ancient");
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("one"));
+    comes_to_be(|| new.has("1-key").as_deref() == Some("one"));
+    let before = old.asked.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("one"));
+    assert_eq!(old.asked.load(std::sync::atomic::Ordering::SeqCst), before);
+    assert_eq!((client.figure("moving_found"), client.figure("moving_fell_back")), (1, 1));
+    assert_eq!((client.figure("moving_copied"), client.figure("p:plan_keys")), (1, 4));
+    // What is nowhere leaves no lease behind.
+    assert_eq!(value_of(&mut client, "2-key"), None);
+    let [_, new] = moving.places("2-key");
+    comes_to_be(|| new.has("2-key").is_none());
+}
+
+#[test]
+fn many_keys_are_asked_of_their_new_places_and_come_in_their_order() {
+    let all = keys(40);
+    let moving = Moving::start(4, &all, "move", "");
+    let mut client = moving.client();
+    for (number, key) in all.iter().enumerate().filter(|(number, _)| number % 5 != 0) {
+        moving.places(key)[0].put(key, &crate::support::value(key, number));
+    }
+    let asked: Vec<String> = all.iter().chain(["none".to_owned()].iter()).rev().cloned().collect();
+    let there: Vec<String> =
+        all.iter().enumerate().filter(|(number, _)| number % 5 != 0).map(|(_, key)| key.clone()).rev().collect();
+    for _ in 0..3 {
+        assert_eq!(client.get(&asked), (there.clone(), "END".to_owned()));
+    }
+    comes_to_be(|| there.iter().all(|key| moving.places(key)[1].has(key).is_some_and(|value| !value.is_empty())));
+    // Leases for what is nowhere have been given up.
+    comes_to_be(|| all.iter().step_by(5).all(|key| moving.places(key)[1].has(key).is_none()));
+    let before: Vec<u64> =
+        moving.servers.iter().map(|server| server.asked.load(std::sync::atomic::Ordering::SeqCst)).collect();
+    assert_eq!(client.get(&there), (there.clone(), "END".to_owned()));
+    for (server, before) in moving.servers.iter().zip(before) {
+        let asked = server.asked.load(std::sync::atomic::Ordering::SeqCst) - before;
+        assert_eq!(asked, 1, "one multiget is all that a server is asked");
+    }
+}
+
+#[test]
+fn a_copy_has_the_flags_of_its_original_and_lives_as_long() {
+    let moving = Moving::start(3, &keys(4), "move", "");
+    let mut client = moving.client();
+    assert_eq!(client.ask("set 1-key 77 100 3\r\none\r\n"), "STORED");
+    let [old, new] = moving.places("1-key");
+    comes_to_be(|| new.has("1-key").as_deref() == Some("one"));
+    assert!(old.lives("1-key").unwrap().abs_diff(new.lives("1-key").unwrap()) <= 1);
+    assert_eq!(client.ask("get 1-key\r\n"), "VALUE 1-key 77 3");
+}
+
+#[test]
+fn whatever_changes_a_key_does_so_at_its_old_place_and_the_new_one_forgets() {
+    let moving = Moving::start(3, &keys(4), "move", "");
+    let mut client = moving.client();
+    let [old, new] = moving.places("1-key");
+    assert_eq!(client.ask("add 1-key 0 0 1\r\n5\r\n"), "STORED");
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("5"));
+    comes_to_be(|| new.has("1-key").as_deref() == Some("5"));
+    assert_eq!(client.ask("incr 1-key 2\r\n"), "7");
+    assert_eq!((old.has("1-key").as_deref(), new.has("1-key")), (Some("7"), None));
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("7"));
+    assert_eq!(client.ask("append 1-key 0 0 1\r\n1\r\n"), "STORED");
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("71"));
+    // A unique number is of the place where it is compared.
+    let line = client.ask("gets 1-key\r\n");
+    let unique = line.rsplit(' ').next().unwrap().to_owned();
+    assert_eq!((client.line(), client.line()), ("71".to_owned(), "END".to_owned()));
+    assert_eq!(client.ask(&format!("cas 1-key 0 0 2 {unique}\r\n72\r\n")), "STORED");
+    assert_eq!(client.ask(&format!("cas 1-key 0 0 2 {unique}\r\n73\r\n")), "EXISTS");
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("72"));
+    assert_eq!(client.ask("touch 1-key 50\r\n"), "TOUCHED");
+    assert_eq!(new.has("1-key"), None);
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("72"));
+    assert!(old.lives("1-key").unwrap() <= 50);
+    assert_eq!(client.ask("gat 0 1-key\r\n"), "VALUE 1-key 0 2");
+    assert_eq!((client.line(), client.line()), ("72".to_owned(), "END".to_owned()));
+    assert_eq!((old.lives("1-key"), new.has("1-key")), (None, None));
+    // The same by meta commands, and in base64.
+    assert_eq!(client.ask("ms MS1rZXk= 2 b\r\n80\r\n"), "HD");
+    assert_eq!(client.ask("mg 1-key v\r\n"), "VA 2");
+    assert_eq!(client.line(), "80");
+    assert_eq!(client.ask("ma 1-key\r\n").split(' ').next(), Some("NF"));
+    assert_eq!(client.ask("delete 1-key\r\n"), "DELETED");
+    assert_eq!((old.has("1-key"), new.has("1-key"), value_of(&mut client, "1-key")), (None, None, None));
+}
+
+#[test]
+fn what_follows_a_write_in_one_breath_sees_it() {
+    let moving = Moving::start(3, &keys(4), "move", "");
+    moving.servers.iter().for_each(|server| server.slow.store(800, std::sync::atomic::Ordering::SeqCst));
+    let mut client = moving.client();
+    for version in 0..60 {
+        let value = format!("{version:04}");
+        client.send(&format!(
+            "get 1-key\r\nset 1-key 0 0 4 noreply\r\n{value}\r\nget 1-key\r\nget 1-key 2-key\r\ndelete 1-key noreply\r\nget 1-key\r\n"
+        ));
+        assert_eq!(client.line(), "END");
+        for _ in 0..2 {
+            assert_eq!((client.line(), client.line()), ("VALUE 1-key 0 4".to_owned(), value.clone()));
+            assert_eq!(client.line(), "END");
+        }
+        assert_eq!(client.line(), "END");
+    }
+}
+
+#[test]
+fn behind_the_turn_the_new_place_has_the_last_word_and_the_old_one_forgets() {
+    let moving = Moving::start(3, &keys(6), "turn", "");
+    let mut client = moving.client();
+    let [old, new] = moving.places("1-key");
+    old.put("1-key", "old");
+    new.put("1-key", "ancient");
+    assert_eq!(value_of(&mut client, "1-key"), None);
+    assert_eq!(client.ask("set 1-key 0 0 3\r\nnew\r\n"), "STORED");
+    assert_eq!((old.has("1-key"), new.has("1-key").as_deref()), (None, Some("new")));
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("new"));
+    moving.told("over");
+    moving.reaches("over");
+    old.put("1-key", "old");
+    assert_eq!(client.ask("append 1-key 0 0 1\r\n!\r\n"), "STORED");
+    assert_eq!(value_of(&mut client, "1-key").as_deref(), Some("new!"));
+    assert_eq!(old.has("1-key").as_deref(), Some("old"), "nobody asks it any more");
+    moving.told("move");
+    let begun = now();
+    while client.figure("plan_refused") == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "what is over begins again");
+    }
+    assert_eq!(client.word("p:plan_stage"), "over");
+}
+
+#[test]
+fn a_server_that_is_away_fails_what_needs_it_and_nothing_else() {
+    let moving = Moving::start(3, &keys(4), "move", "");
+    let mut client = moving.client();
+    let [_, new] = moving.places("1-key");
+    new.slow.store(1 << 40, std::sync::atomic::Ordering::SeqCst);
+    let wrong = "SERVER_ERROR server did not answer in time";
+    let all: Vec<String> = (0..8).map(|_| client.ask("get 1-key\r\n")).collect();
+    assert!(all.iter().any(|line| line == wrong || line == "SERVER_ERROR server is down"), "{all:?}");
+    let stored: Vec<String> = (0..8).map(|_| client.ask("set 1-key 0 0 1\r\nx\r\n")).collect();
+    assert!(stored.iter().any(|line| line.starts_with("SERVER_ERROR ")), "{stored:?}");
+}
