@@ -445,6 +445,10 @@ class KeyValue(TypedDict, total=False):
     replica_racks: str
     """Whether the replicas of an object are in racks of their own: then the servers of each rack that has
     none of them yet are drawn from. Right is "any" or "distinct". Default: "any"."""
+    servers: list[str]
+    """What data servers can give that differ from what [picc] says of all, such as "server1..8: memory 4 GB,
+    requests_per_s 20000"; either may be left out. What one can send in a period is its link's. Right is a
+    list of texts, such as ["client tor1", "server1..8 tor1"]. Default: []."""
     placement: str
     """A plan of placement: a table with the header object,from,to,reason (popular or correlated), whose moves
     are made, in their order, before a run begins. Objects count from 0, hosts from the client, which is 0. It
