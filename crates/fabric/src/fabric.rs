@@ -1,6 +1,7 @@
 //! A network: its nodes, its links, and where a packet goes next.
 
 use std::collections::BTreeMap;
+use std::hint::cold_path;
 use std::iter::successors;
 
 use crate::edges::{self, Edge};
@@ -157,18 +158,21 @@ impl Fabric {
         }
     }
 
-    /// As above. A function of its own, so that stars pay nothing for it.
+    /// As above. A function of its own, so that stars pay nothing for it; trees come first.
     #[inline(never)]
     fn next_hop_but_in_a_star(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
-        LinkId(match &self.routes {
-            Routes::Star => host.0,
-            Routes::Tree(tree) => tree.next_hop(switch.0, host.0, flow_hash),
-            Routes::Table(table) => match table.next_hops(switch.0, host.0) {
+        if let Routes::Tree(tree) = &self.routes {
+            return LinkId(tree.next_hop(switch.0, host.0, flow_hash));
+        }
+        cold_path();
+        match &self.routes {
+            Routes::Star | Routes::Tree(_) => unreachable!("these were first"),
+            Routes::Table(table) => LinkId(match table.next_hops(switch.0, host.0) {
                 [only] => *only,
                 several => several[(mix(flow_hash() ^ u64::from(switch.0)) % several.len() as u64) as usize],
-            },
-            Routes::Degraded(degraded) => return degraded.next_hop(&self.links, switch, host, flow_hash()),
-        })
+            }),
+            Routes::Degraded(degraded) => degraded.next_hop(&self.links, switch, host, flow_hash()),
+        }
     }
 
     /// The links that a flow's packets take from one host to another.

@@ -73,7 +73,7 @@ pub(crate) fn plan(tree: &Tree) -> Result<Plan, String> {
         (Some(hosts), Some(links)) if hosts <= LARGEST && links <= LARGEST => {}
         _ => return Err(format!("more than {LARGEST} hosts or links between switches")),
     }
-    Ok(Plan { tree: *tree, switches: tree.switches() })
+    Ok(Plan { tree: *tree, hosts: tree.all_hosts(), switches: tree.switches() })
 }
 
 /// So many hosts, and so many links between switches, a tree has at most.
@@ -202,6 +202,7 @@ impl Tree {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     tree: Tree,
+    hosts: u32,
     switches: Vec<Switch>,
 }
 
@@ -238,7 +239,7 @@ impl Plan {
 
     /// How many hosts.
     pub fn hosts(&self) -> u32 {
-        self.tree.all_hosts()
+        self.hosts
     }
 
     /// Every link, by receiver, then by sender.
@@ -286,7 +287,7 @@ impl Plan {
     /// The links of a switch that lead towards a host by ways of equal length.
     #[inline]
     fn ways(&self, switch: u32, host: u32) -> Ways {
-        let at = &self.switches[(switch - self.tree.all_hosts()) as usize];
+        let at = &self.switches[(switch - self.hosts) as usize];
         let rack = self.tree.rack(host);
         if rack.wrapping_sub(at.first_rack) >= at.racks {
             return at.up;

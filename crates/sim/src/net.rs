@@ -185,7 +185,10 @@ impl<P: Probe> Net<P> {
     fn enqueue_shared(&mut self, now: u64, link: LinkId, packet: &Packet) {
         if let Some(pools) = &mut self.pools {
             let fits = pools.make_room(now, link, packet.frame_bytes, &mut self.links);
-            if let Some(memory) = pools.of(link).filter(|_| P::ON && !fits) {
+            if P::ON
+                && !fits
+                && let Some(memory) = pools.of(link)
+            {
                 self.probe.refused(link, memory);
             }
         }
@@ -212,7 +215,9 @@ impl<P: Probe> Net<P> {
     fn count(&mut self, now: u64, link: LinkId) {
         if let Some(pools) = &mut self.pools {
             pools.count(link, &self.links[link.index()]);
-            if let Some(memory) = pools.of(link).filter(|_| P::ON) {
+            if P::ON
+                && let Some(memory) = pools.of(link)
+            {
                 self.probe.memory(Time(now), memory);
             }
         }

@@ -84,10 +84,12 @@ impl Memory<'_> {
 
 impl Pool {
     /// Lists a port as one that something leaves unseen, if that is so.
-    fn list(&mut self, id: LinkId, link: &Link) -> bool {
-        let leaves = link.leaves_unseen();
-        self.stale.extend(leaves.map(|at| Reverse((at, id))));
-        leaves.is_some()
+    #[inline(never)]
+    fn list(&mut self, share: &mut Share, id: LinkId, link: &Link) {
+        if let Some(at) = link.leaves_unseen() {
+            self.stale.push(Reverse((at, id)));
+            share.listed = true;
+        }
     }
 }
 
@@ -166,7 +168,7 @@ impl Pools {
         share.bytes = bytes;
         debug_assert!(pool.used <= pool.law.shared(), "more is given away than there is");
         if bytes > 0 && !share.listed {
-            share.listed = pool.list(id, link);
+            pool.list(share, id, link);
         }
     }
 
