@@ -108,6 +108,7 @@ bench-placement: build ## plans beside mt-KaHyPar's and METIS's on six logs (fro
 	@scripts/setup.sh rust
 	@scripts/partitioners.sh
 	@target/placement/venv/bin/python bench/placement/run.py
+	@python3 bench/placement/large.py
 	@cargo bench --quiet --locked --package fanin-placement --bench plan
 	@cargo test --quiet --locked --package fanin-placement --test placement -- --ignored --nocapture
 
