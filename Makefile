@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-settings bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -185,6 +185,11 @@ bench-front: build ## `fanin front` beside nutcracker: CPU a get, latency at equ
 bench-windows: build ## windows over servers in `fanin front` before a narrow port, in namespaces, beside what is predicted (needs root)
 	@scripts/setup.sh memcached
 	@python3 bench/windows.py
+
+bench-settings: build ## what a multiget's law and a log cost `fanin front` where servers lack processor
+	@scripts/setup.sh memcached
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@python3 bench/settings.py
 
 bench-loops: build ## what an event loop costs: a bare relay over epoll, io_uring and tokio, beside `fanin front` and nutcracker
 	@scripts/setup.sh memcached nutcracker

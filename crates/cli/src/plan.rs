@@ -86,7 +86,7 @@ impl fmt::Display for Logs<'_> {
 fn refused(logs: &Logs<'_>, cluster: &str, why: &Unadvised) -> Failure {
     Failure::Input(match why {
         Unadvised::Log(unread) => unread.to_string(),
-        Unadvised::Lies { .. } => why.to_string(),
+        Unadvised::Lies { .. } | Unadvised::Spool(_) => why.to_string(),
         Unadvised::Short(_) => format!("{logs}: {why}"),
         Unadvised::Cluster(_) | Unadvised::Plan(_) => format!("{cluster}: {why}"),
     })

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::draws::{Draws, Harmonic};
 use crate::lies::{Lie, Lies, identity, lie};
-use crate::requests::{Catalogue, Query, Reading, Tally, Unread, read};
+use crate::requests::{Catalogue, Query, Reading, Spool, Tally, Unread, read};
 
 /// Requests for objects that the planner keeps; of a longer log queries are thinned out.
 const KEPT: usize = 100_000_000;
@@ -100,6 +100,9 @@ pub enum Unadvised {
     /// A log.
     #[error(transparent)]
     Log(#[from] Unread),
+    /// What was read of it cannot be kept.
+    #[error("what is read is kept in a temporary file, and that failed: {0}")]
+    Spool(#[from] io::Error),
     /// It has too little.
     #[error("it has {}, and a plan is made from one half and held against the other: right would be more", queries(*.0))]
     Short(u64),
@@ -161,7 +164,8 @@ impl Effect {
 /// [`Unadvised`].
 pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wish) -> Result<Advice, Unadvised> {
     let mut catalogue = Catalogue::default();
-    let tally = read(logs, reading, &mut catalogue, &mut |_| {})?;
+    let mut spool = Spool::new()?;
+    let tally = read(logs, reading, &mut catalogue, &mut |query| spool.put(&query))?;
     if tally.queries < 2 {
         return Err(Unadvised::Short(tally.queries));
     }
@@ -173,7 +177,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
 
     let mut log = RequestLog::new(catalogue.len(), KEPT);
     let mut numbers = 0..;
-    read(logs, reading, &mut catalogue, &mut |query| {
+    spool.each(|query| {
         if numbers.next().is_some_and(|number: u64| number < first) {
             log.add(query.time, query.keys.into_iter().map(Object));
         }
@@ -190,7 +194,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
     ways.extend(popular.map(|plan| asking(moved(&before, &plan))));
     let (mut unseen, mut saved, mut times) = (Vec::new(), [(0, 0); 2], None);
     let mut numbers = 0..;
-    read(logs, reading, &mut catalogue, &mut |query| {
+    spool.each(|query| {
         let Some(number) = numbers.next().filter(|number: &u64| *number >= first) else { return };
         let asked: Vec<usize> = ways.iter_mut().map(|way| way.ask(&query)).collect();
         let late = (number - first) * 2 >= tally.queries - first;
@@ -205,9 +209,7 @@ pub fn advise(logs: &[PathBuf], reading: Reading, settings: &Settings, wish: &Wi
     })?;
     unseen.sort_by_key(|query: &Query| query.time);
     let periods = match wish.every {
-        Some(every) => {
-            Periods::new(&planner, wish.method, &before, every, most_q8).run(logs, reading, &mut catalogue)?
-        }
+        Some(every) => Periods::new(&planner, wish.method, &before, every, most_q8).run(&mut spool, &catalogue)?,
         None => Vec::new(),
     };
     let mut effects = ways.into_iter().map(|way| way.effect);
@@ -310,9 +312,9 @@ impl<'a> Periods<'a> {
         Periods { planner, method, every, ways, log, history: None, begins: Time::ZERO, done: Vec::new() }
     }
 
-    fn run(mut self, logs: &[PathBuf], reading: Reading, catalogue: &mut Catalogue) -> Result<Vec<Period>, Unadvised> {
+    fn run(mut self, spool: &mut Spool, catalogue: &Catalogue) -> Result<Vec<Period>, Unadvised> {
         let mut wrong = None;
-        read(logs, reading, catalogue, &mut |query| {
+        spool.each(|query| {
             while wrong.is_none() && query.time.since(self.begins) >= self.every {
                 wrong = self.end().err();
             }

@@ -40,7 +40,7 @@ pub struct Latencies {
 }
 
 impl Lab {
-    /// Plans for a cluster from logs of requests, one a server, each read several times; runs the log's second half before and after.
+    /// Plans for a cluster from logs of requests, one a server; runs the log's second half before and after.
     ///
     /// # Errors
     /// [`Error::Unadvised`], [`Error::Asked`] where the cluster sweeps over a key, [`Error::Broken`], [`Error::Stopped`].

@@ -8,6 +8,7 @@ mod guarded;
 mod log;
 mod parquet_table;
 mod sink;
+mod spool;
 mod table;
 mod watch;
 
@@ -19,6 +20,7 @@ pub use catalogue::Catalogue;
 use log::{Log, merge};
 use sink::Sink;
 pub use sink::{Query, Tally, Unread, Unreadable};
+pub(crate) use spool::Spool;
 
 /// Where a query is named, its lines are at most so far apart: a name that comes again later is another query.
 const NAMED_GAP: Time = Time::from_secs(1);
