@@ -14,7 +14,7 @@ use crate::fetch::fetch;
 use crate::heap::Heap;
 
 /// Buckets of the wheel, and of a word of its bitmap.
-const BUCKETS: usize = 1024;
+const BUCKETS: usize = 4096;
 const A_WORD: usize = 64;
 const WORDS: usize = BUCKETS / A_WORD;
 
