@@ -1,8 +1,8 @@
 //! The queue of events: a wheel of buckets for what happens soon, a heap for the rest.
 //!
 //! Only a link's head is in the queue, so that nearly all events lie within one transmission and one propagation of now.
-//! The wheel spans that. Nearly every bucket that is not empty has one event; where one has several, they are sorted as it is
-//! their turn.
+//! The wheel spans that. Of few links nearly every bucket that is not empty has one event; where one has several, as among hundreds
+//! of busy links, they are sorted as it is their turn.
 
 use std::hint::cold_path;
 use std::num::NonZeroU64;
