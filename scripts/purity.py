@@ -56,7 +56,7 @@ ALLOWED = {
     # What a program or a notebook calls.
     "fanin": (
         "fanin-advise fanin-daemon fanin-diagnose fanin-execute fanin-lab fanin-model fanin-papers fanin-placement fanin-report fanin-sim fanin-spec fanin-tcp fanin-units",
-        "etcetera etherparse pcap-file serde_json thiserror",
+        "etcetera etherparse pcap-file rayon serde_json thiserror",
     ),
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),

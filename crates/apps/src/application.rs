@@ -36,6 +36,16 @@ pub trait Application {
     fn returned(&mut self, _driver: &mut dyn Driver, _host: HostId) {}
     /// A timer of [`Driver::after`] is due.
     fn due(&mut self, driver: &mut dyn Driver, timer: Self::Timer);
+    /// Whether what a timer does follows from the time alone: it looks at nothing that happens, and opens connections, sends and
+    /// closes over those, and sets timers, and no more. Where all that its messages do is to be counted, such an application can be
+    /// simulated in parts.
+    fn foresees(&self, _timer: Self::Timer) -> bool {
+        false
+    }
+    /// Whether the run ends once all messages that were sent are there: then there is nothing any more that it foresees.
+    fn ends_when_all_is_there(&self) -> bool {
+        false
+    }
     /// What was so far is left out of all figures: what runs beside the workload is told so.
     fn measure(&mut self, _view: &dyn View) {}
     /// Adds what was measured of it.
@@ -160,6 +170,8 @@ pub trait App {
     fn crashed(&mut self, driver: &mut dyn Driver, host: HostId);
     fn returned(&mut self, driver: &mut dyn Driver, host: HostId);
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning);
+    fn foresees(&self, timer: Meaning) -> bool;
+    fn ends_when_all_is_there(&self) -> bool;
     fn measure(&mut self, view: &dyn View);
     fn record(&self, view: &dyn View, record: &mut Record);
 }
@@ -199,6 +211,14 @@ impl<A: Application> App for A {
 
     fn due(&mut self, driver: &mut dyn Driver, timer: Meaning) {
         Application::due(self, driver, timer.into());
+    }
+
+    fn foresees(&self, timer: Meaning) -> bool {
+        Application::foresees(self, timer.into())
+    }
+
+    fn ends_when_all_is_there(&self) -> bool {
+        Application::ends_when_all_is_there(self)
     }
 
     fn measure(&mut self, view: &dyn View) {

@@ -141,6 +141,15 @@ impl Application for Alone {
         }
     }
 
+    fn foresees(&self, timer: Timer) -> bool {
+        // As one without an end starts, what the others have delivered is looked at.
+        matches!(timer, Timer::Start(line) if self.listed.line(line).is_some_and(|flow| flow.bytes.is_some()))
+    }
+
+    fn ends_when_all_is_there(&self) -> bool {
+        self.listed.waiting == 0 && self.listed.endless.is_empty()
+    }
+
     fn record(&self, view: &dyn View, record: &mut Record) {
         Application::record(&self.listed, view, record);
         record.payload_bytes = self.listed.transfers.delivered(view) + self.listed.endless.delivered(view);

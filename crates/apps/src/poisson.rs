@@ -175,6 +175,14 @@ impl Application for Alone {
         }
     }
 
+    fn foresees(&self, timer: Timer) -> bool {
+        matches!(timer, Timer::Start(_))
+    }
+
+    fn ends_when_all_is_there(&self) -> bool {
+        self.payload.is_some()
+    }
+
     fn record(&self, view: &dyn View, record: &mut Record) {
         record.flows.extend(self.poisson.transfers.rows(view, self.warm_up.0));
         record.payload_bytes = self.payload.unwrap_or_else(|| self.poisson.transfers.delivered(view));

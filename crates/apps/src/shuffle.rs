@@ -101,6 +101,14 @@ impl Application for Shuffle {
         }
     }
 
+    fn foresees(&self, timer: Timer) -> bool {
+        timer == Timer::Next
+    }
+
+    fn ends_when_all_is_there(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     fn record(&self, view: &dyn View, record: &mut Record) {
         let start = Time(self.transfers.first_start());
         let (took, whole) = (view.now().since(start), self.is_whole());

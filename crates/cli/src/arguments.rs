@@ -231,6 +231,9 @@ pub struct RunArguments {
     /// Write the windows of these servers alone, in place of all
     #[arg(long, value_name = "server1,server2", value_delimiter = ',', requires = "samples")]
     pub server: Vec<String>,
+    /// Simulate a large network on several cores, by racks, with the tables of one; one unless told
+    #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true, conflicts_with = "samples")]
+    pub cores: Option<NonZeroUsize>,
     #[command(flatten)]
     pub common: CommonArguments,
 }

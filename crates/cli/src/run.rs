@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::num::NonZeroUsize;
+use std::thread::available_parallelism;
 
 use fanin::{
-    Axis, Comparison, Contender, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Time, Watch, place_of,
+    Axis, Comparison, Contender, HolderRow, MemoryRow, PortRow, Row, RunSpec, RunTables, Time, Watch, one_core,
+    place_of,
 };
 
 use crate::arguments::RunArguments;
@@ -25,10 +27,12 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (common, asked) =
         (&arguments.common, one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?);
     let Loaded { scenario, out } = load(&arguments.scenario, &common.set, common.out.as_deref(), &asked)?;
-    scenario.one_run()?;
+    let spec = scenario.one_run()?;
     let watch = arguments.samples.map(|step| watch(step, &arguments.server, scenario.contenders())).transpose()?;
     warn(scenario.warnings());
-    let means = Means { jobs: Some(NonZeroUsize::MIN), cached: !common.no_cache };
+    let cores = arguments.cores.unwrap_or(NonZeroUsize::MIN);
+    on_cores(cores, &spec);
+    let means = Means { jobs: Some(cores), cached: !common.no_cache };
     let comparison = in_lab(means, |lab, hear| lab.run(&scenario, watch.as_ref(), hear))?;
     if let Some(out) = out {
         comparison.write(out, &work::arguments())?;
@@ -43,6 +47,20 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
         }
     }
     all_finished(&comparison)
+}
+
+/// Tells what of so many cores is of no use to a run.
+fn on_cores(cores: NonZeroUsize, spec: &RunSpec) {
+    if cores == NonZeroUsize::MIN {
+        return;
+    }
+    let there = available_parallelism().unwrap_or(cores);
+    if cores > there {
+        warn(&[format!("--cores {cores}: this machine has {there}; more make nothing faster")]);
+    }
+    if let Some(why) = one_core(spec) {
+        work::notice(&format!("it runs on one core: {why}"));
+    }
 }
 
 /// What a command asks that runs one scheme at one fan-in under one seed.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ pub struct Threads<'a> {
     pub runner: &'a dyn Runner,
     /// Keeps finished runs, if anything does.
     pub cache: Option<&'a Cache>,
-    /// Threads.
+    /// Threads; where fewer runs are left, one of them takes several.
     pub jobs: NonZeroUsize,
     /// Ends it with what has finished.
     pub stop: &'a AtomicBool,
@@ -44,7 +45,7 @@ impl Executor for Threads<'_> {
     fn carry_out(&self, batch: Batch<'_>, tell: &mut dyn FnMut(News)) -> Result<Duration, Broken> {
         let specs = batch.specs;
         let order = schedule(specs);
-        let next = AtomicUsize::new(0);
+        let queue = Queue { order: &order, cores: self.jobs.get(), taken: Mutex::default() };
         let jobs = self.jobs.get().min(specs.len());
         let mut underway = Underway::new(specs, jobs);
         let mut broken: Option<(usize, String)> = None;
@@ -52,8 +53,8 @@ impl Executor for Threads<'_> {
         thread::scope(|scope| {
             let (say, words) = mpsc::channel();
             for _ in 0..jobs {
-                let (say, order, next) = (say.clone(), &order, &next);
-                scope.spawn(move || self.work(batch, order, next, &say));
+                let (say, queue) = (say.clone(), &queue);
+                scope.spawn(move || self.work(batch, queue, &say));
             }
             drop(say);
             loop {
@@ -96,39 +97,66 @@ impl Executor for Threads<'_> {
 }
 
 impl Threads<'_> {
-    fn work(&self, batch: Batch<'_>, order: &[usize], next: &AtomicUsize, words: &mpsc::Sender<Word>) {
+    fn work(&self, batch: Batch<'_>, queue: &Queue<'_>, words: &mpsc::Sender<Word>) {
+        while !self.stop.load(Ordering::Relaxed)
+            && let Some((place, cores)) = queue.take()
+        {
+            self.carry_one_out(batch, place, cores, words);
+            queue.give_back(cores);
+        }
+    }
+
+    fn carry_one_out(&self, batch: Batch<'_>, place: usize, cores: NonZeroUsize, words: &mpsc::Sender<Word>) {
         // The receiver outlives the workers; a failed send would have nobody to hear of it.
         let say = |word: Word| drop(words.send(word));
         let cache = self.cache.filter(|_| batch.watch.is_none());
-        while !self.stop.load(Ordering::Relaxed)
-            && let Some(&place) = order.get(next.fetch_add(1, Ordering::Relaxed))
-        {
-            let spec = &batch.specs[place];
-            match cache.map_or(Found::Nothing, |cache| cache.get(spec)) {
-                Found::Run(done) => {
-                    say(Word::Cached(place, done));
-                    continue;
-                }
-                Found::Damaged(path) => {
-                    say(Word::Notice(format!("a damaged entry of the cache was discarded: {}", path.display())));
-                }
-                Found::Nothing => {}
+        let spec = &batch.specs[place];
+        match cache.map_or(Found::Nothing, |cache| cache.get(spec)) {
+            Found::Run(done) => return say(Word::Cached(place, done)),
+            Found::Damaged(path) => {
+                say(Word::Notice(format!("a damaged entry of the cache was discarded: {}", path.display())));
             }
-            say(Word::Started(place));
-            let before = thread_user_time();
-            let result = match batch.watch {
-                None => self.runner.run(spec, self.stop),
-                Some(watch) => self.runner.watch(spec, watch.clone(), self.stop),
-            };
-            let cpu = thread_user_time().saturating_sub(before);
-            let result = result.map(|tables| Done { tables, cpu });
-            if let (Ok(done), Some(cache)) = (&result, cache)
-                && let Err(error) = cache.put(spec, done)
-            {
-                say(Word::Notice(format!("runs are not kept in {}: {error}", cache.folder().display())));
-            }
-            say(Word::Ended(place, result));
+            Found::Nothing => {}
         }
+        say(Word::Started(place));
+        let before = user_time(cores);
+        let result = match batch.watch {
+            None => self.runner.run_on(spec, cores, self.stop),
+            Some(watch) => self.runner.watch(spec, watch.clone(), self.stop),
+        };
+        let cpu = user_time(cores).saturating_sub(before);
+        let result = result.map(|tables| Done { tables, cpu });
+        if let (Ok(done), Some(cache)) = (&result, cache)
+            && let Err(error) = cache.put(spec, done)
+        {
+            say(Word::Notice(format!("runs are not kept in {}: {error}", cache.folder().display())));
+        }
+        say(Word::Ended(place, result));
+    }
+}
+
+/// Which run is next, and on how many cores.
+struct Queue<'a> {
+    order: &'a [usize],
+    cores: usize,
+    /// Runs, and cores.
+    taken: Mutex<(usize, usize)>,
+}
+
+impl Queue<'_> {
+    /// The next run, and its cores: several where fewer runs than cores are left.
+    fn take(&self) -> Option<(usize, NonZeroUsize)> {
+        let (runs, cores) = &mut *self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = *self.order.get(*runs)?;
+        let free = self.cores.saturating_sub(*cores);
+        let given = NonZeroUsize::new(free / (self.order.len() - *runs)).unwrap_or(NonZeroUsize::MIN);
+        (*runs, *cores) = (*runs + 1, *cores + given.get());
+        Some((place, given))
+    }
+
+    /// A run has ended.
+    fn give_back(&self, cores: NonZeroUsize) {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).1 -= cores.get();
     }
 }
 
@@ -140,10 +168,18 @@ fn schedule(specs: &[RunSpec]) -> Vec<usize> {
     order
 }
 
+/// User CPU time of the calling thread, or of all where a run is on several cores: no other runs then, or few.
+fn user_time(cores: NonZeroUsize) -> Duration {
+    if cores == NonZeroUsize::MIN { thread_user_time() } else { user_time_of(UsageWho::RUSAGE_SELF) }
+}
+
 /// User CPU time of the calling thread.
 pub(crate) fn thread_user_time() -> Duration {
-    let usage = getrusage(UsageWho::RUSAGE_THREAD);
-    usage.map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
+    user_time_of(UsageWho::RUSAGE_THREAD)
+}
+
+fn user_time_of(who: UsageWho) -> Duration {
+    getrusage(who).map_or(Duration::ZERO, |u| Duration::from_micros(u.user_time().num_microseconds().unsigned_abs()))
 }
 
 /// The wall clock, which no result sees.
@@ -193,5 +229,27 @@ impl<'a> Underway<'a> {
             .map(|(i, spent)| self.costs.expect(&self.specs[i]).map(|whole| whole.saturating_sub(spent)))
             .collect();
         left.map(|left| spread(left.into_iter(), self.jobs as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_several_cores_only_where_fewer_runs_than_free_cores_are_left() {
+        let given = |cores: usize, runs: usize| {
+            let order: Vec<usize> = (0..runs).collect();
+            let queue = Queue { order: &order, cores, taken: Mutex::default() };
+            std::iter::from_fn(|| queue.take()).map(|(_, cores)| cores.get()).collect::<Vec<_>>()
+        };
+        assert_eq!(given(4, 1), [4]);
+        assert_eq!(given(4, 3), [1, 1, 2]);
+        assert_eq!(given(2, 3), [1, 1, 1], "two of them are still under way");
+        let order = [0, 1, 2];
+        let queue = Queue { order: &order, cores: 2, taken: Mutex::default() };
+        let (one, other) = (queue.take(), queue.take());
+        one.into_iter().chain(other).for_each(|(_, cores)| queue.give_back(cores));
+        assert_eq!(queue.take().map(|(place, cores)| (place, cores.get())), Some((2, 2)));
     }
 }

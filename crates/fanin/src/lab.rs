@@ -9,7 +9,10 @@ use std::thread;
 use etcetera::{BaseStrategy, choose_base_strategy};
 use fanin_execute::{Cache, Carrier, Elsewhere, Forecast, Threads, forecast, free_memory};
 use fanin_lab::{Executor, Progress, Runner};
+use fanin_sim::{Team, one_core};
 use fanin_spec::{Base, Contender, Need, RunError, RunSpec, RunTables, Settings, Watch};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefMutIterator, ParallelIterator};
 
 use crate::Error;
 
@@ -21,12 +24,36 @@ impl Runner for Simulator {
         under_its_law(spec, || fanin_sim::run(spec, stop))
     }
 
+    fn run_on(&self, spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        match one_core(spec) {
+            None if cores > NonZeroUsize::MIN => on_cores(spec, cores, stop),
+            _ => self.run(spec, stop),
+        }
+    }
+
     fn watch(&self, spec: &RunSpec, watch: Watch, stop: &AtomicBool) -> Result<RunTables, RunError> {
         under_its_law(spec, || fanin_sim::watch(spec, watch, stop))
     }
 
     fn need(&self, settings: &Settings) -> Need {
         fanin_sim::need(settings)
+    }
+}
+
+/// Runs a spec that several cores gain by; where there are no threads to be had, on one.
+fn on_cores(spec: &RunSpec, cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
+    match ThreadPoolBuilder::new().num_threads(cores.get()).build() {
+        Ok(pool) => pool.install(|| fanin_sim::run_in_parts(spec, cores, &SideBySide, stop)),
+        Err(_) => fanin_sim::run(spec, stop),
+    }
+}
+
+/// The threads at hand.
+struct SideBySide;
+
+impl Team for SideBySide {
+    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
+        parts.par_iter_mut().with_max_len(1).for_each(serve);
     }
 }
 

@@ -85,6 +85,8 @@ pub use fanin_lab::{
 };
 pub use fanin_placement::{Kind as Gathering, Reason};
 pub use fanin_report::Report;
+/// Why a run is simulated on one core, whatever it is given.
+pub use fanin_sim::one_core;
 /// Laws of the caller's own, in place of the house's: the slower the farther they come from.
 pub use fanin_spec::law;
 pub use fanin_spec::{

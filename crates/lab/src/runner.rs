@@ -1,5 +1,6 @@
 //! What runs one spec.
 
+use core::num::NonZeroUsize;
 use core::sync::atomic::AtomicBool;
 
 use fanin_spec::{Need, RunError, RunSpec, RunTables, Settings, Watch};
@@ -11,6 +12,14 @@ pub trait Runner: Sync {
     /// # Errors
     /// [`RunError`].
     fn run(&self, spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError>;
+
+    /// Runs one spec as [`Runner::run`] does, on up to so many cores where it gains by them: the tables are the same.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    fn run_on(&self, spec: &RunSpec, _cores: NonZeroUsize, stop: &AtomicBool) -> Result<RunTables, RunError> {
+        self.run(spec, stop)
+    }
 
     /// Runs one spec as [`Runner::run`] does, and keeps the samples and events that `watch` asks for beside the tables.
     /// A runner that cannot look inside gives the tables alone.

@@ -9,7 +9,7 @@ use crate::probe::Probe;
 use crate::world::World;
 
 /// The world as one application has it, whose the connections and timers are.
-pub(crate) struct Acting<'a, P> {
+pub(crate) struct Acting<'a, P: Probe> {
     pub world: &'a mut World<P>,
     pub owner: Owner,
 }

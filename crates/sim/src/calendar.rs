@@ -76,6 +76,20 @@ impl Calendar {
         }
     }
 
+    /// An empty queue for what this one is for, and all keys that are left in it.
+    pub fn emptied(&mut self) -> (Calendar, Vec<Key>) {
+        self.serve(Time::NEVER);
+        let keys = std::iter::from_fn(|| self.pop()).collect();
+        (Calendar { shift: self.shift, ..Calendar::new(1, self.nodes.len()) }, keys)
+    }
+
+    /// No key is before this time, of which the wheel knows the bucket alone.
+    pub fn first(&self) -> Time {
+        let near =
+            self.next_word().map_or(u64::MAX, |(base, bits)| (base + u64::from(bits.trailing_zeros())) << self.shift);
+        Time(near.min(self.far_first.time()))
+    }
+
     /// Asks for the memory of a slot.
     #[inline(always)]
     pub fn fetch(&self, slot: usize) {

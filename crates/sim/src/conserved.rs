@@ -5,10 +5,11 @@ use fanin_apps::EndpointId;
 use fanin_spec::{FaultRow, RunTables, Totals};
 use fanin_tcp::Written;
 
+use crate::places::Places;
 use crate::socket::{Socket, Sockets};
 
 /// What does not add up, if anything: of the packets, of each connection's bytes, of the messages sent and told of.
-pub(crate) fn check(tables: &RunTables, sockets: &Sockets, [sent, told]: [u64; 2]) -> Result<(), String> {
+pub(crate) fn check<L: Places>(tables: &RunTables, sockets: &Sockets<L>, [sent, told]: [u64; 2]) -> Result<(), String> {
     packets(&tables.totals, &tables.faults)?;
     if let Some(what) = sockets.broken() {
         return Err(what.into());

@@ -1,14 +1,14 @@
 //! The loop that serves one event after another, and how a run stands in between.
 
 use fanin_apps::{App, Driver, EndpointId, Owner, Record};
-use fanin_fabric::LinkId;
+use fanin_fabric::{HostId, LinkId};
 use fanin_spec::{HostFault, HostState, RunSpec, RunTables, Totals};
 use fanin_tcp::Progress;
 use fanin_units::Time;
 
 use crate::acting::Acting;
 use crate::conserved;
-use crate::event::{Event, Timer};
+use crate::event::{Event, Key, Timer};
 use crate::link::Departures;
 use crate::packet::{Caught, Packet};
 use crate::probe::Probe;
@@ -32,10 +32,32 @@ pub(crate) trait Steps {
     fn finish(self: Box<Self>) -> Result<RunTables, String>;
 }
 
-/// A world and what is done in it.
-struct Running<P> {
-    world: World<P>,
-    workload: Box<dyn App>,
+/// Who is told of what happens in a world.
+pub(crate) trait Told<P: Probe> {
+    /// What an endpoint's application has to hear of it.
+    fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress);
+    /// A retransmission timer has fired.
+    fn timed_out(&mut self, world: &mut World<P>, at: EndpointId);
+    /// A host has crashed or is there again.
+    fn befell(&mut self, world: &mut World<P>, host: HostId, to: HostState);
+    /// A timer is due.
+    fn due(&mut self, world: &mut World<P>, timer: Timer);
+    /// Whether an event is served, which is next; nothing is any more where one is not.
+    #[inline(always)]
+    fn takes(&mut self, _key: Key) -> bool {
+        true
+    }
+}
+
+/// A world and who is told of what happens there.
+pub(crate) struct Running<P: Probe, T> {
+    pub world: World<P>,
+    pub told: T,
+}
+
+/// The applications of a run.
+pub(crate) struct Applications {
+    pub workload: Box<dyn App>,
     /// They begin as the workload begins.
     guests: Vec<Box<dyn App>>,
     begun: bool,
@@ -48,75 +70,24 @@ const AT_ONCE: u64 = 1 << 14;
 
 /// Begins a run.
 pub(crate) fn start<P: Probe + 'static>(spec: &RunSpec, departures: Departures, probe: P) -> Box<dyn Steps> {
-    let world = World::new(spec, departures, probe);
-    let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
-    let mut running = Running { world, workload, guests, begun: false, measured_from: Time::ZERO };
-    running.world.net.await_changes();
-    running.world.net.await_faults();
-    running.tell(Owner::WORKLOAD, |workload, driver| workload.start(driver));
-    Box::new(running)
+    Box::new(begin(spec, departures, probe))
 }
 
-impl<P: Probe> Running<P> {
-    #[inline(always)]
-    fn arrive(&mut self, link: LinkId) {
-        let (net, now) = (&mut self.world.net, self.world.now.0);
-        let packet = net.take_off(now, link);
-        if net.comes_out(now, link, &packet) {
-            self.receive(link, &packet);
-        } else if P::LARGE {
-            self.world.fetch(link, packet.to);
-        }
-    }
+/// As above.
+pub(crate) fn begin<P: Probe>(spec: &RunSpec, departures: Departures, probe: P) -> Running<P, Applications> {
+    let mut world = World::new(spec, departures, probe);
+    let (workload, guests) = (fanin_apps::workload(spec), fanin_apps::guests(spec));
+    let mut told = Applications { workload, guests, begun: false, measured_from: Time::ZERO };
+    world.net.await_changes();
+    world.net.await_faults();
+    told.tell(&mut world, Owner::WORKLOAD, |workload, driver| workload.start(driver));
+    Running { world, told }
+}
 
-    #[inline(always)]
-    fn receive(&mut self, link: LinkId, packet: &Packet) {
-        let progress = self.world.receive(link, packet);
-        if progress != Progress::NONE {
-            self.report(packet.to, progress);
-        }
-    }
-
-    #[cold]
-    fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
-        let before = self.world.timeouts;
-        let progress = self.world.look_at_timer(id, slot);
-        if self.world.timeouts > before {
-            self.tell(id.connection().owner(), |app, _| app.timed_out(id));
-        }
-        if progress.any(Progress::BROKEN) {
-            self.report(slot, progress);
-        }
-    }
-
-    /// A packet that was put off arrives.
-    #[cold]
-    fn come_late(&mut self, link: LinkId) {
-        if let Some(packet) = self.world.net.come_late(self.world.now.0, link) {
-            self.receive(link, &packet);
-        }
-    }
-
-    /// A host crashes, returns or changes its speed: of the first two all applications are told that have begun.
-    #[cold]
-    fn befall(&mut self, number: u32) {
-        let HostFault { host, to, .. } = self.world.net.befall(self.world.now.0, number);
-        if to == HostState::Crashed {
-            self.world.crash(host);
-        }
-        let guests = if self.begun { self.guests.len() as u8 } else { 0 };
-        for owner in [Owner::WORKLOAD].into_iter().chain((0..guests).map(Owner::guest)) {
-            match to {
-                HostState::Crashed => self.tell(owner, |app, driver| app.crashed(driver, host)),
-                HostState::Returned => self.tell(owner, |app, driver| app.returned(driver, host)),
-                HostState::Slowed(_) => {}
-            }
-        }
-    }
-
+impl Applications {
     /// Tells an application something, and guests that the workload begins where it does.
-    fn tell(&mut self, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
-        let Running { world, workload, guests, begun, measured_from, .. } = self;
+    fn tell<P: Probe>(&mut self, world: &mut World<P>, owner: Owner, what: impl FnOnce(&mut dyn App, &mut dyn Driver)) {
+        let Applications { workload, guests, begun, measured_from } = self;
         match owner {
             Owner::WORKLOAD => what(workload.as_mut(), &mut Acting { world, owner }),
             // Nobody waits for what has no end.
@@ -138,41 +109,110 @@ impl<P: Probe> Running<P> {
         }
     }
 
+    /// What applications have measured.
+    fn record<P: Probe>(&self, world: &World<P>) -> Record {
+        let mut record = Record::default();
+        for app in [&self.workload].into_iter().chain(&self.guests) {
+            app.record(world, &mut record);
+        }
+        record
+    }
+}
+
+impl<P: Probe> Told<P> for Applications {
     #[cold]
-    fn report(&mut self, slot: Slot, progress: Progress) {
-        let (at, owner) = (self.world.sockets.at(slot).id, self.world.sockets.at(slot).owner());
+    fn report(&mut self, world: &mut World<P>, slot: Slot, progress: Progress) {
+        let (at, owner) = (world.sockets.at(slot).id, world.sockets.at(slot).owner());
         if progress.any(Progress::ESTABLISHED) {
-            self.tell(owner, |app, driver| app.established(driver, at));
+            self.tell(world, owner, |app, driver| app.established(driver, at));
         }
         if progress.any(Progress::AWAKE) {
-            while let Some(message) = self.world.next_message(slot) {
-                self.tell(owner, |app, driver| app.received(driver, at, message));
+            while let Some(message) = world.next_message(slot) {
+                self.tell(world, owner, |app, driver| app.received(driver, at, message));
             }
         }
         if progress.any(Progress::CLOSED) {
-            self.world.sockets.closes(at);
-            self.tell(owner, |app, driver| app.closed(driver, at));
+            world.sockets.book.closes(at);
+            self.tell(world, owner, |app, driver| app.closed(driver, at));
         }
         if progress.any(Progress::BROKEN) {
-            self.tell(owner, |app, driver| app.broken(driver, at));
+            self.tell(world, owner, |app, driver| app.broken(driver, at));
+        }
+    }
+
+    fn timed_out(&mut self, world: &mut World<P>, at: EndpointId) {
+        self.tell(world, at.connection().owner(), |app, _| app.timed_out(at));
+    }
+
+    /// All applications are told that have begun.
+    fn befell(&mut self, world: &mut World<P>, host: HostId, to: HostState) {
+        let guests = if self.begun { self.guests.len() as u8 } else { 0 };
+        for owner in [Owner::WORKLOAD].into_iter().chain((0..guests).map(Owner::guest)) {
+            match to {
+                HostState::Crashed => self.tell(world, owner, |app, driver| app.crashed(driver, host)),
+                HostState::Returned => self.tell(world, owner, |app, driver| app.returned(driver, host)),
+                HostState::Slowed(_) => {}
+            }
         }
     }
 
     #[cold]
-    fn due(&mut self, Timer { owner, what }: Timer) {
+    fn due(&mut self, world: &mut World<P>, Timer { owner, what }: Timer) {
         if owner == Owner::WORKLOAD {
-            self.world.stalls.application_acts(self.world.now);
+            world.stalls.application_acts(world.now);
         }
-        self.tell(owner, |app, driver| app.due(driver, what));
+        self.tell(world, owner, |app, driver| app.due(driver, what));
+    }
+}
+
+impl<P: Probe, T: Told<P>> Running<P, T> {
+    #[inline(always)]
+    fn arrive(&mut self, link: LinkId) {
+        let (net, now) = (&mut self.world.net, self.world.now.0);
+        let packet = net.take_off(now, link);
+        if net.comes_out(now, link, &packet) {
+            self.receive(link, &packet);
+        } else if P::LARGE {
+            self.world.fetch(link, packet.to);
+        }
     }
 
-    /// What applications have measured.
-    fn record(&self) -> Record {
-        let mut record = Record::default();
-        for app in [&self.workload].into_iter().chain(&self.guests) {
-            app.record(&self.world, &mut record);
+    #[inline(always)]
+    fn receive(&mut self, link: LinkId, packet: &Packet) {
+        let progress = self.world.receive(link, packet);
+        if progress != Progress::NONE {
+            self.told.report(&mut self.world, packet.to, progress);
         }
-        record
+    }
+
+    #[cold]
+    fn look_at_timer(&mut self, id: EndpointId, slot: Slot) {
+        let before = self.world.timeouts;
+        let progress = self.world.look_at_timer(id, slot);
+        if self.world.timeouts > before {
+            self.told.timed_out(&mut self.world, id);
+        }
+        if progress.any(Progress::BROKEN) {
+            self.told.report(&mut self.world, slot, progress);
+        }
+    }
+
+    /// A packet that was put off arrives.
+    #[cold]
+    fn come_late(&mut self, link: LinkId) {
+        if let Some(packet) = self.world.net.come_late(self.world.now.0, link) {
+            self.receive(link, &packet);
+        }
+    }
+
+    /// A host crashes, returns or changes its speed.
+    #[cold]
+    fn befall(&mut self, number: u32) {
+        let HostFault { host, to, .. } = self.world.net.befall(self.world.now.0, number);
+        if to == HostState::Crashed {
+            self.world.crash(host);
+        }
+        self.told.befell(&mut self.world, host, to);
     }
 
     /// What happens seldom. Apart, so that arrivals keep their registers.
@@ -185,10 +225,40 @@ impl<P: Probe> Running<P> {
             Event::Fault(number) => self.befall(number),
             Event::Late(link) => self.come_late(link),
             Event::Endpoint(id, slot) => self.look_at_timer(id, slot),
-            Event::App(timer) => self.due(timer),
+            Event::App(timer) => self.told.due(&mut self.world, timer),
         }
     }
 
+    /// Serves what happens up to a time, that time too, or a part of it; whether nothing is left of it.
+    ///
+    /// A function of its own, and what it goes by in fields, so that what stands around it takes none of its registers.
+    #[inline(never)]
+    pub fn go(&mut self, until: Time) -> bool {
+        self.world.net.events.serve(until);
+        let mut left = AT_ONCE;
+        while left > 0
+            && let Some(key) = self.world.net.events.pop()
+            && self.told.takes(key)
+        {
+            left -= 1;
+            self.happens(key);
+        }
+        self.world.events += AT_ONCE - left;
+        left > 0
+    }
+
+    /// It is time for this.
+    #[inline(always)]
+    fn happens(&mut self, key: Key) {
+        self.world.now = Time(key.time());
+        match key.arrives() {
+            Some(link) => self.arrive(link),
+            None => self.happen(key.event()),
+        }
+    }
+}
+
+impl<P: Probe> Running<P, Applications> {
     /// Nothing is left to serve by then.
     #[cold]
     fn pause(&mut self, until: Time) -> bool {
@@ -199,26 +269,37 @@ impl<P: Probe> Running<P> {
         }
         true
     }
+
+    /// Serves what is next, whenever that is.
+    pub fn step(&mut self) {
+        self.world.net.events.serve(Time::NEVER);
+        match self.world.net.events.pop() {
+            Some(key) => {
+                self.world.events += 1;
+                self.happens(key);
+            }
+            None => self.world.done = true,
+        }
+    }
+
+    /// The tables so far; what does not add up in them, if anything.
+    pub fn end(mut self) -> Result<RunTables, String> {
+        let net = &mut self.world.net;
+        net.probe.run_ends(self.world.now);
+        let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
+        let tables = tables::tables(&self.world, self.told.record(&self.world));
+        let messages = [self.world.messages_sent, self.world.messages_told];
+        conserved::check(&tables, &self.world.sockets, messages)?;
+        if let Some(what) = self.world.net.broken() {
+            return Err(format!("what ports share is not conserved: {what}"));
+        }
+        Ok(RunTables { samples, events, ..tables })
+    }
 }
 
-impl<P: Probe> Steps for Running<P> {
-    /// A function of its own, and what it goes by in fields, so that what stands around it takes none of its registers.
-    #[inline(never)]
+impl<P: Probe> Steps for Running<P, Applications> {
     fn serve(&mut self, until: Time) -> bool {
-        self.world.net.events.serve(until);
-        let mut left = AT_ONCE;
-        while left > 0
-            && let Some(key) = self.world.net.events.pop()
-        {
-            left -= 1;
-            self.world.now = Time(key.time());
-            match key.arrives() {
-                Some(link) => self.arrive(link),
-                None => self.happen(key.event()),
-            }
-        }
-        self.world.events += AT_ONCE - left;
-        left > 0 && self.pause(until)
+        self.go(until) && self.pause(until)
     }
 
     fn now(&self) -> Time {
@@ -230,7 +311,7 @@ impl<P: Probe> Steps for Running<P> {
     }
 
     fn totals(&self) -> Totals {
-        tables::totals(&self.world, &self.record())
+        tables::totals(&self.world, &self.told.record(&self.world))
     }
 
     fn caught(&mut self) -> Vec<Caught> {
@@ -238,16 +319,7 @@ impl<P: Probe> Steps for Running<P> {
         net.probe.caught(&net.fabric, &net.hosts)
     }
 
-    fn finish(mut self: Box<Self>) -> Result<RunTables, String> {
-        let net = &mut self.world.net;
-        net.probe.run_ends(self.world.now);
-        let (samples, events) = net.probe.rows(&net.fabric, &net.hosts);
-        let tables = tables::tables(&self.world, self.record());
-        let messages = [self.world.messages_sent, self.world.messages_told];
-        conserved::check(&tables, &self.world.sockets, messages)?;
-        if let Some(what) = self.world.net.broken() {
-            return Err(format!("what ports share is not conserved: {what}"));
-        }
-        Ok(RunTables { samples, events, ..tables })
+    fn finish(self: Box<Self>) -> Result<RunTables, String> {
+        self.end()
     }
 }

@@ -23,6 +23,11 @@ impl Incasts {
         Incasts { link, round_trip: round_trip.0, ..Incasts::NONE }
     }
 
+    /// The link behind that port, if answers come to any.
+    pub fn link(&self) -> Option<LinkId> {
+        (self.link != Incasts::NONE.link).then_some(self.link)
+    }
+
     /// A packet is dropped.
     pub fn dropped(&mut self, now: u64, link: LinkId) {
         if link == self.link {

@@ -7,6 +7,7 @@ use fanin_units::Time;
 use crate::event::Due;
 
 /// The packets of one link.
+#[derive(Clone)]
 struct Late {
     stream: SmallStream,
     /// By how much at most: nothing where the link is not a host's.
@@ -17,6 +18,7 @@ struct Late {
 
 /// How late packets come at the other end of hosts' links. The links themselves know nothing of it: they send when they would,
 /// and only the event of an arrival is put off.
+#[derive(Clone)]
 pub(crate) struct Jitter {
     /// By the link; empty where no packet is late.
     links: Vec<Late>,
@@ -31,6 +33,13 @@ impl Jitter {
         };
         let links = if most == Time::ZERO { Vec::new() } else { fabric.links().iter().map(of).collect() };
         Jitter { links }
+    }
+
+    /// Takes over what is known of a link.
+    pub fn take_over(&mut self, link: LinkId, from: &mut Jitter) {
+        if let (Some(own), Some(other)) = (self.links.get_mut(link.index()), from.links.get_mut(link.index())) {
+            std::mem::swap(own, other);
+        }
     }
 
     /// When the head of a link comes that is due then.

@@ -24,6 +24,8 @@ mod need;
 mod net;
 mod occupancy;
 mod packet;
+mod parts;
+mod places;
 mod pools;
 mod probe;
 mod receivers;
@@ -39,6 +41,7 @@ mod tap;
 mod ticks;
 mod world;
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
 use fanin_fabric::HostId;
@@ -49,7 +52,9 @@ pub use fanin_apps::{ConnectionId, EndpointId, Owner};
 pub use link::Departures;
 pub use need::need;
 pub use packet::{Caught, Packet};
+pub use parts::{Team, one_core};
 pub use simulation::Simulation;
+use simulation::is_large;
 pub use tap::TapPoint;
 
 /// The engine's name: another engine's tables may differ.
@@ -61,6 +66,24 @@ pub const ENGINE: &str = env!("FANIN_ENGINE");
 /// [`RunError`]; never on account of the spec, which is checked where scenarios are read.
 pub fn run(spec: &RunSpec, stop: &AtomicBool) -> Result<RunTables, RunError> {
     run_with(spec, Departures::Eager, stop)
+}
+
+/// Runs one spec in so many parts, which a team serves side by side, or in one piece where [`one_core`] says why: the tables are the
+/// same.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_parts(
+    spec: &RunSpec,
+    parts: NonZeroUsize,
+    team: &impl Team,
+    stop: &AtomicBool,
+) -> Result<RunTables, RunError> {
+    match one_core(spec) {
+        None if parts > NonZeroUsize::MIN && is_large(spec) => parts::run::<true>(spec, (parts, team), stop),
+        None if parts > NonZeroUsize::MIN => parts::run::<false>(spec, (parts, team), stop),
+        _ => run(spec, stop),
+    }
 }
 
 /// Runs one spec with departures worked out one way or the other: both give the same tables.

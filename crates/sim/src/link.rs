@@ -434,6 +434,71 @@ impl Link {
         ((on_wire == 0).then_some(due), (self.waiting > 0).then_some(self.busy_until))
     }
 
+    /// Of a link that leads into another part of the network: gives a packet of which it has just become known when it arrives. What
+    /// is on the wire is no longer kept.
+    pub fn hand_over(&mut self, give: impl FnOnce(Due, &Packet)) {
+        let waiting = self.waiting as usize;
+        if self.departures == Departures::Lazy {
+            if self.slots.len() > waiting {
+                let Slot { due, packet } = self.slots.pop();
+                give(due, &packet);
+            }
+            return;
+        }
+        let last = self.slots.get_mut(self.slots.len() - 1);
+        give(last.due, &last.packet);
+        last.packet.beside = 0;
+        self.slots.forget(self.slots.len() - waiting);
+    }
+
+    /// At the other end of such a link: takes what arrives then. Gives that time where it is the head.
+    pub fn take_over(&mut self, due: Due, packet: &Packet, beside: u32) -> Option<Due> {
+        let slot = self.slots.push();
+        slot.due = due;
+        slot.packet = *packet;
+        slot.packet.beside = beside;
+        (self.slots.len() == 1).then_some(due)
+    }
+
+    /// Becomes a link that leads into another part: gives what was handed over so far, as its other end has it.
+    pub fn part(&mut self, whole: &fanin_fabric::Link) -> Link {
+        let waiting = match self.departures {
+            Departures::Eager => 0,
+            Departures::Lazy => self.waiting as usize,
+        };
+        let mut other = Link::new(whole, self.gap);
+        for _ in waiting..self.slots.len() {
+            *other.slots.push() = self.slots.pop();
+        }
+        if self.departures == Departures::Eager {
+            for at in other.slots.len() - self.waiting as usize..other.slots.len() {
+                let slot = self.slots.push();
+                *slot = *other.slots.get(at);
+                slot.packet.beside = 0;
+            }
+        }
+        other
+    }
+
+    /// Becomes one with its other end again.
+    pub fn rejoin(&mut self, mut other: Link) {
+        if self.departures == Departures::Lazy {
+            while self.slots.len() > 0 {
+                *other.slots.push() = self.slots.pop();
+            }
+        }
+        // What has arrived is looked at as it would have been then: it may have been counted as the queue until then.
+        while self.slots.len() > other.slots.len() {
+            self.arrive(self.slots.get(0).due.at);
+        }
+        self.slots = other.slots;
+    }
+
+    /// Does something to each packet on the link and in its queue.
+    pub fn each_packet(&mut self, mut act: impl FnMut(&mut Packet)) {
+        (0..self.slots.len()).for_each(|at| act(&mut self.slots.get_mut(at).packet));
+    }
+
     /// The head arrives.
     #[inline(always)]
     pub fn arrive(&mut self, now: u64) -> Packet {

@@ -1,6 +1,7 @@
 //! The network: links, what travels on them, and the queue of their events.
 
 mod faults;
+mod parts;
 
 use std::collections::BTreeMap;
 
@@ -131,6 +132,19 @@ impl<P: Probe> Net<P> {
 
     /// A new endpoint in a slot, at a host, whose packets come from another host: the ports on their way are set up.
     pub fn add_endpoint(&mut self, slot: Slot, id: EndpointId, (host, from): (HostId, HostId)) {
+        self.know(slot, id, host);
+        for link in self.fabric.way(from, host, self.flow_of(slot)) {
+            self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
+        }
+    }
+
+    /// The port in front of a link is set up, unless it is.
+    pub fn set_up(&mut self, link: LinkId) {
+        self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
+    }
+
+    /// There is a new endpoint in a slot, at a host.
+    pub fn know(&mut self, slot: Slot, id: EndpointId, host: HostId) {
         let end = End { id, lost: 0 };
         match self.ends.get_mut(slot.index()) {
             Some(place) => (*place, self.host_of[slot.index()]) = (end, host),
@@ -141,10 +155,6 @@ impl<P: Probe> Net<P> {
         }
         if P::ON {
             self.hosts.insert(id, host);
-        }
-        let flow = self.flow_of(slot);
-        for link in self.fabric.way(from, host, flow) {
-            self.ports.set_up(link, &self.fabric, &mut self.links[link.index()]);
         }
     }
 
@@ -167,7 +177,7 @@ impl<P: Probe> Net<P> {
 
     /// What the packets to a slot are spread over ways of equal length by.
     #[inline]
-    fn flow_of(&self, slot: Slot) -> u64 {
+    pub fn flow_of(&self, slot: Slot) -> u64 {
         self.flow_seed ^ u64::from(self.ends[slot.index()].id.number())
     }
 
@@ -202,12 +212,26 @@ impl<P: Probe> Net<P> {
         if P::ON && !matches!(todo, Todo::Dropped(_)) {
             self.probe.port(Time(now), link, &self.links[link.index()]);
         }
+        if P::PART && self.probe.leads_away(link) {
+            return self.put_away(now, link, packet, todo);
+        }
         match todo {
             Todo::Nothing => {}
             Todo::Arrival(due) => self.await_arrival(link, due, from_host),
             Todo::Departure(at) => self.await_departure(link, at),
             Todo::Dropped(why) => self.dropped(now, link, packet, why),
         }
+    }
+
+    /// As above, where the link leads into another part.
+    #[inline(never)]
+    fn put_away(&mut self, now: u64, link: LinkId, packet: &Packet, todo: Todo) {
+        match todo {
+            Todo::Dropped(why) => return self.dropped(now, link, packet, why),
+            Todo::Departure(at) => self.await_departure(link, at),
+            Todo::Nothing | Todo::Arrival(_) => {}
+        }
+        self.hand_over(link);
     }
 
     /// The queue of a link changed: if it is a switch's, whose ports share a memory, that is told.
@@ -277,7 +301,9 @@ impl<P: Probe> Net<P> {
         let (arrives, departs) = self.links[link.index()].depart(now);
         self.count(now, link);
         self.probe.port(Time(now), link, &self.links[link.index()]);
-        if let Some(due) = arrives {
+        if P::PART && self.probe.leads_away(link) {
+            self.hand_over(link);
+        } else if let Some(due) = arrives {
             self.await_arrival(link, due, true);
         }
         if let Some(at) = departs {

@@ -15,6 +15,7 @@ use fanin_spec::Settings;
 use crate::link::Link;
 
 /// The memories of a network's switches.
+#[derive(Clone)]
 pub(crate) struct Pools {
     /// By the number of the switch.
     pools: Vec<Pool>,
@@ -23,6 +24,7 @@ pub(crate) struct Pools {
 }
 
 /// A switch's memory.
+#[derive(Clone)]
 struct Pool {
     law: DynamicThreshold,
     switch: NodeId,
@@ -115,6 +117,14 @@ impl Pools {
             Pool { law, switch: NodeId(fabric.hosts() + number), ports, used: 0, stale: BinaryHeap::new() }
         };
         Some(Box::new(Pools { pools: ports.into_iter().zip(0..).map(pool).collect(), shares }))
+    }
+
+    /// Takes over what is known of those switches, and of their ports, that are `own`.
+    pub fn take_over(&mut self, from: &Pools, own: impl Fn(NodeId) -> bool) {
+        for (pool, other) in self.pools.iter_mut().zip(&from.pools).filter(|(pool, _)| own(pool.switch)) {
+            pool.clone_from(other);
+            other.ports.iter().for_each(|port| self.shares[port.index()] = from.shares[port.index()]);
+        }
     }
 
     /// Gives a switch's port the room that it has for a packet of so many bytes: whether it fits.

@@ -10,9 +10,11 @@ use fanin_spec::{EventRow, SampleRow, Watch};
 use fanin_tcp::{Beside, Flags, Segment};
 use fanin_units::Time;
 
+use crate::event::Due;
 use crate::link::{Link, Why};
 use crate::occupancy::Occupancy;
 use crate::packet::{Caught, Packet};
+use crate::places::{Every, Places};
 use crate::pools::Memory;
 
 /// Something that happens seldom enough to be kept each time.
@@ -137,6 +139,17 @@ pub(crate) trait Probe {
     fn caught(&mut self, _fabric: &Fabric, _host_of: &BTreeMap<EndpointId, HostId>) -> Vec<Caught> {
         Vec::new()
     }
+    /// Whether a link leads to another part of the network, which is simulated apart.
+    #[inline(always)]
+    fn leads_away(&self, _link: LinkId) -> bool {
+        false
+    }
+    /// What comes there goes to that part: when, and what travels beside it.
+    fn hand_over(&mut self, _link: LinkId, _due: Due, _packet: &Packet, _beside: Beside<'_>) {}
+    /// Where endpoints lie: of a network in one piece at their slots.
+    type Places: Places;
+    /// Whether it is only a part of a network.
+    const PART: bool = false;
     /// Whether anything is watched: what only a probe asks for need not be worked out without one.
     const ON: bool;
     /// Whether the run is so large that it asks for memory ahead: it is chosen with the run, so that others pay nothing.
@@ -147,6 +160,7 @@ pub(crate) trait Probe {
 pub(crate) struct Off<const LARGE: bool>;
 
 impl<const LARGE: bool> Probe for Off<LARGE> {
+    type Places = Every;
     const ON: bool = false;
     const LARGE: bool = LARGE;
 }
@@ -265,6 +279,7 @@ impl Recorder {
 }
 
 impl Probe for Recorder {
+    type Places = Every;
     const ON: bool = true;
 
     fn port(&mut self, now: Time, id: LinkId, port: &Link) {
@@ -376,6 +391,7 @@ pub(crate) struct Watchers {
 }
 
 impl Probe for Watchers {
+    type Places = Every;
     const ON: bool = true;
 
     fn port(&mut self, now: Time, id: LinkId, port: &Link) {

@@ -67,6 +67,13 @@ impl<T: Copy + Default> Ring<T> {
         value
     }
 
+    /// Takes so many off the head.
+    pub fn forget(&mut self, count: usize) {
+        debug_assert!(count <= self.len());
+        self.head = self.at(count) as u32;
+        self.len -= count as u32;
+    }
+
     /// Takes the `i`th from the head out: those before it move up.
     pub fn remove(&mut self, i: usize) -> T {
         let value = *self.get(i);

@@ -35,9 +35,7 @@ impl Simulation {
     pub fn with(spec: &RunSpec, departures: Departures) -> Simulation {
         match spec.settings.measure.ports {
             true => Simulation::under(spec, None),
-            false if need(&spec.settings).least.working > NEAR => {
-                Simulation::of(spec, engine::start(spec, departures, Off::<true>))
-            }
+            false if is_large(spec) => Simulation::of(spec, engine::start(spec, departures, Off::<true>)),
             false => Simulation::of(spec, engine::start(spec, departures, Off::<false>)),
         }
     }
@@ -61,9 +59,7 @@ impl Simulation {
     }
 
     fn of(spec: &RunSpec, steps: Box<dyn Steps>) -> Simulation {
-        let at: String = spec.point.0.iter().map(|c| format!(" --sweep {}=\"{}\"", c.key, c.shown())).collect();
-        let replay = format!("--schemes \"{}\"{at} --seeds 1 --first-seed {}", spec.label, spec.seed);
-        Simulation { steps, replay }
+        Simulation { steps, replay: replay(spec) }
     }
 
     /// Goes on until all that happens by a time has happened, or until the run ends, if that comes first.
@@ -110,6 +106,22 @@ impl Simulation {
     /// [`RunError::Broken`] where something was lost or came from nowhere.
     pub fn finish(self) -> Result<RunTables, RunError> {
         let Simulation { steps, replay } = self;
-        steps.finish().map_err(|what| RunError::Broken(format!("{what}; replay: {replay}")))
+        steps.finish().map_err(|what| broken(&what, &replay))
     }
+}
+
+/// Whether a run takes more than lies near.
+pub(crate) fn is_large(spec: &RunSpec) -> bool {
+    need(&spec.settings).least.working > NEAR
+}
+
+/// What replays a run.
+pub(crate) fn replay(spec: &RunSpec) -> String {
+    let at: String = spec.point.0.iter().map(|c| format!(" --sweep {}=\"{}\"", c.key, c.shown())).collect();
+    format!("--schemes \"{}\"{at} --seeds 1 --first-seed {}", spec.label, spec.seed)
+}
+
+/// Something was lost or came from nowhere.
+pub(crate) fn broken(what: &str, replay: &str) -> RunError {
+    RunError::Broken(format!("{what}; replay: {replay}"))
 }

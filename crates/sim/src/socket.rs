@@ -9,6 +9,7 @@ use fanin_units::Time;
 
 use crate::conserved;
 use crate::fetch::fetch;
+use crate::places::{Every, Few, Places};
 use crate::since::Sums;
 use crate::slot::Slot;
 
@@ -86,11 +87,61 @@ impl Socket {
     }
 }
 
-/// All endpoints of a run whose connections are not over.
-pub(crate) struct Sockets {
-    /// By slot; what lies in one that is free is of no account.
-    slots: Vec<Socket>,
-    /// Pairs of slots that are free.
+/// The endpoints of a run, or those of a part of its hosts, by slot; what lies in a slot that is free is of no account.
+#[derive(Default)]
+pub(crate) struct Ends<L> {
+    places: L,
+    sockets: Vec<Socket>,
+}
+
+impl<L: Places> Ends<L> {
+    /// The endpoint in a slot that is in use.
+    #[inline(always)]
+    pub fn at(&mut self, slot: Slot) -> &mut Socket {
+        &mut self.sockets[self.places.of(slot)]
+    }
+
+    /// As above, to look at.
+    pub fn seen_at(&self, slot: Slot) -> &Socket {
+        &self.sockets[self.places.of(slot)]
+    }
+
+    /// Puts an endpoint into a slot.
+    pub fn put(&mut self, slot: Slot, socket: Socket) {
+        let place = self.places.give(slot, self.sockets.len());
+        match self.sockets.get_mut(place) {
+            Some(there) => *there = socket,
+            None => self.sockets.push(socket),
+        }
+    }
+
+    /// Asks for the memory of an endpoint.
+    #[inline(always)]
+    pub fn fetch(&self, slot: Slot) {
+        fetch(&self.sockets[self.places.of(slot)]);
+    }
+}
+
+impl Ends<Every> {
+    /// All of them, in the order of their slots.
+    pub fn all(self) -> impl Iterator<Item = Socket> {
+        self.sockets.into_iter()
+    }
+}
+
+impl Ends<Few> {
+    /// Gives them away, slot by slot.
+    pub fn give_away(self) -> impl FnMut(Slot) -> Option<Socket> {
+        let mut sockets: Vec<Option<Socket>> = self.sockets.into_iter().map(Some).collect();
+        move |slot| sockets.get_mut(self.places.of(slot))?.take()
+    }
+}
+
+/// Which connections there are, and where each has its slots.
+#[derive(Default)]
+pub(crate) struct Book {
+    /// Pairs of slots that there are, and those that are free.
+    made: u32,
     free: Vec<u32>,
     /// The pair of each connection, by owner; `OVER` where it has none any more.
     pairs: [Vec<u32>; Owner::MOST],
@@ -107,39 +158,17 @@ const OVER: u32 = u32::MAX;
 /// So many closing connections are looked at as one is opened: more than one, so that they get fewer.
 const AT_ONCE: usize = 4;
 
-impl Sockets {
-    /// With room for so many.
-    pub fn with_capacity(endpoints: usize) -> Sockets {
-        let (free, pairs, closing) = (Vec::new(), Default::default(), VecDeque::new());
-        Sockets { slots: Vec::with_capacity(endpoints), free, pairs, closing, over: Default::default(), broken: None }
-    }
-
-    /// Adds a connection of `owner`, whose two ends `socket` makes, opener first.
-    pub fn add(&mut self, owner: Owner, mut socket: impl FnMut(EndpointId) -> Socket) -> (ConnectionId, [Slot; 2]) {
+impl Book {
+    /// A new connection of `owner`, with the slots of its ends, opener first.
+    pub fn open(&mut self, owner: Owner) -> (ConnectionId, [Slot; 2]) {
+        let pair = self.free.pop().unwrap_or_else(|| {
+            self.made += 1;
+            self.made - 1
+        });
         let pairs = &mut self.pairs[usize::from(owner.number())];
         let connection = ConnectionId::new(owner, pairs.len() as u32);
-        let ends = [connection.opener(), connection.answerer()].map(&mut socket);
-        let pair = self.free.pop().unwrap_or(self.slots.len() as u32 / 2);
         pairs.push(pair);
-        let slots = Slot::pair(pair);
-        for (slot, end) in slots.into_iter().zip(ends) {
-            match self.slots.get_mut(slot.index()) {
-                Some(place) => *place = end,
-                None => self.slots.push(end),
-            }
-        }
-        (connection, slots)
-    }
-
-    /// The endpoint in a slot that is in use.
-    #[inline(always)]
-    pub fn at(&mut self, slot: Slot) -> &mut Socket {
-        &mut self.slots[slot.index()]
-    }
-
-    /// As above, to look at.
-    pub fn seen_at(&self, slot: Slot) -> &Socket {
-        &self.slots[slot.index()]
+        (connection, Slot::pair(pair))
     }
 
     fn pair(&self, connection: ConnectionId) -> u32 {
@@ -152,29 +181,10 @@ impl Sockets {
         Some(Slot::pair(pair)[usize::from(!id.is_opener())])
     }
 
-    /// Asks for the memory of an endpoint.
-    #[inline(always)]
-    pub fn fetch(&self, slot: Slot) {
-        fetch(&self.slots[slot.index()]);
-    }
-
-    /// An endpoint, unless its connection is over.
-    pub fn get(&self, id: EndpointId) -> Option<&Socket> {
-        self.slot(id).map(|slot| &self.slots[slot.index()])
-    }
-
-    /// The two ends of each connection that is not over, opener first.
-    pub fn connections(&self) -> impl Iterator<Item = [&Socket; 2]> {
+    /// The slots of each connection that is not over, opener first.
+    fn slots(&self) -> impl Iterator<Item = [Slot; 2]> {
         let pairs = self.pairs.iter().flatten().filter(|&&pair| pair != OVER);
-        pairs.map(|&pair| Slot::pair(pair).map(|slot| &self.slots[slot.index()]))
-    }
-
-    /// Does something to each endpoint whose connection is not over.
-    pub fn each(&mut self, act: impl FnMut(&mut Socket)) {
-        let pairs = self.pairs.iter().flatten().filter(|&&pair| pair != OVER);
-        let slots: Vec<Slot> = pairs.flat_map(|&pair| Slot::pair(pair)).collect();
-        let mut act = act;
-        slots.into_iter().for_each(|slot| act(&mut self.slots[slot.index()]));
+        pairs.map(|&pair| Slot::pair(pair))
     }
 
     /// An end of a connection has heard the other one close.
@@ -184,9 +194,19 @@ impl Sockets {
         }
     }
 
+    /// Pairs of slots that there are.
+    pub fn pairs_made(&self) -> u32 {
+        self.made
+    }
+
+    /// What was noted elsewhere of connections that close.
+    pub fn close_with(&mut self, other: &mut Book) {
+        self.closing.append(&mut other.closing);
+    }
+
     /// Frees the slots of some connections that are over: both ends have closed and said so, and no packet is under way to
-    /// either. `lost` says how many of those to a slot were dropped.
-    pub fn give_back(&mut self, lost: impl Fn(Slot) -> u32) {
+    /// either. `end` gives the endpoint in a slot, `lost` says how many of the packets to it were dropped.
+    pub fn give_back<'a>(&mut self, end: impl Fn(Slot) -> &'a Socket, lost: impl Fn(Slot) -> u32) {
         for _ in 0..self.closing.len().min(AT_ONCE) {
             let Some(connection) = self.closing.pop_front() else { return };
             let pair = self.pair(connection);
@@ -194,7 +214,7 @@ impl Sockets {
                 continue;
             }
             let slots = Slot::pair(pair);
-            let ends = slots.map(|slot| &self.slots[slot.index()]);
+            let ends = slots.map(&end);
             if ends.iter().any(|end| end.endpoint.is_reset()) {
                 // It will never be whole, and keeps its place: its application may ask for it at any time.
                 continue;
@@ -216,15 +236,56 @@ impl Sockets {
             self.free.push(pair);
         }
     }
+}
+
+/// All endpoints of a run whose connections are not over.
+#[derive(Default)]
+pub(crate) struct Sockets<L> {
+    pub ends: Ends<L>,
+    pub book: Book,
+}
+
+impl<L: Places> Sockets<L> {
+    /// With room for so many.
+    pub fn with_capacity(endpoints: usize) -> Sockets<L> {
+        let ends = Ends { places: L::default(), sockets: Vec::with_capacity(endpoints) };
+        Sockets { ends, book: Book::default() }
+    }
+
+    /// The endpoint in a slot that is in use.
+    #[inline(always)]
+    pub fn at(&mut self, slot: Slot) -> &mut Socket {
+        self.ends.at(slot)
+    }
+
+    /// An endpoint, unless its connection is over.
+    pub fn get(&self, id: EndpointId) -> Option<&Socket> {
+        self.book.slot(id).map(|slot| self.ends.seen_at(slot))
+    }
+
+    /// The two ends of each connection that is not over, opener first.
+    pub fn connections(&self) -> impl Iterator<Item = [&Socket; 2]> {
+        self.book.slots().map(|slots| slots.map(|slot| self.ends.seen_at(slot)))
+    }
+
+    /// Does something to each endpoint whose connection is not over.
+    pub fn each(&mut self, mut act: impl FnMut(&mut Socket)) {
+        self.book.slots().flatten().for_each(|slot| act(self.ends.at(slot)));
+    }
+
+    /// As [`Book::give_back`].
+    pub fn give_back(&mut self, lost: impl Fn(Slot) -> u32) {
+        self.book.give_back(|slot| self.ends.seen_at(slot), lost);
+    }
 
     /// What did not add up so far.
     pub fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+        self.book.broken.as_deref()
     }
 
     /// What the workload's endpoints have counted, and those beside it.
     pub fn sums(&self) -> [Sums; 2] {
-        let mut sums = self.over;
+        let mut sums = self.book.over;
         for end in self.connections().flatten() {
             let of = &mut sums[usize::from(end.owner() != Owner::WORKLOAD)];
             *of = of.and(Sums::of(&end.endpoint));

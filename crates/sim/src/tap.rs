@@ -8,6 +8,7 @@ use fanin_tcp::{Beside, Block, Notes, Segment};
 use fanin_units::Time;
 
 use crate::packet::{Caught, Packet};
+use crate::places::Every;
 use crate::probe::Probe;
 
 /// Where packets are caught.
@@ -55,6 +56,7 @@ impl Tap {
 }
 
 impl Probe for Tap {
+    type Places = Every;
     const ON: bool = true;
 
     fn crossed(&mut self, now: Time, link: LinkId, to: EndpointId, packet: &Packet, beside: Beside<'_>) {

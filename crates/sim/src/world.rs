@@ -25,7 +25,12 @@ use crate::stalls::{Clue, Stall, Stalls};
 use crate::ticks::Ticks;
 
 /// A length that no run reaches: a long flow's.
-const ENDLESS: u64 = 1 << 50;
+pub(crate) const ENDLESS: u64 = 1 << 50;
+
+/// The ends of a connection from one host to another: of each its number, its host and the host of its peer.
+pub(crate) fn ends_of(connection: ConnectionId, from: HostId, to: HostId) -> [(EndpointId, (HostId, HostId)); 2] {
+    [(connection.opener(), (from, to)), (connection.answerer(), (to, from))]
+}
 
 /// The window that an endpoint may offer at the most.
 #[inline(always)]
@@ -34,11 +39,11 @@ fn offered(receivers: Option<&Receivers>, slot: Slot) -> u32 {
 }
 
 /// Everything that is simulated, but for the application.
-pub(crate) struct World<P> {
+pub(crate) struct World<P: Probe> {
     pub spec: RunSpec,
     pub now: Time,
     pub net: Net<P>,
-    pub sockets: Sockets,
+    pub sockets: Sockets<P::Places>,
     params: Stack,
     /// Where hosts' clocks have ticks.
     ticks: Option<Ticks>,
@@ -133,7 +138,7 @@ impl<P: Probe> World<P> {
     pub fn fetch(&self, link: LinkId, to: Slot) {
         let (fabric, host) = (&self.net.fabric, self.net.host_of(to));
         if fabric.link(link).to == fabric.link(fabric.downlink(host)).from {
-            self.sockets.fetch(to);
+            self.sockets.ends.fetch(to);
             self.net.fetch(fabric.uplink(host));
         }
     }
@@ -222,7 +227,7 @@ impl<P: Probe> World<P> {
     fn cause(&self, client: HostId, from: Time, by: Option<&Packet>) -> Cause {
         let repairs = |clue: &Clue| clue.cause != Cause::DelayedAck;
         let Some(by) = by else { return self.cause_so_far(client, from) };
-        let connection = self.sockets.seen_at(by.to).id.connection();
+        let connection = self.sockets.ends.seen_at(by.to).id.connection();
         let sender = self.net.host_of(by.to.peer());
         let own = self.stalls.last_clue(from, |clue| clue.connection == connection);
         match own {
@@ -314,20 +319,23 @@ impl<P: Probe> World<P> {
         let (connection, slots) = self.add(owner, from, to, kind);
         match self.net.is_down(from) {
             true => self.sockets.at(slots[0]).endpoint.abort(),
-            false => self.with(slots[0], |endpoint, call| endpoint.connect(call)),
+            false => self.open(slots[0]),
         }
         connection
     }
 
+    /// The endpoint in a slot opens its connection.
+    pub fn open(&mut self, slot: Slot) {
+        self.with(slot, |endpoint, call| endpoint.connect(call));
+    }
+
     fn add(&mut self, owner: Owner, from: HostId, to: HostId, kind: FlowKind) -> (ConnectionId, [Slot; 2]) {
         self.sockets.give_back(|slot| self.net.lost(slot));
-        let fabric = &self.net.fabric;
-        let (connection, slots) = self.sockets.add(owner, |id| {
-            let host = if id.is_opener() { from } else { to };
-            Socket::new(Endpoint::new(&self.params, self.law.clone()), id, fabric.uplink(host))
-        });
-        self.net.add_endpoint(slots[0], connection.opener(), (from, to));
-        self.net.add_endpoint(slots[1], connection.answerer(), (to, from));
+        let (connection, slots) = self.sockets.book.open(owner);
+        for (slot, (id, ends)) in slots.into_iter().zip(ends_of(connection, from, to)) {
+            self.sockets.ends.put(slot, self.new_socket(id, ends.0));
+            self.net.add_endpoint(slot, id, ends);
+        }
         if let Some(receivers) = &mut self.receivers {
             receivers.open(slots[0], from, &self.net.fabric);
             receivers.open(slots[1], to, &self.net.fabric);
@@ -336,6 +344,11 @@ impl<P: Probe> World<P> {
             latencies.classify(slots[0], kind);
         }
         (connection, slots)
+    }
+
+    /// A new endpoint at a host.
+    pub fn new_socket(&self, id: EndpointId, host: HostId) -> Socket {
+        Socket::new(Endpoint::new(&self.params, self.law.clone()), id, self.net.fabric.uplink(host))
     }
 
     /// A connection that has stood since long before, from one host to another, for flows of a kind.
@@ -399,9 +412,14 @@ impl<P: Probe> World<P> {
         let slot = self.open_slot(from);
         self.messages_sent += 1;
         let before = self.sockets.at(slot).written();
-        self.sockets.at(slot.peer()).expect(before + bytes, meaning);
+        self.expect(slot.peer(), before + bytes, meaning);
         self.write(slot, bytes, deadline);
         before
+    }
+
+    /// A message that ends with this many bytes is on its way to the endpoint in a slot.
+    pub fn expect(&mut self, slot: Slot, until: u64, meaning: Meaning) {
+        self.sockets.at(slot).expect(until, meaning);
     }
 
     /// Sends without end.
@@ -409,7 +427,8 @@ impl<P: Probe> World<P> {
         self.write(self.open_slot(from), ENDLESS, Time::NEVER);
     }
 
-    fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
+    /// The application at a slot sends so many bytes more.
+    pub fn write(&mut self, slot: Slot, bytes: u64, deadline: Time) {
         self.sockets.at(slot).write(bytes);
         self.with(slot, |endpoint, call| endpoint.write(call, bytes, deadline));
     }
@@ -423,12 +442,17 @@ impl<P: Probe> World<P> {
 
     /// Closes an endpoint's sending side.
     pub fn close(&mut self, at: EndpointId) {
-        self.with(self.open_slot(at), |endpoint, call| endpoint.close(call));
+        self.close_slot(self.open_slot(at));
+    }
+
+    /// Closes the sending side of the endpoint in a slot.
+    pub fn close_slot(&mut self, slot: Slot) {
+        self.with(slot, |endpoint, call| endpoint.close(call));
     }
 
     /// Where an endpoint lies that has not closed yet.
     fn open_slot(&self, id: EndpointId) -> Slot {
-        self.sockets.slot(id).unwrap_or_else(|| unreachable!("an end closes before its connection is over"))
+        self.sockets.book.slot(id).unwrap_or_else(|| unreachable!("an end closes before its connection is over"))
     }
 
     /// The next message that is there at an endpoint, of which its application is told.

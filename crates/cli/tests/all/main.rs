@@ -7,6 +7,7 @@ mod between_hosts;
 mod claims;
 mod commands;
 mod common;
+mod cores;
 mod coverage;
 mod diagnosing;
 mod docs;

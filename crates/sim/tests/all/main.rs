@@ -11,6 +11,7 @@ mod bursts;
 mod changing_links;
 mod clients;
 mod connections;
+mod cores;
 mod engine_name;
 mod fault_schedules;
 mod faults;

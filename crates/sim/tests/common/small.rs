@@ -13,7 +13,12 @@ use super::{checked, schemes};
 
 /// Small scenarios of every kind, some of them harsh, each with a number of servers.
 pub fn settings() -> impl Strategy<Value = (Settings, u32)> {
-    let kind = prop::sample::select(Kind::all().into_iter().map(|(kind, _)| kind).collect::<Vec<_>>());
+    settings_of(Kind::all().into_iter().map(|(kind, _)| kind).collect())
+}
+
+/// As above, of these kinds.
+pub fn settings_of(kinds: Vec<Kind>) -> impl Strategy<Value = (Settings, u32)> {
+    let kind = prop::sample::select(kinds);
     let buffer = prop_oneof![(2_000u64..100_000).prop_map(QueueSize::Bytes), (1u32..100).prop_map(QueueSize::Packets)];
     // With a memory of its own for each of up to 17 ports, and as much again to share at least.
     let memory = prop::option::of((40_000u64..200_000, 0u64..2_000, 0u64..4_000, 1u32..64));

@@ -1,0 +1,123 @@
+//! A network that is cut into parts, and becomes one again.
+
+use fanin_fabric::LinkId;
+
+use super::{End, Net};
+use crate::event::{Event, Key};
+use crate::link::Link;
+use crate::packet::Luggage;
+use crate::parts::border::{Border, Handed};
+use crate::parts::borders::Borders;
+use crate::probe::Probe;
+
+impl<P: Probe> Net<P> {
+    /// It has just become known when a packet arrives in another part.
+    pub(super) fn hand_over(&mut self, link: LinkId) {
+        let (probe, luggage) = (&mut self.probe, &mut self.luggage);
+        self.links[link.index()].hand_over(|due, packet| {
+            probe.hand_over(link, due, packet, luggage.of(packet.beside));
+            luggage.free(packet.beside);
+        });
+    }
+
+    /// Gives the parts what is theirs. Applications' timers are left over.
+    pub fn cut<B: Probe>(&mut self, borders: &Borders, parts: &mut [&mut Net<B>]) -> Vec<Key> {
+        for id in self.fabric.link_ids() {
+            let link = &mut self.links[id.index()];
+            if borders.crosses(id) {
+                let mut other = link.part(self.fabric.link(id));
+                carry(&mut other, &mut self.luggage, &mut parts[borders.receives(id)].luggage);
+                parts[borders.receives(id)].links[id.index()] = other;
+            }
+            let part = &mut parts[borders.sends(id)];
+            carry(link, &mut self.luggage, &mut part.luggage);
+            std::mem::swap(link, &mut part.links[id.index()]);
+            part.jitter.take_over(id, &mut self.jitter);
+        }
+        for part in parts.iter_mut() {
+            part.host_of.clone_from(&self.host_of);
+            part.ends = self.ends.iter().map(|&end| End { lost: 0, ..end }).collect();
+            part.pools.clone_from(&self.pools);
+            part.incasts = self.incasts;
+        }
+        let (events, keys) = self.events.emptied();
+        self.events = events;
+        let mut timers = Vec::new();
+        for key in keys {
+            match key.arrives() {
+                Some(link) => parts[borders.receives(link)].await_key(key),
+                None => match key.event() {
+                    Event::Departure(link) => parts[borders.sends(link)].await_key(key),
+                    Event::Endpoint(_, slot) => parts[borders.of_host(self.host_of(slot))].await_key(key),
+                    _ => timers.push(key),
+                },
+            }
+        }
+        timers
+    }
+
+    /// Takes back from the parts what was given to them, and what they counted meanwhile.
+    pub fn join<B: Probe>(&mut self, borders: &Borders, parts: &mut [&mut Net<B>]) {
+        for id in self.fabric.link_ids() {
+            let part = &mut parts[borders.sends(id)];
+            std::mem::swap(&mut self.links[id.index()], &mut part.links[id.index()]);
+            self.jitter.take_over(id, &mut part.jitter);
+            carry(&mut self.links[id.index()], &mut part.luggage, &mut self.luggage);
+            if borders.crosses(id) {
+                let part = &mut parts[borders.receives(id)];
+                let hollow = Link::new(self.fabric.link(id), self.framing.gap);
+                let mut other = std::mem::replace(&mut part.links[id.index()], hollow);
+                carry(&mut other, &mut part.luggage, &mut self.luggage);
+                self.links[id.index()].rejoin(other);
+            }
+        }
+        for (number, part) in parts.iter_mut().enumerate() {
+            for (end, other) in self.ends.iter_mut().zip(&part.ends) {
+                end.lost = end.lost.wrapping_add(other.lost);
+            }
+            if let (Some(pools), Some(other)) = (&mut self.pools, &part.pools) {
+                pools.take_over(other, |switch| borders.of_switch(switch) == number);
+            }
+            if self.incasts.link().is_some_and(|link| borders.sends(link) == number) {
+                self.incasts = part.incasts;
+            }
+            self.beside_drops += part.beside_drops;
+            self.injected += part.injected;
+            self.delivered += part.delivered;
+            self.hops += part.hops;
+            let (_, keys) = part.events.emptied();
+            keys.into_iter().for_each(|key| self.await_key(key));
+        }
+    }
+
+    /// Puts in a key that was taken out of another queue of the same network.
+    fn await_key(&mut self, key: Key) {
+        match key.arrives() {
+            Some(link) => self.events.push(link.index(), key),
+            None => match key.event() {
+                Event::Departure(link) => self.events.push(self.links.len() + link.index(), key),
+                _ => self.events.push_far(key),
+            },
+        }
+    }
+}
+
+/// What travels beside the packets of a link comes along with them.
+fn carry(link: &mut Link, from: &mut Luggage, to: &mut Luggage) {
+    link.each_packet(|packet| {
+        let handle = to.keep(from.of(packet.beside));
+        from.free(packet.beside);
+        packet.beside = handle;
+    });
+}
+
+impl<const LARGE: bool> Net<Border<LARGE>> {
+    /// Takes a packet over from another part.
+    pub fn take_over(&mut self, handed: &Handed) {
+        let Handed { link, due, ref packet, .. } = *handed;
+        let beside = self.luggage.keep(handed.beside());
+        if let Some(due) = self.links[link.index()].take_over(due, packet, beside) {
+            self.await_arrival(link, due, false);
+        }
+    }
+}

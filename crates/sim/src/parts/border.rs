@@ -1,0 +1,88 @@
+//! What one part of a network hands to the others.
+
+use fanin_fabric::LinkId;
+use fanin_tcp::{Beside, Block, Notes};
+use fanin_units::Time;
+
+use crate::event::Due;
+use crate::packet::Packet;
+use crate::parts::borders::Borders;
+use crate::places::Few;
+use crate::probe::Probe;
+
+/// A packet that arrives in another part.
+pub(crate) struct Handed {
+    pub link: LinkId,
+    pub due: Due,
+    pub packet: Packet,
+    /// Few have any.
+    beside: Option<Box<(Vec<Block>, Option<Notes>)>>,
+}
+
+impl Handed {
+    /// What travels beside it.
+    pub fn beside(&self) -> Beside<'_> {
+        self.beside.as_ref().map_or(Beside::default(), |beside| Beside { sack: &beside.0, notes: beside.1 })
+    }
+}
+
+/// Packets for one part, in the order in which each link had them.
+pub(crate) struct Parcel {
+    pub handed: Vec<Handed>,
+    /// When the first one arrives.
+    pub first: Time,
+}
+
+impl Default for Parcel {
+    fn default() -> Parcel {
+        Parcel { handed: Vec::new(), first: Time::NEVER }
+    }
+}
+
+/// Where a part ends.
+pub(crate) struct Border<const LARGE: bool> {
+    /// By link: the part that it leads to, unless it is this one.
+    to: Vec<Option<u8>>,
+    /// What has been handed over, by part.
+    parcels: Vec<Parcel>,
+}
+
+impl<const LARGE: bool> Border<LARGE> {
+    /// That of a part.
+    pub fn new(borders: &Borders, links: impl Iterator<Item = LinkId>, part: usize) -> Border<LARGE> {
+        let leads_away = |&link: &LinkId| borders.sends(link) == part && borders.crosses(link);
+        let to = links.map(|link| Some(link).filter(leads_away).map(|link| borders.receives(link) as u8)).collect();
+        Border { to, parcels: (0..borders.parts).map(|_| Parcel::default()).collect() }
+    }
+}
+
+impl<const LARGE: bool> Border<LARGE> {
+    /// What has been handed over since this was last asked, by part.
+    pub fn take(&mut self) -> Vec<Parcel> {
+        // There will be about as many in the next ones.
+        let empty = |parcel: &Parcel| Parcel { handed: Vec::with_capacity(parcel.handed.len()), ..Parcel::default() };
+        let empty = self.parcels.iter().map(empty).collect();
+        std::mem::replace(&mut self.parcels, empty)
+    }
+}
+
+impl<const LARGE: bool> Probe for Border<LARGE> {
+    #[inline(always)]
+    fn leads_away(&self, link: LinkId) -> bool {
+        self.to[link.index()].is_some()
+    }
+
+    fn hand_over(&mut self, link: LinkId, due: Due, packet: &Packet, beside: Beside<'_>) {
+        let some = !beside.sack.is_empty() || beside.notes.is_some();
+        let beside = some.then(|| Box::new((beside.sack.to_vec(), beside.notes)));
+        let Some(part) = self.to[link.index()] else { return };
+        let parcel = &mut self.parcels[usize::from(part)];
+        parcel.first = parcel.first.min(Time(due.at));
+        parcel.handed.push(Handed { link, due, packet: *packet, beside });
+    }
+
+    type Places = Few;
+    const PART: bool = true;
+    const ON: bool = false;
+    const LARGE: bool = LARGE;
+}

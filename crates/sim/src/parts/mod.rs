@@ -1,0 +1,225 @@
+//! One run on several cores, with the tables that it has on one.
+//!
+//! The network is cut by racks. What one part sends to another arrives no sooner than a link's delay later, so that for so long each
+//! part is served by itself; then they exchange what was sent (conservative synchronisation, as Unison has it for ns-3: Bai et al.,
+//! "Unison: A Parallel-Efficient and User-Transparent Network Simulation Kernel", EuroSys 2024). Events of one instant have an order
+//! by what they are, whoever finds them, so that each part serves its own in the order in which one core would.
+//!
+//! There is one workload. Its timers that look at nothing that happens are served ahead, and what they order is passed on to the
+//! parts; messages that come are told of afterwards. For a timer that looks at what has happened the parts become one again.
+
+mod ahead;
+pub(crate) mod border;
+pub(crate) mod borders;
+mod part;
+mod reasons;
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fanin_spec::{RunError, RunSpec, RunTables};
+use fanin_units::Time;
+
+use crate::engine::{self, Applications, Running};
+use crate::event::{Event, Key};
+use crate::heap::Heap;
+use crate::link::Departures;
+use crate::net::Net;
+use crate::probe::Off;
+use crate::simulation::{broken, replay};
+use crate::slot::Slot;
+use crate::world::World;
+
+use ahead::Ahead;
+use border::Border;
+use borders::Borders;
+use part::{Heard, Ledger, Part};
+pub use reasons::one_core;
+
+/// Who serves the parts of a run.
+pub trait Team: Sync {
+    /// Serves each part, side by side where it can, and comes back when all are served.
+    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync);
+}
+
+/// Runs a spec that nothing keeps on one core, in so many parts.
+pub(crate) fn run<const LARGE: bool>(
+    spec: &RunSpec,
+    (parts, team): (NonZeroUsize, &impl Team),
+    stop: &AtomicBool,
+) -> Result<RunTables, RunError> {
+    let whole = engine::begin(spec, Departures::Eager, Off::<LARGE>);
+    let borders = Borders::new(&spec.settings, &whole.world.net.fabric, parts.get());
+    let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), team, served: 0 };
+    while !run.whole.world.done {
+        run.cut();
+        let stopped = run.go_on(stop);
+        run.join();
+        if stopped {
+            return Err(RunError::Stopped);
+        }
+        if !run.whole.world.done {
+            run.whole.step();
+        }
+    }
+    run.whole.end().map_err(|what| broken(&what, &replay(spec)))
+}
+
+/// So few events are served one part after the other sooner than others hear of them.
+const FEW: u64 = 1_000;
+
+struct Run<'a, T, const LARGE: bool> {
+    whole: Running<Off<LARGE>, Applications>,
+    borders: Borders,
+    /// None while the network is in one piece.
+    parts: Vec<Part<LARGE>>,
+    /// The workload's, while it is not.
+    timers: Heap,
+    team: &'a T,
+    /// Events that were served when all parts last were.
+    served: u64,
+}
+
+impl<T: Team, const LARGE: bool> Run<'_, T, LARGE> {
+    fn nets(parts: &mut [Part<LARGE>]) -> Vec<&mut Net<Border<LARGE>>> {
+        parts.iter_mut().map(|part| &mut part.running.world.net).collect()
+    }
+
+    fn cut(&mut self) {
+        let (borders, whole) = (&self.borders, &mut self.whole.world);
+        let part = |number| {
+            let border = Border::new(borders, whole.net.fabric.link_ids(), number);
+            let mut world = World::new(&whole.spec, Departures::Eager, border);
+            world.now = whole.now;
+            Part { running: Running { world, told: Ledger::default() }, parcels: Vec::new() }
+        };
+        self.parts = (0..borders.parts).map(part).collect();
+        let timers = whole.net.cut(borders, &mut Self::nets(&mut self.parts));
+        timers.into_iter().for_each(|timer| self.timers.push(timer));
+        for (socket, slot) in std::mem::take(&mut whole.sockets.ends).all().zip(0..) {
+            let slot = Slot(slot);
+            let Running { world, told } = &mut self.parts[borders.of_host(whole.net.host_of(slot))].running;
+            told.missing += socket.awaited() as u64;
+            world.sockets.ends.put(slot, socket);
+        }
+    }
+
+    fn join(&mut self) {
+        let (borders, whole) = (&self.borders, &mut self.whole.world);
+        self.parts.iter_mut().for_each(|part| part.accept());
+        whole.net.join(borders, &mut Self::nets(&mut self.parts));
+        while let Some(timer) = self.timers.peek().there() {
+            self.timers.pop();
+            whole.net.events.push_far(timer);
+        }
+        let ends = self.parts.iter_mut().map(|part| std::mem::take(&mut part.running.world.sockets.ends).give_away());
+        let mut ends: Vec<_> = ends.collect();
+        for slot in (0..2 * whole.sockets.book.pairs_made()).map(Slot) {
+            let part = borders.of_host(whole.net.host_of(slot));
+            if let Some(socket) = ends[part](slot) {
+                whole.sockets.ends.put(slot, socket);
+            }
+        }
+        for Part { running: Running { world, told }, .. } in self.parts.drain(..) {
+            whole.now = whole.now.max(world.now);
+            whole.events += world.events - told.timers;
+            whole.timeouts += world.timeouts;
+            whole.messages_told += world.messages_told;
+        }
+        if whole.done {
+            whole.net.events.clear();
+        }
+    }
+
+    /// Serves what happens before the next timer that looks at it; whether it was stopped before.
+    fn go_on(&mut self, stop: &AtomicBool) -> bool {
+        let mut from = self.whole.world.now;
+        loop {
+            let first = self.parts.iter().map(|part| part.first()).min().unwrap_or(Time::NEVER);
+            let next = first.min(Time(self.timers.peek().time())).max(from);
+            if next == Time::NEVER {
+                return false;
+            }
+            // What is sent from then on arrives later.
+            let (until, is_last) = self.foresee(Time(next.0.saturating_add(self.borders.ahead.0) - 1));
+            self.serve(until);
+            self.exchange();
+            if self.whole.world.done || is_last {
+                return false;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return true;
+            }
+            from = Time(until.0 + 1);
+        }
+    }
+
+    /// Serves the workload's timers up to a time, or those before one that looks at what has happened: then it gives the time of that.
+    fn foresee(&mut self, until: Time) -> (Time, bool) {
+        loop {
+            let now = self.timers.peek();
+            if now.time() > until.0 {
+                return (until, false);
+            }
+            let Event::App(timer) = now.event() else { unreachable!("only applications' timers are left over") };
+            if !self.whole.told.workload.foresees(timer.what) {
+                return (Time(now.time()), true);
+            }
+            self.timers.pop();
+            let Run { whole: Running { world, told }, borders, parts, timers, .. } = self;
+            world.events += 1;
+            world.now = Time(now.time());
+            told.workload.due(&mut Ahead { world, borders, parts, timers, now, written: Vec::new() }, timer.what);
+        }
+    }
+
+    /// Serves what happens in all parts up to a time, or to the end of the run.
+    fn serve(&mut self, until: Time) {
+        let events = |parts: &[Part<LARGE>]| parts.iter().map(|part| part.running.world.events).sum::<u64>();
+        let before = events(&self.parts);
+        // With the last message that is missing anywhere it ends. So a part in which none is waits for the others.
+        let missing = |parts: &[Part<LARGE>]| parts.iter().any(|part| part.running.told.missing > 0);
+        let waits = self.whole.told.workload.ends_when_all_is_there() && missing(&self.parts);
+        self.each(|part| part.waits = waits);
+        self.go(until);
+        if waits {
+            let last = self.parts.iter().filter_map(|part| part.running.told.last()).max();
+            let end = last.filter(|_| !missing(&self.parts));
+            self.each(|part| (part.waits, part.end) = (false, end));
+            self.go(until);
+        }
+        self.served = events(&self.parts) - before;
+    }
+
+    fn each(&mut self, act: impl Fn(&mut Ledger)) {
+        self.parts.iter_mut().for_each(|part| act(&mut part.running.told));
+    }
+
+    fn go(&mut self, until: Time) {
+        match self.served < FEW {
+            true => self.parts.iter_mut().for_each(|part| part.go(until)),
+            false => self.team.each(&mut self.parts, |part| part.go(until)),
+        }
+    }
+
+    /// The parts give one another what they have sent, and the workload is told of what came.
+    fn exchange(&mut self) {
+        for from in 0..self.parts.len() {
+            let parcels = self.parts[from].running.world.net.probe.take();
+            for (part, parcel) in self.parts.iter_mut().zip(parcels) {
+                part.parcels.push(parcel);
+            }
+        }
+        let Run { whole: Running { world, told }, borders, parts, timers, .. } = self;
+        let mut heard: Vec<Heard> = parts.iter_mut().flat_map(|part| part.running.told.heard.drain(..)).collect();
+        heard.sort_by_key(|heard| heard.at);
+        for part in parts.iter_mut() {
+            world.sockets.book.close_with(&mut part.running.world.sockets.book);
+        }
+        for Heard { at, by, what } in heard {
+            let now = Key::new(at.0, 0);
+            let driver = &mut Ahead { world, borders, parts, timers, now, written: Vec::new() };
+            told.workload.received(driver, by, what);
+        }
+    }
+}

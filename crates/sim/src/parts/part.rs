@@ -1,0 +1,151 @@
+//! One part of a network that is simulated in parts: what its hosts' applications do there.
+
+use std::collections::VecDeque;
+
+use fanin_apps::{EndpointId, Meaning};
+use fanin_fabric::HostId;
+use fanin_spec::HostState;
+use fanin_tcp::Progress;
+use fanin_units::Time;
+
+use crate::engine::{Running, Told};
+use crate::event::{Key, Timer};
+use crate::parts::border::{Border, Parcel};
+use crate::slot::Slot;
+use crate::world::World;
+
+/// What an endpoint is to do as one of the workload's timers is due.
+#[derive(Clone, Copy)]
+pub(crate) enum Order {
+    /// It opens its connection.
+    Open(Slot),
+    /// It sends so many bytes, that are wanted by then.
+    Write(Slot, u64, Time),
+    /// A message that ends with so many bytes is on its way to it.
+    Expect(Slot, u64, Meaning),
+    /// It closes its side.
+    Close(Slot),
+}
+
+/// A message that has come.
+pub(crate) struct Heard {
+    pub at: Time,
+    pub by: EndpointId,
+    pub what: Meaning,
+}
+
+/// What a part goes by in place of its workload: what that has ordered, which counts what comes and closes what the other end closes.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    /// In the order of the timers.
+    orders: VecDeque<(Key, Order)>,
+    pub heard: Vec<Heard>,
+    /// Messages that have not come.
+    pub missing: u64,
+    /// The event at hand; as the last message came, that one.
+    now: Option<Key>,
+    /// Whether the part waits once none is missing, and what it was to serve then.
+    pub waits: bool,
+    next: Option<Key>,
+    /// Nothing is served from there on.
+    pub end: Option<Key>,
+    /// Timers at which it had orders.
+    pub timers: u64,
+}
+
+impl Ledger {
+    /// The event with which the last message came.
+    pub fn last(&self) -> Option<Key> {
+        self.now.filter(|_| self.missing == 0)
+    }
+}
+
+impl<const LARGE: bool> Told<Border<LARGE>> for Ledger {
+    #[inline(always)]
+    fn takes(&mut self, key: Key) -> bool {
+        if self.waits && self.missing == 0 || self.end.is_some_and(|end| key >= end) {
+            self.next = Some(key);
+            return false;
+        }
+        self.now = Some(key);
+        true
+    }
+
+    #[cold]
+    fn report(&mut self, world: &mut World<Border<LARGE>>, slot: Slot, progress: Progress) {
+        let by = world.sockets.at(slot).id;
+        if progress.any(Progress::AWAKE) {
+            while let Some(what) = world.next_message(slot) {
+                self.heard.push(Heard { at: world.now, by, what });
+                self.missing -= 1;
+            }
+        }
+        if progress.any(Progress::CLOSED) {
+            world.sockets.book.closes(by);
+            world.close_slot(slot);
+        }
+    }
+
+    fn timed_out(&mut self, _world: &mut World<Border<LARGE>>, _at: EndpointId) {}
+
+    fn befell(&mut self, _world: &mut World<Border<LARGE>>, _host: HostId, _to: HostState) {
+        unreachable!("where hosts fail, a run is not simulated in parts");
+    }
+
+    #[cold]
+    fn due(&mut self, world: &mut World<Border<LARGE>>, timer: Timer) {
+        let now = Key::app(world.now.0, timer);
+        self.timers += 1;
+        while let Some((_, order)) = self.orders.pop_front_if(|(at, _)| *at == now) {
+            match order {
+                Order::Open(slot) => world.open(slot),
+                Order::Write(slot, bytes, deadline) => world.write(slot, bytes, deadline),
+                Order::Expect(slot, until, meaning) => world.expect(slot, until, meaning),
+                Order::Close(slot) => world.close_slot(slot),
+            }
+        }
+    }
+}
+
+/// A part and what was handed to it.
+pub(crate) struct Part<const LARGE: bool> {
+    pub running: Running<Border<LARGE>, Ledger>,
+    pub parcels: Vec<Parcel>,
+}
+
+impl<const LARGE: bool> Part<LARGE> {
+    /// What is to be done as a timer is due.
+    pub fn order(&mut self, at: Key, order: Order) {
+        let Running { world, told } = &mut self.running;
+        if told.orders.back().is_none_or(|(last, _)| *last != at) {
+            world.net.events.push_far(at);
+        }
+        if let Order::Expect(..) = order {
+            told.missing += 1;
+        }
+        told.orders.push_back((at, order));
+    }
+
+    /// Nothing happens here before.
+    pub fn first(&self) -> Time {
+        let handed = self.parcels.iter().map(|parcel| parcel.first).min().unwrap_or(Time::NEVER);
+        self.running.world.net.events.first().min(handed)
+    }
+
+    /// Takes what was handed to it, and what it had put off.
+    pub fn accept(&mut self) {
+        let Running { world, told } = &mut self.running;
+        for parcel in self.parcels.drain(..) {
+            parcel.handed.iter().for_each(|handed| world.net.take_over(handed));
+        }
+        if let Some(key) = told.next.take() {
+            world.net.events.push_far(key);
+        }
+    }
+
+    /// Serves what happens up to a time.
+    pub fn go(&mut self, until: Time) {
+        self.accept();
+        while !self.running.go(until) {}
+    }
+}

@@ -1,0 +1,110 @@
+//! A run on several cores: the tables of one core, byte for byte.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use crate::common::small::{all_schemes, settings_of};
+use crate::common::{run, spec, specs};
+use fanin_sim::{Team, one_core, run_in_parts};
+use fanin_spec::{FabricKind, FilePath, Flows, Kind, Optional, RunSpec, RunTables, Settings, WarmUp};
+use fanin_units::Time;
+use proptest::prelude::*;
+
+/// A thread each.
+struct Threads;
+
+impl Team for Threads {
+    fn each<P: Send>(&self, parts: &mut [P], serve: impl Fn(&mut P) + Send + Sync) {
+        thread::scope(|scope| parts.iter_mut().for_each(|part| drop(scope.spawn(|| serve(part)))));
+    }
+}
+
+fn on(cores: usize, spec: &RunSpec) -> RunTables {
+    let cores = NonZeroUsize::new(cores).expect("some");
+    run_in_parts(spec, cores, &Threads, &AtomicBool::new(false)).unwrap_or_else(|failure| panic!("{failure:?}"))
+}
+
+/// The same hosts in racks, near enough that parts hear of one another often.
+fn in_racks(mut s: Settings, fan_in: u32) -> Settings {
+    let (racks, hosts) = (2 + fan_in % 4, fan_in + 1 + s.workload.background);
+    s.fabric.kind = FabricKind::LeafSpine;
+    s.fabric.racks = Optional(Some(racks));
+    s.fabric.hosts_per_rack = Optional(Some(hosts.div_ceil(racks)));
+    s.fabric.spines = Optional(Some(1 + fan_in % 3));
+    s.link.delay = s.link.delay.max(Time::from_micros(1));
+    s
+}
+
+/// Flows without an end come to those of the list.
+fn with_endless(s: &mut Settings, fan_in: u32, flows: &[(u32, u64, Option<u64>)]) {
+    let listed = s.inputs.flows.as_ref().expect("a list");
+    let mut list = String::from("src,dst,bytes,start_us,stop_us\n");
+    let us = |time: Time| time.0 / 1_000_000;
+    for flow in listed.list() {
+        list += &format!("{},{},{},{},\n", flow.from, flow.to, flow.bytes.expect("an end"), us(flow.start));
+    }
+    for (from, start, lasts) in flows {
+        let (from, hosts) = (from % (fan_in + 1), fan_in + 1);
+        let stop = lasts.map_or(String::new(), |lasts| (start + lasts).to_string());
+        list += &format!("{from},{},,{start},{stop}\n", (from + 1) % hosts);
+    }
+    s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap_or_else(|what| panic!("{what}"))));
+    s.workload.file = Optional(Some(FilePath("a.csv".into())));
+    s.workload.duration = Time::from_millis(8);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn on_several_cores_a_run_has_the_tables_of_one(
+        (settings, fan_in) in settings_of(vec![Kind::Flows, Kind::Poisson, Kind::Shuffle]), seed: u64, cores in 2usize..5,
+        endless in prop::collection::vec((0u32..9, 0u64..3_000, prop::option::of(1u64..4_000)), 0..3),
+    ) {
+        let mut settings = in_racks(settings, fan_in);
+        match settings.workload.kind {
+            // Where its measured time begins, and where flows without an end start and stop, the network is looked at.
+            Kind::Poisson => settings.workload.warm_up = Optional(endless.first().map(|(_, us, _)| WarmUp::For(Time::from_micros(1 + us)))),
+            Kind::Flows => with_endless(&mut settings, fan_in, &endless),
+            _ => {}
+        }
+        for spec in all_schemes(&settings, fan_in, seed) {
+            if !spec.scheme.ictcp && !spec.scheme.m21 {
+                prop_assert_eq!(one_core(&spec), None);
+            }
+            prop_assert_eq!(on(cores, &spec), run(&spec), "{}", spec.label);
+        }
+    }
+}
+
+#[test]
+fn parts_with_much_to_do_are_served_by_threads_and_end_together() {
+    let text = "schemes = [\"newreno\", \"dctcp\", \"codel\", \"gss\"]\n[fabric]\nkind = \"leaf-spine\"\nracks = 5\nhosts_per_rack = 8\nspines = 3\n\
+        [link]\nrate = \"10 Gbit/s\"\ndelay = \"20 us\"\n[switch]\nbuffer = \"60 packets\"\n[tcp]\nprofile = \"linux\"\n\
+        [workload]\nkind = \"shuffle\"\nfragment = \"30 KB\"\nstart_jitter = \"1 ms\"\n";
+    for spec in specs(text, 39, 5) {
+        assert_eq!(one_core(&spec), None);
+        let one = run(&spec);
+        for cores in [2, 3] {
+            assert_eq!(on(cores, &spec), one, "{}", spec.label);
+        }
+    }
+}
+
+#[test]
+fn what_runs_on_one_core_alone_says_why() {
+    let why = |text: &str| one_core(&spec(&format!("schemes = [\"dctcp\"]\n{text}"), 8, 1)).expect("on one core");
+    let tree = "[fabric]\nkind = \"leaf-spine\"\nracks = 3\nhosts_per_rack = 3\nspines = 2\n";
+    assert_eq!(
+        why(&format!("{tree}[workload]\nkind = \"barrier\"\nfragment = \"9 KB\"\n")),
+        "its rounds are counted over all clients"
+    );
+    assert_eq!(why("[workload]\nkind = \"shuffle\"\nfragment = \"9 KB\"\n"), "its hosts are at one switch");
+    assert_eq!(
+        why(&format!("{tree}[link]\ndelay = \"100 ns\"\n[workload]\nkind = \"shuffle\"\nfragment = \"9 KB\"\n")),
+        "a packet is on its way from rack to rack for 772 ns at the least, and parts must not hear of one another more often than \
+         every 1000 ns"
+    );
+}
