@@ -171,6 +171,9 @@ impl<P: Probe, T: Told<P>> Running<P, T> {
         let (net, now) = (&mut self.world.net, self.world.now.0);
         let packet = net.take_off(now, link);
         if net.comes_out(now, link, &packet) {
+            if P::LARGE {
+                self.world.fetch_behind(link);
+            }
             self.receive(link, &packet);
         } else if P::LARGE {
             self.world.fetch(link, packet.to);

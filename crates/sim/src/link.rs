@@ -146,11 +146,33 @@ impl Port {
 }
 
 impl Link {
-    /// Asks for the memory that a packet to come needs.
+    /// Asks for its own memory.
     #[inline(always)]
     pub fn fetch(&self) {
         fetch(self);
-        self.slots.fetch();
+    }
+
+    /// Where its own memory is near: asks for that of its port, and of the place where a packet will lie.
+    #[inline(always)]
+    pub fn fetch_port(&self) {
+        if let Some(port) = &self.port {
+            fetch(&**port);
+        }
+        self.slots.fetch(self.slots.len());
+    }
+
+    /// Of a long queue: asks for the memory of what will soon be looked at, at its head, where it waits and at its end. Gives the packet so
+    /// many places behind the head.
+    #[inline(always)]
+    pub fn fetch_queue(&self, ahead: usize) -> Option<&Packet> {
+        let len = self.slots.len();
+        if len <= 2 * ahead {
+            return (ahead < len).then(|| &self.slots.get(ahead).packet);
+        }
+        self.slots.fetch(2 * ahead);
+        self.slots.fetch(len - self.waiting as usize + ahead);
+        self.slots.fetch(len + ahead);
+        Some(&self.slots.get(ahead).packet)
     }
 
     /// A link whose port is still to be set up, with so many bytes between frames.

@@ -25,6 +25,9 @@ use crate::slot::Slot;
 
 pub(crate) use faults::{ByLink, Faults, Lost};
 
+/// Of so many packets behind one another, what they will need lies near in memory.
+pub(crate) const AHEAD: usize = 4;
+
 /// What the network knows of the endpoint in a slot.
 #[derive(Clone, Copy)]
 struct End {
@@ -60,6 +63,8 @@ pub(crate) struct Net<P> {
     pub injected: u64,
     pub delivered: u64,
     pub hops: u64,
+    /// In a large run, the link that a packet was given to last by a switch.
+    pub given_to: LinkId,
 }
 
 impl<P: Probe> Net<P> {
@@ -93,6 +98,7 @@ impl<P: Probe> Net<P> {
             injected: 0,
             delivered: 0,
             hops: 0,
+            given_to: LinkId(0),
         }
     }
 
@@ -345,7 +351,18 @@ impl<P: Probe> Net<P> {
         let host = self.host_of[packet.to.index()];
         let next = self.fabric.next_hop(link, host, || self.flow_of(packet.to));
         self.enqueue(now, next, packet, false);
+        if P::LARGE {
+            self.given_to = next;
+        }
         false
+    }
+
+    /// A packet has come to a switch: asks for the port in front of the last link that one behind it will take.
+    #[inline(always)]
+    pub fn fetch_port_behind(&self, link: LinkId) {
+        if let Some(packet) = self.links[link.index()].fetch_queue(AHEAD / 2) {
+            self.links[self.fabric.downlink(self.host_of(packet.to)).index()].fetch_port();
+        }
     }
 
     /// Asks for the memory of the last link to an endpoint.

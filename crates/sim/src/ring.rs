@@ -14,11 +14,12 @@ impl<T: Copy + Default> Ring<T> {
         Ring { slots: Box::default(), head: 0, len: 0 }
     }
 
-    /// Asks for the memory that the next push goes to.
+    /// Asks for the memory of a place so far from the head, if there is one.
     #[inline(always)]
-    pub fn fetch(&self) {
-        if !self.slots.is_empty() {
-            fetch(&self.slots[self.at(self.len())]);
+    pub fn fetch(&self, i: usize) {
+        if let Some(slot) = self.slots.get(self.head.wrapping_add(i as u32) as usize & self.slots.len().wrapping_sub(1))
+        {
+            fetch(slot);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::ideal;
 use crate::incasts::Incasts;
 use crate::latency::Latencies;
 use crate::link::{Departures, Link};
-use crate::net::{Lost, Net, Uplink};
+use crate::net::{AHEAD, Lost, Net, Uplink};
 use crate::packet::Packet;
 use crate::probe::{Happening, Probe};
 use crate::receivers::Receivers;
@@ -132,14 +132,27 @@ impl<P: Probe> World<P> {
         progress
     }
 
-    /// A packet for the endpoint in a slot has come over a link: if to the last switch on its way, asks for the memory that it will need
-    /// at its host.
+    /// A switch has given a packet on that came over a link, for the endpoint in a slot: if to its host, asks for the memory that it will need
+    /// there, unless it waits behind so many that this would be gone again.
     #[inline(always)]
     pub fn fetch(&self, link: LinkId, to: Slot) {
-        let (fabric, host) = (&self.net.fabric, self.net.host_of(to));
-        if fabric.link(link).to == fabric.link(fabric.downlink(host)).from {
-            self.sockets.ends.fetch(to);
-            self.net.fetch(fabric.uplink(host));
+        let (net, host) = (&self.net, self.net.host_of(to));
+        let last = net.fabric.downlink(host);
+        if net.given_to == last {
+            if net.links[last.index()].len() <= AHEAD {
+                self.sockets.ends.fetch(to);
+            }
+            net.fetch(net.fabric.uplink(host));
+        }
+        net.fetch_port_behind(link);
+    }
+
+    /// A packet has come to its host: asks for what one some way behind it will need there.
+    #[inline(always)]
+    pub fn fetch_behind(&self, link: LinkId) {
+        self.net.links[self.net.fabric.uplink(HostId(link.0)).index()].fetch_port();
+        if let Some(packet) = self.net.links[link.index()].fetch_queue(AHEAD) {
+            self.sockets.ends.fetch(packet.to);
         }
     }
 
