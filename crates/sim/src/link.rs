@@ -1,5 +1,7 @@
 //! One direction of a link with the port in front of it.
 
+use std::hint::cold_path;
+
 use fanin_apps::Stream;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
@@ -434,23 +436,22 @@ impl Link {
         ((on_wire == 0).then_some(due), (self.waiting > 0).then_some(self.busy_until))
     }
 
-    /// The head arrives.
+    /// The head arrives. Gives it, and when the next one does, where that is known.
     #[inline(always)]
-    pub fn arrive(&mut self, now: u64) -> Packet {
+    pub fn arrive(&mut self, now: u64) -> (Packet, Option<Due>) {
         if self.waiting as usize == self.slots.len() {
             self.settle(now);
         }
-        self.slots.pop().packet
-    }
-
-    /// When the head arrives, where that is known.
-    #[inline(always)]
-    pub fn due(&self) -> Option<Due> {
-        let known = match self.departures {
-            Departures::Eager => self.slots.len() > 0,
-            Departures::Lazy => self.slots.len() > self.waiting as usize,
-        };
-        known.then(|| self.slots.get(0).due)
+        let left = self.slots.len() - 1;
+        let (Slot { packet, .. }, next) = self.slots.pop();
+        if left == 0 {
+            return (packet, None);
+        }
+        if self.departures == Departures::Lazy {
+            cold_path();
+            return (packet, (left > self.waiting as usize).then_some(next.due));
+        }
+        (packet, Some(next.due))
     }
 }
 

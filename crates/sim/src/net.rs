@@ -289,9 +289,7 @@ impl<P: Probe> Net<P> {
     #[inline(always)]
     pub fn take_off(&mut self, now: u64, id: LinkId) -> Packet {
         self.hops += 1;
-        let link = &mut self.links[id.index()];
-        let packet = link.arrive(now);
-        let next = link.due();
+        let (packet, next) = self.links[id.index()].arrive(now);
         if P::ON {
             let to = self.ends[packet.to.index()].id;
             self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
