@@ -241,8 +241,14 @@ impl Tcb {
     }
 
     /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
-    #[inline]
+    #[inline(never)]
     pub fn send_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) {
+        self.put_data(call, seq, len);
+    }
+
+    /// As above, within its caller: for the way that nearly all data takes.
+    #[inline(always)]
+    pub fn put_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) {
         let fresh = seq >= self.snd.high;
         let end = seq + len;
         let fin = self.snd.fin && end == self.snd.end;

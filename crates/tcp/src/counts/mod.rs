@@ -149,6 +149,31 @@ impl Counts {
     /// Sends as long as `cwnd` allows.
     #[inline]
     pub fn transmit_within(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
+        if !self.board.is_empty() {
+            return self.transmit_around_holes(tcb, call, cwnd);
+        }
+        let (una, window) = (tcb.snd.una, u64::from(cwnd.min(tcb.snd.rwnd)));
+        // What follows moves neither end of what is allowed.
+        let until = (una + self.gone + window).min(una + u64::from(tcb.snd.rwnd));
+        let longest = window.min(call.params.mss.into());
+        loop {
+            let seq = tcb.snd.nxt;
+            let len = tcb.snd.end.saturating_sub(seq).min(longest);
+            let end = seq + len;
+            let fin = tcb.snd.fin && end == tcb.snd.end;
+            // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
+            if (len == 0 && !fin) || (len > 0 && end > until) {
+                return;
+            }
+            tcb.put_data(call, seq, len);
+            tcb.snd.nxt = end + u64::from(fin);
+            tcb.snd.high = tcb.snd.high.max(tcb.snd.nxt);
+        }
+    }
+
+    /// As above, where the peer has runs beyond a hole.
+    #[cold]
+    fn transmit_around_holes(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, cwnd: u32) {
         let window = u64::from(cwnd.min(tcb.snd.rwnd));
         let last = tcb.snd.end + u64::from(tcb.snd.fin);
         loop {
