@@ -28,6 +28,7 @@ impl Tcb {
         Progress::NONE
     }
 
+    #[inline(always)]
     fn take(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
         if self.ecn {
             self.note_mark(call, segment);
