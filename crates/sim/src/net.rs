@@ -334,11 +334,7 @@ impl<P: Probe> Net<P> {
     }
 
     /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
-    #[inline]
     pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> Beside<'a> {
-        if packet.beside == 0 {
-            return Beside::default();
-        }
         sack.clear();
         let beside = self.luggage.of(packet.beside);
         sack.extend_from_slice(beside.sack);

@@ -1,5 +1,6 @@
 //! What both halves and either loss detection stand on: the connection's state, and the segments that leave.
 
+use std::hint::cold_path;
 use std::num::NonZeroU64;
 use std::ops::BitOr;
 
@@ -219,6 +220,16 @@ impl Tcb {
         }
     }
 
+    /// The time that a segment bears, where it bears one. (Worked out for nobody else: it is a product.)
+    #[inline]
+    fn clock(&self, call: &Call<'_, impl Wire>) -> u32 {
+        if !call.params.timestamps {
+            return 0;
+        }
+        cold_path();
+        microseconds(call.now)
+    }
+
     /// A segment with everything but sequence number, payload and header size.
     #[inline]
     pub fn blank(&self, call: &Call<'_, impl Wire>, flags: Flags) -> Segment {
@@ -226,7 +237,7 @@ impl Tcb {
             seq: 0,
             ack: self.rcv.nxt as u32,
             window: call.params.receive_window,
-            ts_val: if call.params.timestamps { microseconds(call.now) } else { 0 },
+            ts_val: self.clock(call),
             ts_ecr: self.rcv.ts_recent,
             len: 0,
             header: 0,
@@ -237,7 +248,11 @@ impl Tcb {
     /// Room for what ports write, with the echo of what they wrote.
     #[inline]
     pub fn notes(&self, params: &Params) -> Option<Notes> {
-        params.mcw_option.then_some(Notes { written: Note::BLANK, echoed: self.rcv.note })
+        if !params.mcw_option {
+            return None;
+        }
+        cold_path();
+        Some(Notes { written: Note::BLANK, echoed: self.rcv.note })
     }
 
     /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
