@@ -268,16 +268,16 @@ impl Tcb {
         let end = seq + len;
         let fin = self.snd.fin && end == self.snd.end;
         let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.rcv.echo_flag();
-        if self.ecn {
-            let ect = call.params.ect_everywhere || (fresh && len > 0);
-            flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
-            self.snd.say_cwr &= !fresh;
-        }
         if fresh {
+            if self.ecn {
+                flags |= Flags::ECT.when(len > 0 || call.params.ect_everywhere);
+                flags |= Flags::CWR.when(std::mem::take(&mut self.snd.say_cwr));
+            }
             if self.snd.timed.is_none() {
                 self.snd.timed = NonZeroU64::new(end + u64::from(fin)).map(|end| (end, call.now));
             }
         } else {
+            flags |= Flags::ECT.when(self.ecn && call.params.ect_everywhere);
             self.stats.retransmits += 1;
             // Karn: what is sent again measures nothing, nor does what is acknowledged together with it.
             self.snd.timed = None;
