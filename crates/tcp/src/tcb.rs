@@ -261,12 +261,13 @@ impl Tcb {
         self.put_data(call, seq, len);
     }
 
-    /// As above, within its caller: for the way that nearly all data takes.
+    /// As above, within its caller: for the way that nearly all data takes. Gives the number that follows.
     #[inline(always)]
-    pub fn put_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) {
+    pub fn put_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) -> u64 {
         let fresh = seq >= self.snd.high;
         let end = seq + len;
         let fin = self.snd.fin && end == self.snd.end;
+        let next = end + u64::from(fin);
         let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.rcv.echo_flag();
         if fresh {
             if self.ecn {
@@ -274,7 +275,7 @@ impl Tcb {
                 flags |= Flags::CWR.when(std::mem::take(&mut self.snd.say_cwr));
             }
             if self.snd.timed.is_none() {
-                self.snd.timed = NonZeroU64::new(end + u64::from(fin)).map(|end| (end, call.now));
+                self.snd.timed = NonZeroU64::new(next).map(|end| (end, call.now));
             }
         } else {
             flags |= Flags::ECT.when(self.ecn && call.params.ect_everywhere);
@@ -294,6 +295,7 @@ impl Tcb {
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
+        next
     }
 
     /// Sends a pure ACK.

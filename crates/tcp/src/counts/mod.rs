@@ -160,13 +160,12 @@ impl Counts {
             let seq = tcb.snd.nxt;
             let len = tcb.snd.end.saturating_sub(seq).min(longest);
             let end = seq + len;
-            let fin = tcb.snd.fin && end == tcb.snd.end;
-            // A FIN alone needs no room (it is one number long); what does not fit whole waits (RFC 9293, 3.8.6.2.1).
-            if (len == 0 && !fin) || (len > 0 && end > until) {
+            // What does not fit whole waits (RFC 9293, 3.8.6.2.1); a FIN alone needs no room, as it is one number long.
+            let fits = if len > 0 { end <= until } else { tcb.snd.fin && end == tcb.snd.end };
+            if !fits {
                 return;
             }
-            tcb.put_data(call, seq, len);
-            tcb.snd.nxt = end + u64::from(fin);
+            tcb.snd.nxt = tcb.put_data(call, seq, len);
             tcb.snd.high = tcb.snd.high.max(tcb.snd.nxt);
         }
     }
