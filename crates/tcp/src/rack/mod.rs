@@ -402,7 +402,7 @@ impl Rack {
         if (len == 0 && !fin) || (len > 0 && (beyond || self.pipe + len > limit)) {
             return false;
         }
-        tcb.send_data(call, start, len);
+        tcb.put_data(call, start, len);
         let sent = Sent { start, at: call.now, len: len as u32, fin, resent: false, sacked: false, lost: false };
         self.pipe += sent.span();
         self.sent.push_back(sent);
