@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
 use crate::rcv::Receiver;
-use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
+use crate::segment::{Beside, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
 use crate::snd::Sender;
 
 /// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
@@ -307,20 +307,29 @@ impl Tcb {
     /// As above, within its caller: for the way that nearly all ACKs take.
     #[inline(always)]
     pub fn put_ack(&mut self, call: &mut Call<'_, impl Wire>) {
+        if call.params.sack && !self.rcv.beyond.is_empty() {
+            return self.send_ack_with_blocks(call);
+        }
+        let segment = self.pure_ack(call, call.params.header);
+        call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
+    }
+
+    /// Sends a pure ACK that tells what is here beyond a hole.
+    #[cold]
+    #[inline(never)]
+    fn send_ack_with_blocks(&mut self, call: &mut Call<'_, impl Wire>) {
+        let options = call.params.option_bytes();
+        let fit = blocks_that_fit(options).min(self.rcv.beyond.len());
+        let segment = self.pure_ack(call, header_bytes(options, fit));
+        call.wire.send(segment, Beside { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
+    }
+
+    /// A pure ACK that leaves now.
+    #[inline(always)]
+    fn pure_ack(&mut self, call: &Call<'_, impl Wire>, header: u8) -> Segment {
         self.rcv.acked_by_segment();
         let flags = Flags::ACK | self.rcv.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere);
-        let blocks: &[Block] = if call.params.sack && !self.rcv.beyond.is_empty() {
-            let fit = blocks_that_fit(call.params.option_bytes()).min(self.rcv.beyond.len());
-            &self.rcv.beyond[..fit]
-        } else {
-            &[]
-        };
-        let header = match blocks {
-            [] => call.params.header,
-            _ => header_bytes(call.params.option_bytes(), blocks.len()),
-        };
-        let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, Beside { sack: blocks, notes: self.notes(call.params) });
+        Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) }
     }
 }
