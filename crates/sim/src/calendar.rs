@@ -42,8 +42,9 @@ pub(crate) struct Calendar {
     /// The least of `far`, or `NEVER`.
     far_first: Key,
     full: [u64; WORDS],
-    /// The first key that came into a bucket: of nearly all that are not empty the only one.
-    firsts: [Key; BUCKETS],
+    /// The first key that came into a bucket: of nearly all that are not empty the only one. In a box, as it is 64 KiB, and a world is
+    /// moved a few times before it runs.
+    firsts: Box<[Key; BUCKETS]>,
     /// Those that came after it, a list of nodes each.
     heads: [u32; BUCKETS],
     nodes: Vec<Node>,
@@ -70,7 +71,7 @@ impl Calendar {
             until: 0,
             far_first: Key::NEVER,
             full: [0; WORDS],
-            firsts: [Key::NEVER; BUCKETS],
+            firsts: Box::new([Key::NEVER; BUCKETS]),
             heads: [NIL; BUCKETS],
             nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
             hand: Vec::with_capacity(64),
