@@ -1,7 +1,6 @@
 //! A network: its nodes, its links, and where a packet goes next.
 
 use std::collections::BTreeMap;
-use std::hint::cold_path;
 use std::iter::successors;
 
 use crate::edges::{self, Edge};
@@ -164,7 +163,12 @@ impl Fabric {
         if let Routes::Tree(tree) = &self.routes {
             return LinkId(tree.next_hop(switch.0, host.0, flow_hash));
         }
-        cold_path();
+        self.next_hop_elsewhere(switch, host, flow_hash)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_hop_elsewhere(&self, switch: NodeId, host: HostId, flow_hash: impl FnOnce() -> u64) -> LinkId {
         match &self.routes {
             Routes::Star | Routes::Tree(_) => unreachable!("these were first"),
             Routes::Table(table) => LinkId(match table.next_hops(switch.0, host.0) {

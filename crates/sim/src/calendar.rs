@@ -42,7 +42,10 @@ pub(crate) struct Calendar {
     /// The least of `far`, or `NEVER`.
     far_first: Key,
     full: [u64; WORDS],
-    /// A list of nodes each.
+    /// The first key that came into a bucket: of nearly all that are not empty the only one. In a box, as it is 64 KiB, and a world is
+    /// moved a few times before it runs.
+    firsts: Box<[Key; BUCKETS]>,
+    /// Those that came after it, a list of nodes each.
     heads: [u32; BUCKETS],
     nodes: Vec<Node>,
     /// What is left of a bucket of several, the earliest last; and which.
@@ -68,6 +71,7 @@ impl Calendar {
             until: 0,
             far_first: Key::NEVER,
             full: [0; WORDS],
+            firsts: Box::new([Key::NEVER; BUCKETS]),
             heads: [NIL; BUCKETS],
             nodes: vec![Node { key: Key::NEVER, next: NIL }; slots],
             hand: Vec::with_capacity(64),
@@ -110,9 +114,19 @@ impl Calendar {
             return self.push_far(key);
         }
         let place = bucket as usize % BUCKETS;
+        let (word, bit) = (&mut self.full[place / A_WORD], 1 << (place % A_WORD));
+        if *word & bit != 0 {
+            return self.push_behind(slot, place, key);
+        }
+        *word |= bit;
+        self.firsts[place] = key;
+    }
+
+    /// Puts in what is not the first in its bucket.
+    #[inline(never)]
+    fn push_behind(&mut self, slot: usize, place: usize, key: Key) {
         self.nodes[slot] = Node { key, next: self.heads[place] };
         self.heads[place] = slot as u32;
-        self.full[place / A_WORD] |= 1 << (place % A_WORD);
     }
 
     /// Puts in what is likely to be far: a timer.
@@ -128,11 +142,9 @@ impl Calendar {
         let Some((base, bits)) = self.next_word() else { return self.pop_with_care().there() };
         let word = word_of(base);
         let place = A_WORD * word + bits.trailing_zeros() as usize;
-        if let Some(&Node { key, next: NIL }) = self.nodes.get(self.heads[place] as usize)
-            && key.time() < self.bound
-        {
+        let key = self.firsts[place];
+        if self.heads[place] == NIL && key.time() < self.bound {
             self.base = base;
-            self.heads[place] = NIL;
             self.full[word] = bits.get() & (bits.get() - 1);
             return Some(key);
         }
@@ -172,18 +184,14 @@ impl Calendar {
     /// Takes the least key off of two in a bucket; `NEVER` as below.
     #[inline(never)]
     fn pop_of_two(&mut self, base: u64, place: usize) -> Key {
-        let head = self.heads[place];
-        if let Some(&Node { key: last, next }) = self.nodes.get(head as usize)
-            && let Some(&Node { key: first, next: NIL }) = self.nodes.get(next as usize)
+        let first = self.firsts[place];
+        if let Some(&Node { key: last, next: NIL }) = self.nodes.get(self.heads[place] as usize)
             && last.min(first).time() < self.bound
         {
             self.base = base;
-            if last < first {
-                self.heads[place] = next;
-                return last;
-            }
-            self.nodes[head as usize].next = NIL;
-            return first;
+            self.heads[place] = NIL;
+            self.firsts[place] = last.max(first);
+            return last.min(first);
         }
         self.pop_with_care()
     }
@@ -215,6 +223,9 @@ impl Calendar {
         }
         let mut head = std::mem::replace(&mut self.heads[place], HAND);
         let sorted = self.hand.len();
+        if sorted == 0 {
+            self.hand.push(self.firsts[place]);
+        }
         while let Some(&Node { key, next }) = self.nodes.get(head as usize) {
             let at = if sorted == 0 { self.hand.len() } else { self.hand.partition_point(|&later| later > key) };
             self.hand.insert(at, key);

@@ -37,8 +37,9 @@ pub(crate) struct Key(u128);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
     pub at: u64,
-    /// How long its link had been sending without a pause as it left, in steps: the shortest comes first.
-    pub busy: u32,
+    /// How long its link had been sending without a pause as it left, in steps: the shortest comes first. Below the class of arrivals, so
+    /// that it is the upper half of a key's rank.
+    pub rank: u32,
 }
 
 /// Set of faults of hosts; not of changes, which so come first of all.
@@ -60,7 +61,7 @@ const BUSY_MAX: u64 = (1 << 30) - 1;
 impl Due {
     #[inline]
     pub fn new(at: u64, busy: u64) -> Due {
-        Due { at, busy: (busy >> BUSY_STEP_BITS).min(BUSY_MAX) as u32 }
+        Due { at, rank: (ARRIVAL >> 32 | (busy >> BUSY_STEP_BITS).min(BUSY_MAX)) as u32 }
     }
 }
 
@@ -98,7 +99,7 @@ impl Key {
     /// first, then by the link's number. (`docs/decisions/order-of-events.md` says why.)
     #[inline]
     pub fn arrival(due: Due, link: LinkId) -> Key {
-        Key::new(due.at, ARRIVAL | u64::from(due.busy) << 32 | u64::from(link.0))
+        Key::new(due.at, u64::from(due.rank) << 32 | u64::from(link.0))
     }
 
     /// Endpoints' timers come after packets, by the endpoint's number.
@@ -129,7 +130,8 @@ impl Key {
         (self.0 as u64 & CLASS == ARRIVAL).then_some(LinkId(self.0 as u32))
     }
 
-    /// What it is for, if for anything else.
+    /// What it is for, if for anything else. Apart, so that what it goes by takes no registers from arrivals.
+    #[inline(never)]
     pub fn event(self) -> Event {
         let (rank, number) = (self.0 as u64, self.0 as u32);
         match rank & CLASS {

@@ -1,5 +1,7 @@
 //! One direction of a link with the port in front of it.
 
+use std::hint::cold_path;
+
 use fanin_apps::Stream;
 use fanin_laws::port::{Departure, Drop, Law, Queue, Verdict};
 use fanin_units::{QueueSize, Rate, Time};
@@ -462,7 +464,7 @@ impl Link {
         let waiting = self.waiting as usize;
         if self.departures == Departures::Lazy {
             if self.slots.len() > waiting {
-                let Slot { due, packet } = self.slots.pop();
+                let (Slot { due, packet }, _) = self.slots.pop();
                 give(due, &packet);
             }
             return;
@@ -490,7 +492,7 @@ impl Link {
         };
         let mut other = Link::new(whole, self.gap);
         for _ in waiting..self.slots.len() {
-            *other.slots.push() = self.slots.pop();
+            *other.slots.push() = self.slots.pop().0;
         }
         if self.departures == Departures::Eager {
             for at in other.slots.len() - self.waiting as usize..other.slots.len() {
@@ -506,7 +508,7 @@ impl Link {
     pub fn rejoin(&mut self, mut other: Link) {
         if self.departures == Departures::Lazy {
             while self.slots.len() > 0 {
-                *other.slots.push() = self.slots.pop();
+                *other.slots.push() = self.slots.pop().0;
             }
         }
         // What has arrived is looked at as it would have been then: it may have been counted as the queue until then.
@@ -521,23 +523,22 @@ impl Link {
         (0..self.slots.len()).for_each(|at| act(&mut self.slots.get_mut(at).packet));
     }
 
-    /// The head arrives.
+    /// The head arrives. Gives it, and when the next one does, where that is known.
     #[inline(always)]
-    pub fn arrive(&mut self, now: u64) -> Packet {
+    pub fn arrive(&mut self, now: u64) -> (Packet, Option<Due>) {
         if self.waiting as usize == self.slots.len() {
             self.settle(now);
         }
-        self.slots.pop().packet
-    }
-
-    /// When the head arrives, where that is known.
-    #[inline(always)]
-    pub fn due(&self) -> Option<Due> {
-        let known = match self.departures {
-            Departures::Eager => self.slots.len() > 0,
-            Departures::Lazy => self.slots.len() > self.waiting as usize,
-        };
-        known.then(|| self.slots.get(0).due)
+        let left = self.slots.len() - 1;
+        let (Slot { packet, .. }, next) = self.slots.pop();
+        if left == 0 {
+            return (packet, None);
+        }
+        if self.departures == Departures::Lazy {
+            cold_path();
+            return (packet, (left > self.waiting as usize).then_some(next.due));
+        }
+        (packet, Some(next.due))
     }
 }
 

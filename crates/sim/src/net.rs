@@ -321,9 +321,7 @@ impl<P: Probe> Net<P> {
     #[inline(always)]
     pub fn take_off(&mut self, now: u64, id: LinkId) -> Packet {
         self.hops += 1;
-        let link = &mut self.links[id.index()];
-        let packet = link.arrive(now);
-        let next = link.due();
+        let (packet, next) = self.links[id.index()].arrive(now);
         if P::ON {
             let to = self.ends[packet.to.index()].id;
             self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
@@ -379,11 +377,7 @@ impl<P: Probe> Net<P> {
     }
 
     /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
-    #[inline]
     pub fn unload<'a>(&mut self, packet: &Packet, sack: &'a mut Vec<Block>) -> Beside<'a> {
-        if packet.beside == 0 {
-            return Beside::default();
-        }
         sack.clear();
         let beside = self.luggage.of(packet.beside);
         sack.extend_from_slice(beside.sack);

@@ -82,11 +82,12 @@ impl Luggage {
     /// Keeps what travels beside a segment; zero stands for nothing.
     #[inline(always)]
     pub fn keep(&mut self, beside: Beside<'_>) -> u32 {
-        if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside) }
+        if beside.sack.is_empty() && beside.notes.is_none() { 0 } else { self.keep_some(beside.sack, beside.notes) }
     }
 
+    /// What there is, piece by piece, so that nobody lays it out who has nothing.
     #[inline(never)]
-    fn keep_some(&mut self, Beside { sack, notes }: Beside<'_>) -> u32 {
+    fn keep_some(&mut self, sack: &[Block], notes: Option<Notes>) -> u32 {
         let handle = self.free.pop().unwrap_or_else(|| {
             self.pieces.push(Piece { sack: Vec::with_capacity(4), notes: None });
             self.pieces.len() as u32

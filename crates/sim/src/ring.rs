@@ -50,22 +50,33 @@ impl<T: Copy + Default> Ring<T> {
     /// A place behind all others, where something may lie that was taken off: what comes in is put together there.
     #[inline(always)]
     pub fn push(&mut self) -> &mut T {
-        if self.len as usize == self.slots.len() {
-            self.grow();
+        // Not `==`, so that there are slots is known where one is free.
+        if self.len() >= self.slots.len() {
+            return self.push_grown();
         }
         let at = self.at(self.len());
         self.len += 1;
         &mut self.slots[at]
     }
 
-    /// Takes the head off, which exists.
+    #[cold]
+    fn push_grown(&mut self) -> &mut T {
+        self.grow();
+        let at = self.len();
+        self.len += 1;
+        &mut self.slots[at]
+    }
+
+    /// Takes the head off, which exists, and shows the place of the next, where there may be none.
     #[inline(always)]
-    pub fn pop(&mut self) -> T {
+    pub fn pop(&mut self) -> (T, &T) {
         debug_assert!(self.len > 0);
-        let value = *self.get(0);
-        self.head = self.at(1) as u32;
+        let (head, mask) = (self.head as usize, self.slots.len() - 1);
+        let value = self.slots[head];
+        let next = (head + 1) & mask;
+        self.head = next as u32;
         self.len -= 1;
-        value
+        (value, &self.slots[next])
     }
 
     /// Takes so many off the head.
@@ -111,7 +122,7 @@ mod tests {
                         prop_assert_eq!(Some(ring.remove(at)), model.remove(at));
                     }
                     Some(value) => { *ring.push() = value; model.push_back(value); }
-                    None if !model.is_empty() => prop_assert_eq!(Some(ring.pop()), model.pop_front()),
+                    None if !model.is_empty() => prop_assert_eq!(Some(ring.pop().0), model.pop_front()),
                     None => {}
                 }
                 prop_assert_eq!(ring.len(), model.len());

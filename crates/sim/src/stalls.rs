@@ -87,7 +87,10 @@ impl Stalls {
     pub fn heard(&mut self, now: Time, host: HostId) -> Option<Time> {
         let since = self.since.get_mut(host.0 as usize)?;
         let before = *since;
-        *since = now.max(before);
+        if before >= now {
+            return None;
+        }
+        *since = now;
         (now.since(before) > self.most).then_some(before)
     }
 

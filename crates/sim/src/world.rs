@@ -5,7 +5,7 @@ use fanin_assemble::{fabric, sender_law, tcp_params};
 use fanin_fabric::{HostId, LinkId};
 use fanin_laws::sender::Law;
 use fanin_spec::{Cause, FlowKind, RunSpec};
-use fanin_tcp::{Awaited, Block, Call, Endpoint, Progress, Stack};
+use fanin_tcp::{Awaited, Beside, Block, Call, Endpoint, Progress, Stack};
 use fanin_units::Time;
 
 use crate::build;
@@ -102,6 +102,24 @@ impl<P: Probe> World<P> {
     /// A packet has come out of a link, for its endpoint: what the application has to hear of it.
     #[inline(always)]
     pub fn receive(&mut self, link: LinkId, packet: &Packet) -> Progress {
+        match packet.beside {
+            0 => self.take(link, packet, Beside::default()),
+            _ => self.receive_with(link, packet),
+        }
+    }
+
+    /// As above, of a packet beside which something travels. Apart, so that others pay nothing.
+    #[inline(never)]
+    fn receive_with(&mut self, link: LinkId, packet: &Packet) -> Progress {
+        let mut sack = std::mem::take(&mut self.sack);
+        let beside = self.net.unload(packet, &mut sack);
+        let progress = self.take(link, packet, beside);
+        self.sack = sack;
+        progress
+    }
+
+    #[inline(always)]
+    fn take(&mut self, link: LinkId, packet: &Packet, beside: Beside<'_>) -> Progress {
         // The link to a host has its number.
         if let Some(from) = self.stalls.heard(self.now, HostId(link.0)) {
             self.stall_ends(HostId(link.0), from, packet);
@@ -109,7 +127,6 @@ impl<P: Probe> World<P> {
         if let Some(latencies) = &mut self.latencies {
             latencies.record(self.now.0, packet.sent, packet.to, packet.segment.len > 0);
         }
-        let beside = self.net.unload(packet, &mut self.sack);
         let socket = self.sockets.at(packet.to);
         if let Some(receivers) = &mut self.receivers {
             let bytes = self.spec.settings.link.framing.on_wire(packet.segment.packet_bytes());

@@ -10,7 +10,7 @@ use crate::awaited::Awaited;
 use crate::call::Call;
 use crate::loss::Loss;
 use crate::params::Params;
-use crate::segment::{Beside, Flags, Notes, Segment, Wire, header_bytes, microseconds};
+use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, header_bytes, microseconds};
 use crate::tcb::{Progress, State, Stats, Tcb};
 
 /// How far what the application wrote has come, as its sender knows; bytes.
@@ -118,11 +118,11 @@ impl Endpoint {
     }
 
     /// Takes a segment.
-    #[inline]
+    #[inline(always)]
     pub fn handle(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {
         self.tcb.stats.segments_received = self.tcb.stats.segments_received.wrapping_add(1);
         if self.tcb.state != State::Established || segment.flags.any(Flags::SYN | Flags::RST) {
-            return self.handle_unusual(call, segment, beside);
+            return self.handle_unusual(call, segment, beside.sack, beside.notes);
         }
         self.handle_established(call, segment, beside)
     }
@@ -239,9 +239,16 @@ impl Endpoint {
         self.tcb.receive(call, segment)
     }
 
-    /// The handshake, a repeated SYN, a reset (RFC 9293, section 3.10.7).
+    /// The handshake, a repeated SYN, a reset (RFC 9293, section 3.10.7). What travels beside the segment comes piece by piece, so
+    /// that nobody lays it out for others.
     #[cold]
-    fn handle_unusual(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment, beside: Beside<'_>) -> Progress {
+    fn handle_unusual(
+        &mut self,
+        call: &mut Call<'_, impl Wire>,
+        segment: &Segment,
+        sack: &[Block],
+        notes: Option<Notes>,
+    ) -> Progress {
         let (syn, ack) = (segment.flags.any(Flags::SYN), segment.flags.any(Flags::ACK));
         if segment.flags.any(Flags::RST) {
             // Of a connection that is not there, a reset is no news.
@@ -261,15 +268,15 @@ impl Endpoint {
                 Progress::NONE
             }
             State::Listen if syn => {
-                self.learn_from_syn(call.params, segment, beside.notes);
+                self.learn_from_syn(call.params, segment, notes);
                 self.tcb.state = State::SynReceived;
                 self.tcb.snd.rto_at = call.now.saturating_add(call.params.syn_timeout);
                 self.send_syn(call);
                 Progress::NONE
             }
             State::SynSent if syn && ack => {
-                self.learn_from_syn(call.params, segment, beside.notes);
-                self.become_established(call, segment, beside.notes);
+                self.learn_from_syn(call.params, segment, notes);
+                self.become_established(call, segment, notes);
                 self.tcb.send_ack(call);
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED
@@ -279,8 +286,8 @@ impl Endpoint {
                 Progress::NONE
             }
             State::SynReceived if ack && segment.ack == 1 => {
-                self.become_established(call, segment, beside.notes);
-                let progress = self.handle_established(call, segment, beside);
+                self.become_established(call, segment, notes);
+                let progress = self.handle_established(call, segment, Beside { sack, notes });
                 self.loss.transmit(&mut self.tcb, call);
                 Progress::ESTABLISHED | progress
             }

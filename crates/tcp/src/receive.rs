@@ -28,6 +28,7 @@ impl Tcb {
         Progress::NONE
     }
 
+    #[inline(always)]
     fn take(&mut self, call: &mut Call<'_, impl Wire>, segment: &Segment) -> Progress {
         if self.ecn {
             self.note_mark(call, segment);
@@ -148,7 +149,7 @@ impl Tcb {
     }
 
     /// An ACK for a segment in order, perhaps a short one: now, or later with others (RFC 1122, section 4.2.3.2; RFC 5681, section 4.2).
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, call: &mut Call<'_, impl Wire>, short: bool) {
         if (call.params.quick_acks > 0 || call.params.pingpong) && self.acknowledge_quickly(call, short) {
             return self.send_ack(call);

@@ -1,5 +1,6 @@
 //! What both halves and either loss detection stand on: the connection's state, and the segments that leave.
 
+use std::hint::cold_path;
 use std::num::NonZeroU64;
 use std::ops::BitOr;
 
@@ -11,7 +12,7 @@ use crate::call::Call;
 use crate::params::Params;
 use crate::prr::Prr;
 use crate::rcv::Receiver;
-use crate::segment::{Beside, Block, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
+use crate::segment::{Beside, Flags, Notes, Segment, Wire, blocks_that_fit, header_bytes, microseconds, widen};
 use crate::snd::Sender;
 
 /// Where the connection stands (RFC 9293, section 3.3.2); the states of the close are told apart by the two FINs.
@@ -219,6 +220,16 @@ impl Tcb {
         }
     }
 
+    /// The time that a segment bears, where it bears one. (Worked out for nobody else: it is a product.)
+    #[inline]
+    fn clock(&self, call: &Call<'_, impl Wire>) -> u32 {
+        if !call.params.timestamps {
+            return 0;
+        }
+        cold_path();
+        microseconds(call.now)
+    }
+
     /// A segment with everything but sequence number, payload and header size.
     #[inline]
     pub fn blank(&self, call: &Call<'_, impl Wire>, flags: Flags) -> Segment {
@@ -226,7 +237,7 @@ impl Tcb {
             seq: 0,
             ack: self.rcv.nxt as u32,
             window: call.params.receive_window,
-            ts_val: if call.params.timestamps { microseconds(call.now) } else { 0 },
+            ts_val: self.clock(call),
             ts_ecr: self.rcv.ts_recent,
             len: 0,
             header: 0,
@@ -237,26 +248,37 @@ impl Tcb {
     /// Room for what ports write, with the echo of what they wrote.
     #[inline]
     pub fn notes(&self, params: &Params) -> Option<Notes> {
-        params.mcw_option.then_some(Notes { written: Note::BLANK, echoed: self.rcv.note })
+        if !params.mcw_option {
+            return None;
+        }
+        cold_path();
+        Some(Notes { written: Note::BLANK, echoed: self.rcv.note })
     }
 
     /// Sends `len` bytes from `seq` on, and the FIN where they reach it.
-    #[inline]
+    #[inline(never)]
     pub fn send_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) {
+        self.put_data(call, seq, len);
+    }
+
+    /// As above, within its caller: for the way that nearly all data takes. Gives the number that follows.
+    #[inline(always)]
+    pub fn put_data(&mut self, call: &mut Call<'_, impl Wire>, seq: u64, len: u64) -> u64 {
         let fresh = seq >= self.snd.high;
         let end = seq + len;
         let fin = self.snd.fin && end == self.snd.end;
+        let next = end + u64::from(fin);
         let mut flags = Flags::ACK | Flags::FIN.when(fin) | self.rcv.echo_flag();
-        if self.ecn {
-            let ect = call.params.ect_everywhere || (fresh && len > 0);
-            flags |= Flags::ECT.when(ect) | Flags::CWR.when(self.snd.say_cwr && fresh);
-            self.snd.say_cwr &= !fresh;
-        }
         if fresh {
+            if self.ecn {
+                flags |= Flags::ECT.when(len > 0 || call.params.ect_everywhere);
+                flags |= Flags::CWR.when(std::mem::take(&mut self.snd.say_cwr));
+            }
             if self.snd.timed.is_none() {
-                self.snd.timed = NonZeroU64::new(end + u64::from(fin)).map(|end| (end, call.now));
+                self.snd.timed = NonZeroU64::new(next).map(|end| (end, call.now));
             }
         } else {
+            flags |= Flags::ECT.when(self.ecn && call.params.ect_everywhere);
             self.stats.retransmits += 1;
             // Karn: what is sent again measures nothing, nor does what is acknowledged together with it.
             self.snd.timed = None;
@@ -273,6 +295,7 @@ impl Tcb {
         let segment = Segment { seq: seq as u32, len: len as u16, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
         call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
+        next
     }
 
     /// Sends a pure ACK.
@@ -284,20 +307,29 @@ impl Tcb {
     /// As above, within its caller: for the way that nearly all ACKs take.
     #[inline(always)]
     pub fn put_ack(&mut self, call: &mut Call<'_, impl Wire>) {
+        if call.params.sack && !self.rcv.beyond.is_empty() {
+            return self.send_ack_with_blocks(call);
+        }
+        let segment = self.pure_ack(call, call.params.header);
+        call.wire.send(segment, Beside { sack: &[], notes: self.notes(call.params) });
+    }
+
+    /// Sends a pure ACK that tells what is here beyond a hole.
+    #[cold]
+    #[inline(never)]
+    fn send_ack_with_blocks(&mut self, call: &mut Call<'_, impl Wire>) {
+        let options = call.params.option_bytes();
+        let fit = blocks_that_fit(options).min(self.rcv.beyond.len());
+        let segment = self.pure_ack(call, header_bytes(options, fit));
+        call.wire.send(segment, Beside { sack: &self.rcv.beyond[..fit], notes: self.notes(call.params) });
+    }
+
+    /// A pure ACK that leaves now.
+    #[inline(always)]
+    fn pure_ack(&mut self, call: &Call<'_, impl Wire>, header: u8) -> Segment {
         self.rcv.acked_by_segment();
         let flags = Flags::ACK | self.rcv.echo_flag() | Flags::ECT.when(self.ecn && call.params.ect_everywhere);
-        let blocks: &[Block] = if call.params.sack && !self.rcv.beyond.is_empty() {
-            let fit = blocks_that_fit(call.params.option_bytes()).min(self.rcv.beyond.len());
-            &self.rcv.beyond[..fit]
-        } else {
-            &[]
-        };
-        let header = match blocks {
-            [] => call.params.header,
-            _ => header_bytes(call.params.option_bytes(), blocks.len()),
-        };
-        let segment = Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) };
         self.stats.segments_sent = self.stats.segments_sent.wrapping_add(1);
-        call.wire.send(segment, Beside { sack: blocks, notes: self.notes(call.params) });
+        Segment { seq: self.snd.nxt as u32, header, ..self.blank(call, flags) }
     }
 }

@@ -191,7 +191,7 @@ impl Law {
     }
 
     /// Moves the window on an ACK of new data outside recovery: grows it, unless the base gives way.
-    #[inline]
+    #[inline(always)]
     pub fn grow(&mut self, ack: &Ack, window: &mut Window) {
         if window.cwnd < window.ssthresh {
             match &mut self.slow_start {

@@ -107,6 +107,7 @@ impl Rack {
     }
 
     /// Takes an acknowledgement.
+    #[inline(always)]
     pub fn on_ack(
         &mut self,
         tcb: &mut Tcb,
@@ -115,10 +116,15 @@ impl Rack {
         sack: &[Block],
         ack: u64,
     ) {
-        let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
-        if ack == una && sack.is_empty() && self.rests(tcb, call) {
-            return;
+        if !(ack == tcb.snd.una && sack.is_empty() && self.rests(tcb, call)) {
+            self.take(tcb, call, segment, sack, ack);
         }
+    }
+
+    /// Takes one that may say something. Apart, so that ends that receive pay little.
+    #[inline(never)]
+    fn take(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, segment: &Segment, sack: &[Block], ack: u64) {
+        let (una, flight) = (tcb.snd.una, tcb.snd.high - tcb.snd.una);
         if ack >= una {
             let echo = call.params.timestamps.then_some(segment.ts_ecr);
             let delivered = self.deliver(call, una, echo, ack, sack);
@@ -321,7 +327,9 @@ impl Rack {
                 }
                 _ => u64::from(cwnd),
             };
-            while self.send_new(tcb, call, limit) {}
+            while let Some(len) = self.room(tcb, call, limit) {
+                self.send_new(tcb, call, len);
+            }
         }
         if call.params.window_validation {
             self.note_usage(tcb, call, high);
@@ -386,11 +394,12 @@ impl Rack {
         tcb.send_data(call, segment.start, segment.len.into());
     }
 
-    /// Sends one new segment, if there is one and the windows have room.
-    fn send_new(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, limit: u64) -> bool {
+    /// The length of a new segment, if there is one and the windows have room.
+    #[inline]
+    fn room(&self, tcb: &mut Tcb, call: &Call<'_, impl Wire>, limit: u64) -> Option<u64> {
         let start = tcb.snd.high;
         if start >= tcb.snd.end + u64::from(tcb.snd.fin) || !tcb.is_open() {
-            return false;
+            return None;
         }
         if call.params.idle_restart && tcb.snd.una == start {
             tcb.snd.restart_after_idle(call);
@@ -399,16 +408,21 @@ impl Rack {
         let len = (tcb.snd.end - start).min(call.params.mss.into()).min(window);
         let fin = tcb.snd.fin && start + len == tcb.snd.end;
         let beyond = start - tcb.snd.una + len > u64::from(tcb.snd.rwnd);
-        if (len == 0 && !fin) || (len > 0 && (beyond || self.pipe + len > limit)) {
-            return false;
-        }
-        tcb.send_data(call, start, len);
+        let fits = if len > 0 { !beyond && self.pipe + len <= limit } else { fin };
+        fits.then_some(len)
+    }
+
+    /// Sends a new segment of this length.
+    #[inline]
+    fn send_new(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>, len: u64) {
+        let start = tcb.snd.high;
+        let fin = tcb.snd.fin && start + len == tcb.snd.end;
+        tcb.put_data(call, start, len);
         let sent = Sent { start, at: call.now, len: len as u32, fin, resent: false, sacked: false, lost: false };
         self.pipe += sent.span();
         self.sent.push_back(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.high = tcb.snd.nxt;
-        true
     }
 
     /// RFC 6298, 5.1 and 5.2: the retransmission timer runs while something is out, and only then.

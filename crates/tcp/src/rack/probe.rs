@@ -55,11 +55,13 @@ impl Rack {
     pub(super) fn probe_tail(&mut self, tcb: &mut Tcb, call: &mut Call<'_, impl Wire>) {
         tcb.stats.probes += 1;
         self.probe_at = Time::NEVER;
-        let fresh = self.send_new(tcb, call, self.pipe + u64::from(call.params.mss));
-        if !fresh && let Some(last) = self.sent.iter().rposition(|segment| !segment.sacked) {
+        let fresh = self.room(tcb, call, self.pipe + u64::from(call.params.mss));
+        if let Some(len) = fresh {
+            self.send_new(tcb, call, len);
+        } else if let Some(last) = self.sent.iter().rposition(|segment| !segment.sacked) {
             self.resend(tcb, call, last);
         }
-        self.probe = Some(Probe { end: tcb.snd.high, again: !fresh });
+        self.probe = Some(Probe { end: tcb.snd.high, again: fresh.is_none() });
         self.rto_at = Time::NEVER;
         self.start_timers(tcb, call);
     }
