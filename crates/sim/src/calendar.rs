@@ -10,7 +10,6 @@ use std::num::NonZeroU64;
 use fanin_units::Time;
 
 use crate::event::Key;
-use crate::fetch::fetch;
 use crate::heap::Heap;
 
 /// Buckets of the wheel, and of a word of its bitmap.
@@ -92,12 +91,6 @@ impl Calendar {
         let near =
             self.next_word().map_or(u64::MAX, |(base, bits)| (base + u64::from(bits.trailing_zeros())) << self.shift);
         Time(near.min(self.far_first.time()))
-    }
-
-    /// Asks for the memory of a slot.
-    #[inline(always)]
-    pub fn fetch(&self, slot: usize) {
-        fetch(&self.nodes[slot]);
     }
 
     /// From now on, what comes up to this time is taken off.

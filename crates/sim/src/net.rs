@@ -373,7 +373,6 @@ impl<P: Probe> Net<P> {
     #[inline(always)]
     pub fn fetch(&self, link: LinkId) {
         self.links[link.index()].fetch();
-        self.events.fetch(link.index());
     }
 
     /// Takes what travelled beside a packet that came out: its SACK blocks into `sack`.
