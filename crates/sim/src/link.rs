@@ -523,6 +523,12 @@ impl Link {
         (0..self.slots.len()).for_each(|at| act(&mut self.slots.get_mut(at).packet));
     }
 
+    /// Nothing is left on it, nor in its queue.
+    #[inline(always)]
+    pub fn rest(&mut self) {
+        self.slots.rest();
+    }
+
     /// The head arrives. Gives it, and when the next one does, where that is known.
     #[inline(always)]
     pub fn arrive(&mut self, now: u64) -> (Packet, Option<Due>) {

@@ -326,9 +326,11 @@ impl<P: Probe> Net<P> {
             let to = self.ends[packet.to.index()].id;
             self.probe.crossed(Time(now), id, to, &packet, self.luggage.of(packet.beside));
         }
-        if let Some(due) = next {
+        match next {
             // What comes to a host is from a switch.
-            self.await_arrival(id, due, !self.fabric.is_downlink(id));
+            Some(due) => self.await_arrival(id, due, !self.fabric.is_downlink(id)),
+            None if P::LARGE => self.links[id.index()].rest(),
+            None => {}
         }
         packet
     }

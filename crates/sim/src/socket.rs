@@ -1,6 +1,7 @@
 //! Endpoints at their hosts. A connection that is over gives its place to another.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 
 use fanin_apps::{ConnectionId, EndpointId, Meaning, Owner};
 use fanin_fabric::LinkId;
@@ -31,13 +32,22 @@ pub(crate) struct Socket {
 struct Desk {
     /// Bytes that the application gave the endpoint to send.
     written: u64,
-    /// Messages on their way to it: the number of bytes that are there with the last one's, and what it means.
-    inbox: VecDeque<(u64, Meaning)>,
+    /// The first message on its way to it.
+    first: Option<Coming>,
+    /// Those behind it, where there are any.
+    rest: Option<Box<VecDeque<Coming>>>,
+}
+
+/// A message on its way: the number of bytes that are there with its last one, and what it means.
+#[derive(Clone, Copy)]
+struct Coming {
+    until: NonZeroU64,
+    what: Meaning,
 }
 
 impl Socket {
     pub fn new(endpoint: Endpoint, id: EndpointId, uplink: LinkId) -> Socket {
-        let desk = Box::new(Desk { written: 0, inbox: VecDeque::new() });
+        let desk = Box::new(Desk { written: 0, first: None, rest: None });
         Socket { endpoint, armed: Time::NEVER, id, uplink, desk }
     }
 
@@ -63,27 +73,31 @@ impl Socket {
     }
 
     /// A message that ends with this many bytes is on its way here.
-    pub fn expect(&mut self, until: u64, meaning: Meaning) {
-        if self.desk.inbox.is_empty() {
-            self.endpoint.wake_at(until);
+    pub fn expect(&mut self, until: u64, what: Meaning) {
+        let Some(until) = NonZeroU64::new(until) else { unreachable!("a message has a byte at least") };
+        let coming = Coming { until, what };
+        if self.desk.first.is_none() {
+            self.endpoint.wake_at(until.get());
+            self.desk.first = Some(coming);
+        } else {
+            self.desk.rest.get_or_insert_default().push_back(coming);
         }
-        self.desk.inbox.push_back((until, meaning));
     }
 
     /// Takes the next message that is there.
     pub fn take(&mut self) -> Option<Meaning> {
-        let &(until, meaning) = self.desk.inbox.front()?;
-        if until > self.endpoint.delivered() {
-            self.endpoint.wake_at(until);
+        let Coming { until, what } = self.desk.first?;
+        if until.get() > self.endpoint.delivered() {
+            self.endpoint.wake_at(until.get());
             return None;
         }
-        self.desk.inbox.pop_front();
-        Some(meaning)
+        self.desk.first = self.desk.rest.as_mut().and_then(|rest| rest.pop_front());
+        Some(what)
     }
 
     /// Messages that are not there yet.
     pub fn awaited(&self) -> usize {
-        self.desk.inbox.len()
+        usize::from(self.desk.first.is_some()) + self.desk.rest.as_ref().map_or(0, |rest| rest.len())
     }
 }
 

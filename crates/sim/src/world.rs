@@ -81,7 +81,8 @@ impl<P: Probe> World<P> {
             spec: spec.clone(),
             now: Time::ZERO,
             net: Net::new(fabric, ports, params.mss + 100, framing, spec.seed, probe),
-            sockets: Sockets::with_capacity(2 * (spec.fan_in + spec.settings.workload.background) as usize),
+            // To grow would be to copy all of them.
+            sockets: Sockets::with_capacity(if P::PART { 0 } else { 2 * spec.settings.volume().open as usize }),
             params,
             ticks: Ticks::new(params.tick, spec.seed),
             law: sender_law(spec),
