@@ -15,6 +15,12 @@ const HOST_S: f64 = 100e-9;
 const CONNECTION_S: f64 = 2e-6;
 const PACKET_S: f64 = 0.2e-6;
 
+/// Bytes that packets of such a run come by: no rows of tables.
+pub(crate) fn touched(settings: &Settings) -> f64 {
+    let volume = settings.volume();
+    volume.hosts * HOST + volume.open * CONNECTION
+}
+
 /// What a run of these settings asks of the machine.
 pub fn need(settings: &Settings) -> Need {
     let volume = settings.volume();

@@ -9,13 +9,13 @@ use fanin_units::Time;
 use crate::build;
 use crate::engine::{self, Steps};
 use crate::link::Departures;
-use crate::need::need;
+use crate::need::touched;
 use crate::occupancy::Occupancy;
 use crate::packet::Caught;
 use crate::probe::{Off, Recorder, Watchers};
 use crate::tap::{Tap, TapPoint};
 
-/// Bytes that lie in a cache near the processor. A run that takes more asks for what it will touch.
+/// Bytes that lie in a cache near the processor. A run whose packets come by more asks for what they will touch.
 const NEAR: f64 = 2e6;
 
 /// A run under way. In whatever steps it is brought to its end, its tables are the same.
@@ -110,9 +110,9 @@ impl Simulation {
     }
 }
 
-/// Whether a run takes more than lies near.
+/// Whether packets of a run come by more than lies near.
 pub(crate) fn is_large(spec: &RunSpec) -> bool {
-    need(&spec.settings).least.working > NEAR
+    touched(&spec.settings) > NEAR
 }
 
 /// What replays a run.

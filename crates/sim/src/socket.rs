@@ -35,6 +35,7 @@ struct Desk {
     /// The first message on its way to it.
     first: Option<Coming>,
     /// Those behind it, where there are any.
+    #[expect(clippy::box_collection, reason = "there are millions of desks, and few have any")]
     rest: Option<Box<VecDeque<Coming>>>,
 }
 
