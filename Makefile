@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-settings bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-settings bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -70,6 +70,10 @@ bench: build ## speed against ns-3, in turn (installs ns-3; some minutes)
 
 bench-against: build ## speed against another commit's engine, REV (one of 20 November 2026), in turn; it judges nothing
 	@python3 bench/drift.py $(if $(REV),--rev $(REV))
+
+bench-htsim: build ## speed against csg-htsim, built from your checkout of it, HTSIM=/path/to/csg-htsim, in turn
+	@scripts/setup.sh htsim
+	@python3 bench/htsim.py $(if $(HTSIM),"$(HTSIM)")
 
 bench-cores: build ## a shuffle among 1,000 hosts on two cores beside one, in turn
 	@python3 bench/cores.py

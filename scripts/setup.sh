@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
-# toolchain and cargo-fuzz), deny (cargo-deny), memcached (with memccapable),
+# toolchain and cargo-fuzz), deny (cargo-deny), htsim (a compiler for C++, make), memcached (with memccapable),
 # memcached-build (what its newest release is built with), nutcracker, node, chromium, release (what archives and
 # packages are made with), tshark, python (3.10 or newer, with environments). Says nothing where nothing is missing, and may be run again at any time.
 set -eu
@@ -95,6 +95,7 @@ for need in "$@"; do
         tshark) command -v tshark >/dev/null || packages tshark ;;
         fuzz) fuzz ;;
         deny) deny ;;
+        htsim) command -v g++ >/dev/null && command -v make >/dev/null || packages g++ make ;;
         memcached) command -v memccapable >/dev/null && command -v memcached >/dev/null || packages memcached libmemcached-tools ;;
         memcached-build) command -v make >/dev/null && [ -e /usr/include/event.h ] || packages gcc libc6-dev make libevent-dev ;;
         nutcracker) command -v nutcracker >/dev/null || packages nutcracker ;;
