@@ -31,7 +31,7 @@ def timed(cores, pairs):
     if done.returncode:
         sys.exit(f"cores: {done.stderr}")
     told = json.loads(done.stdout)
-    return took, told["rows"]
+    return took, (told["totals"], told["ports"])
 
 
 def main():
@@ -42,8 +42,8 @@ def main():
     asked = parser.parse_args()
     ratios = []
     for turn in range(asked.rounds):
-        (one, rows), (several, others) = timed(1, asked.pairs), timed(asked.cores, asked.pairs)
-        if rows != others:
+        (one, tables), (several, others) = timed(1, asked.pairs), timed(asked.cores, asked.pairs)
+        if tables != others:
             sys.exit("cores: the tables differ")
         ratios.append(one / several)
         print(f"  {turn + 1}: {one:.2f} s on one core, {several:.2f} s on {asked.cores}: {ratios[-1]:.2f}", flush=True)
