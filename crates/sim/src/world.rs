@@ -25,7 +25,7 @@ use crate::stalls::{Clue, Stall, Stalls};
 use crate::ticks::Ticks;
 
 /// A length that no run reaches: a long flow's.
-pub(crate) const ENDLESS: u64 = 1 << 50;
+const ENDLESS: u64 = 1 << 50;
 
 /// The ends of a connection from one host to another: of each its number, its host and the host of its peer.
 pub(crate) fn ends_of(connection: ConnectionId, from: HostId, to: HostId) -> [(EndpointId, (HostId, HostId)); 2] {

@@ -11,7 +11,7 @@ use crate::parts::borders::Borders;
 use crate::parts::part::{Order, Part};
 use crate::probe::Off;
 use crate::slot::Slot;
-use crate::world::{ENDLESS, World, ends_of};
+use crate::world::{World, ends_of};
 
 /// What the workload sees and does as one of its timers is due, or a message has come.
 pub(crate) struct Ahead<'a, const LARGE: bool> {
@@ -35,15 +35,6 @@ impl<const LARGE: bool> Ahead<'_, LARGE> {
 
     fn order(&mut self, part: usize, order: Order) {
         self.parts[part].order(self.now, order);
-    }
-
-    fn write(&mut self, from: EndpointId, bytes: u64, deadline: Time) -> u64 {
-        let (slot, part) = self.slot(from);
-        let written = self.written.iter_mut().find(|(id, _)| *id == from);
-        let (_, written) = written.unwrap_or_else(|| unreachable!("{ACTS}"));
-        let before = std::mem::replace(written, *written + bytes);
-        self.order(part, Order::Write(slot, bytes, deadline));
-        before
     }
 }
 
@@ -140,14 +131,14 @@ impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
 
     fn send(&mut self, from: EndpointId, Message { bytes, meaning, deadline }: Message) -> u64 {
         self.world.messages_sent += 1;
-        let before = self.write(from, bytes, deadline);
+        let written = self.written.iter_mut().find(|(id, _)| *id == from);
+        let (_, written) = written.unwrap_or_else(|| unreachable!("{ACTS}"));
+        let before = std::mem::replace(written, *written + bytes);
+        let (slot, part) = self.slot(from);
+        self.order(part, Order::Write(slot, bytes, deadline));
         let (slot, part) = self.slot(from.peer());
         self.order(part, Order::Expect(slot, before + bytes, meaning));
         before
-    }
-
-    fn pour(&mut self, from: EndpointId) {
-        self.write(from, ENDLESS, Time::NEVER);
     }
 
     fn close(&mut self, at: EndpointId) {
@@ -165,6 +156,10 @@ impl<const LARGE: bool> Driver for Ahead<'_, LARGE> {
     }
 
     fn stand(&mut self, _from: HostId, _to: HostId, _kind: FlowKind) -> ConnectionId {
+        unreachable!("{ACTS}")
+    }
+
+    fn pour(&mut self, _from: EndpointId) {
         unreachable!("{ACTS}")
     }
 

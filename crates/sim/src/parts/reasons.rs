@@ -39,6 +39,9 @@ fn of_settings(spec: &RunSpec) -> Option<&'static str> {
     let losses = [faults.loss, faults.duplication, faults.reordering];
     match () {
         () if !fanin_apps::guests(spec).is_empty() => Some("something runs beside its workload"),
+        () if settings.inputs.flows.iter().flat_map(|flows| flows.list()).any(|flow| flow.bytes.is_none()) => {
+            Some("it has flows without an end: what they have moved is looked at as each starts or stops")
+        }
         () if !losses.iter().all(|share| share.is_zero()) || !host_faults(spec, &fabric).is_empty() => {
             Some("packets are lost on purpose, or hosts fail")
         }

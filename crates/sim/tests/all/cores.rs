@@ -1,14 +1,13 @@
 //! A run on several cores: the tables of one core, byte for byte.
 
 use std::num::NonZeroUsize;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use crate::common::small::{all_schemes, settings_of};
 use crate::common::{run, spec, specs};
 use fanin_sim::{Team, one_core, run_in_parts};
-use fanin_spec::{FabricKind, FilePath, Flows, Kind, Optional, RunSpec, RunTables, Settings, WarmUp};
+use fanin_spec::{FabricKind, Kind, Optional, RunSpec, RunTables, Settings, WarmUp};
 use fanin_units::Time;
 use proptest::prelude::*;
 
@@ -37,38 +36,18 @@ fn in_racks(mut s: Settings, fan_in: u32) -> Settings {
     s
 }
 
-/// Flows without an end come to those of the list.
-fn with_endless(s: &mut Settings, fan_in: u32, flows: &[(u32, u64, Option<u64>)]) {
-    let listed = s.inputs.flows.as_ref().expect("a list");
-    let mut list = String::from("src,dst,bytes,start_us,stop_us\n");
-    let us = |time: Time| time.0 / 1_000_000;
-    for flow in listed.list() {
-        list += &format!("{},{},{},{},\n", flow.from, flow.to, flow.bytes.expect("an end"), us(flow.start));
-    }
-    for (from, start, lasts) in flows {
-        let (from, hosts) = (from % (fan_in + 1), fan_in + 1);
-        let stop = lasts.map_or(String::new(), |lasts| (start + lasts).to_string());
-        list += &format!("{from},{},,{start},{stop}\n", (from + 1) % hosts);
-    }
-    s.inputs.flows = Some(Arc::new(Flows::parse("a.csv", &list).unwrap_or_else(|what| panic!("{what}"))));
-    s.workload.file = Optional(Some(FilePath("a.csv".into())));
-    s.workload.duration = Time::from_millis(8);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, max_shrink_iters: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn on_several_cores_a_run_has_the_tables_of_one(
         (settings, fan_in) in settings_of(vec![Kind::Flows, Kind::Poisson, Kind::Shuffle]), seed: u64, cores in 2usize..5,
-        endless in prop::collection::vec((0u32..9, 0u64..3_000, prop::option::of(1u64..4_000)), 0..3),
+        warm_up in prop::option::of(1u64..3_000),
     ) {
         let mut settings = in_racks(settings, fan_in);
-        match settings.workload.kind {
-            // Where its measured time begins, and where flows without an end start and stop, the network is looked at.
-            Kind::Poisson => settings.workload.warm_up = Optional(endless.first().map(|(_, us, _)| WarmUp::For(Time::from_micros(1 + us)))),
-            Kind::Flows => with_endless(&mut settings, fan_in, &endless),
-            _ => {}
+        if settings.workload.kind == Kind::Poisson {
+            // Where its measured time begins, the network is looked at.
+            settings.workload.warm_up = Optional(warm_up.map(|us| WarmUp::For(Time::from_micros(us))));
         }
         for spec in all_schemes(&settings, fan_in, seed) {
             if !spec.scheme.ictcp && !spec.scheme.m21 {
