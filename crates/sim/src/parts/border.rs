@@ -54,9 +54,7 @@ impl<const LARGE: bool> Border<LARGE> {
         let to = links.map(|link| Some(link).filter(leads_away).map(|link| borders.receives(link) as u8)).collect();
         Border { to, parcels: (0..borders.parts).map(|_| Parcel::default()).collect() }
     }
-}
 
-impl<const LARGE: bool> Border<LARGE> {
     /// What has been handed over since this was last asked, by part.
     pub fn take(&mut self) -> Vec<Parcel> {
         // There will be about as many in the next ones.

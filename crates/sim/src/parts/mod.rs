@@ -53,11 +53,10 @@ pub(crate) fn run<const LARGE: bool>(
     let mut run = Run { whole, borders, parts: Vec::new(), timers: Heap::default(), team, served: 0 };
     while !run.whole.world.done {
         run.cut();
-        let stopped = run.go_on(stop);
-        run.join();
-        if stopped {
+        if run.go_on(stop) {
             return Err(RunError::Stopped);
         }
+        run.join();
         if !run.whole.world.done {
             run.whole.step();
         }
