@@ -1,20 +1,20 @@
 //! Why a run is simulated on one core.
 
 use fanin_assemble::{changes, fabric, host_faults};
+use fanin_fabric::Fabric;
 use fanin_spec::{Base, Kind, RunSpec};
 use fanin_units::Time;
 
 use crate::parts::borders::Borders;
 
-/// Parts that hear of one another more often than this lose more than they gain.
+/// Whether parts that hear of one another more often gain was not measured.
 const LEAST_AHEAD: Time = Time::from_micros(1);
 
 /// Why a run is simulated on one core, whatever it is given; `None` where it gains by more.
 pub fn one_core(spec: &RunSpec) -> Option<String> {
-    of_workload(spec.settings.workload.kind)
-        .or_else(|| of_settings(spec))
-        .map(String::from)
-        .or_else(|| of_network(spec))
+    let fabric = fabric(spec);
+    let why = of_workload(spec.settings.workload.kind).or_else(|| of_settings(spec, &fabric)).map(String::from);
+    why.or_else(|| of_network(spec, &fabric))
 }
 
 fn of_workload(kind: Kind) -> Option<&'static str> {
@@ -25,16 +25,15 @@ fn of_workload(kind: Kind) -> Option<&'static str> {
             Some("all its flows end at one client, whose stalls are told by what happens anywhere")
         }
         Kind::MapReduce => Some("its master hears of every task at once"),
-        Kind::KeyValue => Some("its connections are numbered as they open, and its front ends see every queue"),
+        Kind::KeyValue => Some("its connections are numbered as they open"),
         Kind::AllReduce => {
             Some("its flows are numbered as parts are passed on, and its rounds are counted over all hosts")
         }
     }
 }
 
-fn of_settings(spec: &RunSpec) -> Option<&'static str> {
+fn of_settings(spec: &RunSpec, fabric: &Fabric) -> Option<&'static str> {
     let settings = &spec.settings;
-    let fabric = fabric(spec);
     let faults = &settings.faults;
     let losses = [faults.loss, faults.duplication, faults.reordering];
     match () {
@@ -42,10 +41,10 @@ fn of_settings(spec: &RunSpec) -> Option<&'static str> {
         () if settings.inputs.flows.iter().flat_map(|flows| flows.list()).any(|flow| flow.bytes.is_none()) => {
             Some("it has flows without an end: what they have moved is looked at as each starts or stops")
         }
-        () if !losses.iter().all(|share| share.is_zero()) || !host_faults(spec, &fabric).is_empty() => {
+        () if !losses.iter().all(|share| share.is_zero()) || !host_faults(spec, fabric).is_empty() => {
             Some("packets are lost on purpose, or hosts fail")
         }
-        () if !changes(spec, &fabric).is_empty() => Some("links change"),
+        () if !changes(spec, fabric).is_empty() => Some("links change"),
         () if matches!(spec.scheme.base, Base::Foreign(_)) => Some("its law is the caller's own"),
         () if spec.scheme.m21 => Some("its ports know flows by places that later ones take over"),
         () if spec.scheme.ictcp => Some("its hosts have a law of what they offer"),
@@ -54,8 +53,8 @@ fn of_settings(spec: &RunSpec) -> Option<&'static str> {
     }
 }
 
-fn of_network(spec: &RunSpec) -> Option<String> {
-    let borders = Borders::new(&spec.settings, &fabric(spec), 2);
+fn of_network(spec: &RunSpec, fabric: &Fabric) -> Option<String> {
+    let borders = Borders::new(&spec.settings, fabric, 2);
     match () {
         () if borders.parts < 2 => Some("its hosts are at one switch".into()),
         () if borders.ahead < LEAST_AHEAD => Some(format!(
