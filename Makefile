@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-windows bench-settings bench-loops soak siege validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops soak siege hunger validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -19,6 +19,7 @@ demo: build ## compare schemes on the papers' own settings: the main job
 
 test: ## run every test, the report's in a browser and the Python package's quick ones too, and check what each crate may depend on
 	@scripts/setup.sh rust
+	@scripts/setup.sh shellcheck || echo "make test: scripts of advice are not checked"
 	cargo test --workspace --locked
 	@python3 scripts/purity.py
 	@python3 scripts/circles.py
@@ -111,7 +112,7 @@ bench-requests: ## the memory of 150,000 servers and the time of a request for 1
 	@scripts/setup.sh rust
 	@cargo bench --quiet --locked --package fanin-sim --bench requests
 
-bench-placement: build ## plans beside mt-KaHyPar's and METIS's on six logs (from PyPI; some minutes); how long a period's plan takes (P-7b), and with ten million requests, against its budget; what plans are worth
+bench-placement: build ## plans beside mt-KaHyPar's and METIS's on twenty logs, six with three replicas and fourteen with one (from PyPI; an hour); how long a period's plan takes (P-7b), and with ten million requests, against its budget; what plans are worth
 	@scripts/setup.sh rust
 	@scripts/partitioners.sh
 	@target/placement/venv/bin/python bench/placement/run.py
@@ -124,7 +125,8 @@ torture: ## CASES (10000) random schedules of faults, of requests and of moves, 
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-sim --test all fault_schedules:: -- --ignored --nocapture
 	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-roles --test all planner:: -- --ignored --nocapture
 	@cargo test --quiet --locked --package fanin-sim --test all sawtooth:: -- --ignored
-	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine:: -- --nocapture
+	CASES=$$(( $(or $(CASES),10000) * 34 )) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::wh -- --nocapture
+	CASES=$(or $(CASES),10000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all -- machine::any_bytes machine::plans --nocapture
 	@cargo build --quiet --release --locked --package fanin-cli
 	@python3 bench/verdicts.py --cases $(or $(SCENARIOS),2000) --first $(or $(FIRST),1000)
 
@@ -138,7 +140,7 @@ linux-validate: ## measure Linux's table afresh in an emulated machine (an hour 
 linux-check: build ## three points at random, drawn by SEED (1), on a real kernel and here
 	@python3 bench/linux/check.py --seed $(or $(SEED),1)
 
-advise-lines: build ## run every line for Linux that `fanin advise` prints in network namespaces, read it back, take it back (root; else skipped with a reason)
+advise-lines: build ## run the scripts of `fanin advise` for Linux and SONiC in network namespaces: applied, verified, undone, each command killed (root; else skipped with a reason)
 	@python3 bench/advise/lines.py
 
 advise-check: build ## two clusters at random that collapse, drawn by SEED (1): the first remedy's own lines on a real kernel, gain measured and predicted
@@ -189,6 +191,11 @@ bench-front: build ## `fanin front` beside nutcracker: CPU a get, latency at equ
 	@cargo build --quiet --release --locked --package fanin-daemon --example load
 	@python3 bench/front.py --idle
 
+bench-front-against: build ## CPU a key of `fanin front` beside that of another build, OTHER=/path/to/fanin, in turn; it judges nothing
+	@scripts/setup.sh memcached
+	@cargo build --quiet --release --locked --package fanin-daemon --example load
+	@python3 bench/front_against.py "$(OTHER)"
+
 bench-windows: build ## windows over servers in `fanin front` before a narrow port, in namespaces, beside what is predicted (needs root)
 	@scripts/setup.sh memcached
 	@python3 bench/windows.py
@@ -212,6 +219,10 @@ siege: build ## servers that answer anything, CASES (200000) times in memory, an
 	@scripts/setup.sh rust memcached
 	CASES=$(or $(CASES),200000) FIRST=$(or $(FIRST),1000) cargo test --quiet --locked --package fanin-daemon --test all machine::whatever_servers -- --nocapture
 	@python3 bench/siege.py --seconds $(or $(SECONDS),1800)
+
+hunger: build ## clients and servers that would have `fanin front` take all memory, before a budget of 64 MiB: what each process had at most
+	@scripts/setup.sh memcached
+	@python3 bench/hunger.py
 
 release: ## archives for Linux and a Debian package with completions, man pages and checksums: target/release-files
 	@scripts/release.sh

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 
-from stands import ROOT, ended, front, memcached, memcacheds
+from stands import ROOT, ended, front_for_all, memcached, memcacheds
 
 WORK = ROOT / "target" / "conformance"
 PORT = 11211
@@ -102,7 +102,7 @@ def of(stand, program):
             processes.append(memcached(PORT, program))
         else:
             processes.extend(memcached(port, program) for port in SERVERS)
-            processes.append(front(PORT, SERVERS))
+            processes.append(front_for_all(PORT, SERVERS))
         found = {}
         for suite in (memccapable, pymemcache, gomemcache):
             run, lacks = suite()

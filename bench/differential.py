@@ -16,7 +16,7 @@ import socket
 import sys
 import time
 
-from stands import ended, front, memcached, memcacheds
+from stands import ended, front_for_all, memcached, memcacheds
 
 # Of each version: one alone, four behind a front end.
 ALONE = {"memcached": 23300, "newest": 23320}
@@ -132,7 +132,7 @@ def main():
         for name, program in versions.items():
             servers = range(ALONE[name] + 1, ALONE[name] + 5)
             processes.extend(memcached(port, program) for port in [ALONE[name], *servers])
-            processes.append(front(FRONT[name], servers))
+            processes.append(front_for_all(FRONT[name], servers))
         seeds = [options.seed] if options.seed is not None else range(10**9)
         begun, count, again, compared = time.time(), 0, [], dict.fromkeys(versions, 0)
         for seed in seeds:

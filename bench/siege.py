@@ -25,6 +25,7 @@ FIRST = 23500
 SERVERS = 4
 MEMORY = 128 << 20
 TIMEOUT = 1.0
+ESTABLISHED = "01"
 EVIL = b"EVIL!"
 
 
@@ -57,6 +58,20 @@ def inject(r):
         b"mg %s b k v\r\n" % key, b"mg %s b k q\r\n" % key, b"md %s b k\r\n" % key, b"ma %s b k N0\r\n" % key, b"ms %s 2 b k\r\nxx\r\n" % key,
         b"me %s b\r\n" % key, b"stats cachedump %d 0\r\n" % r.randrange(40), b"stats servers cachedump 1 100\r\n", b"stats detail on\r\n",
         b"stats detail dump\r\n", b"stats items\r\n", b"stats reset\r\n", b"lru_crawler metadump all\r\n", b"watch fetchers\r\n"])
+
+
+def near(r):
+    """Keys of any byte, most of them like one that is watched or like each other."""
+    def key():
+        one = r.choice([b"a", b"b", b"watched:%d" % r.randrange(20), bytes(r.choice(b"\r\t\x01\x7f\x80\xff0aA") for _ in range(r.randrange(1, 4)))])
+        return r.choice([one, one + b"\r", b"\r" + one, one + b"\t", one + b"\r\r"])
+    keys = b" ".join(key() for _ in range(r.randrange(1, 6)))
+    return r.choice([b"get %s\r\n" % keys, b"gets %s\r\n" % keys, b"gat 0 %s\r\n" % keys, b"delete x%s\r\n" % key(), b"mg %s v k\r\n" % key(),
+                     b"set x%s 0 0 1\r\nx\r\n" % key(), b"me %s\r\n" % key() * r.randrange(1, 30)])
+
+
+def admin(r):
+    return r.choice([b"flush_all\r\n", b"flush_all 0 noreply\r\n", b"verbosity 9\r\n", b"cache_memlimit 1\r\n", b"shutdown\r\n", b"stats servers reset\r\n"])
 
 
 def junk(r):
@@ -94,7 +109,7 @@ class Attacker(threading.Thread):
             s.settimeout(0.02)
             reads = r.random() < 0.8
             for _ in range(r.randrange(1, 30)):
-                text = r.choices([smuggle, inject, junk, torn, burst], [3, 3, 3, 1, 0.3])[0](r)
+                text = r.choices([smuggle, inject, near, junk, admin, torn, burst], [3, 3, 3, 3, 1, 1, 0.3])[0](r)
                 cut = r.randrange(len(text) + 1)
                 for piece in (text[:cut], text[cut:]):
                     s.sendall(piece)
@@ -182,6 +197,13 @@ def resident(pid):
     return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / 1e6
 
 
+def connections(servers):
+    """The front end's connections to these ports, each by its own port and the server's."""
+    rows = (line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:])
+    ends = ([int(address.split(":")[1], 16) for address in row[1:3]] for row in rows if row[3] == ESTABLISHED)
+    return {(own, server) for own, server in ends if server in servers}
+
+
 def besiege(name, program, seconds, seed):
     """What went wrong before this memcached."""
     with tempfile.TemporaryDirectory() as folder, ended([]) as processes:
@@ -192,7 +214,7 @@ def besiege(name, program, seconds, seed):
         proxy = start(FIRST, FANIN, "front", "--config", file, "--threads", 2)
         processes.append(proxy)
         time.sleep(0.5)
-        connects = figures(FIRST)["server_connects"]
+        before = connections(servers)
         with socket.create_connection(("127.0.0.1", FIRST), 5) as s:
             for number in range(2000):
                 s.sendall(b"set burst:%d 0 0 100 noreply\r\n%s\r\n" % (number, b"b" * 100))
@@ -214,18 +236,17 @@ def besiege(name, program, seconds, seed):
         if proxy.poll() is not None:
             return [*found, f"the front end ended with {proxy.returncode}"]
         after = figures(FIRST)
-        if after["server_connects"] != connects:
-            found.append(f"connections to servers were given up: {after['server_connects']} in place of {connects}, {after}")
-        if after["threads_restarted"] != "0":
-            found.append("a thread panicked")
-        if most > 1.25 * MEMORY / 1e6 + 30:
+        # As they are where a thread panics. Counters say nothing of that: clients reset them.
+        if gone := before - connections(servers):
+            found.append(f"{len(gone)} of {len(before)} connections to servers were given up: {after}")
+        if most > MEMORY / 1e6 + 64:
             found.append(f"{most:.0f} MB of memory")
         longest = max(one.longest for one in watchers)
         if longest > TIMEOUT:
             found.append(f"an answer took {longest:.2f} s")
         time.sleep(1)
         print(f"{name}: {sum(one.sent for one in attackers)} attacks, {sum(one.asked for one in watchers)} answers watched, the longest {longest * 1e3:.0f} ms; "
-              f"{most:.0f} MB at most, {resident(proxy.pid):.0f} when idle; {after['server_connects']} connections to servers, {connects} at the beginning", flush=True)
+              f"{most:.0f} MB at most, {resident(proxy.pid):.0f} when idle; {len(before)} connections to servers, {len(gone)} given up", flush=True)
         return [f"{name}: {one}" for one in found]
 
 

@@ -6,6 +6,7 @@ import pathlib
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -60,6 +61,15 @@ def memcached(port, program="memcached"):
 def front(port, servers, *more, program=FANIN):
     """`fanin front` before these servers' ports."""
     return start(port, program, "front", "--listen", at(port), "--servers", at(*servers), *more)
+
+
+def front_for_all(port, servers):
+    """The same, whose clients may do what memcached lets them do, such as `flush_all`."""
+    listed = ", ".join(f'"127.0.0.1:{server}"' for server in servers)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
+        config.write(f'[[pool]]\nlisten = "{at(port)}"\nadmin = true\nservers = [{listed}]\n')
+        config.flush()
+        return start(port, FANIN, "front", "--config", config.name)
 
 
 @contextlib.contextmanager

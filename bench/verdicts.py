@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Holds what `fanin compare` says of random scenarios against the figures beside it, by rules of its own: no sentence may be refuted.
+"""Holds what `fanin` says of random scenarios against the figures beside it, by rules of its own: no sentence may be refuted.
 
-Each case is a scenario over some workload and settings, drawn from its number alone, run with --json; its findings and rows are
-judged here anew, plainly: shares of what is allowed, counts a round, causes of stalls, how far schemes hold and their order. What
-refutes a sentence is printed with the case that it is of, and the scenario that replays it is left behind.
+Each case is a scenario over some workload and settings, drawn from its number alone. Its comparison's findings and rows are judged here
+anew, plainly: shares of what is allowed, counts a round, causes of stalls, how far schemes hold and their order. So are the advice on it,
+the diagnosis of a capture of it, and a plan for a random log (sentences.py), and in the end the scorecards of all papers. Prints what
+refutes a sentence, with the scenario that replays it.
 """
 
 import argparse
@@ -13,13 +14,16 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import sentences
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FANIN = ROOT / "target" / "release" / "fanin"
+FANIN = os.environ.get("FANIN", ROOT / "target" / "release" / "fanin")
 KINDS = ["barrier"] * 5 + ["web-search"] * 2 + ["one-shot", "long", "key_value", "key_value", "bursts", "shuffle", "poisson", "all-reduce"]
 PACKET = ["newreno", "cubic", "dctcp", "newreno+m21", "newreno+gss", "newreno+red+ecn", "newreno+codel", "newreno+ictcp"]
 OBJECTS = ["one-all", "sicc", "ictcp-window", "sw", "dctcp"]
@@ -274,41 +278,135 @@ class Judge:
         return self.bad
 
 
-def case(number_):
+def ran(folder, *arguments):
+    """The object that `fanin` prints, and its text in one line a sentence; None where it refuses."""
+    place = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "COLUMNS": "4000"}
+    said = []
+    for more in (["--json"], []):
+        done = subprocess.run([FANIN, *arguments, *more], cwd=folder, capture_output=True, text=True, timeout=600, env=place)
+        if done.returncode == 2:
+            return None
+        if done.returncode:
+            raise Failed("%s: exit %d: %s" % (" ".join(arguments), done.returncode, done.stderr.strip()[-300:]))
+        said.append(done.stdout)
+    return json.loads(said[0]), said[1]
+
+
+class Failed(Exception):
+    """A command that ended otherwise than well or with a refusal."""
+
+
+def row_of(folder, command):
+    """The only row of a command that advice prints."""
+    words = shlex.split(command)[1:]
+    done = subprocess.run([FANIN, *words, "--json"], cwd=folder, capture_output=True, text=True, timeout=600, check=True,
+                          env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")})
+    return json.loads(done.stdout)["rows"][0]
+
+
+def advised(draw, folder):
+    """What refutes the advice on the scenario."""
+    goal = draw.choice([None, None, "p99 < 10 ms", "mean < 50 us", "goodput > 80 %"])
+    grow = ["--grow-to", "48"] if draw.random() < 0.2 else []
+    said = ran(folder, "advise", "random.toml", "--budget", "3M", "--jobs", "1", *(["--goal", goal] if goal else []), *grow)
+    if said is None:
+        return []
+    told, text = said
+    rows = [row_of(folder, of["run"]) for of in (told["today"], told["grown"]) if of]
+    for row in rows:
+        row["along_hosts"] = False
+    return ["advise: " + what for what in sentences.advice(told, text, goal, Judge({"rows": rows, "findings": []}, True), rows)]
+
+
+def diagnosed(draw, folder, scheme):
+    """What refutes the diagnosis of a capture of one run."""
+    made = subprocess.run([FANIN, "trace", "random.toml", "--scheme", scheme, "--fan-in", draw.choice(["3", "8", "16"]), "--set", "workload.duration=100 ms", "--out", "t.pcapng"],
+                          cwd=folder, capture_output=True, text=True, timeout=600)
+    said = ran(folder, "diagnose", "t.pcapng") if made.returncode == 0 else None
+    return ["diagnose: " + what for what in sentences.diagnosis(*said)] if said else []
+
+
+def planned(draw, folder):
+    """What refutes the plan for a random log on a random cluster."""
+    pages = [[draw.randrange(400) for _ in range(draw.choice([3, 10, 25]))] for _ in range(draw.choice([5, 30]))]
+    with open(folder / "log.csv", "w", encoding="utf-8") as log:
+        log.write("time,query,key,size\n")
+        for query in range(draw.choice([200, 600])):
+            keys = set(draw.choice(pages)) if draw.random() < 0.9 else {draw.randrange(400) for _ in range(5)}
+            log.writelines("%.3f,%d,k%d,%d\n" % (query * 0.01, query, key, 100 + key) for key in sorted(keys))
+    (folder / "cluster.toml").write_text(
+        'schemes = ["groups"]\n[fabric]\nkind = "leaf-spine"\nracks = 2\nhosts_per_rack = %d\nspines = 1\n[link]\nrate = "1 Gbit/s"\ndelay = "5 us"\n'
+        '[switch]\nbuffer = "64 KiB"\n[workload]\nkind = "key_value"\nfan_in = %d\n[key_value]\nreplicas = %d\n'
+        % (*draw.choice([(6, 10), (16, 30)]), draw.choice([1, 2])))
+    said = ran(folder, "plan", "log.csv", "--cluster", "cluster.toml", "--method", draw.choice(["groups", "picc"]))
+    return ["plan: " + what for what in sentences.plan(*said)] if said else []
+
+
+def compared(text, folder):
+    """What refutes the comparison of the scenario; None where it is none."""
+    said = ran(folder, "compare", "random.toml", "--jobs", "1")
+    if said is None:
+        return None
+    told = said[0]
+    between = any('kind = "%s"' % kind in text for kind in ("shuffle", "poisson", "all-reduce"))
+    for row in told["rows"]:
+        row["along_hosts"] = between
+    drawn = "key_value" in text or "jitter" in text.replace('packet_jitter = "none"', "") or "packet_jitter" not in text
+    return Judge(told, drawn).judge()
+
+
+def case(number_, commands):
     """What refutes the sentences of a case; None where it is no scenario."""
     draw = random.Random(number_)
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         text = scenario(draw, folder)
         (folder / "random.toml").write_text(text)
-        command = [FANIN, "compare", "random.toml", "--json", "--no-cache", "--jobs", "1"]
-        ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
-        if ran.returncode == 2:
-            return text, None
-        if ran.returncode:
-            return text, ["exit %d: %s" % (ran.returncode, ran.stderr.strip()[-300:])]
-        told = json.loads(ran.stdout)
-        between = any('kind = "%s"' % kind in text for kind in ("shuffle", "poisson", "all-reduce"))
-        for row in told["rows"]:
-            row["along_hosts"] = between
-        drawn = "key_value" in text or "jitter" in text.replace('packet_jitter = "none"', "") or "packet_jitter" not in text
-        return text, Judge(told, drawn).judge()
+        scheme = json.loads(text.splitlines()[0].partition("= ")[2])[0]
+        bad, judged = [], False
+        for command, judge in [("compare", lambda: compared(text, folder)), ("advise", lambda: advised(draw, folder)),
+                               ("diagnose", lambda: diagnosed(draw, folder, scheme)), ("plan", lambda: planned(draw, folder))]:
+            if command not in commands:
+                continue
+            try:
+                found = judge()
+            except Failed as why:
+                found = [str(why)]
+            judged |= found is not None
+            bad += found or []
+        return text, bad if judged else None
+
+
+def reproduced():
+    """What refutes the scorecards of all papers, quickly run."""
+    with tempfile.TemporaryDirectory() as place:
+        said = [subprocess.run([FANIN, "reproduce", "all", "--quick", *more], cwd=ROOT, capture_output=True, text=True, check=True,
+                               env={**os.environ, "XDG_CACHE_HOME": place}).stdout for more in (["--json"], [])]
+    return list(sentences.scorecard(json.loads(said[0]), said[1]))
+
+
+COMMANDS = ["compare", "advise", "diagnose", "plan", "reproduce"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--commands", nargs="*", default=COMMANDS, choices=COMMANDS)
     arguments = parser.parse_args()
     numbers = range(arguments.first, arguments.first + arguments.cases)
     judged = refuted = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for number_, (text, bad) in zip(numbers, pool.map(case, numbers)):
+        for number_, (text, bad) in zip(numbers, pool.map(lambda number_: case(number_, arguments.commands), numbers)):
             judged += bad is not None
             if bad:
                 refuted += 1
                 print("case %d:\n  %s\n%s" % (number_, "\n  ".join(bad), text), flush=True)
     print("%d scenarios, %d of them can be; %d have a sentence that their figures refute" % (len(numbers), judged, refuted))
+    if "reproduce" in arguments.commands:
+        bad = reproduced()
+        refuted += bool(bad)
+        print("\n  ".join(["reproduce: %d sentences of the scorecards are refuted" % len(bad), *bad]))
     sys.exit(1 if refuted or judged < len(numbers) / 2 else 0)
 
 

@@ -61,8 +61,8 @@ ALLOWED = {
     # Arguments, terminal, exit codes: all else is the library's.
     "fanin-cli": ("fanin", "anstream anstyle clap clap_complete indicatif serde_json signal-hook terminal_size textwrap"),
     "fanin-page": ("fanin-lab fanin-sim fanin-spec", "serde_json"),
-    # The library as Python calls it; not of the workspace, whose tests need no Python.
-    "fanin-python": ("fanin", "arrow-array arrow-schema pyo3 serde_json"),
+    # The library as Python calls it, and the program; not of the workspace, whose tests need no Python.
+    "fanin-python": ("fanin fanin-cli", "arrow-array arrow-schema pyo3 serde_json"),
 }
 MANIFESTS = ["Cargo.toml", "python/Cargo.toml"]
 # Tests may also use these, and the workspace crates that their own crate may use.

@@ -53,7 +53,7 @@ ruff format --quiet --config python/pyproject.toml --check python bench/python
 quietly abi3audit --strict "$wheel"
 python python/scripts/sections.py --check
 tests=python/tests
-[ "$what" != quick ] || tests="python/tests/test_executors.py python/tests/test_laws.py python/tests/test_results.py python/tests/test_scenarios.py"
+[ "$what" != quick ] || tests="python/tests/test_executors.py python/tests/test_laws.py python/tests/test_program.py python/tests/test_results.py python/tests/test_scenarios.py"
 # shellcheck disable=SC2086 # they are words
 FANIN=${FANIN:-$PWD/target/release/fanin} python -m pytest --quiet -p no:cacheprovider $tests
 
@@ -68,6 +68,7 @@ for python in $(ls -d "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3 2>/
     "$python" -m venv --without-pip "$root/fresh" 2>/dev/null || continue
     quietly "$tools/bin/python" -m pip --python "$root/fresh/bin/python" install --disable-pip-version-check "$wheel"
     "$root/fresh/bin/python" python/scripts/first.py
+    quietly "$root/fresh/bin/fanin" list
     seen="$seen $version"
 done
 rm -rf "$root/fresh"

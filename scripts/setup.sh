@@ -2,7 +2,7 @@
 # Installs what is missing of what is named: rust (the pinned toolchain, a linker, Python), valgrind, fuzz (a nightly
 # toolchain and cargo-fuzz), deny (cargo-deny), htsim (a compiler for C++, make), memcached (with memccapable),
 # memcached-build (what its newest release is built with), nutcracker, node, chromium, release (what archives and
-# packages are made with), tshark, python (3.10 or newer, with environments). Says nothing where nothing is missing, and may be run again at any time.
+# packages are made with), tshark, shellcheck, python (3.10 or newer, with environments). Says nothing where nothing is missing, and may be run again at any time.
 set -eu
 cd "$(dirname "$0")/.."
 PATH=${CARGO_HOME:-$HOME/.cargo}/bin:$PATH
@@ -92,6 +92,7 @@ for need in "$@"; do
     case $need in
         rust) rust ;;
         valgrind) command -v valgrind >/dev/null || packages valgrind ;;
+        shellcheck) command -v shellcheck >/dev/null || packages shellcheck ;;
         tshark) command -v tshark >/dev/null || packages tshark ;;
         fuzz) fuzz ;;
         deny) deny ;;

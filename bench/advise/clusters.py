@@ -12,7 +12,6 @@ import json
 import os
 import pathlib
 import random
-import re
 import shlex
 import subprocess
 import sys
@@ -21,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from figures import FANIN, ROOT
+from sentences import order
 from verdicts import Judge
 
 KEPT = ROOT / "target" / "advise-bench"
@@ -190,47 +190,6 @@ def is_hurt(told):
     return Judge(told, True).state(row, row["goodput_mbps"]["mean"]) in ("collapsed", "sags")
 
 
-def refuted(advice):
-    """Sentences of advice that the figures beside them refute."""
-    today = advice["today"]
-    if today["hurt"] and today["state"] == "holds":
-        yield "it holds, and is hurt"
-    if advice["onset"] and advice["onset"] <= today["servers"] and today["state"] == "holds":
-        yield f"it collapses from {advice['onset']} servers on, and holds with {today['servers']}"
-    for limit in advice["limits"]:
-        after, before = (milliseconds(text) for text in re.search(r"waits (.*) in place of (.*)$", limit["says"]).groups())
-        if after >= before or limit["goodput_mbps"]["mean"] <= today["goodput_mbps"]["mean"]:
-            yield f"held up by {limit['what']}: {limit['says']}, at {limit['goodput_mbps']['mean']} Mbit/s of {today['goodput_mbps']['mean']}"
-    for remedy in advice["remedies"]:
-        by_bytes = today["goodput_mbps"]["mean"] / remedy["goodput_mbps"]["mean"]
-        if remedy["of_today"] >= 1 or not remedy["qct_ms"]["lo"] <= remedy["qct_ms"]["mean"] <= remedy["qct_ms"]["hi"]:
-            yield f"{remedy['says']} helps: {remedy['of_today']} of today's time"
-        # Requests for objects have a time of their own; other rounds are measured by what they move.
-        same_question = remedy["apart"] not in ("number of servers", "answer size") and "placement" not in remedy["family"] and "server-window" not in remedy["family"]
-        if same_question and by_bytes >= 1.1:
-            yield f"{remedy['says']} helps: goodput falls from {today['goodput_mbps']['mean']} to {remedy['goodput_mbps']['mean']} Mbit/s"
-        for harm in remedy["harms"] or []:
-            told = re.search(r"has ([\d.,]+) Mbit/s, ([\d.,]+) today|take ([\d.,]+) times their least in 99 %, ([\d.,]+) today", harm)
-            if told:
-                slow, fast, long, short = (float(text.replace(",", "")) if text else None for text in told.groups())
-                if (slow is not None and slow > 0.91 * fast) or (long is not None and long < 1.09 * short):
-                    yield harm
-    ranked = [remedy for remedy in advice["remedies"] if remedy["apart"] is None and remedy["deployable"]]
-    if ranked != advice["remedies"][:len(ranked)]:
-        yield "what stands apart is ranked before what can be made today"
-    for before, after in zip(ranked, ranked[1:]):
-        # 5 % and an overlap are a tie, which effort breaks.
-        if before["of_today"] > 1.051 * after["of_today"]:
-            yield f"{before['says']} comes before {after['says']}: {before['of_today']} of today's time, {after['of_today']}"
-    if not advice["needed"] and (advice["remedies"] or today["hurt"]):
-        yield "nothing needs changing, and remedies are told"
-
-
-def milliseconds(text):
-    number, unit = text.split()
-    return float(number.replace(",", "")) * {"us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
-
-
 def judged(seed, budget, jobs):
     """What is told of a cluster, and what the grid says of that."""
     KEPT.mkdir(parents=True, exist_ok=True)
@@ -241,7 +200,7 @@ def judged(seed, budget, jobs):
     if done.returncode:
         return {"right": False, "says": f"no advice: {done.stderr.strip()[-300:]}"}
     advice = json.loads(done.stdout)
-    wrong = list(refuted(advice))
+    wrong = list(order(advice))
     if wrong:
         return {"right": False, "says": "refuted by its own figures: " + "; ".join(wrong)}
     with ThreadPoolExecutor(jobs) as pool:

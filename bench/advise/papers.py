@@ -34,14 +34,12 @@ def of_one(name, scenario, more):
         raise SystemExit(f"advise-papers: {scenario}: {done.stderr.strip()[-300:]}")
     told = json.loads(done.stdout)
     today = told["today"]
-    flat = "does not collapse up to four times as many servers"
-    if today["hurt"]:
-        flat = "has nowhere less than half of what it has with fewer servers, up to four times as many"
-    onset = f"collapses from {told['onset']} servers on" if told["onset"] else flat
+    flat = "goodput nowhere falls to under half of its best with fewer servers, up to four times as many"
+    onset = f"goodput falls to under half of its best from {told['onset']} servers on" if told["onset"] else flat
     allowed = f" of {figure(today['allowed_mbps'])} that could be" if today["allowed_mbps"] else ""
     yield f"## {name}\n"
     yield f"`{' '.join(command)}`\n"
-    yield f"{today['scheme']} with {today['servers']} servers {today['state']}, {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; it {onset}.\n"
+    yield f"{today['scheme']} with {today['servers']} servers {today['state']}, {figure(today['goodput_mbps']['mean'])} Mbit/s{allowed}; {onset}.\n"
     for limit in told["limits"]:
         yield f"- held up by {limit['what']}: {limit['says']}"
     yield from (f"- {caveat}" for caveat in told["caveats"])
@@ -59,8 +57,9 @@ def of_one(name, scenario, more):
             stands = {True: "yes", False: "not everywhere", None: ""}[remedy["robust"]]
             harms = "" if remedy["harms"] is None else "; ".join(remedy["harms"]) or "nothing seen"
             why = f" ({remedy['apart']})" if remedy["apart"] else ""
+            effort = remedy["effort"] + (", touches more than these flows" if remedy["touches"] else "")
             yield (f"| {remedy['says']}{why} | {100 * remedy['of_today']:.1f} % | {figure(remedy['goodput_mbps']['mean'])} | "
-                   f"{remedy['effort']} | {stands} | {harms} |")
+                   f"{effort} | {stands} | {harms} |")
     yield ""
 
 

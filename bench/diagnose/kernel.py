@@ -62,7 +62,7 @@ def called(program, figures, folder):
         file = folder / f"{name.replace(' ', '-')}.pcap"
         file.write_bytes(gzip.decompress(figure["captures"]["client"]))
         verdict = fanin(program, "diagnose", file, "--json")["verdict"]
-        wrong += verdict["incast"]
+        wrong += verdict["incast"] is True
         right += verdict["cause"] in causes
         print(f"{name}: {verdict['cause']}: {verdict['says']}")
     print(f"of {len(figures)} captures without incast {wrong} are called one, {right} have their cause")

@@ -187,7 +187,7 @@ def speed(program, size):
         took = time.monotonic() - began
         found, (cpu, memory) = json.loads(told.stdout), map(float, told.stderr.split()[-2:])
         print(f"{file.stat().st_size / 1e9:.2f} GB, {found['inputs'][0]['packets'] / 1e6:.1f} M packets: {took:.1f} s, of them {cpu:.1f} s of a core; "
-              f"{memory:.0f} MB at the most; {found['episodes_in_all']} episodes")
+              f"{memory:.0f} MB at the most; {found['rounds']['count']} episodes")
         return [] if cpu <= 20 * size / 1e9 and memory <= 200 else ["speed or memory"]
 
 

@@ -16,7 +16,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = HERE.parent / "build" / "linux"
 PACKAGES = "qemu-system-x86 busybox-static cpio kmod ethtool iproute2 tcpdump gcc libc6-dev".split()
-APPLETS = "sh seq rm modprobe sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname gzip base64 env".split()
+APPLETS = "sh seq rm mv printf modprobe sort sed mount insmod sleep cat grep awk ls mkdir poweroff sysctl kill head cut tr uname gzip base64 env".split()
 PROGRAMS = "/usr/sbin/ip /usr/sbin/tc /usr/bin/nstat /usr/sbin/ethtool /usr/bin/tcpdump".split()
 MODULES = "veth af_packet sch_htb sch_red sch_netem tcp_dctcp".split()
 DCTCP = "tcp_dctcp.ko"

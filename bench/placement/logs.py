@@ -3,6 +3,8 @@
 A log is a list of queries, each a list of keys; `days` has the same pages asked for on another day.
 """
 
+import dataclasses
+import functools
 import random
 
 QUERIES = 20_000
@@ -105,8 +107,32 @@ def headers(day):
     return [_with_noise(rng, all_pages[rank()], 1, 200 + PAGES * 10) for _ in range(QUERIES)]
 
 
-LOGS = {"pages": pages, "overlapping": overlapping, "drift": drift, "giant": giant, "none": none, "headers": headers}
-SERVERS, REPLICAS = 100, 3
+def apart(day, keys, noise):
+    """60 disjoint pages of `keys` keys, equally popular; in each query, `noise` keys are replaced by keys of other pages."""
+    rng = random.Random(700 + day)
+    all_pages = [list(range(page * keys, (page + 1) * keys)) for page in range(60)]
+    return [_with_noise(rng, rng.choice(all_pages), noise, 60 * keys) for _ in range(2_000)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Servers with a client before them, in racks, and how many have each key."""
+
+    servers: int
+    replicas: int
+    racks: int
+    hosts_a_rack: int
+
+
+MANY = Layout(servers=100, replicas=3, racks=5, hosts_a_rack=21)
+# As a front end has it.
+FRONT = Layout(servers=30, replicas=1, racks=1, hosts_a_rack=31)
+KEYS_A_PAGE = (20, 40, 60, 100, 150, 200, 300)
+
+LOGS = {make.__name__: (make, MANY) for make in (pages, overlapping, drift, giant, none, headers)}
+for _keys in KEYS_A_PAGE:
+    LOGS[f"apart-{_keys}"] = (functools.partial(apart, keys=_keys, noise=0), FRONT)
+    LOGS[f"noisy-{_keys}"] = (functools.partial(apart, keys=_keys, noise=_keys // 20), FRONT)
 
 
 def size(key):

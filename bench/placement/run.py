@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`fanin plan` beside mt-KaHyPar and METIS (from PyPI), PICC, popularity alone and random places, on six logs (logs.py).
+"""`fanin plan` beside mt-KaHyPar and METIS (from PyPI), PICC, popularity alone and random places, on made-up logs (logs.py).
 
 All are judged by `fanin plan` itself: by the same rule of asking, on the half of the log that nobody has seen. mt-KaHyPar's ε is sought
 so that its busiest server has what the plan's has. Writes a table, and bench/placement/figures.json.
@@ -8,6 +8,7 @@ so that its busiest server has what the plan's has. Writes a table, and bench/pl
 import argparse
 import collections
 import csv
+import dataclasses
 import functools
 import itertools
 import json
@@ -21,18 +22,17 @@ import time
 import logs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-RACKS, A_RACK = 5, 21
-CLUSTER = f"""schemes = ["groups"]
+CLUSTER = """schemes = ["groups"]
 [fabric]
 kind = "leaf-spine"
-racks = {RACKS}
-hosts_per_rack = {A_RACK}
+racks = {racks}
+hosts_per_rack = {hosts_a_rack}
 spines = 2
 [workload]
 kind = "key_value"
-fan_in = {logs.SERVERS}
+fan_in = {servers}
 [key_value]
-replicas = {logs.REPLICAS}
+replicas = {replicas}
 replica_racks = "distinct"
 server = "fifo"
 [picc]
@@ -42,14 +42,14 @@ requests_per_s = 1_000_000
 SEEDS = (1, 2, 3)
 
 
-def groups():
-    """Servers in threes, each in a rack of its own."""
+def groups(layout):
+    """As many servers a group as there are replicas, each in a rack of its own."""
     left = collections.defaultdict(list)
-    for host in range(1, logs.SERVERS + 1):
-        left[host // A_RACK].append(host)
+    for host in range(1, layout.servers + 1):
+        left[host // layout.hosts_a_rack].append(host)
     made = []
     while True:
-        fullest = sorted(left, key=lambda rack: (-len(left[rack]), rack))[: logs.REPLICAS]
+        fullest = sorted(left, key=lambda rack: (-len(left[rack]), rack))[: layout.replicas]
         if not all(left[rack] for rack in fullest):
             return made
         made.append([left[rack].pop() for rack in fullest])
@@ -58,9 +58,9 @@ def groups():
 class Judge:
     """Plans and judges by the program."""
 
-    def __init__(self, fanin, folder):
-        self.fanin, self.folder = fanin, folder
-        (folder / "cluster.toml").write_text(CLUSTER)
+    def __init__(self, fanin, folder, layout):
+        self.fanin, self.folder, self.groups = fanin, folder, groups(layout)
+        (folder / "cluster.toml").write_text(CLUSTER.format(**dataclasses.asdict(layout)))
 
     def plan(self, log, *more):
         command = [self.fanin, "plan", log, "--cluster", self.folder / "cluster.toml", "--json", *more]
@@ -72,11 +72,11 @@ class Judge:
 
     def of_parts(self, log, parts):
         """Servers a query, and the busiest server's load, with each key's replicas on its part's servers."""
-        made, path = groups(), self.folder / "current.csv"
+        path = self.folder / "current.csv"
         with open(path, "w", encoding="ascii") as file:
             file.write("key,server\n")
             for key, part in parts.items():
-                file.writelines(f"k{key},{server}\n" for server in made[part])
+                file.writelines(f"k{key},{server}\n" for server in self.groups[part])
         judged = self.plan(log, "--current", path, "--move-budget", "0 B")
         return judged["servers_before"], judged["busiest_before"]
 
@@ -142,7 +142,7 @@ def matched(judge, log, queries, seed, busiest):
     """mt-KaHyPar's figures with an ε at which its busiest server has what is given, as near as four tries come."""
     epsilon, tries = max(busiest * 0.95 - 1, 0.03), []
     for _ in range(4):
-        servers, load = judge.of_parts(log, kahypar(queries, len(groups()), epsilon, seed))
+        servers, load = judge.of_parts(log, kahypar(queries, len(judge.groups), epsilon, seed))
         tries.append((abs(load - busiest), servers, load, epsilon))
         if abs(load - busiest) < 0.03 * busiest:
             break
@@ -159,8 +159,9 @@ def moved(folder):
     return len(objects) / keys
 
 
-def row(judge, name, make, seeds):
+def row(judge, name, seeds):
     """All figures of a log."""
+    make, layout = logs.LOGS[name]
     first, next_day = judge.folder / f"{name}.csv", judge.folder / f"{name}-next.csv"
     queries = make(0)
     logs.write(first, queries)
@@ -170,11 +171,11 @@ def row(judge, name, make, seeds):
     judge.plan(next_day, "--previous", judge.folder / name, "--out", judge.folder / f"{name}-next")
     bound = planned["busiest_after"]
     # PICC's servers may be asked for as much as the plan's busiest one is.
-    mean = sum(map(len, seen)) / logs.SERVERS
+    mean = sum(map(len, seen)) / layout.servers
     a_second = f"picc.requests_per_s={max(int(mean * bound / 200), 1)}"
     picc = judge.plan(first, "--method", "picc", "--set", a_second)
     popular = judge.plan(first, "--method", "picc-no-correlation", "--set", a_second)
-    parts = len(groups())
+    parts = len(judge.groups)
     draws = random.Random(1)
     keys = numbered(seen)[0]
     figures = {
@@ -201,20 +202,21 @@ def main():
     asked.add_argument("--seeds", type=int, default=len(SEEDS))
     asked = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        judge = Judge(asked.fanin, pathlib.Path(folder))
         figures = []
         print("| log | hash | plan | mt-KaHyPar, three seeds | METIS | PICC | popularity | random | moved | next day |")
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
         for name in asked.logs:
-            of = row(judge, name, logs.LOGS[name], SEEDS[: asked.seeds])
+            judge = Judge(asked.fanin, pathlib.Path(folder), logs.LOGS[name][1])
+            of = row(judge, name, SEEDS[: asked.seeds])
             figures.append(of)
             pair = lambda figures: f"{figures[0]:.2f} ({figures[1]:.2f})"
             seeds = ", ".join(pair([one["servers"], one["busiest"]]) for one in of["kahypar"])
             rest = " | ".join(pair(of[which]) for which in ("metis", "picc", "popular", "random"))
             shares = f"{of['moved']:.1%} | {of['moved_next_day']:.1%}"
             print(f"| {name} | {pair(of['before'])} | {pair(of['plan'])} | {seeds} | {rest} | {shares} |", flush=True)
-    text = json.dumps({"fanin plan": figures}, indent=1)
-    (pathlib.Path(__file__).parent / "figures.json").write_text(text + "\n")
+    path = pathlib.Path(__file__).parent / "figures.json"
+    others = [of for of in json.loads(path.read_text())["fanin plan"] if of["log"] not in asked.logs]
+    path.write_text(json.dumps({"fanin plan": others + figures}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
         let _ = scenario.assign(assignment, assignment);
     }
     if !schemes.is_empty() {
-        let _ = scenario.select(&schemes.split(',').collect::<Vec<_>>());
+        let _ = scenario.select("--schemes", &schemes.split(',').collect::<Vec<_>>());
     }
     if let Ok(contenders) = scenario.contenders() {
         check(&contenders);

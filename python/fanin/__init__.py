@@ -25,6 +25,7 @@ from fanin.errors import (
     SimulatorError,
     StoppedError,
 )
+from fanin.heat import HeatMap
 from fanin.laws import Law, law
 from fanin.paper import Reproduced, papers, reproduce
 from fanin.placing import plan
@@ -42,6 +43,7 @@ __all__ = [
     "ExecutorError",
     "Finding",
     "FolderError",
+    "HeatMap",
     "Interrupted",
     "Law",
     "LawError",

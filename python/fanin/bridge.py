@@ -1,4 +1,4 @@
-"""`python3 -m fanin.bridge tcp://scheduler:8786`: carries parcels of the program's `--on` to a Dask cluster.
+"""`python3 -I -m fanin.bridge tcp://scheduler:8786`: carries parcels of the program's `--on` to a Dask cluster.
 
 Parcels come on standard input, each as a number, a length (8 bytes each, little-endian) and its bytes; what came of them goes to
 standard output with a kind before it: `a`nswer, `l`ost, `r`efused, `g`one, or how many are worked on at once: `s`lots.
@@ -75,5 +75,5 @@ def main(address: str) -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python3 -m fanin.bridge tcp://scheduler:8786")
+        sys.exit("usage: python3 -I -m fanin.bridge tcp://scheduler:8786")
     main(sys.argv[1])

@@ -12,6 +12,7 @@ from fanin import given
 from fanin._fanin import Comparison as Native
 from fanin._fanin import Table
 from fanin.errors import CutShortWarning
+from fanin.heat import HeatMap, moving
 
 
 class Finding(NamedTuple):
@@ -29,7 +30,7 @@ class Finding(NamedTuple):
 class Comparison:
     """What came of a comparison: figures with intervals over seeds, findings, and every table of every run.
 
-    In a notebook it shows the report's own charts, in a terminal a table.
+    In a notebook it shows the report's own charts, over two swept keys a heat map before them, in a terminal a table.
     """
 
     def __init__(self, native: Native, arguments: list[str], cut_short: str | None = None) -> None:
@@ -65,6 +66,11 @@ class Comparison:
     def tables(self) -> list[str]:
         """The names of the tables, which are those of the files that `report` writes."""
         return self._native.tables()
+
+    def heat_map(self, measure: str = "goodput_mbps") -> HeatMap:
+        """Every scheme over two swept keys, by a number of `summary["rows"]`: `"goodput_mbps"`, `"qct_ms.p99"`, `"timeouts"`."""
+        given.text("measure", measure, 'a name, such as "goodput_mbps" or "qct_ms.p99"')
+        return HeatMap(self.summary["rows"], measure)
 
     def onset(self, scheme: str) -> Any:
         """Where a scheme's goodput collapses along the first swept key; `None` where it does not.
@@ -123,7 +129,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         page = html.escape(self._native.page(self._arguments), quote=True)
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 60em; border: 0"></iframe>'
+        # A heat map needs no script: it shows in notebooks that are not trusted, too.
+        heat = self.heat_map()._repr_html_() if len(moving(self.summary["rows"])) == 2 else ""
+        return f'{heat}<iframe srcdoc="{page}" style="width: 100%; height: 60em; border: 0"></iframe>'
 
 
 class Run(Comparison):

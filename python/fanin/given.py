@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
+
+
+class Numpy(Protocol):
+    """A number, a truth value or an array of numpy's."""
+
+    def tolist(self) -> Any:
+        """It as Python's own."""
+
+
+def plain(value: Any) -> Any:
+    """A value of Python's own: numpy's integers and truth values are no `int` and no `bool`, and its floats print as `np.float64(0.5)`."""
+    return value.tolist() if hasattr(value, "dtype") and hasattr(value, "tolist") else value
 
 
 def wrong(name: str, value: Any, right: str) -> TypeError:
@@ -28,6 +40,7 @@ def path(name: str, value: Any) -> str:
 
 def whole(name: str, value: Any, least: int, such: int) -> int:
     """A whole number, at least so large."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise wrong(name, value, f"a whole number, such as {such}")
     if value < least:
@@ -37,6 +50,7 @@ def whole(name: str, value: Any, least: int, such: int) -> int:
 
 def number(name: str, value: Any, such: float) -> float:
     """A number."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise wrong(name, value, f"a number, such as {such}")
     return value
@@ -44,6 +58,7 @@ def number(name: str, value: Any, such: float) -> float:
 
 def flag(name: str, value: Any) -> bool:
     """Yes or no."""
+    value = plain(value)
     if not isinstance(value, bool):
         raise wrong(name, value, "True or False")
     return value
@@ -53,7 +68,7 @@ def several(name: str, values: Any, kind: type | tuple[type, ...], right: str) -
     """A list of things of a kind."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise wrong(name, values, f"a list, such as {right}")
-    listed = list(values)
+    listed = [plain(value) for value in values]
     for value in listed:
         if isinstance(value, bool) or not isinstance(value, kind):
             raise wrong(name, value, f"a list, such as {right}")

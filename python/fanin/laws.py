@@ -22,7 +22,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from fanin import _fanin
+from fanin import _fanin, given
 from fanin._fanin import Ack, Congestion, Window
 from fanin.errors import AskedError
 
@@ -97,10 +97,8 @@ def bring(name: str, made: type[Any]) -> None:
         if not callable(getattr(made, method)):
             raise TypeError(f"law {name!r}: {made.__name__}.{method} is no method; right would be {form}")
         has.append(method)
-    for trait in ("ecn", "gives_way"):
-        if not isinstance(getattr(made, trait, False), bool):
-            raise TypeError(f"law {name!r}: {trait} is {getattr(made, trait)!r}; right would be True or False")
-    _fanin.register(name, made, has, getattr(made, "ecn", False), getattr(made, "gives_way", False))
+    ecn, gives_way = (given.flag(f"law {name!r}: {trait}", getattr(made, trait, False)) for trait in ("ecn", "gives_way"))
+    _fanin.register(name, made, has, ecn, gives_way)
     LAWS[name] = made
 
 

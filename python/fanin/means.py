@@ -83,6 +83,7 @@ def means(
     laws: list[str] | None = None,
 ) -> Iterator[Means]:
     """What is told the library, checked, for runs with laws of the caller's; executors that were made here are let go at the end."""
+    jobs, cache = given.plain(jobs), given.plain(cache)
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
         raise TypeError(f"jobs: {jobs!r} is no number of threads; right would be a whole number from 1")
     if not isinstance(cache, (bool, str, os.PathLike)):
@@ -93,7 +94,7 @@ def means(
     # One thread at a time has the interpreter: others would but take it from each other.
     jobs = 1 if laws and jobs is None else jobs
     if progress is not None:
-        given.flag("progress", progress)
+        progress = given.flag("progress", progress)
     folder = None if isinstance(cache, bool) else os.fspath(cache)
     there = None if worker_cache is None else given.path("worker_cache", worker_cache)
     with Hearer(is_interactive() if progress is None else progress) as hear:

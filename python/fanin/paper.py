@@ -64,9 +64,9 @@ def reproduce(
     wanted = given.several("papers", papers, str, '"m21"') or _fanin.papers(folder)
     if figure is not None:
         given.text("figure", figure, 'such as "M-4"')
-    given.flag("quick", quick)
+    quick = given.flag("quick", quick)
     if seeds is not None:
-        given.whole("seeds", seeds, 1, 5)
+        seeds = given.whole("seeds", seeds, 1, 5)
     settings = given.several("set", set, str, '["red.instantaneous=false"]')
     with means(jobs, cache, executor, worker_cache, progress) as how, carried(how):
         return Reproduced(_fanin.reproduce(wanted, how, figure, quick, seeds, settings, folder))

@@ -27,7 +27,7 @@ def plan(
     files = given.several("logs", logs, (str, os.PathLike), '["log.csv"]')
     if not isinstance(cluster, Scenario):
         raise given.wrong("cluster", cluster, 'a scenario, such as fanin.Scenario("cluster.toml")')
-    given.flag("skip_bad", skip_bad)
+    skip_bad = given.flag("skip_bad", skip_bad)
     asked = cluster.schemes("picc")
     gap_ps = _fanin.time_ps("gap", given.text("gap", gap, 'a time, such as "1 ms"'))
     where = None if folder is None else given.path("folder", folder)

@@ -14,7 +14,8 @@ from fanin.errors import CutShortWarning, ExecutorError, Interrupted, LawError, 
 from fanin.means import Cache, Means, means
 from fanin.sections import ScenarioDict
 
-Value: TypeAlias = str | int | float | bool | Sequence[str | int | float | bool]
+Scalar: TypeAlias = str | int | float | bool | given.Numpy
+Value: TypeAlias = Scalar | Sequence[Scalar]
 PathOf: TypeAlias = Union[str, "os.PathLike[str]"]
 
 
@@ -66,16 +67,17 @@ class Scenario:
         """Sets a key: `set("switch.buffer", "128 KiB")`."""
         if not isinstance(key, str):
             raise ScenarioError(f'set: {key!r} is no key; right would be a text such as "link.rate"')
+        value = given.plain(value)
         # A text is as behind --set: "5" is a number there, too.
         written = value if isinstance(value, str) else toml.value(key, value)
         assignment = f"{key}={written}"
         return self._with(self._native.set(f"set({key!r}, {value!r})", assignment), "--set", assignment)
 
-    def sweep(self, key: str, values: Iterable[str | int | float | bool]) -> Scenario:
+    def sweep(self, key: str, values: Iterable[Scalar]) -> Scenario:
         """Sweeps over a key, in place of the values that it has: `sweep("fan_in", [8, 32])`."""
         if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
             raise ScenarioError(f"sweep: {key}: {values!r} is no list of values; right would be such as [8, 32]")
-        listed = list(values)
+        listed = [given.plain(item) for item in values]
         shown = ",".join(item if isinstance(item, str) else toml.value(f"sweep: {key}", item) for item in listed)
         said = f"sweep={{{key!r}: {listed!r}}}"
         return self._with(self._native.sweep(said, f"{key}={shown}"), "--sweep", f"{key}={shown}")
@@ -93,7 +95,7 @@ class Scenario:
 
     def compare(
         self,
-        sweep: Mapping[str, Iterable[str | int | float | bool]] | None = None,
+        sweep: Mapping[str, Iterable[Scalar]] | None = None,
         seeds: int | None = None,
         *,
         first_seed: int | None = None,
@@ -115,9 +117,10 @@ class Scenario:
 
         Ctrl-C raises `fanin.Interrupted`, which has the comparison of what was done.
         """
-        given.flag("onset", onset)
+        onset = given.flag("onset", onset)
         asked, arguments = self._over(sweep, seeds, first_seed)
         arguments += ["--onset"] if onset else []
+        precision = given.plain(precision)
         if precision is not None:
             if not isinstance(precision, float) or not 0 < precision < 1:
                 raise TypeError(f"precision: {precision!r} is none; right would be a share such as 0.02")
@@ -175,6 +178,7 @@ class Scenario:
         goal: str | None = None,
         *,
         servers: int | None = None,
+        grow_to: int | None = None,
         budget: int = 250_000_000,
         seconds: float | None = None,
         remedies: Sequence[str] = (),
@@ -187,15 +191,18 @@ class Scenario:
     ) -> dict[str, Any]:
         """Says what to change, the best first: what `fanin advise --json` prints.
 
-        `goal` is such as `"p99 < 10 ms"`; `budget` how many data packets may be simulated, `seconds` how long.
+        `goal` is such as `"p99 < 10 ms"`; `grow_to` how many servers there will be; `budget` how many data packets may be simulated,
+        `seconds` how long.
         """
         if goal is not None:
             given.text("goal", goal, 'such as "p99 < 10 ms"')
         if servers is not None:
-            given.whole("servers", servers, 1, 32)
-        given.whole("budget", budget, 1, 250_000_000)
+            servers = given.whole("servers", servers, 1, 32)
+        if grow_to is not None:
+            grow_to = given.whole("grow_to", grow_to, 2, 48)
+        budget = given.whole("budget", budget, 1, 250_000_000)
         if seconds is not None:
-            given.number("seconds", seconds, 30)
+            seconds = given.number("seconds", seconds, 30)
         names = given.several("remedies", remedies, str, '["rto-min", "dctcp"]')
         where = None if folder is None else given.path("folder", folder)
         with means(jobs, cache, executor, worker_cache, progress, self._laws()) as how, carried(how):
@@ -205,6 +212,7 @@ class Scenario:
                 self._name,
                 self._arguments,
                 servers,
+                grow_to,
                 goal,
                 budget,
                 seconds,
@@ -226,7 +234,7 @@ class Scenario:
 
     def _over(
         self,
-        sweep: Mapping[str, Iterable[str | int | float | bool]] | None,
+        sweep: Mapping[str, Iterable[Scalar]] | None,
         seeds: int | None,
         first_seed: int | None,
     ) -> tuple[Scenario, list[str]]:
@@ -235,7 +243,7 @@ class Scenario:
             raise ScenarioError(f'sweep: {sweep!r} is no dict; right would be such as {{"fan_in": [8, 32]}}')
         for key, values in (sweep or {}).items():
             asked = asked.sweep(key, values)
-        for name, number in (("seeds", seeds), ("first_seed", first_seed)):
+        for name, number in (("seeds", given.plain(seeds)), ("first_seed", given.plain(first_seed))):
             if number is not None:
                 if isinstance(number, bool) or not isinstance(number, int):
                     raise ScenarioError(f"{name}: {number!r} is no number; right would be a whole number", argument=name)
@@ -251,11 +259,11 @@ class Scenario:
         arguments = [*self._arguments, "--scheme", scheme or labels[0]]
         asked = asked._with(asked._native.set("one run", "run.seeds=1"))
         if fan_in is not None:
-            given.whole("fan_in", fan_in, 1, 32)
+            fan_in = given.whole("fan_in", fan_in, 1, 32)
             asked = asked._with(asked._native.set(f"fan_in={fan_in!r}", f"sweep.fan_in=[{fan_in}]"))
             arguments += ["--fan-in", str(fan_in)]
         if seed is not None:
-            given.whole("seed", seed, 0, 1)
+            seed = given.whole("seed", seed, 0, 1)
             asked = asked._with(asked._native.set(f"seed={seed!r}", f"run.first_seed={seed}"))
             arguments += ["--seed", str(seed)]
         return asked, arguments

@@ -84,8 +84,9 @@ class Switch(TypedDict, total=False):
 
     profile: str
     """A switch whose memory somebody published: sets shared_buffer, alpha, reserved, headroom and ports; what
-    is set beside it stands over it. `fanin list` has them all. Right is the name of a switch, such as
-    "arista-7060cx", or "none". Default: "none"."""
+    is set beside it stands over it. `fanin list` has them all. Right is the name of a switch,
+    "dctcp-triumph", "force10-s6000", "arista-7060cx", "arista-7050cx3", "arista-7060x6" or "mellanox-sn2700",
+    its model, such as "7050CX3", or "none". Default: "none"."""
     buffer: str
     """What the queue of one port holds; the packet on the wire does not count. Right is a size with its unit,
     such as "64 KiB" or "250 packets". Default: "64 KiB"."""
@@ -451,9 +452,11 @@ class KeyValue(TypedDict, total=False):
     list of texts, such as ["client tor1", "server1..8 tor1"]. Default: []."""
     placement: str
     """A plan of placement: a table with the header object,from,to,reason (popular or correlated), whose moves
-    are made, in their order, before a run begins. Objects count from 0, hosts from the client, which is 0. It
-    is a plan of one placement: under every seed the objects are put where `run.first_seed` puts them, and
-    moved from there. Right is the path of a file, relative to the scenario's, or "none". Default: "none"."""
+    are made, in their order, before a run begins; or one with the header key,server, such as `placement.csv`
+    of `fanin plan`, which has the servers of the first objects, numbered as their keys come. Objects count
+    from 0, hosts from the client, which is 0. It is a plan of one placement: under every seed the objects are
+    put where `run.first_seed` puts them, and moved from there. Right is the path of a file, relative to the
+    scenario's, or "none". Default: "none"."""
     route: str
     """How a front end asks for an object that was moved: "links", at its old place, which passes the question
     on to the new one, or "direct". Right is "links" or "direct". Default: "links"."""
@@ -673,20 +676,23 @@ class Ictcp(TypedDict, total=False):
 class EcnThreshold(TypedDict, total=False):
     """`[ecn_threshold]` Marking above a threshold of the instantaneous queue, as DCTCP needs it."""
 
-    k: str
+    k: int | str
     """K: a packet that finds more than this in the queue is marked, or dropped where it is not ECN-capable.
-    Right is a size with its unit, such as "64 KiB" or "250 packets". Default: "20 packets"."""
+    "auto" takes it from the rate of the port's link: 20 packets up to 1 Gbit/s and 5 more for each further
+    Gbit/s, so 65 at 10 Gbit/s, as the DCTCP paper has them; at most half of the port's buffer, but at least
+    20. Right is a number of packets, or a size with its unit, such as 20, "20 packets" or "64 KiB"; or
+    "auto". Default: "auto"."""
 
 
 class Red(TypedDict, total=False):
     """`[red]` Random early detection."""
 
-    min_th: str
-    """Below this nothing is dropped or marked. Right is a size with its unit, such as "64 KiB" or "250
-    packets". Default: "15 packets"."""
-    max_th: str
-    """Above this everything is, or with gentle from twice this. Right is a size with its unit, such as "64
-    KiB" or "250 packets". Default: "25 packets"."""
+    min_th: int | str
+    """Below this nothing is dropped or marked. Right is a number of packets, or a size with its unit, such as
+    20, "20 packets" or "64 KiB". Default: "15 packets"."""
+    max_th: int | str
+    """Above this everything is, or with gentle from twice this. Right is a number of packets, or a size with
+    its unit, such as 20, "20 packets" or "64 KiB". Default: "25 packets"."""
     target_delay: str
     """Thresholds by the rate of each link, in place of min_th and max_th (Adaptive RED): half of what it
     sends in this time, and three times that; none where the buffer ends before. Right is a time with its

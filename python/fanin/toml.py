@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from fanin import given
 from fanin.errors import ScenarioError
 
 RIGHT = 'right would be a text with its unit, such as "10 Gbit/s", a number, True, False or a list of these'
@@ -13,6 +14,7 @@ RIGHT = 'right would be a text with its unit, such as "10 Gbit/s", a number, Tru
 
 def value(path: str, what: Any) -> str:
     """A value as a scenario has it."""
+    what = given.plain(what)
     if isinstance(what, bool):
         return "true" if what else "false"
     if isinstance(what, (int, float)):

@@ -22,7 +22,12 @@ from typing import Any, TypedDict
 
 def kind(form: str) -> str:
     """The type of a key's values."""
-    numbers = [("a whole number, or", "int | str"), ("a whole number", "int"), ("true or false", "bool")]
+    numbers = [
+        ("a whole number, or", "int | str"),
+        ("a number of packets, or", "int | str"),
+        ("a whole number", "int"),
+        ("true or false", "bool"),
+    ]
     numbers += [("a share", "float | str"), ("a number", "float | str"), ("a list of", "list[str]")]
     return next((what for begins, what in numbers if form.startswith(begins)), "str")
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use fanin::advice::Goal;
+use fanin::advice::{Addresses, Goal};
 use fanin::{Draft, Error, Lab, Out, Reading, Time, Update, Wanted, Watch, Wishes};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -198,6 +198,7 @@ pub fn advise(
     file: String,
     arguments: Vec<String>,
     servers: Option<u32>,
+    grow_to: Option<u32>,
     goal: Option<&str>,
     budget: u64,
     seconds: Option<f64>,
@@ -208,14 +209,25 @@ pub fn advise(
         goal.map(str::parse).transpose().map_err(|why: String| asked(py, &format!("goal: {why}")))?;
     let time = seconds.map(Duration::try_from_secs_f64).transpose();
     let time = time.map_err(|_| asked(py, "seconds: right would be a number above 0, such as 30"))?;
-    let wanted = Wanted { file, arguments, servers, goal, budget, time, remedies };
+    let wanted = Wanted {
+        source: vec![file],
+        arguments,
+        servers,
+        grow_to,
+        goal,
+        budget,
+        time,
+        remedies,
+        addresses: Addresses::default(),
+    };
     let out = folder.map(|folder| claimed(py, folder)).transpose()?;
     finished(
         py,
         means.in_lab(py, |lab, hear| {
             let advised = lab.advise(&scenario.0, &wanted, hear)?;
             if let Some(out) = out {
-                lab.picture(&advised, hear)?.write(out, &[])?;
+                let picture = lab.picture(&advised, hear)?;
+                advised.write(out, &picture, &[], Vec::new())?;
             }
             Ok(advised.to_json())
         })?,

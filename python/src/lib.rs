@@ -12,6 +12,7 @@ mod paper;
 mod scenario;
 mod show;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -58,6 +59,12 @@ fn cache_folder() -> Option<PathBuf> {
     fanin::user_cache().map(|cache| cache.folder().to_path_buf())
 }
 
+/// Runs the program: its exit code.
+#[pyfunction]
+fn program(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| fanin_cli::main(arguments))
+}
+
 /// The picoseconds of a time with its unit.
 #[pyfunction]
 fn time_ps(py: Python<'_>, parameter: &str, text: &str) -> PyResult<u64> {
@@ -90,6 +97,7 @@ fn _fanin(module: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(sections, module)?,
         wrap_pyfunction!(cache_folder, module)?,
         wrap_pyfunction!(time_ps, module)?,
+        wrap_pyfunction!(program, module)?,
         wrap_pyfunction!(diagnosed::diagnose, module)?,
         wrap_pyfunction!(lab::compare, module)?,
         wrap_pyfunction!(lab::run, module)?,

@@ -186,7 +186,7 @@ def test_what_a_law_may_not_do_is_said(method, says):
         ("py-x", lambda ack: ack, "is a function; right would be a class"),
         ("py-x", type("X", (), {}), r"X has no grow; right would be grow\(self, ack, mss, window\)"),
         ("py-x", type("X", (fanin.Law,), {"grow": 1}), "X.grow is no method"),
-        ("py-x", type("X", (laws.NewReno,), {"ecn": 1}), "ecn is 1; right would be True or False"),
+        ("py-x", type("X", (laws.NewReno,), {"ecn": 1}), "ecn: 1 is a int; right would be True or False"),
     ],
 )
 def test_what_is_no_law_is_refused(name, made, says):

@@ -66,6 +66,38 @@ def test_two_swept_keys_have_an_onset_a_curve(short):
     assert "tcp.rto_min" in comparison.frame().columns
 
 
+def test_two_swept_keys_show_a_heat_map(short):
+    comparison = short.compare({"fan_in": [2, 8], "tcp.rto_min": ["10 ms", "200 ms"]}, seeds=1, cache=False)
+    heat = comparison.heat_map("qct_ms.p99")
+    assert (heat.keys, heat.columns, heat.rows) == (("fan_in", "tcp.rto_min"), [2, 8], ["10 ms", "200 ms"])
+    for row in comparison.summary["rows"]:
+        point = row["point"]
+        line, column = heat.rows.index(point["tcp.rto_min"]), heat.columns.index(point["fan_in"])
+        assert heat.values[row["scheme"]][line][column] == row["qct_ms"]["p99"]
+    lines = repr(heat).splitlines()
+    assert lines[0] == "newreno: qct_ms.p99, fan_in across, tcp.rto_min down"
+    assert [line.split()[:2] for line in lines[1:4]] == [["2", "8"], ["10", "ms"], ["200", "ms"]]
+    shown = heat._repr_html_()
+    assert (shown.count("<table>"), shown.count("<td ")) == (2, 8)
+    # The least and the most of all schemes.
+    assert "0.00)" in shown
+    assert "0.75)" in shown
+    assert comparison._repr_html_().startswith(comparison.heat_map()._repr_html_() + "<iframe srcdoc=")
+
+
+def test_a_heat_map_needs_two_keys_and_a_number(short):
+    comparison = short.compare({"fan_in": [2, 8]}, seeds=1, cache=False)
+    assert "<table>" not in comparison._repr_html_().split("<iframe")[0]
+    with pytest.raises(fanin.AskedError, match="swept here: fan_in; right would be two keys, such as compare"):
+        comparison.heat_map()
+    two = short.compare({"fan_in": [2, 8], "tcp.rto_min": ["10 ms", "200 ms"]}, seeds=1, cache=False)
+    for measure in ("goodput", "point", "qct_ms", "scheme"):
+        with pytest.raises(
+            fanin.AskedError, match=f"measure: '{measure}' is no number .*right would be one of .*goodput_mbps, .*qct_ms.p99"
+        ):
+            two.heat_map(measure)
+
+
 def test_it_shows_a_table_in_a_terminal_and_the_reports_charts_in_a_notebook(short):
     comparison = short.compare(cache=False)
     text = repr(comparison)
@@ -98,6 +130,14 @@ def test_warnings_of_a_scenario_stand_in_its_comparison(short):
         warnings.simplefilter("error")
         comparison = short.set("gss.initial_window", 2).compare(seeds=1, cache=False)
     assert any("gss.initial_window" in warning for warning in comparison.warnings)
+
+
+def test_a_warning_of_many_points_is_one(short):
+    sizes = ["4 KiB", "8 KiB", "12 KiB"]
+    comparison = short.compare({"switch.buffer": sizes, "fan_in": [2, 4]}, seeds=1, cache=False)
+    assert len(comparison.warnings) == 1
+    assert comparison.warnings[0].endswith("(and so at 2 more points: switch.buffer 8 KiB; switch.buffer 12 KiB)")
+    assert repr(comparison).count("warning: ") == 1
 
 
 def test_a_report_needs_a_new_folder(short, tmp_path):

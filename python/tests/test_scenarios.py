@@ -8,6 +8,8 @@ import pytest
 import fanin
 from fanin.sections import Link, Workload
 
+numpy = pytest.importorskip("numpy")
+
 
 def told(call):
     with pytest.raises(fanin.ScenarioError) as raised:
@@ -38,6 +40,15 @@ def test_a_scheme_of_a_dict_has_settings_of_its_own():
         "sweep": {"fan_in": [4]},
     }
     assert fanin.Scenario(settings).compare(cache=False).schemes == ["dctcp", "small"]
+
+
+def test_a_threshold_may_be_a_plain_number_of_packets(short):
+    written = short.set("ecn_threshold.k", "7 packets").compare(cache=False).summary["hash"]
+    for other in (short.set("ecn_threshold.k", 7), fanin.Scenario(text=f"{short.text}[ecn_threshold]\nk = 7\n")):
+        assert other.compare(cache=False).summary["hash"] == written
+    assert fanin.sections.EcnThreshold(k=7) == {"k": 7}
+    with pytest.raises(fanin.ScenarioError, match=r"7\.5 is not of that form; right would be a number of packets"):
+        short.set("ecn_threshold.k", 7.5)
 
 
 def test_every_change_gives_a_new_scenario(short):
@@ -117,6 +128,7 @@ def test_wrong_types_of_how_it_is_run_name_the_parameter(short):
         ("goal", lambda s: s.advise(5)),
         ("goal", lambda s: s.advise("p99 < 10")),
         ("servers", lambda s: s.advise(servers="8")),
+        ("grow_to", lambda s: s.advise(grow_to="8")),
         ("budget", lambda s: s.advise(budget=-1)),
         ("seconds", lambda s: s.advise(seconds="x")),
         ("seconds", lambda s: s.advise(seconds=-1.0)),
@@ -140,6 +152,38 @@ def test_wrong_types_of_how_it_is_run_name_the_parameter(short):
 def test_wrong_types_and_units_name_the_parameter_and_what_would_be_right(short, parameter, call):
     with pytest.raises((TypeError, fanin.AskedError), match=rf"(?s)^{parameter}: .*right would be"):
         call(short)
+
+
+def test_numpys_numbers_are_numbers_wherever_a_scenario_has_one(short):
+    ours = short.set("tcp.initial_window", 4).set("dctcp.g", 0.125).set("tcp.sack", True)
+    theirs = short.set("tcp.initial_window", numpy.int64(4)).set("dctcp.g", numpy.float64(0.125)).set("tcp.sack", numpy.bool_(True))
+    assert theirs.arguments == ours.arguments
+    swept = short.sweep("fan_in", numpy.array([2, 8])).sweep("dctcp.g", numpy.array([0.125, 0.25]))
+    assert swept.arguments == ["--sweep", "fan_in=2,8", "--sweep", "dctcp.g=0.125,0.25"]
+    settings = {"schemes": ["dctcp"], "tcp": {"initial_window": numpy.uint8(4)}, "sweep": {"fan_in": numpy.array([2, 8])}}
+    assert "[2, 8]" in fanin.Scenario(settings).text
+    assert "= 4\n" in fanin.Scenario(settings).text
+
+
+def test_numpys_numbers_are_numbers_wherever_a_call_takes_one(short):
+    comparison = short.compare(
+        {"fan_in": numpy.array([2])},
+        seeds=numpy.int64(1),
+        first_seed=numpy.uint32(3),
+        onset=numpy.bool_(False),
+        precision=numpy.float64(0.5),
+        jobs=numpy.int32(1),
+        cache=numpy.bool_(False),
+        progress=numpy.bool_(False),
+    )
+    assert comparison._arguments[2:] == ["--sweep", "fan_in=2", "--seeds", "1", "--first-seed", "3", "--precision", "50%"]
+    run = short.run("newreno", numpy.int64(2), numpy.int64(1), samples="1 ms", servers=numpy.array([1, 2]), cache=False)
+    assert run.result["fan_in"] == 2
+    for arguments, says in [({"servers": numpy.int64(0)}, "servers: 0 is too small"), ({"seconds": numpy.float64(-1)}, "seconds: ")]:
+        with pytest.raises((TypeError, fanin.AskedError), match=says):
+            short.advise(**arguments)
+    with pytest.raises(TypeError, match=r"fan_in: 2\.5 is a float; right would be a whole number"):
+        short.run("newreno", numpy.float64(2.5))
 
 
 def test_a_source_is_one_thing():

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fanin_lab::SummaryRow;
 use fanin_lab::stats::Interval;
+use fanin_lab::{Spread, SummaryRow};
 use fanin_spec::{Contender, Problem};
 use fanin_units::Time;
 use serde::Serialize;
@@ -11,11 +11,11 @@ use serde::Serialize;
 use crate::cluster::{Asked, Cluster};
 use crate::lines::Line;
 use crate::remedy::{Change, Effort};
-use crate::standing::{Limit, Margin, counts};
+use crate::standing::{Hinge, Limit, Margin, counts};
 
-/// The cluster as it is.
+/// How a cluster fares without a change.
 #[derive(Clone, Debug, Serialize)]
-pub struct Today {
+pub struct Standing {
     /// What it runs.
     pub scheme: String,
     /// Servers.
@@ -28,8 +28,10 @@ pub struct Today {
     pub goodput_mbps: Interval,
     /// What a closed form allows; absent where there is none.
     pub allowed_mbps: Option<f64>,
-    /// The mean time of a round; absent where there are none.
-    pub qct_ms: Option<Interval>,
+    /// Times of rounds, as a comparison has them.
+    pub qct_ms: Spread,
+    /// What a round's packets take on the client's link; absent where no closed form knows. No round is shorter.
+    pub wire_ms: Option<f64>,
     /// The command that shows it.
     pub run: String,
 }
@@ -39,6 +41,8 @@ pub struct Today {
 pub struct Met {
     /// Whether it is.
     pub met: bool,
+    /// Whether a round's packets leave time for it at this link rate.
+    pub possible: bool,
     /// What there is of what was asked for.
     pub reached: String,
 }
@@ -60,6 +64,8 @@ pub struct Remedy {
     pub undo: Vec<Line>,
     /// What shows that it took effect.
     pub verify: Vec<Line>,
+    /// What it changes for traffic other than the cluster's own; empty where that is nothing.
+    pub touches: Vec<&'static str>,
     /// What practice knows of it.
     pub notes: Vec<&'static str>,
     /// What it takes.
@@ -70,8 +76,8 @@ pub struct Remedy {
     pub apart: Option<&'static str>,
     /// Goodput with it.
     pub goodput_mbps: Interval,
-    /// The mean time of a round; absent where there are none.
-    pub qct_ms: Option<Interval>,
+    /// Times of rounds, as a comparison has them.
+    pub qct_ms: Spread,
     /// The time in which a client has what a round of today's brings, over today's.
     pub of_today: f64,
     /// What it may harm; absent where that was not simulated, empty where nothing was seen.
@@ -92,10 +98,13 @@ pub struct Remedy {
 pub struct Advice {
     /// The version of this form: 1.
     pub schema: u32,
-    /// The scenario's file.
+    /// The scenario's file, or the flags that describe it.
     pub scenario: String,
-    /// The number of servers from which on it collapses, by simulation; absent where it does not up to four times as many.
+    /// The least number of servers at which goodput is under half of its best at fewer, by simulation; absent where it is not, up to four
+    /// times as many as there are.
     pub onset: Option<u32>,
+    /// Whether it was looked for to the end.
+    pub onset_searched: bool,
     /// The number of servers whose first windows fill pipe and queue, by the closed form; absent where no client is answered by many.
     pub onset_model: Option<f64>,
     /// How far it is from faring otherwise.
@@ -103,7 +112,11 @@ pub struct Advice {
     /// What holds it up, the most first.
     pub limits: Vec<Limit>,
     /// As it is.
-    pub today: Today,
+    pub today: Standing,
+    /// With as many servers as it is to grow to; absent where it is not. Margins, limits and remedies are of it, where it is there.
+    pub grown: Option<Standing>,
+    /// What nobody measured, and whether the verdict hangs on it.
+    pub hangs_on: Vec<Hinge>,
     /// Whether anything needs changing.
     pub needed: bool,
     /// Whether the goal is met today; absent where there is none.
@@ -113,6 +126,8 @@ pub struct Advice {
     /// How long runs last, where that is shorter than the scenario has it.
     #[serde(skip)]
     pub shortened: Option<Time>,
+    /// Changes that there was no budget for.
+    pub untried: usize,
     /// What was spent of the budget, in data packets.
     pub spent_packets: u64,
     /// What is to be kept in mind of all of it.
@@ -120,16 +135,18 @@ pub struct Advice {
 }
 
 impl Advice {
+    /// What margins, limits and remedies are of: the cluster as it is, or as it is to be.
+    pub fn before(&self) -> &Standing {
+        self.grown.as_ref().unwrap_or(&self.today)
+    }
+
     /// Today and the first remedies, each at fewer and at more servers: what a picture shows side by side.
     ///
     /// # Errors
     /// What is wrong with the scenario, which was right before.
     pub fn curves(&self, asked: &Asked<'_>) -> Result<Vec<Contender>, Problem> {
         const SHOWN: usize = 3;
-        let mut cluster = Cluster::new(asked)?;
-        if let Some(time) = self.shortened {
-            cluster.shorten(time)?;
-        }
+        let cluster = Cluster::new(asked, asked.grow_to.or(asked.servers), self.shortened)?;
         let first = self.remedies.iter().filter(|remedy| remedy.apart.is_none()).take(SHOWN);
         let changes =
             core::iter::once(Change { says: "today".into(), ..Change::none() }).chain(first.map(Remedy::change));

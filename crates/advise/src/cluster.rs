@@ -1,9 +1,10 @@
 //! The cluster that is asked about: a scenario at one point, and what it becomes with a change.
 
 use fanin_lab::MOST_SEEDS;
-use fanin_spec::{At, Contender, FAN_IN, Kind, Problem, Reader, Scenario};
+use fanin_spec::{At, Contender, FAN_IN, Kind, Problem, Reader, Scenario, Settings};
 use fanin_units::{Bytes, Time};
 
+use crate::lines::Addresses;
 use crate::remedy::{Change, SERVERS};
 
 /// A scenario as the user has it, with how files that it names are read.
@@ -12,34 +13,40 @@ pub struct Asked<'a> {
     pub scenario: &'a Scenario,
     /// Reads what it names.
     pub read: &'a Reader<'a>,
-    /// How the user calls the file.
-    pub file: &'a str,
+    /// The words by which a command names the scenario: its file, or flags that describe it.
+    pub source: &'a [String],
     /// What the user set, as pairs of arguments of the command line: for commands that are to find the same cluster.
     pub arguments: Vec<String>,
     /// So many servers, in place of the most that it has.
     pub servers: Option<u32>,
+    /// Number of servers that the cluster will grow to.
+    pub grow_to: Option<u32>,
+    /// Addresses that lines name.
+    pub addresses: &'a Addresses,
 }
 
 /// A cluster at its one point.
 pub struct Cluster<'a> {
     scenario: Scenario,
     read: &'a Reader<'a>,
-    file: &'a str,
+    source: &'a [String],
     arguments: Vec<String>,
+    /// Addresses that lines name.
+    pub addresses: &'a Addresses,
     /// As it is.
     pub today: Contender,
-    /// The key that the number of servers is swept by, where there is one.
+    /// Servers.
     pub servers: u32,
 }
 
 impl<'a> Cluster<'a> {
-    /// The cluster with as many servers as are asked for, else the most of its sweep; of other swept keys, the last value.
+    /// The cluster with so many servers, else the most of its sweep; of other swept keys, the last value. It runs for no longer than `most`.
     ///
     /// # Errors
     /// What is wrong with the scenario.
-    pub fn new(asked: &Asked<'a>) -> Result<Cluster<'a>, Problem> {
+    pub fn new(asked: &Asked<'a>, servers: Option<u32>, most: Option<Time>) -> Result<Cluster<'a>, Problem> {
         let mut scenario = asked.scenario.clone();
-        if let Some(servers) = asked.servers {
+        if let Some(servers) = servers {
             scenario.assign(&format!("--servers {servers}"), &format!("sweep.{FAN_IN}=[{servers}]"))?;
         }
         let first = first_of(&scenario, asked.read)?;
@@ -51,16 +58,19 @@ impl<'a> Cluster<'a> {
             if coordinate.is_fan_in() && many {
                 scenario.assign(&format!("--fan-in {shown}"), &format!("sweep.{FAN_IN}=[{shown}]"))?;
                 arguments.extend(["--fan-in".into(), shown]);
-            } else if first.points.len() > 1 {
+            } else if first.points.len() > 1 || (coordinate.is_fan_in() && servers.is_some()) {
                 let assignment = format!("{key}={shown}");
                 scenario.assign(&assignment, &assignment)?;
                 arguments.extend(["--set".into(), assignment]);
             }
         }
         let servers = last.settings.servers();
-        scenario.select(&[&first.label])?;
+        scenario.select(&first.label, &[&first.label])?;
         let today = first_of(&scenario, asked.read)?;
-        Ok(Cluster { scenario, read: asked.read, file: asked.file, arguments, today, servers })
+        let Asked { read, source, addresses, .. } = *asked;
+        let mut cluster = Cluster { scenario, read, source, arguments, addresses, today, servers };
+        most.map_or(Ok(()), |most| cluster.shorten(most))?;
+        Ok(cluster)
     }
 
     /// Its settings.
@@ -72,7 +82,7 @@ impl<'a> Cluster<'a> {
     ///
     /// # Errors
     /// None that a shorter time could have.
-    pub fn shorten(&mut self, most: Time) -> Result<(), Problem> {
+    fn shorten(&mut self, most: Time) -> Result<(), Problem> {
         let w = &self.at().settings.workload;
         if !matches!(w.kind, Kind::Barrier | Kind::Long | Kind::Poisson | Kind::Bursts) || w.duration <= most {
             return Ok(());
@@ -91,7 +101,7 @@ impl<'a> Cluster<'a> {
             scenario.assign(&assignment, &assignment).ok()?;
         }
         if let Some(scheme) = &change.scheme {
-            scenario.select(&[scheme]).ok()?;
+            scenario.select(scheme, &[scheme]).ok()?;
         }
         let changed = first_of(&scenario, self.read).ok().filter(|contender| contender.points.len() == 1)?;
         let same = changed.scheme == self.today.scheme && changed.points[0].settings == self.at().settings;
@@ -107,14 +117,15 @@ impl<'a> Cluster<'a> {
             scenario.assign(&assignment, &assignment).ok()?;
         }
         if let Some(scheme) = &change.scheme {
-            scenario.select(&[scheme]).ok()?;
+            scenario.select(scheme, &[scheme]).ok()?;
         }
         first_of(&scenario, self.read).ok()
     }
 
     /// The command that runs the cluster with a change under so many seeds.
     pub fn command(&self, change: &Change, seeds: u32) -> String {
-        let mut words: Vec<String> = ["fanin", "compare", self.file].map(String::from).to_vec();
+        let mut words: Vec<String> = ["fanin", "compare"].map(String::from).to_vec();
+        words.extend_from_slice(self.source);
         words.extend(["--schemes".into(), change.scheme.clone().unwrap_or_else(|| self.today.label.clone())]);
         let moves_servers = change.assignments().any(|assignment| assignment.starts_with(SERVERS));
         let own = self.arguments.chunks(2).filter(|pair| !(moves_servers && pair[0] == "--fan-in"));
@@ -125,12 +136,16 @@ impl<'a> Cluster<'a> {
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The payload of a round, where a round has one.
+    /// The payload of a client's round, where a round has one.
     pub fn round(&self) -> Option<Bytes> {
-        let s = &self.at().settings;
-        let fragments = s.workload.fragment.0.map(|fragment| Bytes(fragment.0 * u64::from(s.servers())));
-        fragments.or(s.workload.block.0)
+        round(&self.at().settings)
     }
+}
+
+/// The payload of a client's round with these settings.
+pub fn round(s: &Settings) -> Option<Bytes> {
+    let fragments = s.workload.fragment.0.map(|fragment| Bytes(fragment.0 * u64::from(s.servers())));
+    fragments.or(s.workload.block.0)
 }
 
 fn first_of(scenario: &Scenario, read: &Reader<'_>) -> Result<Contender, Problem> {

@@ -56,6 +56,14 @@ impl Goal {
         time.map(|ms| ms / self.value)
     }
 
+    /// Whether a round whose packets take so long on the wire, in ms, leaves time for it.
+    pub fn is_possible(&self, wire_ms: Option<f64>) -> bool {
+        match self.of {
+            Of::Goodput => self.value <= 1.0,
+            _ => wire_ms.is_none_or(|wire| self.value > wire),
+        }
+    }
+
     /// What a point has of what is asked for, in words.
     pub fn reached(&self, row: &SummaryRow, line_mbps: f64) -> String {
         match (self.of, self.distance(row, line_mbps)) {
@@ -110,6 +118,9 @@ mod tests {
         let of = |text: &str| text.parse::<Goal>();
         assert_eq!(of("p99 < 10 ms").unwrap().value, 10.0);
         assert_eq!(of("goodput > 80 %").unwrap().value, 0.8);
+        for micro in ["p99 < 10 \u{b5}s", "p99 < 10\u{3bc}s"] {
+            assert_eq!(of(micro).unwrap().value, 0.01, "{micro}");
+        }
         for wrong in
             ["fast", "p99 > 10 ms", "goodput < 80 %", "p99 < 10", "goodput > x %", "goodput > -3 %", "p98 < 1 ms"]
         {
@@ -123,5 +134,7 @@ mod tests {
             SummaryRow { qct_ms: fanin_lab::Spread { p99: Some(5.0), ..Default::default() }, ..SummaryRow::default() };
         assert_eq!("p99 < 10 ms".parse::<Goal>().unwrap().distance(&row, 1e3), Some(0.5));
         assert_eq!("p50 < 10 ms".parse::<Goal>().unwrap().distance(&row, 1e3), None);
+        let under = |wire_ms| "p99 < 10 ms".parse::<Goal>().unwrap().is_possible(wire_ms);
+        assert_eq!([under(Some(9.9)), under(Some(10.0)), under(None)], [true, false, true]);
     }
 }

@@ -10,14 +10,15 @@ mod cluster;
 mod goal;
 mod lines;
 mod remedy;
+mod scripts;
 mod search;
 mod standing;
 mod trials;
 
-pub use advice::{Advice, Met, Remedy, Today};
+pub use advice::{Advice, Met, Remedy, Standing};
 pub use cluster::Asked;
 pub use goal::Goal;
-pub use lines::{Line, Lines, Where, lines};
+pub use lines::{Addresses, Line, Lines, Syntax, Where, lines};
 pub use remedy::{Effort, FAMILIES};
 pub use search::{News, Unadvised, Wishes, advise};
-pub use standing::{Limit, Margin};
+pub use standing::{Hinge, Limit, Margin};

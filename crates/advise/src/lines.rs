@@ -1,7 +1,10 @@
 //! The lines that make a change: where each goes, what undoes it, what shows that it took effect, how it outlives a reboot.
 //! Linux's are run and read back by `make advise-lines`; a switch's were not tried on hardware, and say so.
+//!
+//! Each line works pasted by itself or in a script that stops at its first error. What was there before is saved once, by a rename, in
+//! the form that the tool itself loads; an undo loads it only where it is whole and of the same thing.
 
-use fanin_spec::Settings;
+use fanin_spec::{Chip, Settings};
 use fanin_units::{Bytes, QueueSize, Time};
 
 use crate::remedy::{ALPHAS, Change, SERVERS};
@@ -20,14 +23,43 @@ pub enum Where {
     Application,
 }
 
+/// Interpreter of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Syntax {
+    /// A POSIX shell: Linux's hosts, and SONiC.
+    #[default]
+    Sh,
+    /// The command line of Arista's EOS.
+    Eos,
+}
+
 /// A line for a shell, or of words behind `#`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Line {
     /// Where it goes.
     #[serde(rename = "where")]
     pub place: Where,
-    /// What stands there.
+    /// Its interpreter.
+    pub syntax: Syntax,
+    /// The line.
     pub line: String,
+}
+
+/// Addresses that lines name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// The client's, as a route has it.
+    pub client: String,
+    /// The servers' network.
+    pub servers: String,
+}
+
+/// Those that documents have (RFC 5737), to be put in by whoever runs the lines.
+impl Default for Addresses {
+    fn default() -> Addresses {
+        Addresses { client: "192.0.2.1/32".into(), servers: "198.51.100.0/24".into() }
+    }
 }
 
 /// All lines of a change.
@@ -39,28 +71,47 @@ pub struct Lines {
     pub undo: Vec<Line>,
     /// What shows that it took effect.
     pub verify: Vec<Line>,
+    /// What it changes for traffic other than the cluster's own; empty where that is nothing.
+    pub touches: Vec<&'static str>,
     /// What practice knows of it.
     pub notes: Vec<&'static str>,
 }
 
-/// Where what was there before is kept.
-const KEPT: &str = "/run/fanin";
-
-/// Keeps what a command says. What is kept already stays: a change that is made again must not take itself for what was there.
-fn keep(command: &str, kept: &str) -> String {
-    format!("[ -e {kept} ] || {command} > {kept}")
+/// Something that is saved before it is changed.
+struct Saved<'a> {
+    place: Where,
+    /// The file.
+    file: &'a str,
+    /// Commands that set variables to what is there.
+    get: &'a str,
+    /// The file's text, as words of `printf`, in which these variables stand.
+    text: &'a str,
+    /// The pattern of the text's last line: by it a save is known to be whole, and of this.
+    ours: &'a str,
+    /// The command that loads the file.
+    load: &'a str,
 }
 
+/// The mark of a route that a remedy made: its protocol, a number that no routing daemon has.
+const PROTO: u8 = 250;
+
 /// What makes a change of a cluster with these settings; `after` are those with the change.
-pub fn lines(change: &Change, after: &Settings) -> Lines {
+pub fn lines(change: &Change, after: &Settings, addresses: &Addresses) -> Lines {
     let mut lines = Lines::default();
-    lines.routes(change);
+    lines.routes(change, addresses);
     if let Some(on) = change.value("tcp.idle_restart") {
         let value = if on == "true" { "1" } else { "0" };
         lines.sysctl(Where::Servers, "net.ipv4.tcp_slow_start_after_idle", value);
+        lines.touch("every TCP connection of the servers: tcp_slow_start_after_idle is the whole host's");
     }
     lines.congestion_control(change);
-    lines.ports(change, after);
+    let eos = matches!(after.switch.profile.0, Some(Chip::A7060 | Chip::A7050 | Chip::A7060X6));
+    lines.marks(change, after, eos);
+    lines.alpha(change, eos);
+    lines.frames(change, eos);
+    if lines.apply.iter().any(|line| line.place == Where::Switch) {
+        lines.note("The lines for a switch were not tried on hardware.");
+    }
     lines.application(change, after);
     lines.bought(change);
     lines
@@ -68,15 +119,33 @@ pub fn lines(change: &Change, after: &Settings) -> Lines {
 
 impl Lines {
     fn apply(&mut self, place: Where, line: impl Into<String>) {
-        self.apply.push(Line { place, line: line.into() });
+        self.apply.push(Line { place, syntax: Syntax::Sh, line: line.into() });
     }
 
     fn undo(&mut self, place: Where, line: impl Into<String>) {
-        self.undo.push(Line { place, line: line.into() });
+        self.undo.push(Line { place, syntax: Syntax::Sh, line: line.into() });
     }
 
     fn verify(&mut self, place: Where, line: impl Into<String>) {
-        self.verify.push(Line { place, line: line.into() });
+        self.verify.push(Line { place, syntax: Syntax::Sh, line: line.into() });
+    }
+
+    /// A line with which apply, undo and verify begin: what is to be put in by whoever runs them.
+    fn with(&mut self, place: Where, line: &str) {
+        self.apply(place, line);
+        self.undo(place, line);
+        self.verify(place, line);
+    }
+
+    /// Lines of a configuration of EOS: to make it, to take it back, and the command that shows it.
+    fn eos(&mut self, apply: &[&str], undo: &[&str], show: &str) {
+        let line = |line: &str| Line { place: Where::Switch, syntax: Syntax::Eos, line: line.into() };
+        let configured = |lines: &[&str]| -> Vec<Line> {
+            core::iter::once(&"configure").chain(lines).map(|text| line(text)).collect()
+        };
+        self.apply.extend(configured(apply));
+        self.undo.extend(configured(undo));
+        self.verify.push(line(show));
     }
 
     fn note(&mut self, note: &'static str) {
@@ -85,8 +154,36 @@ impl Lines {
         }
     }
 
-    /// What stands at a route: of servers towards the client, of the client towards servers.
-    fn routes(&mut self, change: &Change) {
+    fn touch(&mut self, what: &'static str) {
+        if !self.touches.contains(&what) {
+            self.touches.push(what);
+        }
+    }
+
+    /// Saves what is there, then makes a change of it by a command; and undoes that. A change that is made again must not take itself
+    /// for what was there.
+    fn change(&mut self, saved: &Saved<'_>, command: &str) {
+        let Saved { place, file, get, text, ours, load } = *saved;
+        let whole = format!("grep -qx \"{ours}\" \"$SAVE\"");
+        self.apply(place, format!("SAVE={file}"));
+        self.apply(
+            place,
+            format!(
+                "[ -e \"$SAVE\" ] || ( {get} && printf '%s\\n' {text} > \"$SAVE.new\" && mv \"$SAVE.new\" \"$SAVE\" )"
+            ),
+        );
+        self.apply(place, format!("( {whole} && {command} )"));
+        self.undo(place, format!("SAVE={file}"));
+        self.undo(place, "rm -f \"$SAVE.new\"");
+        let refuse = "{ echo \"$SAVE: not a whole save of this\" >&2; exit 1; }";
+        self.undo(
+            place,
+            format!("[ ! -e \"$SAVE\" ] || ( {{ {whole} || {refuse}; }} && {load} \"$SAVE\" && rm \"$SAVE\" )"),
+        );
+    }
+
+    /// Attributes of a route: of servers towards the client, of the client towards servers.
+    fn routes(&mut self, change: &Change, addresses: &Addresses) {
         let mut servers = Vec::new();
         if let Some(time) = change.value("tcp.rto_min").and_then(|text| text.parse::<Time>().ok()) {
             servers.push(format!("rto_min {}ms", time.0.div_ceil(Time::from_millis(1).0)));
@@ -100,7 +197,8 @@ impl Lines {
         if let Some(segments) = change.value("tcp.initial_window") {
             servers.push(format!("initcwnd {segments}"));
         }
-        self.route(Where::Servers, "CLIENT=192.0.2.1/32  # the client's address", "$CLIENT", &servers);
+        let who = format!("CLIENT={}  # the client's address", addresses.client);
+        self.route(Where::Servers, &who, "CLIENT", &servers);
         let mut client = Vec::new();
         if change.value("tcp.delayed_ack") == Some("1") {
             client.push("quickack 1".to_string());
@@ -108,46 +206,74 @@ impl Lines {
         if let Some(window) = change.value("tcp.receive_window").and_then(|text| text.parse::<Bytes>().ok()) {
             client.push(format!("window {}", window.0));
         }
-        self.route(Where::Client, "SERVERS=198.51.100.0/24  # the servers' network", "$SERVERS", &client);
+        let who = format!("SERVERS={}  # the servers' network", addresses.servers);
+        self.route(Where::Client, &who, "SERVERS", &client);
         if client.iter().any(|attribute| attribute.starts_with("window")) {
             self.sysctl(Where::Client, "net.ipv4.tcp_moderate_rcvbuf", "0");
+            self.touch(
+                "every TCP connection of the client: receive autotuning (tcp_moderate_rcvbuf) is turned off for the whole host, whose \
+                 connections then keep the middle value of net.ipv4.tcp_rmem",
+            );
             self.note(
-                "Linux widens a route's window as data comes, unless tcp_moderate_rcvbuf is off, which is so for all of the host's \
-                 connections: those keep the middle value of net.ipv4.tcp_rmem. SO_RCVBUF in the application needs neither line.",
+                "Linux widens a route's window as data comes, unless tcp_moderate_rcvbuf is off. SO_RCVBUF in the application needs \
+                 neither line, and touches no other connection.",
             );
         }
     }
 
-    fn route(&mut self, place: Where, who: &str, to: &str, attributes: &[String]) {
+    /// Attributes of a route to an address or a network in a variable. The route is replaced, never removed first: what it carries
+    /// goes on.
+    fn route(&mut self, place: Where, who: &str, name: &str, attributes: &[String]) {
         if attributes.is_empty() {
             return;
         }
-        let name = &to[1..];
-        let kept = format!("{KEPT}-to-{}", name.to_lowercase());
-        self.apply(place, who);
+        self.with(place, who);
+        let last = format!("route flush exact ${name} proto {PROTO}");
         // A line a route, as `ip route replace` takes it: gateways stand behind backslashes, and `rto_min` is locked unasked.
-        let routes = format!("ip -o route show {to} | tr -d '\\\\' | sed 's/rto_min lock/rto_min/'");
-        self.apply(place, keep(&routes, &kept));
-        // Gateway, interface and source; what stands behind them is the kernel's own, or another table's.
-        let of_way = r"s/^[^ ]* //; s/ table [^ ]*//; s/\(src [^ ]*\).*/\1/";
-        self.apply(place, format!("WAY=$(ip -o route get ${{{name}%/*}} | sed '{of_way}')"));
-        self.apply(place, format!("ip route replace {to} $WAY {}", attributes.join(" ")));
-        self.undo(place, who);
-        self.undo(place, format!("ip route del {to}"));
-        self.undo(place, format!("while read -r ROUTE; do ip route replace $ROUTE; done < {kept}; rm {kept}"));
-        self.verify(place, who);
-        self.verify(place, format!("ip route show {to}"));
+        let as_commands = r"s/rto_min lock/rto_min/; s/ \(dead\|linkdown\)//g; s/\\//g; s/^./route replace &/";
+        let get =
+            format!("NOW=$(ip -o route show \"${name}\") && NOW=$(printf '%s\\n' \"$NOW\" | sed '{as_commands}')");
+        // Gateway, interface and source; the rest is the kernel's own, or another table's.
+        let path = r"s/^[^ ]* //; s/ table [^ ]*//; s/\(src [^ ]*\).*/\1/";
+        let attributes = attributes.join(" ");
+        self.apply(place, format!("WAY=$(ip -o route get \"${{{name}%/*}}\")"));
+        let saved = Saved {
+            place,
+            file: &format!("/run/fanin-to-${{{name}%/*}}"),
+            get: &get,
+            text: &format!("\"$NOW\" \"{last}\""),
+            ours: &last,
+            load: "ip -batch",
+        };
+        self.change(
+            &saved,
+            &format!(
+                "printf '%s\\n' \"$WAY\" | sed \"{path}; s|.*|route replace ${name} & {attributes} proto {PROTO}|\" | ip -batch -"
+            ),
+        );
+        let shown: String = attributes
+            .split(' ')
+            .collect::<Vec<_>>()
+            .chunks(2)
+            .map(|pair| format!(" | grep -w '{}'", pair.join(if pair[0] == "rto_min" { " lock " } else { " " })))
+            .collect();
+        self.verify(place, format!("ip -o route show \"${name}\"{shown}"));
         self.note("What else stood at that very route, such as an MTU or more gateways, comes back as it is undone.");
         self.note("Connections that are open keep what they have: restart what holds them.");
         self.note("A route outlives a reboot where the network's own configuration has it: netplan, NetworkManager, or an `up` line of ifupdown.");
     }
 
     fn sysctl(&mut self, place: Where, key: &str, value: &str) {
-        let kept = format!("{KEPT}-{}", key.rsplit('.').next().unwrap_or(key));
-        self.apply(place, keep(&format!("sysctl -n {key}"), &kept));
-        self.apply(place, format!("sysctl -w {key}={value}"));
-        self.undo(place, format!("sysctl -w {key}=\"$(cat {kept})\" && rm {kept}"));
-        self.verify(place, format!("sysctl -n {key}"));
+        let saved = Saved {
+            place,
+            file: &format!("/run/fanin-{}", key.rsplit('.').next().unwrap_or(key)),
+            get: &format!("NOW=$(sysctl {key})"),
+            text: "\"$NOW\"",
+            ours: &format!("{key} = ..*"),
+            load: "sysctl -p",
+        };
+        self.change(&saved, &format!("sysctl -w {key}={value}"));
+        self.verify(place, format!("sysctl -n {key} | grep -x {value}"));
         self.note("A sysctl outlives a reboot in /etc/sysctl.d/90-fanin.conf.");
     }
 
@@ -166,6 +292,7 @@ impl Lines {
             }
         }
         if ecn {
+            self.touch("every TCP connection of servers and client: congestion control and ECN are the whole host's");
             self.note(
                 "Both ends and every port on the way have to take part; keep what does not out of the marked queue.",
             );
@@ -177,8 +304,8 @@ impl Lines {
         }
     }
 
-    /// What a switch is told.
-    fn ports(&mut self, change: &Change, after: &Settings) {
+    /// From how much of its queue on a port marks or drops.
+    fn marks(&mut self, change: &Change, after: &Settings, eos: bool) {
         let in_bytes = |key| {
             let size = change.value(key).and_then(|text| text.parse::<QueueSize>().ok());
             size.map(|size| after.in_bytes(size))
@@ -187,56 +314,146 @@ impl Lines {
             (Some(k), _) => Some((k, k)),
             (None, both) => both,
         };
-        if let Some((least, most)) = thresholds {
-            let what =
-                if change.scheme.as_deref().is_some_and(|s| s.ends_with("+red")) { "drop" } else { "mark (ECN)" };
-            self.apply(
-                Where::Switch,
-                format!(
-                    "# at the port to the client: {what} from {least} B of its queue on, every packet from {most} B on"
-                ),
+        let Some((least, most)) = thresholds else { return };
+        self.touch("every flow through the queue that marks or drops");
+        let drops = change.scheme.as_deref().is_some_and(|s| s.ends_with("+red"));
+        if eos {
+            let (what, probability) = match drops {
+                true => ("drop", "drop-probability"),
+                false => ("ecn", "max-mark-probability"),
+            };
+            self.eos(
+                &[
+                    "! Ethernet1: the port to the client",
+                    "interface Ethernet1",
+                    "uc-tx-queue 0",
+                    &format!(
+                        "random-detect {what} minimum-threshold {least} bytes maximum-threshold {most} bytes {probability} 100 weight 0"
+                    ),
+                ],
+                &[
+                    "! Ethernet1: the port to the client; or what its configuration was before",
+                    "interface Ethernet1",
+                    "uc-tx-queue 0",
+                    &format!("no random-detect {what}"),
+                ],
+                "show running-config interfaces Ethernet1",
             );
-            self.apply(Where::Switch, format!("ecnconfig -p PROFILE -gmin {least} -gmax {most} -gdrop 100  # SONiC"));
-            self.undo(
-                Where::Switch,
-                "ecnconfig -p PROFILE -gmin MIN -gmax MAX -gdrop DROP  # SONiC: what `ecnconfig -l` said before",
-            );
-            self.verify(Where::Switch, "ecnconfig -l  # SONiC");
+            return;
         }
+        let what = if drops { "drop" } else { "mark (ECN)" };
+        self.apply(
+            Where::Switch,
+            format!(
+                "# at the port to the client: {what} from {least} B of its queue on, every packet from {most} B on"
+            ),
+        );
+        self.with(Where::Switch, "PROFILE=AZURE_LOSSLESS  # the WRED profile of that queue: ecnconfig -l lists them");
+        let now = |name: &str, field: &str| {
+            format!("{name}=$(sonic-db-cli CONFIG_DB HGET \"WRED_PROFILE|$PROFILE\" green_{field})")
+        };
+        let get =
+            [now("MIN", "min_threshold"), now("MAX", "max_threshold"), now("DROP", "drop_probability")].join(" && ");
+        let set =
+            |min: &str, max: &str, drop: &str| format!("ecnconfig -p $PROFILE -gmin {min} -gmax {max} -gdrop {drop}");
+        let number = "[0-9][0-9]*";
+        let saved = Saved {
+            place: Where::Switch,
+            file: "/run/fanin-ecn-$PROFILE",
+            get: &get,
+            text: &format!("\"{}\"", set("$MIN", "$MAX", "$DROP")),
+            ours: &set(number, number, number),
+            load: "sh",
+        };
+        let (least, most) = (least.to_string(), most.to_string());
+        self.change(&saved, &set(&least, &most, "100").replace("$PROFILE", "\"$PROFILE\""));
+        for (field, value) in [("min", least), ("max", most)] {
+            let now = format!("sonic-db-cli CONFIG_DB HGET \"WRED_PROFILE|$PROFILE\" green_{field}_threshold");
+            self.verify(Where::Switch, format!("{now} | grep -x {value}"));
+        }
+    }
+
+    /// The share of the switch's memory that a queue may take.
+    fn alpha(&mut self, change: &Change, eos: bool) {
         let alpha = change.value("switch.alpha").and_then(|value| ALPHAS.iter().find(|(alpha, _)| *alpha == value));
-        if let Some((alpha, exponent)) = alpha {
-            self.apply(
-                Where::Switch,
-                format!("# dynamic threshold: alpha of {alpha} for the queue of the port to the client"),
+        let Some((alpha, exponent)) = alpha else { return };
+        self.touch("every port whose queues have that profile");
+        if eos {
+            let profile = "platform trident mmu queue profile fanin";
+            self.eos(
+                &[profile, &format!("egress unicast queue 0 threshold {alpha}"), &format!("{profile} apply")],
+                &["! or apply the profile that was there before", &format!("no {profile} apply")],
+                "show platform trident mmu queue status",
             );
-            self.apply(Where::Switch, format!("mmuconfig -p PROFILE -a {exponent}  # SONiC"));
-            self.undo(Where::Switch, "mmuconfig -p PROFILE -a BEFORE  # SONiC: what `mmuconfig -l` said before");
-            self.verify(Where::Switch, "mmuconfig -l  # SONiC");
-            self.note("SONiC's dynamic_th is an exponent of two: 3 is an alpha of 8.");
+            return;
         }
-        if change.value("link.frames").is_some() {
-            for place in [Where::Servers, Where::Client] {
-                self.apply(place, "DEV=eth0  # the interface of the cluster's network");
-                self.apply(place, keep("cat /sys/class/net/$DEV/mtu", &format!("{KEPT}-mtu")));
-                self.apply(place, "ip link set dev $DEV mtu 9000");
-                self.undo(place, "DEV=eth0  # the same");
-                self.undo(place, format!("ip link set dev $DEV mtu \"$(cat {KEPT}-mtu)\" && rm {KEPT}-mtu"));
-                self.verify(place, "DEV=eth0  # the same");
-                self.verify(place, "cat /sys/class/net/$DEV/mtu");
-            }
-            self.apply(Where::Switch, "config interface mtu Ethernet0 9100  # SONiC, every port");
-            self.undo(Where::Switch, "config interface mtu Ethernet0 1500  # SONiC: what it was before");
-            self.verify(Where::Switch, "show interfaces status  # SONiC");
+        self.apply(
+            Where::Switch,
+            format!("# dynamic threshold: alpha of {alpha} for the queue of the port to the client"),
+        );
+        self.with(
+            Where::Switch,
+            "PROFILE=egress_lossy_profile  # the buffer profile of that queue: mmuconfig -l lists them",
+        );
+        let now = "sonic-db-cli CONFIG_DB HGET \"BUFFER_PROFILE|$PROFILE\" dynamic_th";
+        let saved = Saved {
+            place: Where::Switch,
+            file: "/run/fanin-alpha-$PROFILE",
+            get: &format!("NOW=$({now})"),
+            text: "\"mmuconfig -p $PROFILE -a $NOW\"",
+            ours: "mmuconfig -p $PROFILE -a -*[0-9][0-9]*",
+            load: "sh",
+        };
+        self.change(&saved, &format!("mmuconfig -p \"$PROFILE\" -a {exponent}"));
+        self.verify(Where::Switch, format!("{now} | grep -x -- {exponent}"));
+        self.note("SONiC's dynamic_th is an exponent of two: 3 is an alpha of 8.");
+    }
+
+    /// Jumbo frames, on hosts and on the switch.
+    fn frames(&mut self, change: &Change, eos: bool) {
+        if change.value("link.frames").is_none() {
+            return;
         }
-        if self.apply.iter().any(|line| line.place == Where::Switch) {
-            self.note("The lines for a switch were not tried on hardware.");
+        self.touch("everything in the network: a host or a port without jumbo frames is cut off");
+        for place in [Where::Servers, Where::Client] {
+            self.with(place, "DEV=eth0  # the interface of the cluster's network");
+            let saved = Saved {
+                place,
+                file: "/run/fanin-mtu-$DEV",
+                get: "NOW=$(cat \"/sys/class/net/$DEV/mtu\")",
+                text: "\"link set dev $DEV mtu $NOW\"",
+                ours: "link set dev $DEV mtu [0-9][0-9]*",
+                load: "ip -batch",
+            };
+            self.change(&saved, "ip link set dev \"$DEV\" mtu 9000");
+            self.verify(place, "grep -x 9000 \"/sys/class/net/$DEV/mtu\"");
         }
+        if eos {
+            self.eos(
+                &["! every port", "interface Ethernet1-32", "mtu 9214"],
+                &["! every port; or what it was before", "interface Ethernet1-32", "default mtu"],
+                "show interfaces | include MTU",
+            );
+            return;
+        }
+        self.with(Where::Switch, "PORT=Ethernet0  # every port, one after another");
+        let now = "sonic-db-cli CONFIG_DB HGET \"PORT|$PORT\" mtu";
+        let saved = Saved {
+            place: Where::Switch,
+            file: "/run/fanin-mtu-$PORT",
+            get: &format!("NOW=$({now})"),
+            text: "\"config interface mtu $PORT $NOW\"",
+            ours: "config interface mtu $PORT [0-9][0-9]*",
+            load: "sh",
+        };
+        self.change(&saved, "config interface mtu \"$PORT\" 9100");
+        self.verify(Where::Switch, format!("{now} | grep -x 9100"));
     }
 
     /// What the application that asks is told, in the words of those that there are.
     fn application(&mut self, change: &Change, after: &Settings) {
         if let Some(k) = change.value("workload.in_flight") {
-            let apply = |words: String| Line { place: Where::Application, line: words };
+            let apply = |words: String| Line { place: Where::Application, syntax: Syntax::Sh, line: words };
             self.apply.extend([
                 apply(format!("# ask {k} servers at a time: the next one as an answer is complete")),
                 apply(format!("# pymemcache: get_many of the keys of {k} servers, then of the next")),
@@ -299,48 +516,72 @@ mod tests {
     fn of(settings: &[(&str, &str)], scheme: Option<&str>) -> Lines {
         let settings = settings.iter().map(|(k, v)| ((*k).to_string(), (*v).to_string())).collect();
         let change = Change { settings, scheme: scheme.map(Into::into), effort: Effort::Sysctl, ..Change::none() };
-        lines(&change, &Settings::default())
+        lines(&change, &Settings::default(), &Addresses::default())
+    }
+
+    fn text(lines: &[Line]) -> Vec<&str> {
+        lines.iter().map(|line| line.line.as_str()).collect()
     }
 
     #[test]
-    fn what_stands_at_one_route_is_set_at_once_and_taken_back_to_what_was_there() {
+    fn attributes_of_one_route_are_set_at_once_and_it_is_saved_before() {
         let lines = of(&[("tcp.rto_min", "5 ms"), ("tcp.initial_window", "2")], None);
-        let route: Vec<&str> =
-            lines.apply.iter().map(|line| line.line.as_str()).filter(|l| l.contains("replace")).collect();
-        assert_eq!(route, ["ip route replace $CLIENT $WAY rto_min 5ms initcwnd 2"]);
-        assert!(lines.apply.iter().all(|line| line.place == Where::Servers));
-        let kept = "[ -e /run/fanin-to-client ] || ip -o route show $CLIENT | tr -d '\\\\' | sed 's/rto_min lock/rto_min/' > /run/fanin-to-client";
-        assert!(lines.apply.iter().any(|line| line.line == kept));
-        let back =
-            "while read -r ROUTE; do ip route replace $ROUTE; done < /run/fanin-to-client; rm /run/fanin-to-client";
-        assert!(lines.undo.iter().any(|line| line.line == back));
-        assert!(lines.notes.iter().any(|note| note.contains("tick")));
+        assert!(lines.apply.iter().all(|line| line.place == Where::Servers) && lines.touches.is_empty());
+        let text = text(&lines.apply);
+        let made: Vec<usize> =
+            (0..text.len()).filter(|i| text[*i].contains("rto_min 5ms initcwnd 2 proto 250")).collect();
+        let saved: Vec<usize> = (0..text.len()).filter(|i| text[*i].contains("mv \"$SAVE.new\" \"$SAVE\"")).collect();
+        assert_eq!((made.len(), saved.len()), (1, 1), "{text:#?}");
+        assert!(saved < made);
     }
 
     #[test]
-    fn quickack_and_the_window_belong_to_the_client() {
+    fn quickack_and_the_window_belong_to_the_client_and_autotuning_is_told_to_be_the_whole_hosts() {
         let lines = of(&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None);
         assert!(lines.apply.iter().all(|line| line.place == Where::Client));
-        assert!(lines.apply.iter().any(|line| line.line.ends_with("quickack 1 window 2920")));
-        assert!(lines.apply.iter().any(|line| line.line == "sysctl -w net.ipv4.tcp_moderate_rcvbuf=0"), "or it widens");
+        assert!(text(&lines.apply).iter().any(|line| line.contains("quickack 1 window 2920")));
+        assert!(text(&lines.apply).iter().any(|line| line.contains("net.ipv4.tcp_moderate_rcvbuf=0")), "or it widens");
+        assert_eq!(lines.touches.len(), 1);
+        assert!(of(&[("tcp.delayed_ack", "1")], None).touches.is_empty(), "a route touches its own flows");
     }
 
     #[test]
     fn dctcp_is_of_both_ends_and_of_the_switch_in_bytes() {
         let lines = of(&[("ecn_threshold.k", "20 packets")], Some("dctcp"));
+        let there = |place, what: &str| lines.apply.iter().any(|line| line.place == place && line.line.contains(what));
         for place in [Where::Servers, Where::Client] {
-            let there = |what: &str| lines.apply.iter().any(|line| line.place == place && line.line == what);
-            assert!(there("modprobe tcp_dctcp") && there("sysctl -w net.ipv4.tcp_ecn=1"));
+            assert!(there(place, "modprobe tcp_dctcp") && there(place, "sysctl -w net.ipv4.tcp_ecn=1"));
         }
         let bytes = 20 * Settings::default().full_frame().0;
-        let marks = format!("ecnconfig -p PROFILE -gmin {bytes} -gmax {bytes} -gdrop 100  # SONiC");
-        assert!(lines.apply.iter().any(|line| line.place == Where::Switch && line.line == marks));
-        assert!(lines.notes.contains(&"The lines for a switch were not tried on hardware."));
+        assert!(there(Where::Switch, &format!("-gmin {bytes} -gmax {bytes} -gdrop 100")));
+        assert!(
+            lines.notes.contains(&"The lines for a switch were not tried on hardware.") && !lines.touches.is_empty()
+        );
     }
 
     #[test]
     fn a_dynamic_threshold_is_an_exponent_of_two() {
         let lines = of(&[("switch.alpha", "1/4")], None);
-        assert!(lines.apply.iter().any(|line| line.line == "mmuconfig -p PROFILE -a -2  # SONiC"), "{lines:?}");
+        assert!(text(&lines.apply).iter().any(|line| line.contains("mmuconfig -p \"$PROFILE\" -a -2")), "{lines:?}");
+    }
+
+    #[test]
+    fn the_vendor_of_a_switch_chooses_how_its_lines_are_written() {
+        let set = |key: &str, value: &str| vec![(key.to_string(), value.to_string())];
+        for (chip, syntax) in [(Chip::A7050, Syntax::Eos), (Chip::A7060, Syntax::Eos), (Chip::S6000, Syntax::Sh)] {
+            let mut after = Settings::default();
+            after.switch.profile.0 = Some(chip);
+            for (settings, scheme) in [
+                (set("switch.alpha", "2"), None),
+                (set("link.frames", "jumbo"), None),
+                (set("ecn_threshold.k", "20 packets"), Some("dctcp".to_string())),
+            ] {
+                let lines = lines(&Change { settings, scheme, ..Change::none() }, &after, &Addresses::default());
+                for of in [&lines.apply, &lines.undo, &lines.verify] {
+                    let mut switch = of.iter().filter(|line| line.place == Where::Switch).peekable();
+                    assert!(switch.peek().is_some() && switch.all(|line| line.syntax == syntax), "{chip:?}: {of:?}");
+                }
+            }
+        }
     }
 }

@@ -2,18 +2,17 @@
 
 use core::cmp::Ordering;
 
-use fanin_lab::stats::{Interval, mean_interval};
 use fanin_lab::{Broken, Course, Executor, Progress, State, figures, line_mbps, state_at};
 use fanin_spec::Problem;
 use fanin_units::Time;
 
-use crate::advice::{Advice, Met, Remedy, Today};
+use crate::advice::{Advice, Met, Remedy, Standing};
 use crate::beside::{harms, robust};
 use crate::cluster::{Asked, Cluster};
 use crate::goal::Goal;
 use crate::lines::lines;
 use crate::remedy::{Change, FAMILIES, changes};
-use crate::standing::{by_closed_form, limits, margins, onset};
+use crate::standing::{by_closed_form, hinges, limits, margins, onset};
 use crate::trials::{Purse, Trial};
 
 /// A run takes at the most this part of the budget.
@@ -80,60 +79,104 @@ pub fn advise(
     hear: &dyn Fn(News),
 ) -> Result<Advice, Unadvised> {
     known(&wishes.remedies)?;
-    let mut cluster = Cluster::new(asked)?;
-    let shortened = affordable(&mut cluster, wishes.budget)?;
+    let shortened = affordable(&Cluster::new(asked, asked.servers, None)?, wishes.budget)?;
+    let small = Cluster::new(asked, asked.servers, Some(shortened))?;
+    if let Some(servers) = asked.grow_to.filter(|servers| *servers <= small.servers) {
+        return Err(Unadvised::Asked(format!(
+            "--grow-to {servers}: there are {} servers today; give more than that",
+            small.servers
+        )));
+    }
     let mut tell = |progress| hear(News::Progress(progress));
     let mut purse = Purse::new(Course::new(executor, &mut tell), wishes.budget, stop);
-    let mut today = Trial::new(&cluster, Change::none(), cluster.today.clone());
+    let mut today = Trial::new(&small, Change::none(), small.today.clone());
     purse.run(&mut [&mut today], 1, u64::MAX)?;
-    hear(News::Word(first_words(&cluster, &today).ok_or(Unadvised::Stopped)?));
+    hear(News::Word(first_words(&small, &today).ok_or(Unadvised::Stopped)?));
     purse.run(&mut [&mut today], SEEDS[0], wishes.budget / 10)?;
+    let standing_today = standing(&small, &today).ok_or(Unadvised::Stopped)?;
+    let (cluster, today, grown) = match asked.grow_to {
+        None => (small, today, None),
+        Some(servers) => {
+            let cluster = Cluster::new(asked, Some(servers), Some(shortened))?;
+            let mut then = Trial::new(&cluster, Change::none(), cluster.today.clone());
+            purse.run(&mut [&mut then], SEEDS[0], wishes.budget / 10)?;
+            let standing = standing(&cluster, &then).ok_or(Unadvised::Stopped)?;
+            (cluster, then, Some(standing))
+        }
+    };
+    let advice = Advice {
+        schema: 1,
+        scenario: asked.source.join(" "),
+        onset: None,
+        onset_searched: false,
+        onset_model: by_closed_form(&cluster).map(fanin_lab::stats::six_digits),
+        margins: Vec::new(),
+        limits: Vec::new(),
+        hangs_on: Vec::new(),
+        needed: standing_today.hurt,
+        today: standing_today,
+        grown,
+        goal: None,
+        remedies: Vec::new(),
+        shortened: Some(shortened),
+        untried: 0,
+        spent_packets: 0,
+        caveats: Vec::new(),
+    };
+    look_into(&cluster, &today, wishes, advice, &mut purse, stop)
+}
+
+/// Where a cluster stands, what holds it up and what helps.
+fn look_into(
+    cluster: &Cluster<'_>,
+    today: &Trial,
+    wishes: &Wishes,
+    mut advice: Advice,
+    purse: &mut Purse<'_, '_>,
+    stop: &dyn Fn() -> bool,
+) -> Result<Advice, Unadvised> {
     let row = today.row().ok_or(Unadvised::Stopped)?;
     let line = line_mbps(core::slice::from_ref(&today.contender));
     let hurt = today.is_hurt();
-    let goal = wishes.goal.as_ref().map(|goal| met(goal, &row, line));
-    let onset = onset(&cluster, &mut purse)?;
-    let margins = margins(&cluster, hurt, &mut purse)?;
-    let limits = if hurt { limits(&cluster, &today, &mut purse)? } else { Vec::new() };
-    let needed = hurt || goal.as_ref().is_some_and(|goal| !goal.met);
-    let mut search = Search { cluster: &cluster, wishes, today: &today, trials: Vec::new(), untried: 0 };
-    if needed {
-        search.run(&mut purse)?;
+    advice.goal = wishes.goal.as_ref().map(|goal| met(goal, &row, line));
+    (advice.onset, advice.onset_searched) = onset(cluster, today, purse)?;
+    advice.margins = margins(cluster, hurt, purse)?;
+    advice.hangs_on = hinges(cluster, hurt, purse)?;
+    if hurt {
+        advice.limits = limits(cluster, today, purse)?;
     }
-    let mut remedies = search.told(line);
-    if needed {
-        look_beside(&cluster, &search, &mut remedies, &mut purse)?;
+    advice.needed |= hurt || advice.goal.as_ref().is_some_and(|goal| !goal.met);
+    if advice.needed {
+        let mut search = Search { cluster, wishes, today, trials: Vec::new(), untried: 0 };
+        search.run(purse)?;
+        advice.remedies = search.told(line);
+        look_beside(cluster, &search, &mut advice.remedies, purse)?;
+        advice.untried = search.untried;
     }
+    advice.spent_packets = purse.spent();
+    advice.caveats = caveats(cluster, stop(), (advice.untried, purse.dearest()));
+    Ok(advice)
+}
+
+/// How a cluster fares by the runs of a trial; `None` where there are none.
+fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
+    let row = trial.row()?;
     let state = match state_at(&row) {
         State::Holds => "holds",
         State::Slow => "is slow",
         State::Sags => "sags",
         State::Collapsed => "is collapsed",
     };
-    let untried = search.untried;
-    Ok(Advice {
-        schema: 1,
-        scenario: asked.file.into(),
-        onset,
-        onset_model: by_closed_form(&cluster).map(fanin_lab::stats::six_digits),
-        margins,
-        limits,
-        today: Today {
-            scheme: today.contender.label.clone(),
-            servers: cluster.servers,
-            state,
-            hurt,
-            goodput_mbps: row.goodput_mbps,
-            allowed_mbps: allowed(&row),
-            qct_ms: round_ms(&today),
-            run: cluster.command(&Change::none(), today.runs.len() as u32),
-        },
-        needed,
-        goal,
-        remedies,
-        shortened,
-        spent_packets: purse.spent(),
-        caveats: caveats(&cluster, stop(), (untried, purse.dearest())),
+    Some(Standing {
+        scheme: trial.contender.label.clone(),
+        servers: cluster.servers,
+        state,
+        hurt: trial.is_hurt(),
+        goodput_mbps: row.goodput_mbps,
+        allowed_mbps: allowed(&row),
+        qct_ms: row.qct_ms,
+        wire_ms: row.least.map(|least| least.wire_ms),
+        run: cluster.command(&Change::none(), trial.runs.len() as u32),
     })
 }
 
@@ -142,12 +185,12 @@ fn known(words: &[String]) -> Result<(), Unadvised> {
     let unknown = words.iter().find(|word| !FAMILIES.iter().any(|(family, _)| family == word));
     unknown.map_or(Ok(()), |word| {
         let all: Vec<&str> = FAMILIES.iter().map(|(family, _)| *family).collect();
-        Err(Unadvised::Asked(format!("`{word}` is no remedy; there are {}", all.join(", "))))
+        Err(Unadvised::Asked(format!("--remedies {word}: there is no such remedy; there are {}", all.join(", "))))
     })
 }
 
-/// Shortens runs to their part of the budget, but lets them see some timeouts; refuses a budget that one run would take.
-fn affordable(cluster: &mut Cluster<'_>, budget: u64) -> Result<Option<Time>, Unadvised> {
+/// How long runs may last: their part of the budget, but long enough to see some timeouts; refuses a budget that one run would take.
+fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, Unadvised> {
     let s = &cluster.at().settings;
     let a_second = (s.line_rate() as f64 / 8.0 / s.full_frame().0 as f64).max(1.0);
     let (share, least) = (budget as f64 / RUNS as f64 / a_second, 2.0 * s.tcp.rto_min.as_secs_f64());
@@ -155,33 +198,25 @@ fn affordable(cluster: &mut Cluster<'_>, budget: u64) -> Result<Option<Time>, Un
     let needs = (most * a_second) as u64;
     if needs > budget {
         return Err(Unadvised::Asked(format!(
-            "a budget of {budget} packets is too small: one run needs {needs}, and advice some {} of them; right would be --budget {}M",
+            "--budget {budget}: so many packets are too few: one run needs {needs}, and advice some {} of them; give --budget {}M",
             RUNS / 10,
             (needs * RUNS / 10).div_ceil(1_000_000)
         )));
     }
     // Whole milliseconds, so that the command can say it.
-    let time = Time::from_millis((most * 1e3).ceil() as u64);
-    cluster.shorten(time)?;
-    Ok(Some(time))
+    Ok(Time::from_millis((most * 1e3).ceil() as u64))
 }
 
-/// What one run tells.
+/// What one run tells: figures alone, for one run may be chance.
 fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
     let row = today.row()?;
     let allowed = allowed(&row).map_or(String::new(), |mbps| format!(" of {} that could be", figures::three(mbps)));
-    let many_to_one = cluster.at().settings.workload.kind.many_to_one();
-    let state = match (today.is_hurt(), many_to_one) {
-        (false, _) => "nothing stands still that would count",
-        (true, true) => "this is incast",
-        (true, false) => "losses hold it up",
-    };
+    let round = row.qct_ms.mean.map_or(String::new(), |ms| format!(", a round takes {}", figures::time(ms)));
     Some(format!(
-        "{} with {} servers: {} Mbit/s{allowed}, {} a round; {state}",
+        "{} with {} servers, the first run: {} Mbit/s{allowed}{round}",
         today.contender.label,
         cluster.servers,
-        figures::three(row.goodput_mbps.mean),
-        figures::time(today.mean())
+        figures::three(row.goodput_mbps.mean)
     ))
 }
 
@@ -191,17 +226,11 @@ fn allowed(row: &fanin_lab::SummaryRow) -> Option<f64> {
 }
 
 fn met(goal: &Goal, row: &fanin_lab::SummaryRow, line: f64) -> Met {
-    Met { met: goal.distance(row, line).is_some_and(|distance| distance <= 1.0), reached: goal.reached(row, line) }
-}
-
-/// The mean time of a trial's own rounds, where it has any.
-fn round_ms(trial: &Trial) -> Option<Interval> {
-    let waits = |tables: &fanin_spec::RunTables| {
-        let all: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps.or(query.waited_ps)).collect();
-        (!all.is_empty()).then(|| all.iter().map(|ps| *ps as f64 / 1e9).sum::<f64>() / all.len() as f64)
-    };
-    let means: Vec<f64> = trial.runs.iter().filter_map(|done| waits(&done.tables)).collect();
-    mean_interval(&means).map(|of| Interval { lo: of.lo.max(0.0), ..of }.six_digits())
+    Met {
+        met: goal.distance(row, line).is_some_and(|distance| distance <= 1.0),
+        possible: goal.is_possible(row.least.map(|least| least.wire_ms)),
+        reached: goal.reached(row, line),
+    }
 }
 
 fn caveats(cluster: &Cluster<'_>, stopped: bool, (untried, dearest): (usize, u64)) -> Vec<String> {
@@ -360,7 +389,7 @@ impl Search<'_, '_> {
                 row.and_then(|row| goal.distance(&row, line)).is_some_and(|distance| distance <= 1.0)
             };
             let (mut meeting, others): (Vec<usize>, Vec<usize>) = rest.into_iter().partition(meets);
-            meeting.sort_by_key(|i| self.trials[*i].change.effort);
+            meeting.sort_by_key(|i| self.effort(*i));
             order.extend(meeting);
             rest = others;
         }
@@ -379,10 +408,12 @@ impl Search<'_, '_> {
         order
     }
 
-    fn effort(&self, i: usize) -> (crate::remedy::Effort, usize) {
-        // Of two changes of one kind a single one is less than a pair.
-        let change = &self.trials[i].change;
-        (change.effort, change.family.matches('+').count())
+    /// What touches more than the cluster's own flows asks more than any effort; of two changes of one kind a single one asks less
+    /// than a pair.
+    fn effort(&self, i: usize) -> (bool, crate::remedy::Effort, usize) {
+        let Trial { change, contender, .. } = &self.trials[i];
+        let touches = !lines(change, &contender.points[0].settings, self.cluster.addresses).touches.is_empty();
+        (touches, change.effort, change.family.matches('+').count())
     }
 
     fn by_time(&self, a: usize, b: usize) -> Ordering {
@@ -396,7 +427,7 @@ impl Search<'_, '_> {
 
     fn remedy(&self, trial: &Trial, line: f64) -> Option<Remedy> {
         let (change, row) = (&trial.change, trial.row()?);
-        let lines = lines(change, &trial.contender.points[0].settings);
+        let lines = lines(change, &trial.contender.points[0].settings, self.cluster.addresses);
         Some(Remedy {
             says: change.says.clone(),
             family: change.family.clone(),
@@ -405,12 +436,13 @@ impl Search<'_, '_> {
             apply: lines.apply,
             undo: lines.undo,
             verify: lines.verify,
+            touches: lines.touches,
             notes: lines.notes,
             effort: change.effort,
             deployable: change.deployable,
             apart: change.apart,
             goodput_mbps: row.goodput_mbps,
-            qct_ms: round_ms(trial),
+            qct_ms: row.qct_ms,
             of_today: fanin_lab::stats::six_digits(trial.mean() / self.today.mean()),
             harms: None,
             robust: None,

@@ -62,31 +62,39 @@ pub fn counts(n: u32, times: u32) -> Vec<u32> {
     counts
 }
 
-/// The onset along the number of servers, from two to four times as many as there are; `None` where there is none.
+/// The least number of servers at which goodput is under half of its best at fewer, from two to four times as many as there are; `None`
+/// where there is none; and whether it was looked for to the end. The runs of `today` stand for their point, so that no other figure of it
+/// is told.
 ///
 /// # Errors
 /// A run that broke an invariant.
-pub fn onset(cluster: &Cluster<'_>, purse: &mut Purse<'_, '_>) -> Result<Option<u32>, Broken> {
+pub fn onset(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -> Result<(Option<u32>, bool), Broken> {
     let n = cluster.servers;
     let counts = counts(n, 4);
     let many_to_one = cluster.at().settings.workload.kind.many_to_one();
     let Some(contender) = cluster.along(&Change::none(), &counts).filter(|_| many_to_one && n > 1) else {
-        return Ok(None);
+        return Ok((None, false));
     };
     let contenders = core::slice::from_ref(&contender);
     let wishes = Wishes { onset: true, precision: None };
     let planner = Planner::new(contenders, wishes);
-    let mut done: Vec<(RunSpec, Done)> = Vec::new();
+    let own = contender.points.iter().position(|at| at.settings.servers() == n);
+    let first = contender.settings.run.first_seed;
+    let known = today.runs.iter().zip(first..).filter_map(|(run, seed)| Some((contender.at(own?, seed)?, run.clone())));
+    let mut done: Vec<(RunSpec, Done)> = known.collect();
     loop {
         let specs = planner.next(&done);
-        if specs.is_empty() || purse.left() < purse.dearest() {
+        if specs.is_empty() {
             break;
+        }
+        if purse.left() < purse.dearest() {
+            return Ok((None, false));
         }
         let runs = purse.carry_out(&specs)?;
         let finished = runs.len() == runs.iter().flatten().count();
         done.extend(specs.into_iter().zip(runs).filter_map(|(spec, run)| Some((spec, run?))));
         if !finished {
-            return Ok(None);
+            return Ok((None, false));
         }
     }
     done.sort_by_key(|(spec, _)| (spec.place, spec.seed));
@@ -95,7 +103,7 @@ pub fn onset(cluster: &Cluster<'_>, purse: &mut Purse<'_, '_>) -> Result<Option<
     let outcome = Outcome { runs, ..Outcome::default() };
     let summary = summarise("", contenders, wishes, (&specs, &outcome));
     let at = summary.onset.0.first().and_then(|(_, onsets)| onsets.first()?.at.as_ref().map(|(place, _)| *place));
-    Ok(at.map(|place| contender.points[place].settings.servers()))
+    Ok((at.map(|place| contender.points[place].settings.servers()), true))
 }
 
 /// Steps of two in which a margin is looked for.
@@ -142,6 +150,61 @@ pub fn margins(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> 
     }
     Ok(margins)
 }
+
+/// Something that nobody measured, as a rule, and what would be if it were otherwise.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Hinge {
+    /// The key.
+    pub key: &'static str,
+    /// As it was taken.
+    pub now: String,
+    /// Values that were tried in its place.
+    pub tried: Vec<String>,
+    /// Of these the ones with which the verdict is the opposite: whether losses or waits are worth a change.
+    pub turns: Vec<String>,
+}
+
+/// Whether the verdict hangs on what nobody measured: jitter, delay and service time, each a fifth and five times what was taken.
+///
+/// # Errors
+/// A run that broke an invariant.
+pub fn hinges(cluster: &Cluster<'_>, hurt: bool, purse: &mut Purse<'_, '_>) -> Result<Vec<Hinge>, Broken> {
+    const TIMES: u64 = 5;
+    let s = &cluster.at().settings;
+    let keys = [
+        ("host.service_jitter", s.host.service_jitter),
+        ("link.delay", s.link.delay),
+        ("host.service_time", s.host.service_time),
+    ];
+    let mut hinges = Vec::new();
+    for (key, now) in keys {
+        let others = match now {
+            Time(0) => vec![Time::from_micros(10), Time::from_micros(50)],
+            Time(now) => vec![Time((now / TIMES).max(1)), Time(now.saturating_mul(TIMES))],
+        };
+        let mut hinge = Hinge { key, now: now.to_string(), tried: Vec::new(), turns: Vec::new() };
+        for value in others.iter().map(ToString::to_string) {
+            let change = Change { settings: vec![(key.into(), value.clone())], ..Change::none() };
+            let Some(contender) = cluster.with(&change) else { continue };
+            let mut trial = Trial::new(cluster, change, contender);
+            purse.run(&mut [&mut trial], 1, purse.left())?;
+            // One run may be chance.
+            if !trial.runs.is_empty() && trial.is_hurt() != hurt {
+                purse.run(&mut [&mut trial], MORE_SEEDS, purse.left())?;
+            }
+            if trial.runs.is_empty() {
+                break;
+            }
+            hinge.turns.extend((trial.is_hurt() != hurt).then(|| value.clone()));
+            hinge.tried.push(value);
+        }
+        hinges.extend((!hinge.tried.is_empty()).then_some(hinge));
+    }
+    Ok(hinges)
+}
+
+/// Runs of a point whose verdict is another than was expected.
+const MORE_SEEDS: u32 = 3;
 
 /// What might hold it up, each taken away.
 fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
@@ -203,7 +266,10 @@ pub fn limits(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -
     let mut all: Vec<&mut Trial> = trials.iter_mut().map(|(_, trial)| trial).collect();
     let share = purse.left() / 5;
     purse.run(&mut all, 3, share)?;
-    trials.retain(|(_, trial)| trial.runs.len() > 1 && trial.beats(today));
+    // Of runs that differ much one may have the better time on average, and another the better goodput.
+    let least = today.row().map_or(0.0, |row| 0.9 * row.goodput_mbps.mean);
+    let brings_enough = |trial: &Trial| trial.row().is_some_and(|row| row.goodput_mbps.mean >= least);
+    trials.retain(|(_, trial)| trial.runs.len() > 1 && trial.beats(today) && brings_enough(trial));
     trials.sort_by(|a, b| a.1.mean().total_cmp(&b.1.mean()));
     let mut limits: Vec<Limit> = Vec::new();
     for (what, trial) in trials {

@@ -1,17 +1,20 @@
 //! Changes tried: runs under common seeds, paid for out of one budget.
 
 use fanin_lab::stats::{Interval, mean_interval};
-use fanin_lab::{Batch, Broken, Course, Done, Outcome, SummaryRow, Wishes, state_at, summarise};
+use fanin_lab::{Batch, Broken, Course, Done, Least, Outcome, SummaryRow, Wishes, state_at, summarise};
 use fanin_spec::{Contender, RunSpec, RunTables};
 use fanin_units::Bytes;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, round};
 use crate::remedy::Change;
 
 /// Links that a data packet and its ACK cross in a star.
 const HOPS_A_PACKET: u64 = 4;
 /// Events that cost as much as a data packet with its ACK.
 const EVENTS_A_PACKET: u64 = 8;
+
+/// Bytes of a packet, roughly.
+const A_PACKET: f64 = 1460.0;
 
 /// A change with the runs that it has had.
 #[derive(Debug)]
@@ -22,19 +25,26 @@ pub struct Trial {
     pub contender: Contender,
     /// What its runs gave, under seed after seed.
     pub runs: Vec<Done>,
-    /// The payload of a round as it is today, where a round has one.
+    /// The payload of a client's round as it is today, where a round has one.
     bytes: Option<Bytes>,
+    /// What these bytes take on the client's link at the least: a run whose end cuts a round off may seem to be faster.
+    wire_ms: f64,
 }
 
 impl Trial {
     /// A change that has not been tried.
     pub fn new(cluster: &Cluster<'_>, change: Change, contender: Contender) -> Trial {
-        Trial { change, contender, runs: Vec::new(), bytes: cluster.round() }
+        let (s, bytes) = (&contender.points[0].settings, cluster.round());
+        let least = bytes.zip(round(s)).zip(Least::known(&contender.scheme, s));
+        let of = |((bytes, own), least): ((Bytes, Bytes), Least)| least.wire_ms * bytes.0 as f64 / own.0.max(1) as f64;
+        let wire_ms = least.map_or(0.0, of);
+        Trial { change, contender, runs: Vec::new(), bytes, wire_ms }
     }
 
     /// The time in which a client has what a round of today's brings, in ms, by seed.
     pub fn times(&self) -> Vec<f64> {
-        self.runs.iter().map(|done| client_ms(&done.tables, self.bytes)).collect()
+        let clients = f64::from(self.contender.points[0].settings.clients().max(1));
+        self.runs.iter().map(|done| client_ms(&done.tables, clients, self.bytes).max(self.wire_ms)).collect()
     }
 
     /// Its mean with an interval.
@@ -70,13 +80,15 @@ impl Trial {
     }
 }
 
-/// The time of so many bytes at a run's goodput, which counts what of a round has come by its end, too. Where rounds are of objects
-/// it is their mean time, one that was cut off as long as it had waited; where there are no rounds, that of a megabyte.
-fn client_ms(tables: &RunTables, bytes: Option<Bytes>) -> f64 {
+/// The time of so many bytes at one client's part of a run's goodput, which counts what of a round has come by its end, too. Where rounds
+/// are of objects it is their mean time, one that was cut off as long as it had waited; where there are no rounds, that of a megabyte. A run
+/// that brings nothing counts as if it brought one packet.
+fn client_ms(tables: &RunTables, clients: f64, bytes: Option<Bytes>) -> f64 {
     let waits: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps.or(query.waited_ps)).collect();
+    let a_packet = A_PACKET * 8.0 / (tables.totals.measured_ps.max(1) as f64 / 1e6);
     match (bytes, waits.len()) {
         (None, n) if n > 0 => waits.iter().map(|ps| *ps as f64).sum::<f64>() / n as f64 / 1e9,
-        _ => bytes.map_or(1e6, |bytes| bytes.0 as f64) * 8.0 / 1e3 / tables.goodput_mbps().max(1e-6),
+        _ => bytes.map_or(1e6, |bytes| bytes.0 as f64) * 8.0 / 1e3 * clients / tables.goodput_mbps().max(a_packet),
     }
 }
 
@@ -195,5 +207,15 @@ mod tests {
         assert!(!surely_less(&[0.32], &today), "one run is chance");
         assert!(!surely_less(&[0.3, 1.3, 0.3], &today));
         assert!(surely_less(&[9.0], &[10.0, 10.1, 9.9]), "intervals that do not overlap");
+    }
+
+    #[test]
+    fn a_run_that_brings_nothing_counts_as_if_it_brought_a_packet() {
+        let mut tables = RunTables::default();
+        tables.totals.measured_ps = 50_000_000_000;
+        let ms = |tables: &RunTables| client_ms(tables, 1.0, Some(Bytes(14_600))).round();
+        assert_eq!(ms(&tables), 500.0, "ten packets, one in 50 ms");
+        tables.totals.payload_bytes = 146_000;
+        assert_eq!(ms(&tables), 5.0);
     }
 }

@@ -24,7 +24,7 @@ pub fn switch_port_law(spec: &RunSpec, rate: Rate, buffer: QueueSize) -> port::L
     let s = &spec.settings;
     let (class, mut laws) = (s.port_class(rate), s.laws.ports.clone());
     if let Some(k) = class.and_then(|class| class.k) {
-        laws.ecn_threshold.k = k;
+        laws.ecn_threshold.k = Some(k);
     }
     let buffer = class.and_then(|class| class.buffer).unwrap_or(buffer);
     let place = Place { rate, buffer, full_packet: s.full_frame().0, ecn: spec.scheme.ecn };

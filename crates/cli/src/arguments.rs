@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fanin::{Bytes, Gathering, Time};
+use fanin::{Bytes, Gathering, Rate, Time};
 
 /// The version, with the commit that it was built from where that is known.
 pub const VERSION: &str = env!("FANIN_VERSION");
@@ -81,7 +81,8 @@ pub enum Command {
     #[command(after_help = "Example:\n  fanin cache\n  fanin cache prune --all")]
     Cache(CacheArguments),
     /// Print a commented scenario to start from
-    #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin new leaf-spine > racks.toml")]
+    #[command(after_help = "Example:\n  fanin new star > my.toml\n  fanin new leaf-spine > racks.toml\n  \
+        fanin new cluster --servers 48 --rate 25Gbit/s > cluster.toml")]
     New(NewArguments),
     /// Print what completes fanin's commands and options in a shell
     #[command(after_help = "Example:\n  fanin completions bash > ~/.local/share/bash-completion/completions/fanin\n  \
@@ -92,8 +93,13 @@ pub enum Command {
 #[derive(Args)]
 pub struct CompareArguments {
     /// The scenario (TOML)
-    #[arg(value_name = "FILE")]
-    pub scenario: String,
+    #[arg(value_name = "FILE", required_unless_present_any = ["servers", "rate", "answer"])]
+    pub scenario: Option<String>,
+    /// Without a file: servers that answer at once
+    #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true)]
+    pub servers: Option<String>,
+    #[command(flatten)]
+    pub cluster: ClusterArguments,
     /// Schemes to compare, in this order: names of `fanin list`, or labels of the file's [[schemes]]
     #[arg(long, value_name = "A,B")]
     pub schemes: Option<String>,
@@ -125,6 +131,23 @@ pub struct CompareArguments {
     pub common: CommonArguments,
 }
 
+/// A cluster in a line, in place of a scenario's file.
+#[derive(Args)]
+pub struct ClusterArguments {
+    /// Without a file: the rate of every link; 25G and 25GbE are 25Gbit/s
+    #[arg(long, value_name = "25Gbit/s", conflicts_with = "scenario")]
+    pub rate: Option<String>,
+    /// Without a file: the size of each server's answer
+    #[arg(long, value_name = "1MiB", conflicts_with = "scenario")]
+    pub answer: Option<String>,
+    /// Without a file: the switch, a name of `fanin list` or a model, such as 7050CX3-32S
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub switch: Option<String>,
+    /// Without a file: the hosts' TCP, a name of `fanin list` [default: linux]
+    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
+    pub tcp: Option<String>,
+}
+
 #[derive(Args)]
 pub struct AdviseArguments {
     /// The scenario (TOML): its first scheme is today's, the most servers that it has are the cluster's
@@ -133,21 +156,14 @@ pub struct AdviseArguments {
     /// Servers; without a file, those that answer at once
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub servers: Option<String>,
-    /// Without a file: the rate of every link
-    #[arg(long, value_name = "25Gbit/s", conflicts_with = "scenario")]
-    pub rate: Option<String>,
-    /// Without a file: what each server answers
-    #[arg(long, value_name = "1MiB", conflicts_with = "scenario")]
-    pub answer: Option<String>,
-    /// Without a file: the switch, a name of `fanin list`
-    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
-    pub switch: Option<String>,
-    /// Without a file: the hosts' TCP, a name of `fanin list`; linux unless told
-    #[arg(long, value_name = "NAME", conflicts_with = "scenario")]
-    pub tcp: Option<String>,
-    /// Without a file: of the servers, how many answer a request
-    #[arg(long, value_name = "N", conflicts_with = "scenario", allow_negative_numbers = true)]
+    #[command(flatten)]
+    pub cluster: ClusterArguments,
+    /// Of the servers, how many answer a request: 12, or data and parity of an erasure code, 12+4, whose data are read
+    #[arg(long, value_name = "N[+M]", allow_negative_numbers = true)]
     pub stripe: Option<String>,
+    /// Servers that there will be: where the cluster stands now and then; margins and remedies are of then
+    #[arg(long, value_name = "N", conflicts_with = "stripe", allow_negative_numbers = true)]
+    pub grow_to: Option<String>,
     /// Without a file: write the scenario that was taken, which the commands name
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     pub save: Option<PathBuf>,
@@ -163,7 +179,7 @@ pub struct AdviseArguments {
     /// Set any key of the scenario, such as link.rate=\"10 Gbit/s\"; may be given again
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
-    /// A new or empty folder for advice.json, and for tables and report of today beside the first remedies
+    /// A new or empty folder for advice.json, scripts of each remedy, and tables and report of today beside the first remedies
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON object
@@ -188,7 +204,7 @@ pub struct DiagnoseArguments {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Go on at once, and say what to change
+    /// Go on at once, and say what to change; without --out the scenario is written beside, as the capture's name with .toml
     #[arg(long)]
     pub advise: bool,
     /// Threads for advice; all cores unless told
@@ -201,7 +217,7 @@ pub struct DiagnoseArguments {
 
 #[derive(Args)]
 pub struct RecordArguments {
-    /// Run them for so many seconds, in this folder; otherwise they are printed
+    /// Run them for this many seconds and write into a new folder, `recording`, instead of printing them
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     pub run: Option<u32>,
     /// The network card; all of them unless told
@@ -403,9 +419,9 @@ pub struct PlanArguments {
     #[arg(long, value_name = "path.to.key=VALUE")]
     pub set: Vec<String>,
     /// How objects are gathered: groups, by local search on the probabilistic fan-out; picc, as PICC's paper has it; or
-    /// picc-no-correlation, popular objects alone
-    #[arg(long, value_name = "NAME", default_value = "groups", value_parser = method)]
-    pub method: Gathering,
+    /// picc-no-correlation, popular objects alone [default: groups]
+    #[arg(long, value_name = "NAME", value_parser = method)]
+    pub method: Option<Gathering>,
     /// The file of a front end with one pool: objects lie where its hash says, and its servers are the cluster's
     #[arg(long, value_name = "FILE", conflicts_with_all = ["current", "previous"])]
     pub front: Option<PathBuf>,
@@ -416,10 +432,10 @@ pub struct PlanArguments {
     #[arg(long, value_name = "DIR")]
     pub previous: Option<PathBuf>,
     /// Move no more than so much, such as 1 GB: what saves most a byte
-    #[arg(long, value_name = "BYTES", value_parser = budget)]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
     pub move_budget: Option<Bytes>,
-    /// Go through the log period by period, too, as if it were planned again after each
-    #[arg(long, value_name = "TIME", value_parser = step)]
+    /// Go through the log period by period, too, as if it were planned again after each; a period has at least 1 s
+    #[arg(long, value_name = "TIME", value_parser = period)]
     pub every: Option<Time>,
     /// Of a watcher's lines: keys that a connection asks for within so long of each other are one query
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = step)]
@@ -443,6 +459,31 @@ pub struct NewArguments {
     /// The fabric: star, leaf-spine, fat-tree or edges; or cluster, for one to plan a placement for
     #[arg(value_name = "FABRIC", default_value = "star")]
     pub fabric: String,
+    #[command(flatten)]
+    pub placed: PlacedArguments,
+}
+
+/// A cluster to plan a placement for, as `fanin new cluster` prints it: each option is a key, and what is not given is assumed.
+#[derive(Args, Default, PartialEq)]
+pub struct PlacedArguments {
+    /// Of a cluster: its servers [default: 200]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub servers: Option<u32>,
+    /// Of a cluster: racks of its servers [default: 5, or as many as there are servers or replicas]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub racks: Option<u32>,
+    /// Of a cluster: replicas of each object, in racks of their own [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub replicas: Option<u32>,
+    /// Of a cluster: the rate of every link [default: 1 Gbit/s]
+    #[arg(long, value_name = "25Gbit/s", value_parser = rate)]
+    pub rate: Option<Rate>,
+    /// Of a cluster: what each port of a switch holds [default: 64 KiB]
+    #[arg(long, value_name = "256KiB", value_parser = size)]
+    pub buffer: Option<Bytes>,
+    /// Of a cluster: a server's memory for objects [default: 64 GiB]
+    #[arg(long, value_name = "64GiB", value_parser = size)]
+    pub memory: Option<Bytes>,
 }
 
 #[derive(Args)]
@@ -462,14 +503,10 @@ pub enum Shell {
 
 fn method(text: &str) -> Result<Gathering, String> {
     let known = || Gathering::ALL.iter().copied();
-    known().find(|method| method.row().word == text).ok_or_else(|| {
+    known().find(|method| method.row().word.eq_ignore_ascii_case(text)).ok_or_else(|| {
         let words: Vec<&str> = known().map(|method| method.row().word).collect();
         format!("right would be {}", words.join(", "))
     })
-}
-
-fn budget(text: &str) -> Result<Bytes, String> {
-    text.parse().map_err(|error| format!("{error}"))
 }
 
 fn percentage(text: &str) -> Result<f64, String> {
@@ -489,10 +526,25 @@ fn device(text: &str) -> Result<String, String> {
 }
 
 fn step(text: &str) -> Result<Time, String> {
+    const RIGHT: &str = "give a time above zero with its unit, such as 100us";
     match text.parse() {
         Ok(step) if step > Time::ZERO => Ok(step),
-        _ => Err("right would be a time above zero with its unit, such as 100us".into()),
+        Ok(_) => Err(RIGHT.into()),
+        Err(why) => Err(format!("{why}; {RIGHT}")),
     }
+}
+
+fn period(text: &str) -> Result<Time, String> {
+    const RIGHT: &str = "give a time of at least 1 s with its unit, such as \"5 min\"";
+    match text.parse() {
+        Ok(period) if period >= Time::from_secs(1) => Ok(period),
+        Ok(_) => Err(RIGHT.into()),
+        Err(why) => Err(format!("{why}; {RIGHT}")),
+    }
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    text.parse().map_err(|why| format!("{why}; right would be a rate with its unit, such as 25Gbit/s"))
 }
 
 fn size(text: &str) -> Result<Bytes, String> {
@@ -501,4 +553,17 @@ fn size(text: &str) -> Result<Bytes, String> {
 
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "right would be a whole number from 1".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_is_a_time_of_at_least_a_second() {
+        assert_eq!(period("5 min"), Ok(Time::from_secs(300)));
+        assert_eq!(period("1h"), Ok(Time::from_secs(3600)));
+        assert!(period("5m").is_err_and(|why| why.contains("`min` or `ms`")));
+        assert!(period("10 ms").is_err_and(|why| why.starts_with("give a time of at least 1 s")));
+    }
 }

@@ -6,9 +6,10 @@ use fanin::{Axis, Lab, Update, Wishes};
 
 use crate::arguments::CompareArguments;
 use crate::chart::{chart, header, notes};
+use crate::described::described;
 use crate::failure::Failure;
 use crate::figures::GREY;
-use crate::load::{Asked, Loaded, fan_ins, load};
+use crate::load::{Asked, Loaded, fan_ins, load, read};
 use crate::spread::{background, latency, memories, overview, service, slowdown, tiers};
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
@@ -17,7 +18,11 @@ use crate::work::{self, Means, all_finished, cost, in_lab, in_lab_on, warn};
 /// Runs the comparison and shows it.
 pub fn compare(arguments: &CompareArguments) -> Result<(), Failure> {
     let common = &arguments.common;
-    let Loaded { scenario, out } = load(&arguments.scenario, &common.set, common.out.as_deref(), &asked(arguments)?)?;
+    let scenario = match &arguments.scenario {
+        Some(file) => read(file)?,
+        None => described(&arguments.cluster, arguments.servers.as_deref())?.1,
+    };
+    let Loaded { scenario, out } = load(scenario, &common.set, common.out.as_deref(), &asked(arguments)?)?;
     warn(scenario.warnings());
     let wishes = Wishes { onset: arguments.onset, precision: arguments.precision };
     let means = Means { jobs: arguments.jobs, cached: !common.no_cache };
@@ -74,6 +79,7 @@ fn asked(arguments: &CompareArguments) -> Result<Asked<'_>, Failure> {
     if let Some(text) = &arguments.first_seed {
         keys.push((format!("--first-seed {text}"), "run.first_seed", text.clone()));
     }
-    let schemes = arguments.schemes.as_ref().map(|names| names.split(',').map(str::trim).collect());
+    let schemes = arguments.schemes.as_ref();
+    let schemes = schemes.map(|names| (format!("--schemes {names}"), names.split(',').map(str::trim).collect()));
     Ok(Asked { schemes, keys, sweeps: arguments.sweep.clone() })
 }

@@ -1,18 +1,16 @@
-//! `fanin diagnose`: what captures and counters show, and `fanin record`: what records them.
+//! `fanin diagnose`: what captures and counters show.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::process::Command;
 
-use fanin::diagnosis::{Diagnosis, EpisodeFound, HostFound, Signature, commands};
+use fanin::diagnosis::{Diagnosis, EpisodeFound, HostFound};
 use fanin::{Out, Wanted};
 
-use crate::advise;
-use crate::arguments::{DiagnoseArguments, RecordArguments};
+use crate::advice;
+use crate::arguments::DiagnoseArguments;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREEN, GREY, RED, clean, columns, large, three};
 use crate::stop::listen;
-use crate::terminal::{fold, say, width};
+use crate::terminal::{Text, say, width};
 use crate::work::{Means, in_lab};
 
 /// Rounds that are shown one by one.
@@ -35,15 +33,20 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     let advice = match arguments.advise {
         false => None,
         true => {
+            if found.diagnosis.scenario.is_none() {
+                found.save_scenario()?;
+            }
             let (file, scenario) = found.scenario()?;
             let wanted = Wanted {
-                file,
+                source: vec![file],
                 arguments: Vec::new(),
                 servers: None,
+                grow_to: None,
                 goal: None,
                 budget: BUDGET,
                 time: None,
                 remedies: Vec::new(),
+                addresses: found.addresses(),
             };
             Some(in_lab(means, |lab, hear| lab.advise(&scenario, &wanted, hear))?)
         }
@@ -54,15 +57,53 @@ pub fn diagnose(arguments: &DiagnoseArguments) -> Result<(), Failure> {
     }
     let mut text = told(&found.diagnosis);
     if let Some(advice) = &advice {
-        text += &format!("\n{BOLD}What to change{BOLD:#}\n{}", advise::told(&advice.advice, None));
+        text += &format!("\n{BOLD}What to change{BOLD:#}\n{}", advice::told(&advice.advice, None, None));
     }
-    say(&fold(&text))
+    say(&text)
 }
 
 fn told(found: &Diagnosis) -> String {
-    let style = if found.verdict.incast { RED } else { GREEN };
+    let mut text = Text::default();
+    text.prose(what(found).trim_end_matches('\n'));
+    for of in &found.simulated {
+        let far = if of.is_far() {
+            format!(" {RED}What follows from the scenario is doubtful.{RED:#}")
+        } else {
+            String::new()
+        };
+        text.prose(&format!(
+            "  simulated   {} servers: {} Mbit/s; measured: {} ({:+.0} %).{far}",
+            of.fan_in,
+            three(of.simulated_mbps),
+            three(of.measured_mbps),
+            100.0 * of.off()
+        ));
+    }
+    match (&found.scenario, &found.sketch) {
+        (Some(path), _) => {
+            text.prose("\nThe scenario:");
+            text.verbatim(2, &format!("fanin compare {}", clean(path)));
+            text.verbatim(2, &format!("fanin advise {}", clean(path)));
+        }
+        (None, Some(_)) => {
+            text.prose("\n--out DIR writes the scenario that was found and a picture; --advise goes on at once, and writes the scenario");
+        }
+        (None, None) => {}
+    }
+    text.done()
+}
+
+/// What was found.
+fn what(found: &Diagnosis) -> String {
+    let style = match found.verdict.incast {
+        Some(true) => RED,
+        Some(false) => GREEN,
+        None => BOLD,
+    };
     let mut text = format!("{style}{}{style:#}\n", clean(&found.verdict.says));
-    let _ = writeln!(text, "{GREY}confidence {:.0} %{GREY:#}", 100.0 * found.verdict.confidence);
+    if found.verdict.incast.is_some() {
+        let _ = writeln!(text, "{GREY}confidence {:.0} %{GREY:#}", 100.0 * found.verdict.confidence);
+    }
     for caution in &found.cautions {
         let _ = writeln!(text, "{GREY}note: {}{GREY:#}", clean(caution));
     }
@@ -73,15 +114,6 @@ fn told(found: &Diagnosis) -> String {
     text += &stacks(found);
     for line in &found.counters {
         let _ = writeln!(text, "  {}", clean(line));
-    }
-    match (&found.scenario, &found.sketch) {
-        (Some(path), _) => {
-            let _ = writeln!(text, "\nThe scenario: {0}\n  fanin compare {0}\n  fanin advise {0}", clean(path));
-        }
-        (None, Some(_)) => {
-            text += "\n--out DIR writes the scenario that was found and a picture; --advise goes on at once\n"
-        }
-        (None, None) => {}
     }
     text
 }
@@ -116,11 +148,11 @@ fn rounds(found: &Diagnosis) -> String {
         })
         .collect();
     let head = ["at s", "servers", "bytes", "took ms", "should ms", "stood still ms", "waiting", "lost", "why", "sure"];
-    let more = if found.episodes_in_all as usize > rows.len() { ", those that stood still longest first" } else { "" };
-    let clean = found.episodes.iter().filter(|one| one.signature == Signature::None).count();
+    let more = if found.rounds.count as usize > rows.len() { ", those that stood still longest first" } else { "" };
+    let clean = found.rounds.count - found.rounds.stalled;
     format!(
         "\n{BOLD}{} rounds, {clean} of them without a stall{more}{BOLD:#}\n{}",
-        found.episodes_in_all,
+        found.rounds.count,
         columns(&head, &rows, 1, width())
     )
 }
@@ -200,38 +232,4 @@ fn stack(host: &HostFound) -> String {
         parts.push("segments larger than packets (offloads)".into());
     }
     parts.join(", ")
-}
-
-/// Prints the commands that record what a diagnosis needs, or runs them.
-pub fn record(arguments: &RecordArguments) -> Result<(), Failure> {
-    let commands = commands(arguments.run.unwrap_or(10), arguments.device.as_deref());
-    let mut text = String::new();
-    for one in &commands {
-        let _ = writeln!(text, "{GREY}# {}{GREY:#}\n{}\n", one.why, one.line);
-    }
-    let files: Vec<&str> = commands.iter().map(|one| one.file).collect();
-    let then = format!("fanin diagnose {} --out diagnosis\n", files.join(" "));
-    let Some(_) = arguments.run else {
-        return say(&format!("{text}{GREY}# then, of the files that there are{GREY:#}\n{then}"));
-    };
-    let run = |line: &str| Command::new("sh").args(["-c", line]).spawn();
-    let began: Vec<_> = commands.iter().map(|one| (one, run(&one.line))).collect();
-    let (mut made, mut lacking) = (Vec::new(), String::new());
-    for (one, child) in began {
-        let done = child.and_then(|mut child| child.wait());
-        // `timeout` ends what would go on with 124.
-        match done {
-            Ok(status) if status.success() || status.code() == Some(124) => made.push(one.file),
-            failed => {
-                let why = failed.map_or_else(|error| error.to_string(), |status| status.to_string());
-                let _ = writeln!(lacking, "{}: {why}", one.line);
-                // What it left would only be refused.
-                let _ = fs::remove_file(one.file);
-            }
-        }
-    }
-    if made.is_empty() {
-        return Err(Failure::Environment(format!("nothing could be recorded:\n{lacking}")));
-    }
-    say(&format!("{lacking}recorded: {}\nfanin diagnose {} --out diagnosis\n", made.join(", "), made.join(" ")))
 }

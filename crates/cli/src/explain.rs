@@ -1,7 +1,8 @@
 //! `fanin explain`: a scheme and its laws, every key of a scenario, the closed forms of incast, or what is not modelled.
 
 use fanin::words::{
-    KeyDoc, LIMITS, Limit, Scheme, Settings, Stack, closed_forms, explained, laws, marked, own_keys, says, understood,
+    ELSEWHERE, Elsewhere, KeyDoc, LIMITS, Limit, Scheme, Settings, Stack, closed_forms, explained, laws, marked,
+    own_keys, says, understood,
 };
 
 use crate::arguments::ExplainArguments;
@@ -19,9 +20,10 @@ pub fn explain(arguments: &ExplainArguments) -> Result<(), Failure> {
         "scenario" => scenario(&Settings::default().docs()),
         "model" => model_text(),
         "limits" => limits_text(),
-        _ => match Limit::named(subject) {
-            Some(limit) => limit_text(subject, limit),
-            None => scheme_text(&understood(subject).map_err(Failure::Input)?),
+        _ => match (Limit::named(subject), Elsewhere::named(subject)) {
+            (Some(limit), _) => limit_text(subject, limit),
+            (None, Some(there)) => format!("{BOLD}{}{BOLD:#}: {}\n", clean(subject), there.says),
+            (None, None) => scheme_text(&understood(subject).map_err(Failure::Input)?),
         },
     }))
 }
@@ -37,7 +39,13 @@ fn limits_text() -> String {
     let line = |limit: &Limit| {
         format!("  {}\n", wrap(&format!("{} is not modelled: {}", limit.name, limit.missing), 98, "    "))
     };
-    format!("{BOLD}limits{BOLD:#}: {says}\n\n{}", LIMITS.iter().map(line).collect::<String>())
+    let there =
+        |one: &Elsewhere| format!("  {}\n", wrap(&format!("{}: {}", one.names.join(", "), one.says), 98, "    "));
+    format!(
+        "{BOLD}limits{BOLD:#}: {says}\n\n{}\nUnder another name:\n\n{}",
+        LIMITS.iter().map(line).collect::<String>(),
+        ELSEWHERE.iter().map(there).collect::<String>()
+    )
 }
 
 fn limit_text(name: &str, limit: &Limit) -> String {

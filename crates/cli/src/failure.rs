@@ -1,7 +1,6 @@
 //! Why a command did not do all of its work, and its exit code.
 
 use std::io;
-use std::process::ExitCode;
 
 use fanin::{Error, Refusal};
 
@@ -34,14 +33,14 @@ impl Failure {
     }
 
     /// The exit code of the house.
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
+    pub fn exit_code(&self) -> u8 {
+        match self {
             Failure::Unread => 0,
             Failure::Check(_) => 1,
             Failure::Input(_) => 2,
             Failure::Environment(_) => 3,
             Failure::Stopped(_) => stop::exit_code(),
-        })
+        }
     }
 
     /// What a failed write to standard output means.

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use fanin::front::Settings;
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::arguments::FrontArguments;
 use crate::failure::Failure;
@@ -26,6 +27,7 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
     }
     settings.threads = arguments.threads.map_or(settings.threads, usize::from);
     if arguments.check {
+        settings.check_plans().map_err(|problem| Failure::Input(problem.to_string()))?;
         let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
         let mut text =
             format!("right: pools {}, servers {servers}, threads {}", settings.pools.len(), settings.threads);
@@ -39,7 +41,10 @@ pub fn front(arguments: &FrontArguments) -> Result<(), Failure> {
         }
         return say(&text);
     }
-    stop::listen()?;
+    stop::listen_to(&[SIGINT, SIGTERM])?;
+    stop::on_hangup(|| {
+        warn("SIGHUP is ignored: settings are read at the start alone, and plans as their files change")
+    })?;
     let running = fanin::front::start(&settings)
         .map_err(|error| Failure::Environment(format!("the front end cannot be started: {error}")))?;
     for (pool, listens) in settings.pools.iter().zip(&running.listens) {
@@ -57,6 +62,11 @@ pub fn settings(file: &Path) -> Result<Settings, Failure> {
     let text = fs::read_to_string(file)
         .map_err(|error| Failure::Input(format!("{} cannot be read: {error}", file.display())))?;
     Settings::of_file(&file.display().to_string(), &text).map_err(|problem| Failure::Input(problem.to_string()))
+}
+
+#[expect(clippy::print_stderr, reason = "who sent the signal looks there")]
+fn warn(text: &str) {
+    eprintln!("warning: {text}");
 }
 
 fn say(text: &str) -> Result<(), Failure> {

@@ -18,17 +18,16 @@ pub struct Loaded {
 
 /// What a command asks of the scenario besides `--set`.
 pub struct Asked<'a> {
-    /// Names or labels with the flag's text.
-    pub schemes: Option<Vec<&'a str>>,
+    /// The flag as the user wrote it, and the names or labels in it.
+    pub schemes: Option<(String, Vec<&'a str>)>,
     /// A flag as the user wrote it, the key that it sets, and the value.
     pub keys: Vec<(String, &'static str, String)>,
     /// Axes, each as `KEY=A,B`.
     pub sweeps: Vec<String>,
 }
 
-/// Reads the file, applies `--set` and then the command's own flags, resolves, and claims the output folder.
-pub fn load(path: &str, set: &[String], out: Option<&Path>, asked: &Asked) -> Result<Loaded, Failure> {
-    let mut scenario = read(path)?;
+/// Applies `--set` and then the command's own flags, resolves, and claims the output folder.
+pub fn load(mut scenario: Scenario, set: &[String], out: Option<&Path>, asked: &Asked) -> Result<Loaded, Failure> {
     for assignment in set {
         scenario.set_by(&format!("--set {assignment}"), assignment)?;
     }
@@ -38,8 +37,8 @@ pub fn load(path: &str, set: &[String], out: Option<&Path>, asked: &Asked) -> Re
     for axis in &asked.sweeps {
         scenario.sweep_by(&format!("--sweep {axis}"), axis)?;
     }
-    if let Some(names) = &asked.schemes {
-        scenario.schemes(names)?;
+    if let Some((flag, names)) = &asked.schemes {
+        scenario.schemes_by(flag, names)?;
     }
     let scenario = scenario.resolve()?;
     listen()?;

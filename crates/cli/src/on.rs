@@ -1,4 +1,4 @@
-//! `--on`: runs on a cluster's workers. The Python package carries them there: a process `python3 -m fanin.bridge ADDRESS`, which takes
+//! `--on`: runs on a cluster's workers. The Python package carries them there: a process `python3 -I -m fanin.bridge ADDRESS`, which takes
 //! parcels on its standard input and says on its standard output what came of them.
 
 use std::cell::{Cell, RefCell};
@@ -40,7 +40,8 @@ impl Bridge {
     pub fn to(address: &str, ended: Rc<RefCell<Option<String>>>) -> Result<Bridge, Failure> {
         let failed = |why: String| Failure::Environment(format!("--on {address}: {why}"));
         let mut child = Command::new(PYTHON)
-            .args(["-m", "fanin.bridge", address])
+            // Isolated: no module of the current folder, of PYTHONPATH or of the user's own folder is run in place of the installed one.
+            .args(["-I", "-m", "fanin.bridge", address])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -103,7 +104,8 @@ impl Bridge {
 }
 
 /// What to install where the package is missing.
-const INSTALL: &str = "--on needs the Python package here and on every worker: pip install fanin 'dask[distributed]'";
+const INSTALL: &str = "--on needs the Python package, installed for the python3 in PATH (such as a virtual environment's; neither with \
+                       --user nor by PYTHONPATH) and on every worker: pip install fanin 'dask[distributed]'";
 
 /// The words of the bridge, until it ends.
 fn read(mut output: impl Read) -> impl Iterator<Item = Word> {

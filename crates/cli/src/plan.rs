@@ -7,14 +7,15 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fanin::{Effect, Error, Lies, Plan, Reading, Rule, Unadvised, Wish, demo};
+use fanin::{Effect, Error, Gathering, Lies, Plan, Reading, Rule, Unadvised, Wish, demo};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
-use crate::figures::{BOLD, GREY, bytes, large, three, time};
+use crate::figures::{BOLD, GREY, bytes, clean, large, three, time};
 use crate::front;
-use crate::load::{Asked, Loaded, load};
-use crate::starter::CLUSTER_TO_PLAN_FOR;
+use crate::load::{Asked, Loaded, load, read};
+use crate::starter::cluster_of_demo;
+use crate::stop;
 use crate::terminal::{fold, say, width};
 use crate::work::{Means, in_lab, warn};
 
@@ -24,11 +25,19 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         return demonstrate(folder);
     }
     let (false, Some(cluster)) = (arguments.logs.is_empty(), &arguments.cluster) else {
-        let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin plan --demo DIR` writes both";
+        let what = "a log and a cluster are needed: fanin plan log.csv --cluster cluster.toml; `fanin new cluster` prints a cluster, and \
+                    `fanin plan --demo DIR` writes both";
         return Err(Failure::Input(what.into()));
     };
-    let asked = Asked { schemes: Some(vec![arguments.method.row().word]), keys: Vec::new(), sweeps: Vec::new() };
-    let Loaded { scenario, out } = load(cluster, &arguments.set, arguments.out.as_deref(), &asked)?;
+    stop::end_at_once()?;
+    let method = arguments.method.unwrap_or(Gathering::Groups);
+    let word = method.row().word;
+    let default = if arguments.method.is_some() { "" } else { " (the default)" };
+    let schemes = Some((format!("--method {word}{default}"), vec![word]));
+    // Logs say what is asked for, whatever the cluster's file says of that.
+    let keys = vec![("fanin plan".into(), "workload.kind", "key_value".into())];
+    let asked = Asked { schemes, keys, sweeps: Vec::new() };
+    let Loaded { scenario, out } = load(read(cluster)?, &arguments.set, arguments.out.as_deref(), &asked)?;
     let reading = Reading { gap: arguments.gap, skip_bad: arguments.skip_bad };
     let lies = match (&arguments.front, &arguments.current, &arguments.previous) {
         (Some(file), _, _) => Lies::By(rule(file)?),
@@ -36,7 +45,7 @@ pub fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         (None, None, Some(folder)) => Lies::Planned(folder.clone()),
         (None, None, None) => Lies::Hashed,
     };
-    let wish = Wish { method: arguments.method, lies, budget: arguments.move_budget, every: arguments.every };
+    let wish = Wish { method, lies, budget: arguments.move_budget, every: arguments.every };
     let logs = Logs(&arguments.logs);
     let means = Means { jobs: NonZeroUsize::new(2), cached: false };
     let plan = in_lab(means, |lab, hear| {
@@ -87,7 +96,7 @@ fn refused(logs: &Logs<'_>, cluster: &str, why: &Unadvised) -> Failure {
     Failure::Input(match why {
         Unadvised::Log(unread) => unread.to_string(),
         Unadvised::Lies { .. } | Unadvised::Spool(_) => why.to_string(),
-        Unadvised::Short(_) => format!("{logs}: {why}"),
+        Unadvised::Short(_) | Unadvised::Places(_) => format!("{logs}: {why}"),
         Unadvised::Cluster(_) | Unadvised::Plan(_) => format!("{cluster}: {why}"),
     })
 }
@@ -100,11 +109,11 @@ fn demonstrate(folder: &Path) -> Result<(), Failure> {
     if let Some(there) = [&log, &cluster].into_iter().find(|path| path.exists()) {
         return Err(Failure::Input(format!("{} is there already; give another folder", there.display())));
     }
-    let mut file = BufWriter::new(File::create(&log).map_err(unwritten)?);
+    let mut file = BufWriter::new(File::create_new(&log).map_err(unwritten)?);
     demo(&mut file).and_then(|()| file.flush()).map_err(unwritten)?;
-    fs::write(&cluster, CLUSTER_TO_PLAN_FOR).map_err(unwritten)?;
-    let (log, cluster) = (log.display(), cluster.display());
-    say(&fold(&format!("{log} and {cluster}: fanin plan {log} --cluster {cluster}\n")))
+    File::create_new(&cluster).and_then(|mut file| file.write_all(cluster_of_demo().as_bytes())).map_err(unwritten)?;
+    let [log, cluster] = [log, cluster].map(|path| clean(&path.display().to_string()));
+    say(&format!("{log} and {cluster}:\nfanin plan {log} --cluster {cluster}\n"))
 }
 
 fn told(logs: &Logs<'_>, planned: &Plan) -> String {
@@ -112,7 +121,8 @@ fn told(logs: &Logs<'_>, planned: &Plan) -> String {
     let (tally, plan) = (&advice.tally, &advice.plan);
     let count = |n: u64| large(n as f64);
     let mut text = format!(
-        "{BOLD}{logs}{BOLD:#}: {} queries for {} keys, {} keys each on average\n",
+        "{BOLD}{}{BOLD:#}: {} queries for {} keys, {} keys each on average\n",
+        clean(&logs.to_string()),
         count(tally.queries),
         count(advice.catalogue.len() as u64),
         three(tally.requests as f64 / tally.queries as f64),

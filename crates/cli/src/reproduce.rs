@@ -159,7 +159,8 @@ fn told(card: &Scorecard) -> String {
     }
     let count = Count::of(card.claims().map(|(_, claim)| claim));
     text + &format!(
-        "{} of {} claims hold, {} are undecided, {} are fragile (another verdict\n  within what the paper leaves open); {:.1} s, {:.1} s CPU, {} runs kept from before\n",
+        "{} of {} claims hold, {} are undecided, {} are fragile (hold and fail within what the paper leaves open; repeats and the \
+         project's own are not counted); {:.1} s, {:.1} s CPU, {} runs kept from before\n",
         count.held, count.all, count.undecided, count.fragile, card.wall_s, card.cpu_s, card.cached_runs
     )
 }
@@ -181,11 +182,7 @@ fn told_claim(claim: &ScoredClaim) -> String {
     text += &lines(&claim.says);
     let seen = format!("measured {}; passes with {}", claim.measured, claim.expected);
     text += &format!("{GREY}{}{GREY:#}", lines(&seen));
-    let there = claim.hangs_on.iter().map(|on| format!("{} with {}", on.verdict.says(), on.setting));
-    if !claim.hangs_on.is_empty() {
-        let there = there.collect::<Vec<_>>().join(", ");
-        text += &lines(&format!("fragile, since what the paper leaves open decides: it {there}"));
-    }
+    text += &claim.open_words().map_or(String::new(), |words| lines(&words));
     let words = [&claim.why, &claim.note].into_iter().flatten();
     text + &words.map(|words| lines(words)).collect::<String>()
 }

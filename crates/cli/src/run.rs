@@ -13,7 +13,7 @@ use crate::arguments::RunArguments;
 use crate::chart::header;
 use crate::failure::Failure;
 use crate::figures::{BOLD, GREY, clean, columns, three, time, wrap};
-use crate::load::{Asked, Loaded, fan_ins, load};
+use crate::load::{Asked, Loaded, fan_ins, load, read};
 use crate::spread::slowdown;
 use crate::terminal::{fold, say, width};
 use crate::verdict::verdicts;
@@ -26,7 +26,7 @@ const SHOWN: usize = 12;
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (common, asked) =
         (&arguments.common, one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?);
-    let Loaded { scenario, out } = load(&arguments.scenario, &common.set, common.out.as_deref(), &asked)?;
+    let Loaded { scenario, out } = load(read(&arguments.scenario)?, &common.set, common.out.as_deref(), &asked)?;
     let spec = scenario.one_run()?;
     let watch = arguments.samples.map(|step| watch(step, &arguments.server, scenario.contenders())).transpose()?;
     warn(scenario.warnings());
@@ -76,7 +76,7 @@ pub fn one_run<'a>(scheme: &'a str, fan_in: Option<&str>, seed: Option<&str>) ->
     if let Some(seed) = seed {
         keys.push((format!("--seed {seed}"), "run.first_seed", seed.into()));
     }
-    Ok(Asked { schemes: Some(vec![scheme]), keys, sweeps: Vec::new() })
+    Ok(Asked { schemes: Some((format!("--scheme {scheme}"), vec![scheme])), keys, sweeps: Vec::new() })
 }
 
 /// The whole run, with the windows of the servers that are named, or of all.

@@ -24,6 +24,7 @@ pub fn comparison(schemes: &[(&str, Option<u32>, Curve)]) -> (Vec<Contender>, Su
         along: "fan_in".into(),
         onset: Onsets(schemes.iter().map(|(name, at, _)| (name.to_string(), vec![onset(*at)])).collect()),
         searched: false,
+        ecn_threshold_k: Default::default(),
         precision: None,
         engine: Cost::default(),
         findings: Vec::new(),

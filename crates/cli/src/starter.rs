@@ -1,8 +1,11 @@
 //! `fanin new`: a commented scenario to start from: a fabric, and only the keys that it needs.
 
-use fanin::words::{FABRICS, FabricKind, Settings};
+use std::fmt::Display;
 
-use crate::arguments::NewArguments;
+use fanin::words::{FABRICS, FabricKind, Settings};
+use fanin::{Bytes, Rate, Scenario};
+
+use crate::arguments::{NewArguments, PlacedArguments};
 use crate::failure::Failure;
 use crate::terminal::say;
 
@@ -49,21 +52,103 @@ fn fabric(kind: FabricKind) -> &'static [(&'static str, &'static str)] {
     }
 }
 
-/// A cluster that `fanin plan` plans for.
-pub const CLUSTER_TO_PLAN_FOR: &str = include_str!("cluster.toml");
+/// A cluster that `fanin plan` plans for; values stand between braces.
+const CLUSTER_TO_PLAN_FOR: &str = include_str!("cluster.toml");
+
+/// The cluster of the demonstration.
+pub fn cluster_of_demo() -> String {
+    let all_said = PlacedArguments {
+        servers: Some(SERVERS),
+        racks: Some(RACKS),
+        replicas: Some(REPLICAS),
+        rate: Some(RATE),
+        buffer: Some(BUFFER),
+        memory: Some(MEMORY),
+    };
+    cluster(&all_said)
+}
+
+// What is assumed of a cluster.
+const SERVERS: u32 = 200;
+const RACKS: u32 = 5;
+const REPLICAS: u32 = 3;
+const RATE: Rate = Rate(1_000_000_000);
+const BUFFER: Bytes = Bytes(64 << 10);
+const MEMORY: Bytes = Bytes(64 << 30);
+
+/// The cluster's scenario, with what was assumed.
+fn cluster(said: &PlacedArguments) -> String {
+    let servers = said.servers.unwrap_or(SERVERS);
+    let replicas = said.replicas.unwrap_or(REPLICAS.min(servers));
+    let racks = said.racks.unwrap_or(RACKS.min(servers).max(replicas));
+    let spread = if are_filled(servers, racks) { "" } else { "placement = \"spread\"  # so that each has a server\n" };
+    let quoted = |value: &dyn Display| format!("\"{value}\"");
+    let values = [
+        ("servers", servers.to_string(), said.servers.is_some()),
+        ("racks", racks.to_string(), said.racks.is_some()),
+        ("replicas", replicas.to_string(), said.replicas.is_some()),
+        ("rate", quoted(&said.rate.unwrap_or(RATE)), said.rate.is_some()),
+        ("buffer", quoted(&said.buffer.unwrap_or(BUFFER)), said.buffer.is_some()),
+        ("memory", quoted(&said.memory.unwrap_or(MEMORY)), said.memory.is_some()),
+    ];
+    let text = CLUSTER_TO_PLAN_FOR.replace("{hosts_per_rack}", &hosts_per_rack(servers, racks).to_string());
+    let text = text.replace("{spread}\n", spread);
+    values.iter().fold(text, |text, (key, value, is_said)| {
+        let assumed = if *is_said { String::new() } else { format!("  # assumed: --{key} says another") };
+        text.replace(&format!("{{{key}}}"), &format!("{value}{assumed}"))
+    })
+}
+
+/// Hosts of a rack, among them the one that asks.
+fn hosts_per_rack(servers: u32, racks: u32) -> u32 {
+    (servers + 1).div_ceil(racks)
+}
+
+/// Whether every rack has a server where one is filled before the next.
+fn are_filled(servers: u32, racks: u32) -> bool {
+    let hosts = hosts_per_rack(servers, racks);
+    hosts > 1 && (racks - 1) * hosts <= servers
+}
+
+/// Refuses what cannot be a cluster, by the options that say it.
+fn checked(said: &PlacedArguments) -> Result<String, Failure> {
+    let text = cluster(said);
+    let count = |flag: &str, value: Option<u32>| value.map(|value| format!("--{flag} {value}"));
+    let arguments = [
+        ("workload.fan_in", count("servers", said.servers)),
+        ("fabric.racks", count("racks", said.racks)),
+        ("key_value.replicas", count("replicas", said.replicas)),
+        ("link.rate", said.rate.map(|rate| format!("--rate {rate}"))),
+        ("switch.buffer", said.buffer.map(|buffer| format!("--buffer {buffer}"))),
+        ("picc.memory", said.memory.map(|memory| format!("--memory {memory}"))),
+    ];
+    let said: Vec<(&str, String)> = arguments.into_iter().filter_map(|(key, said)| Some((key, said?))).collect();
+    Scenario::made_of(&said, text.as_str())?.resolve()?;
+    Ok(text)
+}
 
 /// Prints the scenario.
 pub fn new(arguments: &NewArguments) -> Result<(), Failure> {
-    if arguments.fabric == "cluster" {
-        return say(CLUSTER_TO_PLAN_FOR);
+    if arguments.fabric.eq_ignore_ascii_case("cluster") {
+        return say(&checked(&arguments.placed)?);
     }
-    let Some((kind, _)) = FabricKind::all().into_iter().find(|(kind, _)| kind.word() == arguments.fabric) else {
-        let known = FABRICS.map(|(name, _)| name).join(", ");
+    let known = FABRICS.map(|(name, _)| name).join(", ");
+    let Some((kind, _)) =
+        FabricKind::all().into_iter().find(|(kind, _)| kind.word().eq_ignore_ascii_case(&arguments.fabric))
+    else {
         return Err(Failure::Input(format!(
             "unknown fabric `{}`; right would be {known} or cluster",
             arguments.fabric
         )));
     };
+    if arguments.placed != PlacedArguments::default() {
+        let what = format!(
+            "--servers, --racks, --replicas, --rate, --buffer and --memory go with `fanin new cluster`; change the keys in what \
+             `fanin new {}` prints",
+            kind.word()
+        );
+        return Err(Failure::Input(what));
+    }
     say(&scenario(kind))
 }
 
@@ -116,4 +201,29 @@ fn in_a_line(says: &str) -> String {
         line += &format!("; {clause}");
     }
     line + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_of_any_size_can_be_planned_for() {
+        for servers in (1..=60).chain([199, 200, 201, 5000]) {
+            checked(&PlacedArguments { servers: Some(servers), ..Default::default() })
+                .unwrap_or_else(|why| panic!("{servers}: {why:?}"));
+        }
+        for replicas in 1..=8 {
+            let said = PlacedArguments { servers: Some(24), replicas: Some(replicas), ..Default::default() };
+            checked(&said).unwrap_or_else(|why| panic!("{replicas}: {why:?}"));
+        }
+    }
+
+    #[test]
+    fn marks_what_is_assumed_of_a_cluster() {
+        let text = checked(&PlacedArguments { servers: Some(12), ..Default::default() }).unwrap();
+        assert!(text.contains("\nfan_in = 12\n"), "{text}");
+        assert!(text.contains("\nrate = \"1 Gbit/s\"  # assumed: --rate says another\n"), "{text}");
+        assert!(!cluster_of_demo().contains("assumed"));
+    }
 }

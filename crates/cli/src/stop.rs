@@ -1,7 +1,8 @@
 //! How a command is stopped: the first Ctrl-C, SIGTERM or SIGHUP asks it to end with what has finished, the second ends it at
-//! once. Either way nothing unfinished is left behind.
+//! once; so does the first, where nothing is finished before all is. Either way nothing unfinished is left behind.
 
 use std::fs;
+use std::io::Write;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -16,25 +17,52 @@ use crate::failure::Failure;
 pub static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// The signal that asked for it.
 static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
+/// Whether the first one ends the program at once.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// Listens for signals, the first of which ends the program at once: for a command that gives all of its results or none.
+pub fn end_at_once() -> Result<(), Failure> {
+    AT_ONCE.store(true, Ordering::Relaxed);
+    listen()
+}
 
 /// From here on signals are listened for; before, they end the program as they always do.
 pub fn listen() -> Result<(), Failure> {
+    listen_to(&[SIGINT, SIGTERM, SIGHUP])
+}
+
+/// The same, of these signals alone.
+pub fn listen_to(signals: &[i32]) -> Result<(), Failure> {
     static LISTENING: OnceLock<Result<(), String>> = OnceLock::new();
-    let listening = LISTENING.get_or_init(|| {
-        let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
-        let mut signals = Signals::new(heeded).map_err(|error| error.to_string())?;
-        thread::spawn(move || signals.forever().for_each(hear));
-        Ok(())
-    });
-    listening.clone().map_err(|error| Failure::Environment(format!("signals cannot be listened for: {error}")))
+    let listening = LISTENING.get_or_init(|| on(signals, hear));
+    listening.clone().map_err(not_heard)
+}
+
+/// From here on SIGHUP does this, and does not end the program.
+pub fn on_hangup(work: impl Fn() + Send + 'static) -> Result<(), Failure> {
+    on(&[SIGHUP], move |_| work()).map_err(not_heard)
+}
+
+fn on(signals: &[i32], work: impl Fn(i32) + Send + 'static) -> Result<(), String> {
+    let heeded = signals.iter().copied().filter(|signal| !is_ignored(*signal));
+    let mut signals = Signals::new(heeded).map_err(|error| error.to_string())?;
+    thread::spawn(move || signals.forever().for_each(work));
+    Ok(())
+}
+
+fn not_heard(error: String) -> Failure {
+    Failure::Environment(format!("cannot listen for signals: {error}"))
 }
 
 fn hear(signal: i32) {
-    if STOP.swap(true, Ordering::Relaxed) {
+    let again = STOP.swap(true, Ordering::Relaxed);
+    SIGNAL.store(signal, Ordering::Relaxed);
+    if again || AT_ONCE.load(Ordering::Relaxed) {
         fanin::clean_up();
+        // Nobody is left to be told where this fails.
+        let _ = writeln!(anstream::stderr(), "stopped by {}", what());
         process::exit(code(signal).into());
     }
-    SIGNAL.store(signal, Ordering::Relaxed);
 }
 
 /// Whether whoever started this wants a signal to be ignored, as `nohup` does with SIGHUP.

@@ -21,6 +21,28 @@ pub fn width() -> usize {
     told.or_else(|| terminal().map(|(width, _)| usize::from(width.0))).unwrap_or(100).max(50)
 }
 
+/// A text for people: prose is folded to the width to write in, and a command is one line, which can be pasted.
+#[derive(Default)]
+pub struct Text(String);
+
+impl Text {
+    /// Lines of prose.
+    pub fn prose(&mut self, lines: &str) {
+        self.0 += &fold(lines);
+        self.0 += "\n";
+    }
+
+    /// A line as it is, behind an indent.
+    pub fn verbatim(&mut self, indent: usize, line: &str) {
+        self.0 += &format!("{:indent$}{line}\n", "");
+    }
+
+    /// What is to be printed.
+    pub fn done(self) -> String {
+        self.0
+    }
+}
+
 /// A text whose lines are folded at words to the width to write in; what follows stands under the first line's words, behind
 /// its indent and, of an entry such as `name   what it is`, behind its name. Styles take no room.
 pub fn fold(text: &str) -> String {
@@ -50,6 +72,17 @@ fn fold_line(line: &str, width: usize) -> String {
 mod tests {
     use super::*;
     use crate::figures::BOLD;
+
+    #[test]
+    fn a_command_is_one_line_however_long_it_is() {
+        let command = format!("fanin compare my.toml {}", "--set 'a.b=c d' ".repeat(40));
+        let mut text = Text::default();
+        text.prose(&command);
+        text.verbatim(4, &command);
+        let text = text.done();
+        assert!(text.lines().count() > 2);
+        assert!(text.lines().any(|line| line.trim_start() == command), "{text}");
+    }
 
     #[test]
     fn long_lines_are_folded_under_their_own_words() {

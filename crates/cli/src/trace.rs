@@ -9,7 +9,7 @@ use fanin::{Draft, is_special};
 use crate::arguments::TraceArguments;
 use crate::failure::Failure;
 use crate::figures::{clean, large};
-use crate::load::load;
+use crate::load::{load, read};
 use crate::run::one_run;
 use crate::stop::{self, listen};
 use crate::terminal::{fold, say};
@@ -18,7 +18,7 @@ use crate::work::{Means, in_lab, warn};
 /// Runs it and writes what crossed the tapped links.
 pub fn trace(arguments: &TraceArguments) -> Result<(), Failure> {
     let asked = one_run(&arguments.scheme, arguments.fan_in.as_deref(), arguments.seed.as_deref())?;
-    let scenario = load(&arguments.scenario, &arguments.set, None, &asked)?.scenario;
+    let scenario = load(read(&arguments.scenario)?, &arguments.set, None, &asked)?.scenario;
     scenario.one_run()?;
     if !is_special(&arguments.out) {
         // A FIFO waits for its reader; that wait a signal ends as it always does.

@@ -1,9 +1,10 @@
 //! The command's lab: what its runs will take before they begin, how far they are, what they cost.
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use fanin::{Comparison, Error, Forecast, Lab, Update};
@@ -117,9 +118,17 @@ pub fn warn(warnings: &[String]) {
     }
 }
 
+/// As this process began; an interpreter that runs the program has other arguments of its own.
+static ARGUMENTS: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Keep the command's arguments, the first of which is the program's name.
+pub fn begin(arguments: &[OsString]) {
+    ARGUMENTS.get_or_init(|| arguments.iter().skip(1).map(|one| one.to_string_lossy().into_owned()).collect());
+}
+
 /// The command's arguments, for what results say of it.
 pub fn arguments() -> Vec<String> {
-    std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect()
+    ARGUMENTS.get().cloned().unwrap_or_default()
 }
 
 /// What a stopped comparison is told as, or `Ok` where everything has finished.

@@ -4,12 +4,14 @@
 //! words. What is none of them, too much or too little ends the connection, and all that was asked by it has failed.
 
 use std::io;
+use std::rc::Rc;
 
-use fanin_memcache::{Meta, Piece, Shape, response, retold};
+use fanin_memcache::{Cursor, Meta, Piece, Shape, closes, response, retold, text};
 use fanin_ring::Event;
 
 use crate::clock::{nanos, span};
 use crate::front::{Front, READ};
+use crate::memory::Buffer;
 use crate::multiget::Settled;
 use crate::net::Net;
 use crate::server::{Ask, Part, Passing, State, Trouble};
@@ -45,16 +47,22 @@ impl<N: Net> Front<N> {
             }
         }
         if event.writable {
+            self.next_alone(server);
             self.mark_server(server);
         }
         if event.readable {
-            self.server_reads(server, event.ended);
+            self.servers[server].ending |= event.ended;
+            self.server_reads(server);
         }
     }
 
-    /// Reads what a server has sent; all of it where it has `ended`, since nothing will tell of that again.
-    pub(crate) fn server_reads(&mut self, server: usize, ended: bool) {
+    /// Reads what a server has sent, while there is memory for it; all of it where nothing comes behind it, since nothing will tell of that
+    /// again.
+    pub(crate) fn server_reads(&mut self, server: usize) {
         for reads in 1.. {
+            if self.is_spent() {
+                return self.read_later(server);
+            }
             let from = &mut self.servers[server];
             let State::Open(socket) = &mut from.state else { return };
             let mut bytes = std::mem::take(&mut self.scratch);
@@ -67,7 +75,7 @@ impl<N: Net> Front<N> {
             let (trouble, more) = match result {
                 Ok(0) => (Some((Trouble::Closed, false)), false),
                 Ok(count) => match self.has_come(server, &mut bytes[..there + count]) {
-                    Ok(()) => (None, count == room || ended),
+                    Ok(()) => (None, count == room || self.servers[server].ending),
                     Err(broken) => (Some(broken), false),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (None, false),
@@ -81,7 +89,7 @@ impl<N: Net> Front<N> {
             if !more {
                 return;
             }
-            if reads == READS && !ended {
+            if reads == READS {
                 return self.read_again(server);
             }
         }
@@ -93,14 +101,7 @@ impl<N: Net> Front<N> {
         bytes[..rest.len()].copy_from_slice(rest);
         rest.clear();
         let took = self.answers(server, bytes)?;
-        let from = &mut self.servers[server];
-        if from.alone.is_some() && from.asked.is_empty() {
-            // What it had a connection for is answered.
-            let (socket, _) = from.close(self.now);
-            socket.into_iter().for_each(|socket| self.net.close(socket));
-        } else {
-            from.rest.extend_from_slice(&bytes[took..]);
-        }
+        self.servers[server].rest.extend(&bytes[took..]);
         Ok(())
     }
 
@@ -109,10 +110,15 @@ impl<N: Net> Front<N> {
         let mut at = 0;
         while at < bytes.len() {
             let from = &mut self.servers[server];
-            let Some(&ask) = from.asked.front() else {
-                // Nobody asked; and what was asked alone has had its answer.
-                return if from.alone.is_some() { Ok(at) } else { Err(NONSENSE) };
-            };
+            // What nobody asked for is no answer.
+            let Some(&ask) = from.front() else { return Err(NONSENSE) };
+            if from.alone.is_some() {
+                match self.alone_line(server, ask, &bytes[at..])? {
+                    0 => break,
+                    len => at += len,
+                }
+                continue;
+            }
             if let Some(passing) = &mut from.passing {
                 let some = (bytes.len() - at).min(passing.left as usize);
                 at += passing.take(&bytes[at..at + some]);
@@ -156,13 +162,44 @@ impl<N: Net> Front<N> {
         Ok(at)
     }
 
+    /// A line by a server's second connection, of which there are few: it belongs to the question, until the line comes that closes it.
+    /// How many bytes.
+    #[cold]
+    fn alone_line(&mut self, server: usize, ask: Ask, bytes: &[u8]) -> Result<usize, Broken> {
+        let from = &mut self.servers[server];
+        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+            return if bytes.len() > response::LONGEST_LINE { Err(NONSENSE) } else { Ok(0) };
+        };
+        let line = &bytes[..end + 1];
+        if closes(line, from.note()) {
+            // It has not said all that belongs to an answer.
+            if !ask.hushed {
+                return Err(NONSENSE);
+            }
+            self.ends(server, Ask { hushed: false, ..ask });
+            self.next_alone(server);
+            return Ok(line.len());
+        }
+        if from.is_too_long(line.len()) {
+            return Err(NONSENSE);
+        }
+        if !ask.hushed
+            && let Piece::Line { line, last } = Cursor::default().next(bytes, ask.shape)
+        {
+            self.line(server, &ask, line, last)?;
+            if let Some(front) = self.servers[server].front_mut() {
+                front.hushed |= last;
+            }
+        }
+        Ok(line.len())
+    }
+
     /// Whether a value with this line and key is what was asked for, and may come now; what its client is to hear of it.
     fn wants(&mut self, server: usize, ask: Ask, (line, key, follow): (&[u8], &[u8], u32)) -> Result<Ask, Broken> {
         let from = &mut self.servers[server];
-        let pool = &mut self.pools[from.pool];
-        let too_large = follow > pool.longest_answer;
+        let too_large = follow > self.pools[from.pool].longest_answer;
         if !matches!(ask.part, Part::Batch { .. }) {
-            pool.has_seen(1, follow as usize);
+            self.clients.get_mut(ask.client).into_iter().for_each(|client| client.has_seen(1, follow as usize));
         }
         let right = match (ask.shape, ask.part) {
             (Shape::Meta { .. }, _) => return self.tell_meta(server, ask, line),
@@ -174,10 +211,7 @@ impl<N: Net> Front<N> {
                 // Whose it was is gone.
                 None => true,
             },
-            _ => {
-                from.note() == key
-                    && from.asked.front_mut().is_some_and(|ask| !std::mem::replace(&mut ask.has_value, true))
-            }
+            _ => from.note() == key && from.front_mut().is_some_and(|ask| !std::mem::replace(&mut ask.has_value, true)),
         };
         if right { Ok(ask) } else { Err(NONSENSE) }
     }
@@ -201,9 +235,9 @@ impl<N: Net> Front<N> {
             self.lacks(server, ask);
         }
         let head = if matches!(ask.shape, Shape::Meta { .. }) { &self.line } else { line };
-        let mut passing = Passing { bytes: Vec::new(), left: follow, last, keeps };
+        let mut passing = Passing { bytes: Buffer::default(), left: follow, last, keeps };
         if keeps {
-            passing.bytes.extend_from_slice(head);
+            passing.bytes.extend(head);
         }
         passing.take(come);
         self.servers[server].passing = Some(passing);
@@ -230,7 +264,7 @@ impl<N: Net> Front<N> {
             return;
         }
         self.give(ask, TOO_LARGE.as_bytes());
-        self.servers[server].asked.front_mut().into_iter().for_each(|ask| ask.hushed = true);
+        self.servers[server].front_mut().into_iter().for_each(|ask| ask.hushed = true);
     }
 
     /// A line of an answer.
@@ -246,7 +280,7 @@ impl<N: Net> Front<N> {
                     && let Some(multiget) = self.gets.get_mut(get)
                 {
                     // The values that it has sent stand.
-                    multiget.end(batch, Some("SERVER_ERROR a server answered with an error\r\n"));
+                    multiget.end(batch, false, Some("SERVER_ERROR a server answered with an error\r\n"));
                 }
             }
             Part::Relay { quiet: true } if !matches!(ask.shape, Shape::Meta { .. }) => {}
@@ -254,7 +288,7 @@ impl<N: Net> Front<N> {
             Part::Every => {
                 let answer = self.clients.get_mut(ask.client).and_then(|client| client.answer(ask.number));
                 if let Some(answer) = answer.filter(|answer| answer.held.is_empty() && !answer.is_well(line)) {
-                    answer.held.extend_from_slice(line);
+                    answer.held.extend(line);
                 }
             }
             Part::Listing(server) => {
@@ -288,7 +322,7 @@ impl<N: Net> Front<N> {
             told.clear();
             told.extend_from_slice(text.as_bytes());
         }
-        let now = self.servers[server].asked.front_mut().filter(|_| is_it).ok_or(NONSENSE)?;
+        let now = self.servers[server].front_mut().filter(|_| is_it).ok_or(NONSENSE)?;
         now.hushed = is_hushed(&ask, words);
         Ok(*now)
     }
@@ -306,13 +340,7 @@ impl<N: Net> Front<N> {
                 }
             }
             Part::Errand(errand) => self.errand_hears(errand, bytes),
-            Part::Joined(get) => {
-                for (client, number) in self.joining.begins(get) {
-                    if let Some(client) = self.clients.get_mut(*client) {
-                        client.put(*number, bytes);
-                    }
-                }
-            }
+            Part::Joined(get) => self.joining.hears(get, bytes),
             _ => {
                 if let Some(client) = self.clients.get_mut(ask.client) {
                     client.put(ask.number, bytes);
@@ -324,18 +352,25 @@ impl<N: Net> Front<N> {
     /// An answer has ended.
     fn ends(&mut self, server: usize, ask: Ask) {
         self.servers[server].pop();
-        self.servers[server].is_well();
+        if self.servers[server].is_well() {
+            self.tell_state(server, None);
+        }
         self.has_written(&ask);
         match ask.part {
             Part::Joined(get) => {
-                for (client, number) in self.joining.over(get) {
-                    self.clients.get_mut(client).into_iter().for_each(|client| client.part_ends(number));
+                let (who, held) = self.joining.over(get);
+                let held = Rc::new(held);
+                for (client, number) in who {
+                    if let Some(client) = self.clients.get_mut(client) {
+                        client.put_joined(number, &held);
+                        client.part_ends(number);
+                    }
                     self.mark_client(client);
                 }
             }
             Part::Batch { get, batch } => {
                 if !self.batch_needs_more(get, batch, self.servers[server].pool) {
-                    self.batch_is_whole(get, batch, self.servers[server].pool);
+                    self.batch_is_whole(get, batch);
                 }
             }
             Part::Errand(errand) => return self.errand_goes_on(errand),
@@ -352,13 +387,13 @@ impl<N: Net> Front<N> {
     }
 
     /// All of a batch has come.
-    fn batch_is_whole(&mut self, get: Id, batch: u32, pool: usize) {
+    fn batch_is_whole(&mut self, get: Id, batch: u32) {
         let Some(multiget) = self.gets.get_mut(get) else { return };
         let (bytes, values) = (multiget.bytes_of(batch), multiget.values_of(batch));
-        self.pools[pool].has_seen(values, bytes as usize);
         multiget.schedule.answered(span(multiget.since, self.now), batch, bytes);
-        multiget.end(batch, None);
+        multiget.end(batch, true, None);
         let client = multiget.client;
+        self.clients.get_mut(client).into_iter().for_each(|client| client.has_seen(values, bytes as usize));
         self.batch_ends(get, batch);
         self.mark_client(client);
     }
@@ -368,14 +403,13 @@ impl<N: Net> Front<N> {
         let Some(multiget) = self.gets.get_mut(get) else { return };
         multiget.failed = multiget.failed.or(failed);
         let before = multiget.bytes_of(batch);
-        if !multiget.settle(batch, settled) {
-            return;
-        }
+        let is_whole = multiget.settle(batch, settled);
         let (after, id) = (multiget.bytes_of(batch), multiget.client);
         let Some(client) = self.clients.get_mut(id) else { return };
         client.held = (client.held + after as usize).saturating_sub(before as usize);
-        let pool = client.pool;
-        self.batch_is_whole(get, batch, pool);
+        if is_whole {
+            self.batch_is_whole(get, batch);
+        }
     }
 
     /// A batch has ended, well or not: others may be asked for.
@@ -397,6 +431,7 @@ impl<N: Net> Front<N> {
 
     /// A server's connection is of no use any more: whatever it was asked has failed, and whose answer it was giving may be to be closed.
     pub(crate) fn server_fails(&mut self, server: usize, trouble: Trouble, closes: bool) {
+        self.tell_state(server, Some(trouble));
         let (socket, asked) = self.servers[server].close(self.now);
         socket.into_iter().for_each(|socket| self.net.close(socket));
         for (index, ask) in asked.into_iter().enumerate() {
@@ -404,15 +439,28 @@ impl<N: Net> Front<N> {
         }
     }
 
+    /// Says on stderr that a server is down, or up again, once for all threads.
+    fn tell_state(&mut self, server: usize, trouble: Option<Trouble>) {
+        let from = &self.servers[server];
+        if server >= self.shared_servers || self.shared.is_up(server, trouble.is_none()) {
+            return;
+        }
+        let pool = &self.pools[from.pool].name;
+        let state = trouble.map_or("up again", Trouble::state);
+        self.net.tell(&format!("{pool}: server {} ({}) is {state}", from.name, from.address));
+    }
+
     /// A request has failed.
     pub(crate) fn fails(&mut self, ask: &Ask, trouble: Trouble, closes: bool) {
         self.counters.failed(trouble);
         self.has_written(ask);
-        let text = trouble.text();
+        let misses = ask.shape == Shape::Values
+            && self.clients.get(ask.client).is_some_and(|client| self.pools[client.pool].misses(trouble));
+        let text = if misses { text::END } else { trouble.text() };
         match ask.part {
             Part::Errand(errand) => return self.errand_fails(errand, trouble),
             Part::Joined(get) => {
-                for (client, number) in self.joining.over(get) {
+                for (client, number) in self.joining.over(get).0 {
                     if let Some(client) = self.clients.get_mut(client) {
                         client.put(number, text.as_bytes());
                         client.part_ends(number);
@@ -423,7 +471,7 @@ impl<N: Net> Front<N> {
             Part::Batch { get, batch } => {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.schedule.lost(batch);
-                    multiget.end(batch, Some(text));
+                    multiget.end(batch, false, (!misses).then_some(text));
                     self.batch_ends(get, batch);
                 }
             }
@@ -444,7 +492,7 @@ impl<N: Net> Front<N> {
             Part::Every => {
                 if let Some(answer) = client.answer(ask.number) {
                     answer.held.clear();
-                    answer.held.extend_from_slice(text.as_bytes());
+                    answer.held.extend(text.as_bytes());
                 }
             }
             Part::Listing(server) => {
@@ -465,11 +513,7 @@ impl<N: Net> Front<N> {
     /// Has the windows told of batches that are late.
     pub(crate) fn look_for_late(&mut self) {
         for pool in 0..self.pools.len() {
-            while let Some(&(at, get)) = self.pools[pool].late.front() {
-                if at > self.now {
-                    break;
-                }
-                self.pools[pool].late.pop_front();
+            while let Some(get) = self.pools[pool].next_late(self.now) {
                 if let Some(multiget) = self.gets.get_mut(get) {
                     multiget.schedule.look(span(multiget.since, self.now));
                     self.counters.late_batches.add(1);
@@ -484,7 +528,7 @@ impl<N: Net> Front<N> {
         let Some(multiget) = self.gets.get(get) else { return };
         let (Some(at), Some(client)) = (multiget.schedule.look_at(), self.clients.get(multiget.client)) else { return };
         let at = multiget.since + nanos(at);
-        self.pools[client.pool].late.push_back((at, get));
+        self.pools[client.pool].look_for_late(at, get);
     }
 }
 

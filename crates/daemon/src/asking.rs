@@ -1,5 +1,7 @@
 //! Asking servers: which one, in which words, and what is noted of it to know the answer by.
 
+use std::collections::VecDeque;
+
 use fanin_memcache::{Command, Flags, Get, Keyed, LONGEST_KEY, Meta, Shape, Store, text};
 
 use crate::carrying::Place;
@@ -10,7 +12,7 @@ use crate::flushing::ENOUGH;
 use crate::front::Front;
 use crate::joining::Writes;
 use crate::net::Net;
-use crate::server::{Ask, Part, State, Trouble};
+use crate::server::{AT_ONCE, Ask, Part, State, Trouble};
 use crate::table::Id;
 
 impl<N: Net> Front<N> {
@@ -89,9 +91,7 @@ impl<N: Net> Front<N> {
         self.counters.requests.add(1);
         if value.ends_with(b"\r\n") {
             self.counters.stores.add(1);
-            if let Some(client) = self.clients.get(id) {
-                self.pools[client.pool].has_seen(1, value.len());
-            }
+            self.clients.get_mut(id).into_iter().for_each(|client| client.has_seen(1, value.len()));
             return self.ask_keyed(id, &store.keyed, Part::Relay { quiet: store.keyed.quiet }, Some(value));
         }
         self.counters.errors_refused.add(1);
@@ -119,13 +119,14 @@ impl<N: Net> Front<N> {
 
     /// Asks a server; one that cannot be asked has failed.
     pub(crate) fn ask(&mut self, server: usize, ask: Ask, note: &[u8], bytes: &[&[u8]]) {
-        match self.servers[server].accepts() {
+        let (client, to) = (self.clients.get_mut(ask.client), &mut self.servers[server]);
+        let (under_way, unanswered) =
+            client.as_ref().map_or((0, 0), |client| (client.under_way(), client.unanswered()));
+        match to.accepts(under_way, unanswered) {
             Ok(()) => {
-                let to = &mut self.servers[server];
                 bytes.iter().for_each(|bytes| to.out.extend(bytes));
-                to.notes.put(note);
-                to.asked.push_back(Ask { note: note.len(), ..ask });
-                if let Some(client) = self.clients.get_mut(ask.client) {
+                to.was_asked(ask, note);
+                if let Some(client) = client {
                     client.asks(ask.number, bytes.iter().map(|bytes| bytes.len()).sum());
                 }
                 self.mark_server(server);
@@ -134,38 +135,47 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Asks a server by a connection that nobody else's answers come by.
+    /// Asks a server by its second connection, when those before it are answered.
     fn ask_alone(&mut self, server: usize, ask: Ask, line: &[u8]) {
-        match (self.servers[server].accepts(), &mut self.servers[server].alone) {
+        let unanswered = self.clients.get(ask.client).map_or(0, |client| client.unanswered());
+        match (self.servers[server].accepts(0, unanswered), &mut self.servers[server].alone) {
             (Ok(()), Some(alone)) => {
-                alone.push_back((ask, line.to_vec()));
+                alone.push_back((ask, line.to_vec().into()));
                 self.asks_alone = true;
                 if let State::Down { until } = &mut self.servers[server].state {
-                    *until = self.now;
+                    *until = AT_ONCE;
                 }
+                self.next_alone(server);
             }
             (Ok(()), None) => {}
             (Err(trouble), _) => self.fails(&ask, trouble, false),
         }
     }
 
-    /// Opens a connection for what waits for one of its own.
-    pub(crate) fn next_alone(&mut self, server: usize) {
-        while let State::Down { until } = &mut self.servers[server].state {
-            *until = Nanos::MAX;
-            let Some((ask, line)) = self.servers[server].alone.as_mut().and_then(|alone| alone.pop_front()) else {
-                return;
-            };
-            if self.connect(server) {
-                self.servers[server].out.extend(&line);
-                self.servers[server].asked.push_back(ask);
-            } else {
-                self.fails(&ask, Trouble::Down, false);
-            }
+    /// Opens the second connection for what waits for it.
+    pub(crate) fn open_alone(&mut self, server: usize) {
+        if self.servers[server].alone.as_ref().is_none_or(|alone| alone.is_empty()) {
+            self.servers[server].state = State::Down { until: Nanos::MAX };
+        } else if !self.connect(server) {
+            self.server_fails(server, Trouble::Down, false);
         }
     }
 
-    /// What waits for a connection of its own waits no longer than for an answer.
+    /// Asks the next question by the second connection, if that is open and nothing is asked by it: and then one whose answer bears a mark.
+    pub(crate) fn next_alone(&mut self, server: usize) {
+        let to = &mut self.servers[server];
+        let is_free = matches!(to.state, State::Open(_)) && to.front().is_none();
+        let next = to.alone.as_mut().filter(|_| is_free).and_then(VecDeque::pop_front);
+        let Some((ask, line)) = next else { return };
+        let mark = self.mark();
+        let to = &mut self.servers[server];
+        to.out.extend(&line);
+        fanin_memcache::closing_question(mark, |bytes| to.out.extend(bytes));
+        to.was_asked(Ask { at: self.now, ..ask }, mark.bytes());
+        self.mark_server(server);
+    }
+
+    /// What waits for the second connection waits no longer than for an answer.
     pub(crate) fn fail_what_waited_too_long(&mut self, server: usize, timeout: Nanos) {
         let now = self.now;
         while let Some(alone) = &mut self.servers[server].alone
@@ -175,7 +185,7 @@ impl<N: Net> Front<N> {
         }
     }
 
-    /// Asks every server of the client's pool the same, by shared connections or by others.
+    /// Asks every server of the client's pool the same, by the shared connection or by the second one.
     pub(crate) fn ask_every(
         &mut self,
         id: Id,
@@ -188,7 +198,7 @@ impl<N: Net> Front<N> {
         let Some(client) = self.clients.get_mut(id) else { return };
         let pool = &self.pools[client.pool];
         let (first, count) = (pool.first, pool.servers);
-        let number = client.expect(kind, count as u32, 1, self.now);
+        let number = client.expect(kind, count as u32, 1, (self.now, false));
         for server in first..first + count {
             let ask = Ask::new((id, number), part(server), shape, self.now);
             if alone {
@@ -213,17 +223,18 @@ impl<N: Net> Front<N> {
             }
             let server = self.pools[of_client.pool].first + multiget.batches[batch as usize].server as usize;
             self.counters.batches.add(1);
-            match self.servers[server].accepts() {
+            match self.servers[server].accepts(of_client.under_way(), of_client.unanswered()) {
                 Ok(()) => {
                     self.servers[server].out.extend(multiget.request(batch));
                     let ask = Ask::new((client, number), Part::Batch { get, batch }, Shape::Values, self.now);
-                    self.servers[server].asked.push_back(ask);
+                    self.servers[server].was_asked(ask, &[]);
                     self.mark_server(server);
                 }
                 Err(trouble) => {
                     self.counters.failed(trouble);
                     multiget.schedule.lost(batch);
-                    multiget.end(batch, Some(trouble.text()));
+                    let misses = self.pools[of_client.pool].misses(trouble);
+                    multiget.end(batch, false, (!misses).then_some(trouble.text()));
                     of_client.keys_end(number, multiget.keys_of(batch));
                     self.mark_client(client);
                 }

@@ -1,28 +1,55 @@
 //! The bound of a front end's memory. Past three quarters of it nothing new is taken from whom most is held for, that is, from who has
-//! more than all have on average; past the whole, or where that is of no help for a second, whoever has most is closed.
+//! more than all have on average. When it is spent nothing is read from servers either, and whoever has most is closed, as it is where the
+//! former is of no help for a second.
 //!
 //! What is held for a client is what it has sent and is not taken, what it has not read, what has come for it, and what servers are
-//! asked for it: only answers that are under way can still add to it.
+//! asked for it.
 
+use std::cmp::Reverse;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::clock::Nanos;
 use crate::front::Front;
+use crate::memory::charged;
 use crate::net::Net;
-use crate::table::Id;
+
+/// One thread's account.
+#[derive(Debug)]
+pub struct Held {
+    /// What was charged to the thread before it.
+    before: usize,
+    /// What the others have been told that it holds.
+    told: usize,
+    /// What a client may have and be asked for; all it wants, where memory is not short.
+    pub share: usize,
+    /// Since when it is, or since somebody was closed for it.
+    short_since: Option<Nanos>,
+    /// When free memory was last given back to the system.
+    trimmed: Option<Nanos>,
+}
+
+impl Held {
+    /// Of a thread's front end that holds nothing yet.
+    pub fn new() -> Held {
+        Held { before: charged(), told: 0, share: usize::MAX, short_since: None, trimmed: None }
+    }
+}
 
 /// What a client may always have.
 const LEAST: usize = 64 << 10;
 /// Who waits for memory that nobody gives back, since all wait for each other, waits no longer.
 const PATIENCE: Nanos = 1_000_000_000;
-/// What servers' connections hold, which is bounded by itself, is looked at every so many turns.
-const TURNS: u64 = 16;
+/// Between two times that free memory is given back to the system.
+const BETWEEN_TRIMS: Nanos = 50_000_000;
+/// When the budget is spent, clients are closed until this part of it is free.
+const FREED: usize = 16;
 
 impl<N: Net> Front<N> {
     /// Begins a turn: what a client may have, and who may go on.
     pub(crate) fn heed_memory(&mut self) {
-        let (memory, held) = (&self.shared.memory, self.shared.memory.held());
-        if held < memory.most / 4 * 3 {
+        let (most, held) = (self.shared.memory.most, self.all_held());
+        self.shared.memory.holds_much(held >= most / 2);
+        if held < most / 4 * 3 {
             (self.held.share, self.held.short_since) = (usize::MAX, None);
         } else {
             self.spare.clear();
@@ -32,38 +59,69 @@ impl<N: Net> Front<N> {
         for id in std::mem::take(&mut self.short) {
             self.mark_client(id);
         }
+        for server in std::mem::take(&mut self.short_servers) {
+            self.servers[server].again = false;
+            self.server_reads(server);
+        }
     }
 
-    /// Ends a turn: all hear what this thread holds; and where that is too much, who holds most of its clients is closed.
+    /// Bytes that this thread holds now.
+    fn held(&self) -> usize {
+        charged().wrapping_sub(self.held.before).wrapping_add(self.net.held())
+    }
+
+    /// Bytes that all threads hold: this one now, the others as they have told.
+    fn all_held(&self) -> usize {
+        self.shared.memory.held().wrapping_sub(self.held.told).wrapping_add(self.held())
+    }
+
+    /// Whether the budget is spent.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.all_held() >= self.shared.memory.most
+    }
+
+    fn tell_memory(&mut self) {
+        let held = self.held();
+        self.shared.memory.held.fetch_add(held.wrapping_sub(self.held.told), Relaxed);
+        self.held.told = held;
+    }
+
+    /// Ends a turn: all hear what this thread holds; and where that is too much, those of its clients are closed who hold most.
     pub(crate) fn add_up_memory(&mut self) {
-        if self.number.is_multiple_of(TURNS) {
-            self.held.servers = self.servers.iter().map(|server| server.holds()).sum();
+        self.tell_memory();
+        let is_spent = self.is_spent();
+        let too_long = self.held.short_since.is_some_and(|since| since + PATIENCE <= self.now);
+        if !is_spent && !too_long {
+            return;
         }
-        loop {
-            let all = self.held.clients + self.held.servers + self.spare.room();
-            let memory = &self.shared.memory;
-            memory.held.fetch_add(all.wrapping_sub(self.held.told), Relaxed);
-            self.held.told = all;
-            let too_long = self.held.short_since.is_some_and(|since| since + PATIENCE <= self.now);
-            if memory.held() <= memory.most && !too_long {
-                return;
+        self.spare.clear();
+        let mut clients: Vec<_> =
+            self.clients.ids().into_iter().filter_map(|id| Some((self.clients.get(id)?.holds(), id))).collect();
+        clients.sort_unstable_by_key(|(holds, _)| Reverse(*holds));
+        // Where it is spent, all that hold more than half of the mean may have to go: the memory may be another thread's. Else one is
+        // enough: others may go on then.
+        // Where that has been of no help for long, everybody who holds something may have to go.
+        let least = match (is_spent, too_long) {
+            (true, true) => 0,
+            (true, false) => self.all_held() / self.shared.clients().max(1) / 2,
+            (false, _) => LEAST,
+        };
+        clients.retain(|(holds, _)| *holds > least);
+        clients.truncate(if is_spent { usize::MAX } else { 1 });
+        let enough = self.shared.memory.most / FREED * (FREED - 1);
+        for (_, id) in clients {
+            if is_spent && self.all_held() < enough {
+                break;
             }
-            self.held.short_since = self.held.short_since.map(|_| self.now);
-            let holds = |id: &_| self.clients.get(*id).map_or(0, |client| client.counted);
-            let Some(most) = self.clients.ids().into_iter().max_by_key(holds).filter(|id| holds(id) > LEAST) else {
-                return;
-            };
             self.counters.clients_cut_off.add(1);
-            self.close_client(most);
+            self.close_client(id);
+            self.held.short_since = self.held.short_since.map(|_| self.now);
         }
-    }
-
-    /// What is held for a client is looked at anew.
-    pub(crate) fn count_client(&mut self, id: Id) {
-        if let Some(client) = self.clients.get_mut(id) {
-            let holds = client.holds();
-            self.held.clients = self.held.clients + holds - client.counted;
-            client.counted = holds;
+        self.tell_memory();
+        if self.held.trimmed.is_none_or(|at| at + BETWEEN_TRIMS <= self.now) {
+            // What was freed in pieces is the allocator's, and would be taken twice.
+            fanin_ring::heap::trim();
+            self.held.trimmed = Some(self.now);
         }
     }
 }

@@ -2,20 +2,22 @@
 
 use std::ops::Deref;
 
+use crate::memory::Buffer;
+
 /// What has been taken off is let go of above this.
 const KEPT: usize = 64 << 10;
 
 /// The bytes that are in it.
 #[derive(Debug, Default)]
 pub struct Bytes {
-    bytes: Vec<u8>,
+    bytes: Buffer,
     /// How many have been taken off.
     from: usize,
 }
 
 impl Bytes {
     pub fn put(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.extend(bytes);
     }
 
     /// Takes so many off.
@@ -25,8 +27,8 @@ impl Bytes {
             self.bytes.clear();
             self.from = 0;
         } else if self.from > KEPT && self.from > self.bytes.len() / 2 {
-            self.bytes.drain(..self.from);
-            self.from = 0;
+            let from = std::mem::take(&mut self.from);
+            self.bytes.with(|bytes| drop(bytes.drain(..from)));
         }
     }
 
@@ -36,7 +38,7 @@ impl Bytes {
     }
 
     /// The buffer, and what is in it is forgotten.
-    pub fn into_buffer(self) -> Vec<u8> {
+    pub fn into_buffer(self) -> Buffer {
         self.bytes
     }
 }

@@ -1,11 +1,13 @@
 //! A client's connection: what it has sent and has not been taken, its answers in the order of its requests, what waits to be written.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use fanin_memcache::Lines;
 
 use crate::bytes::Bytes;
 use crate::clock::Nanos;
+use crate::memory::{Buffer, Charge};
 use crate::net::Outgoing;
 use crate::table::Id;
 
@@ -14,6 +16,16 @@ pub const ENOUGH_HELD: usize = 1 << 20;
 /// So many of its requests may wait for answers at once, of a client whose answers are small; and of one that has had none yet.
 const MOST_ASKED: usize = 1024;
 const FIRST_ASKED: usize = 64;
+/// A client's keys are asked for at once up to so many bytes of values, by the mean of its own values so far; but so many keys at least,
+/// and no more.
+const ENOUGH_ASKED: usize = 4 << 20;
+const LEAST_KEYS: usize = 16;
+const MOST_KEYS: usize = 1024;
+/// The mean that is assumed of a client that has had no values yet.
+const FIRST_MEAN: usize = ENOUGH_ASKED / FIRST_ASKED;
+/// An idle client keeps room for no more answers and bytes.
+const IDLE_ANSWERS: usize = 8;
+const IDLE_BYTES: usize = 4 << 10;
 /// So many requests of a client are taken in a turn, and so often it is read.
 const REQUESTS_A_TURN: u32 = 1024;
 const READS_A_TURN: u32 = 4;
@@ -38,11 +50,15 @@ pub enum Kind {
 pub struct Answer {
     pub kind: Kind,
     /// What has come while others were before it.
-    pub held: Vec<u8>,
+    pub held: Buffer,
+    /// The whole answer, where several clients asked for the same, and how much of it has been written.
+    pub joined: Option<Rc<Buffer>>,
+    pub joined_written: usize,
     /// Servers whose part is missing.
     pub left: u32,
-    /// When its request was taken.
+    /// When its request was taken, and whether that is a get.
     pub at: Nanos,
+    pub is_get: bool,
     /// Keys that are asked for and not answered, and the bytes of what is asked.
     pub keys: usize,
     pub asks: usize,
@@ -127,6 +143,9 @@ pub struct Client<S> {
     pub dirty: bool,
     pub again: bool,
     answers: VecDeque<Answer>,
+    charge: Charge,
+    /// The mean length of its values, later ones counting for more.
+    mean_value: usize,
     /// What an answer is expected to take: the largest so far, of which a part is forgotten with each.
     expected: usize,
     /// The number of the first of them.
@@ -137,13 +156,13 @@ pub struct Client<S> {
     pub held: usize,
     pub tables: usize,
     asks: usize,
-    /// What it held when that was last added up.
-    pub counted: usize,
+    /// When it last sent something, or was sent an answer.
+    pub active: Nanos,
     pub out: Outgoing,
 }
 
 impl<S> Client<S> {
-    pub fn new(socket: S, pool: usize) -> Client<S> {
+    pub fn new(socket: S, pool: usize, now: Nanos) -> Client<S> {
         Client {
             socket,
             pool,
@@ -164,13 +183,15 @@ impl<S> Client<S> {
             dirty: false,
             again: false,
             answers: VecDeque::new(),
+            charge: Charge::default(),
+            mean_value: FIRST_MEAN,
             expected: ENOUGH_HELD / FIRST_ASKED,
             first: 0,
             keys: 0,
             held: 0,
             tables: 0,
             asks: 0,
-            counted: 0,
+            active: now,
             out: Outgoing::default(),
         }
     }
@@ -180,11 +201,35 @@ impl<S> Client<S> {
         self.out.left() + self.held
     }
 
-    /// Whether its next request has to wait for answers to what it has asked, which may be for so many keys at once.
-    pub fn is_held_up(&self, keys_at_once: usize) -> bool {
+    /// How many of its keys may be asked for before it is another client's turn.
+    pub fn keys_at_once(&self) -> usize {
+        (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
+    }
+
+    /// It has had, or stored, so many values of so many bytes together.
+    pub fn has_seen(&mut self, values: usize, bytes: usize) {
+        if let Some(size) = bytes.checked_div(values) {
+            // A list of many counts no more than eight.
+            let weight = values.min(8);
+            self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
+        }
+    }
+
+    /// Whether its next request has to wait for answers to what it has asked.
+    pub fn is_held_up(&self) -> bool {
         let may_ask = (ENOUGH_HELD / self.expected.max(1)).clamp(1, MOST_ASKED);
-        let asks_enough = self.keys >= keys_at_once || self.answers.len() >= may_ask;
+        let asks_enough = self.keys >= self.keys_at_once() || self.answers.len() >= may_ask || self.asks > ENOUGH_HELD;
         self.asking.is_some() || self.alone && self.waits_for_answers() || asks_enough || self.backlog() > ENOUGH_HELD
+    }
+
+    /// Bytes that servers are asked for it, of requests that are not answered.
+    pub fn under_way(&self) -> usize {
+        self.asks
+    }
+
+    /// How many of its requests are not answered.
+    pub fn unanswered(&self) -> usize {
+        self.answers.len()
     }
 
     /// Whether requests can be taken of what was read.
@@ -199,12 +244,38 @@ impl<S> Client<S> {
 
     /// What memory it takes.
     pub fn holds(&self) -> usize {
-        self.rest.room() + self.out.bytes.capacity() + self.out.handed + self.held + self.tables + self.asks
+        let answers = self.answers.capacity() * size_of::<Answer>();
+        self.rest.room() + self.out.holds() + self.held + self.tables + self.asks + answers
     }
 
-    /// A request for so many keys, whose answer has so many parts: its number.
-    pub fn expect(&mut self, kind: Kind, left: u32, keys: usize, at: Nanos) -> u64 {
-        self.answers.push_back(Answer { kind, held: Vec::new(), left, at, keys, asks: 0, bytes: 0 });
+    /// Gives back what it needs no more while nothing is under way: a buffer that others can use.
+    pub fn rest_idle(&mut self) -> Option<Buffer> {
+        if self.answers.is_empty() && self.answers.capacity() > IDLE_ANSWERS {
+            self.answers.shrink_to(IDLE_ANSWERS);
+            self.charge.set(self.answers.capacity() * size_of::<Answer>());
+        }
+        if self.out.holds() > IDLE_BYTES { self.out.take_empty() } else { None }
+    }
+
+    /// A request for so many keys, taken then, a get or not, whose answer has so many parts: its number.
+    pub fn expect(&mut self, kind: Kind, left: u32, keys: usize, (at, is_get): (Nanos, bool)) -> u64 {
+        let (held, joined) = (Buffer::default(), None);
+        let room = self.answers.capacity();
+        self.answers.push_back(Answer {
+            kind,
+            held,
+            joined,
+            joined_written: 0,
+            left,
+            at,
+            is_get,
+            keys,
+            asks: 0,
+            bytes: 0,
+        });
+        if self.answers.capacity() != room {
+            self.charge.set(self.answers.capacity() * size_of::<Answer>());
+        }
         self.keys += keys;
         self.next_number() - 1
     }
@@ -216,7 +287,7 @@ impl<S> Client<S> {
 
     /// An answer that is known.
     pub fn say(&mut self, text: &[u8], at: Nanos) {
-        let number = self.expect(Kind::Relay, 0, 0, at);
+        let number = self.expect(Kind::Relay, 0, 0, (at, false));
         self.put(number, text);
     }
 
@@ -228,9 +299,30 @@ impl<S> Client<S> {
         if index == 0 && answer.kind == Kind::Relay && answer.held.is_empty() {
             self.out.extend(bytes);
         } else {
-            answer.held.extend_from_slice(bytes);
+            answer.held.extend(bytes);
             self.held += bytes.len();
         }
+    }
+
+    /// Takes a whole answer that others are given, too.
+    pub fn put_joined(&mut self, number: u64, joined: &Rc<Buffer>) {
+        if let Some(answer) = self.answer(number) {
+            answer.bytes += joined.len();
+            answer.joined = Some(joined.clone());
+            self.held += joined.len();
+        }
+    }
+
+    /// Writes more of its first answer where that is one that others are given, too: whether that was all.
+    pub fn writes_joined(&mut self, enough: usize) -> bool {
+        let Some(answer) = self.answers.front_mut() else { return true };
+        let Some(joined) = &answer.joined else { return true };
+        let rest = &joined[answer.joined_written..];
+        let some = rest.len().min(enough);
+        self.out.extend(&rest[..some]);
+        answer.joined_written += some;
+        self.held -= some;
+        answer.joined_written == joined.len()
     }
 
     /// An answer's.
@@ -302,5 +394,33 @@ impl<S> Client<S> {
             Kind::Multiget(id) => Some(id),
             _ => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_many_keys_are_asked_for_at_once_follows_from_the_clients_own_values() {
+        let (mut small, mut large) = (Client::new((), 0, 0), Client::new((), 0, 0));
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (64, 64));
+        for _ in 0..64 {
+            small.has_seen(8, 800);
+            large.has_seen(8, 8 << 20);
+        }
+        assert_eq!((small.keys_at_once(), large.keys_at_once()), (MOST_KEYS, LEAST_KEYS));
+    }
+
+    #[test]
+    fn a_client_that_has_much_under_way_waits_for_its_answers() {
+        let mut client = Client::new((), 0, 0);
+        let number = client.expect(Kind::Relay, 1, 1, (0, false));
+        client.asks(number, ENOUGH_HELD);
+        assert!(!client.is_held_up());
+        client.asks(number, 1);
+        assert!(client.is_held_up());
+        client.pop();
+        assert!(!client.is_held_up());
     }
 }

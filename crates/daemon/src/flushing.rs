@@ -3,15 +3,15 @@
 use fanin_memcache::text;
 
 use crate::client::{ENOUGH_HELD, Kind};
+use crate::clock::Nanos;
 use crate::front::Front;
+use crate::log::Logged;
 use crate::net::Net;
 use crate::server::{State, Trouble};
 use crate::table::Id;
 
 /// Answers are put together and written in pieces of this size: a piece is still in the processor's cache when it is sent.
 pub const ENOUGH: usize = 256 << 10;
-/// A client's buffer that has grown above this is given back when it is empty.
-const KEPT: usize = 64 << 10;
 
 impl<N: Net> Front<N> {
     /// Writes all that has gathered.
@@ -50,13 +50,12 @@ impl<N: Net> Front<N> {
         client.dirty = false;
         let failed = self.write_answers(id);
         let Some(client) = self.clients.get_mut(id) else { return };
-        if client.out.bytes.capacity() > KEPT && client.out.bytes.is_empty() {
-            self.spare.keep(std::mem::take(&mut client.out.bytes));
+        if let Some(buffer) = client.rest_idle() {
+            self.spare.keep(buffer);
         }
         if failed || client.broken || client.closing && client.is_through() {
             return self.close_client(id);
         }
-        self.count_client(id);
         let Some(client) = self.clients.get(id) else { return };
         let before = (client.next_number(), client.closing, client.out.left());
         self.client_goes_on(id);
@@ -87,46 +86,31 @@ impl<N: Net> Front<N> {
 
     /// Puts into a client's buffer what of its answers is there, in their order, until that is enough.
     fn gather_answers(&mut self, id: Id) {
-        while let Some(client) = self.clients.get_mut(id) {
+        loop {
+            let spent = self.is_spent();
+            let Some(client) = self.clients.get_mut(id) else { return };
             if client.out.left() >= ENOUGH {
                 return;
             }
             let Some(answer) = client.front() else { return };
-            let (kind, left, at) = (answer.kind, answer.left, answer.at);
-            let mut held = std::mem::take(&mut answer.held);
+            let (kind, left, at, is_get) = (answer.kind, answer.left, answer.at, answer.is_get);
+            if spent {
+                // What is held already is not held twice.
+                return self.short.push(id);
+            }
+            let held = std::mem::take(&mut answer.held);
             match kind {
                 Kind::Multiget(get) => {
-                    let Some(multiget) = self.gets.get_mut(get) else { return };
-                    // Most of it waits for its last batch anyway: then it is one piece, and not many small ones.
-                    if multiget.left > 0 && client.held < ENOUGH_HELD {
+                    if !self.gather_multiget(id, get, at) {
                         return;
-                    }
-                    if client.out.bytes.capacity() == 0 {
-                        client.out.bytes = self.spare.buffer(true);
-                    }
-                    if !multiget.write(&mut client.out.bytes, ENOUGH) {
-                        return;
-                    }
-                    let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();
-                    client.held -= (bytes as usize).min(client.held);
-                    client.tables -= multiget.tables().min(client.tables);
-                    client.expects_as_much(bytes as usize);
-                    client.lacks = client.lacks.or(multiget.failed);
-                    if multiget.last {
-                        client.out.extend(client.lacks.take().unwrap_or(text::END).as_bytes());
-                    }
-                    if let Some(multiget) = self.gets.remove(get) {
-                        self.pools[client.pool].ends(multiget.since, multiget.schedule.window());
-                        if let (Some(tap), Some(query)) = (&mut self.tap, multiget.logged) {
-                            multiget.each(|key, size| tap.asked(self.now, query, at, key, size));
-                            self.counters.log_keys.add(multiget.keys() as u64);
-                        }
-                        multiget.over(&mut self.spare);
                     }
                 }
                 Kind::Relay => {
                     client.held -= held.len();
-                    client.out.bytes.append(&mut held);
+                    client.out.append(held);
+                    if !client.writes_joined(ENOUGH) {
+                        continue;
+                    }
                     if left > 0 {
                         return;
                     }
@@ -137,7 +121,7 @@ impl<N: Net> Front<N> {
                 }
                 Kind::Kept => {
                     client.held -= held.len();
-                    client.out.bytes.append(&mut held);
+                    client.out.append(held);
                 }
                 Kind::Every { well, silent } => {
                     let answer = if held.is_empty() { well.as_bytes() } else { &held };
@@ -145,18 +129,51 @@ impl<N: Net> Front<N> {
                 }
                 Kind::Listing => {
                     client.held -= held.len();
-                    client.out.bytes.append(&mut held);
+                    client.out.append(held);
                     client.out.extend(text::END.as_bytes());
                 }
             }
+            let Some(client) = self.clients.get_mut(id) else { return };
             client.pop();
-            self.counters.took[client.pool].add(self.now.saturating_sub(at));
+            client.active = self.now;
+            self.counters.took[client.pool][usize::from(!is_get)].add(self.now, self.now.saturating_sub(at));
         }
+    }
+
+    /// The same of a multiget, which was taken then: whether that was all of it.
+    fn gather_multiget(&mut self, id: Id, get: Id, at: Nanos) -> bool {
+        let (Some(client), Some(multiget)) = (self.clients.get_mut(id), self.gets.get_mut(get)) else { return false };
+        // Most of it waits for its last batch anyway: then it is one piece, and not many small ones.
+        if multiget.left > 0 && client.held < ENOUGH_HELD {
+            return false;
+        }
+        if !multiget.write(client.out.fill(|| self.spare.buffer(true)), ENOUGH) {
+            return false;
+        }
+        let bytes: u64 = (0..multiget.batches.len()).map(|batch| multiget.bytes_of(batch as u32)).sum();
+        client.held -= (bytes as usize).min(client.held);
+        client.tables -= multiget.tables().min(client.tables);
+        client.expects_as_much(bytes as usize);
+        client.lacks = client.lacks.or(multiget.failed);
+        if multiget.last {
+            client.out.extend(client.lacks.take().unwrap_or(text::END).as_bytes());
+        }
+        if let Some(multiget) = self.gets.remove(get) {
+            self.pools[client.pool].ends(multiget.since, multiget.schedule.window());
+            if let (Some(tap), Some(query)) = (&mut self.tap, multiget.logged) {
+                let router = &self.pools[client.pool].router;
+                multiget.each(|key, size| {
+                    tap.asked(self.now, query, at, Logged { key, size, server: router.server(key) });
+                });
+                self.counters.log_keys.add(multiget.keys() as u64);
+            }
+            multiget.over(&mut self.spare);
+        }
+        true
     }
 
     pub(crate) fn close_client(&mut self, id: Id) {
         let Some(client) = self.clients.remove(id) else { return };
-        self.held.clients -= client.counted;
         self.shared.lets_out();
         for get in client.multigets() {
             if let Some(multiget) = self.gets.remove(get) {

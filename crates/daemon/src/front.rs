@@ -8,16 +8,17 @@ use std::sync::mpsc::SyncSender;
 
 use fanin_memcache::Mark;
 use fanin_ring::Event;
+use fanin_units::Time;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use crate::bounding::Held;
 use crate::carrying::errand::Errand;
 use crate::client::Client;
 use crate::clock::{Nanos, nanos};
 use crate::counters::Counters;
 use crate::joining::Joining;
 use crate::log::{Rows, Tap};
-use crate::memory::Held;
 use crate::multiget::{Multiget, Spare};
 use crate::net::Net;
 use crate::pace::Pace;
@@ -33,6 +34,8 @@ pub const READ: usize = 256 << 10;
 const TOO_MANY: &[u8] = b"ERROR Too many open connections\r\n";
 /// How long it waits to take a connection for which there were no files.
 const ACCEPT_PAUSE: Nanos = 100_000_000;
+/// So often clients are looked at in the time for which they may be idle.
+const IDLE_LOOKS: Nanos = 8;
 /// How long, where memory is short, until it looks whether that is over.
 const SHORT_PAUSE: Nanos = 5_000_000;
 
@@ -67,6 +70,7 @@ pub struct Front<N: Net> {
     again_clients: Vec<Id>,
     again_servers: Vec<usize>,
     pub(crate) short: Vec<Id>,
+    pub(crate) short_servers: Vec<usize>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counters: Arc<Counters>,
     marks: StdRng,
@@ -78,6 +82,8 @@ pub struct Front<N: Net> {
     accept_at: Option<Nanos>,
     /// When it stops, whatever is unfinished.
     ends: Option<Nanos>,
+    /// How long a client may be idle, and when to look for clients that were; none where they may be so for ever.
+    idle: Option<(Nanos, Nanos)>,
 }
 
 /// How many events' tokens there are before those of clients: pools, each server's two connections, and one for who wakes the thread,
@@ -130,12 +136,13 @@ impl<N: Net> Front<N> {
             scratch: vec![0; READ],
             line: Vec::new(),
             note: Vec::new(),
-            held: Held::default(),
+            held: Held::new(),
             dirty_clients: Vec::new(),
             dirty_servers: Vec::new(),
             again_clients: Vec::new(),
             again_servers: Vec::new(),
             short: Vec::new(),
+            short_servers: Vec::new(),
             shared,
             counters,
             marks,
@@ -145,6 +152,7 @@ impl<N: Net> Front<N> {
             drain: nanos(settings.drain),
             accept_at: None,
             ends: None,
+            idle: (settings.idle_timeout > Time::ZERO).then(|| (nanos(settings.idle_timeout), 0)),
         }
     }
 
@@ -163,7 +171,7 @@ impl<N: Net> Front<N> {
         }
         for server in std::mem::take(&mut self.again_servers) {
             self.servers[server].again = false;
-            self.server_reads(server, false);
+            self.server_reads(server);
         }
         for event in events {
             self.event(event);
@@ -243,7 +251,7 @@ impl<N: Net> Front<N> {
                 self.shared.lets_out();
                 continue;
             };
-            self.clients.insert(Client::new(socket, pool));
+            self.clients.insert(Client::new(socket, pool, self.now));
             self.counters.curr_connections.add(1);
             self.counters.total_connections.add(1);
         }
@@ -261,6 +269,13 @@ impl<N: Net> Front<N> {
     pub(crate) fn read_again(&mut self, server: usize) {
         if !std::mem::replace(&mut self.servers[server].again, true) {
             self.again_servers.push(server);
+        }
+    }
+
+    /// Something is to be read of a server when there is memory for it.
+    pub(crate) fn read_later(&mut self, server: usize) {
+        if !std::mem::replace(&mut self.servers[server].again, true) {
+            self.short_servers.push(server);
         }
     }
 
@@ -292,14 +307,16 @@ impl<N: Net> Front<N> {
                     (until < Nanos::MAX && (self.ends.is_none() || server.alone.is_some())).then_some(until)
                 }
                 State::Opening { since, .. } => Some(since + timeout),
-                State::Open(_) => server.asked.front().map(|ask| ask.at + timeout),
+                State::Open(_) => server.front().map(|ask| ask.at + timeout),
             };
             state.into_iter().chain(waiting).min()
         });
-        let late = self.pools.iter().filter_map(|pool| pool.late.front().map(|(at, _)| *at));
-        let short = (!self.short.is_empty()).then_some(self.now + SHORT_PAUSE);
+        let late = self.pools.iter().filter_map(Pool::late_at);
+        let is_short = !self.short.is_empty() || !self.short_servers.is_empty();
+        let short = is_short.then_some(self.now + SHORT_PAUSE);
         let log = self.tap.as_ref().and_then(Tap::due);
-        servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).chain(log).min()
+        let idle = self.idle.filter(|_| self.clients.len() > 0).map(|(_, at)| at);
+        servers.chain(late).chain(self.accept_at).chain(self.ends).chain(short).chain(log).chain(idle).min()
     }
 
     /// How many of the servers' connections there is anything to know of.
@@ -312,7 +329,7 @@ impl<N: Net> Front<N> {
             let timeout = self.pools[self.servers[server].pool].timeout;
             let since = match &self.servers[server].state {
                 State::Opening { since, .. } => Some(*since),
-                State::Open(_) => self.servers[server].asked.front().map(|ask| ask.at),
+                State::Open(_) => self.servers[server].front().map(|ask| ask.at),
                 State::Down { .. } => None,
             };
             if since.is_some_and(|since| since + timeout <= self.now) {
@@ -321,6 +338,7 @@ impl<N: Net> Front<N> {
             self.fail_what_waited_too_long(server, timeout);
         }
         self.look_for_late();
+        self.look_for_idle();
         self.connect_due();
         if self.accept_at.is_some_and(|at| at <= self.now) {
             self.accept_at = None;
@@ -331,19 +349,35 @@ impl<N: Net> Front<N> {
         }
     }
 
+    /// Closes clients that have sent nothing and waited for nothing for too long.
+    fn look_for_idle(&mut self) {
+        let Some((longest, _)) = self.idle.filter(|(_, at)| *at <= self.now) else { return };
+        for id in self.clients.ids() {
+            let is_idle = |client: &Client<_>| client.is_through() && client.active + longest <= self.now;
+            if self.clients.get(id).is_some_and(is_idle) {
+                self.counters.clients_idle.add(1);
+                self.close_client(id);
+            }
+        }
+        self.idle = Some((longest, self.now + longest / IDLE_LOOKS));
+    }
+
     /// Opens connections to servers whose time has come.
     fn connect_due(&mut self) {
         for number in 0..self.watched() {
             let is_due = matches!(self.servers[number].state, State::Down { until } if until <= self.now);
-            match self.servers[number].alone {
-                Some(_) if is_due => self.next_alone(number),
-                None if is_due && self.ends.is_none() => {
-                    self.connect(number);
-                }
-                _ => {}
+            if !is_due {
+                continue;
+            }
+            if self.servers[number].alone.is_some() {
+                self.open_alone(number);
+            } else if self.ends.is_none() && !self.connect(number) {
+                self.server_fails(number, Trouble::Down, false);
             }
         }
-        let is_idle = |server: &Server<_>| matches!(server.state, State::Down { until: Nanos::MAX });
+        let is_idle = |server: &Server<_>| {
+            server.front().is_none() && matches!(server.state, State::Down { until: Nanos::MAX } | State::Open(_))
+        };
         self.asks_alone &= !self.servers[self.shared_servers..].iter().all(is_idle);
     }
 
@@ -357,10 +391,7 @@ impl<N: Net> Front<N> {
                 server.state = State::Opening { socket, since: self.now, waits: server.is_first_try() };
                 true
             }
-            Err(_) => {
-                drop(server.close(self.now));
-                false
-            }
+            Err(_) => false,
         }
     }
 

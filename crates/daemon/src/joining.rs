@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use crate::memory::{Buffer, Charge};
 use crate::routing::Hash;
 use crate::table::{Id, Table};
 
@@ -63,6 +64,17 @@ pub struct Joining {
 struct Get {
     asked: (usize, Vec<u8>),
     who: Vec<Who>,
+    /// What has come of its answer, which is kept once for all.
+    held: Buffer,
+    charge: Charge,
+}
+
+impl Get {
+    fn joins(&mut self, who: Who) {
+        self.who.push(who);
+        // Its line stands in the map, too.
+        self.charge.set(2 * self.asked.1.capacity() + self.who.capacity() * size_of::<Who>());
+    }
 }
 
 impl Joining {
@@ -73,27 +85,35 @@ impl Joining {
             && *before == seen
             && let Some(get) = self.gets.get_mut(*get)
         {
-            get.who.push(who);
+            get.joins(who);
             return None;
         }
-        let get = self.gets.insert(Get { asked: asked.clone(), who: vec![who] });
+        let (held, charge) = (Buffer::default(), Charge::default());
+        let mut get = Get { asked: asked.clone(), who: Vec::new(), held, charge };
+        get.joins(who);
+        let get = self.gets.insert(get);
         self.open.insert(asked, (get, seen));
         Some(get)
     }
 
-    /// Its answer begins: whoever came now would miss that.
-    pub fn begins(&mut self, get: Id) -> &[Who] {
-        let Some(Get { asked, who }) = self.gets.get(get) else { return &[] };
+    /// Bytes of its answer: whoever came now would miss them.
+    pub fn hears(&mut self, get: Id, bytes: &[u8]) {
+        self.closes(get);
+        self.gets.get_mut(get).into_iter().for_each(|get| get.held.extend(bytes));
+    }
+
+    /// Nobody joins it any more.
+    fn closes(&mut self, get: Id) {
+        let Some(Get { asked, .. }) = self.gets.get(get) else { return };
         if self.open.get(asked).is_some_and(|(other, _)| *other == get) {
             self.open.remove(asked);
         }
-        who
     }
 
-    /// It is over: whose it was.
-    pub fn over(&mut self, get: Id) -> Vec<Who> {
-        self.begins(get);
-        self.gets.remove(get).map_or(Vec::new(), |get| get.who)
+    /// It is over: whose it was, and its answer.
+    pub fn over(&mut self, get: Id) -> (Vec<Who>, Buffer) {
+        self.closes(get);
+        self.gets.remove(get).map_or_else(Default::default, |get| (get.who, get.held))
     }
 }
 
@@ -129,12 +149,14 @@ mod tests {
         let ask = |joining: &mut Joining, client| joining.join(0, b"get a\r\n".to_vec(), b"a", &writes, (id, client));
         let first = ask(&mut joining, 1).unwrap();
         assert_eq!(ask(&mut joining, 2), None);
-        assert_eq!(joining.begins(first), [(id, 1), (id, 2)]);
+        joining.hears(first, b"VALUE");
         let second = ask(&mut joining, 3).unwrap();
-        assert_eq!(joining.over(first), [(id, 1), (id, 2)]);
+        joining.hears(first, b" a");
+        let (who, held) = joining.over(first);
+        assert_eq!((who, &held[..]), (vec![(id, 1), (id, 2)], &b"VALUE a"[..]));
         // The end of the first does not close the second.
         assert_eq!(ask(&mut joining, 4), None);
-        assert_eq!(joining.over(second), [(id, 3), (id, 4)]);
-        assert_eq!(joining.over(second), []);
+        assert_eq!(joining.over(second).0, [(id, 3), (id, 4)]);
+        assert_eq!(joining.over(second).0, []);
     }
 }

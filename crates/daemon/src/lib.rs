@@ -39,7 +39,10 @@ mod thread;
 /// A front end without sockets and clock, for tests that drive it through every order of events.
 #[doc(hidden)]
 pub mod machine {
+    pub use crate::carrying::Stage;
+    pub use crate::carrying::keeper::{Kept, begin};
     pub use crate::front::{Front, tokens};
+    pub use crate::memory::charged;
     pub use crate::net::{Net, Outgoing};
     pub use crate::shared::Shared;
     pub use fanin_ring::Event;

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use fanin_fanout::Window;
 use fanin_memcache::{Get, LONGEST_KEY};
 
-use crate::carrying::{Stage, Standing};
+use crate::carrying::{Place, Standing};
+use crate::memory::{Buffer, Charge};
 use crate::pool::Pool;
 use crate::schedule::Schedule;
 use crate::table::Id;
@@ -31,18 +32,21 @@ pub struct Batch {
     written: usize,
     written_bytes: usize,
     /// The answers, as they came, which is in the order of the keys.
-    held: Vec<u8>,
+    held: Buffer,
     over: bool,
     /// Keys of which more is to come than its server has said, and what came of others, by their place.
     waits: usize,
+    /// Keys whose place was not known to be clear when it was asked.
+    unclear: Vec<u32>,
     more: Vec<(u32, Settled)>,
+    more_bytes: usize,
 }
 
 /// What came of a key beside what its server has said.
 #[derive(Debug)]
 pub enum Settled {
     /// Its value, in the place of what there is.
-    Value(Vec<u8>),
+    Value(Buffer),
     /// It has none.
     Missed,
     /// Nothing: what there is stands.
@@ -74,7 +78,7 @@ pub struct Multiget {
     /// Since when its schedule counts time.
     pub since: u64,
     pub schedule: Schedule,
-    /// The plan by which its keys were found, where there is one that is not over; and how they are asked for.
+    /// The plan by which its keys were found, where some of them are on their way; and how they are asked for.
     pub standing: Option<Arc<Standing>>,
     pub asked: Asked,
     /// The number of its query in the log, where it is logged.
@@ -93,15 +97,19 @@ pub struct Multiget {
     pub failed: Option<&'static str>,
     /// Whether the client's list of keys ends with it.
     pub last: bool,
+    charge: Charge,
 }
+
+/// A multiget's requests, its keys' batches, what came of them, and the charge for these.
+type Texts = (Vec<u8>, Vec<u16>, Vec<u32>, Charge);
 
 /// Buffers that nobody uses.
 #[derive(Debug, Default)]
 pub struct Spare {
-    texts: Vec<(Vec<u8>, Vec<u16>, Vec<u32>)>,
+    texts: Vec<Texts>,
     batches: Vec<Vec<Batch>>,
     /// Small ones, for what a batch brings, and large ones, for whole answers.
-    buffers: [Vec<Vec<u8>>; 2],
+    buffers: [Vec<Buffer>; 2],
     /// What they could hold, and may.
     room: usize,
     most: usize,
@@ -138,55 +146,42 @@ impl Multiget {
         pool: &Pool,
         spare: &mut Spare,
     ) -> Option<(Multiget, Option<Get<'a>>)> {
-        let (mut text, mut of_key, mut sizes) = spare.texts.pop().unwrap_or_default();
+        let (mut text, mut of_key, mut sizes, charge) = spare.texts.pop().unwrap_or_default();
         let mut batches: Vec<Batch> = spare.batches.pop().unwrap_or_default();
         spare.of_server.clear();
         spare.of_server.resize(pool.servers, u16::MAX);
-        let asked = Asked::of(get);
+        let (asked, mut moving) = (Asked::of(get), false);
         let mut keys = get.keys();
         for key in keys.by_ref().take(most) {
             if key.len() > LONGEST_KEY {
-                spare.take_back(text, of_key, sizes, batches);
+                spare.take_back((text, of_key, sizes, charge), batches);
                 return None;
             }
-            let server = pool.asked_of(key, asked);
+            let (place, plainly) = (pool.place(key), asked == Asked::Plainly);
+            moving |= matches!(place, Place::Moving(_));
+            let server = place.asked_of(plainly);
             let number = &mut spare.of_server[server];
             if *number == u16::MAX {
                 *number = batches.len() as u16;
                 batches.push(Batch { server: server as u32, ..Batch::default() });
             }
             let batch = &mut batches[*number as usize];
+            if pool.is_unclear(&place, plainly) {
+                batch.unclear.push(batch.count as u32);
+            }
             batch.count += 1;
             batch.asked.end += 1 + key.len();
             of_key.push(*number);
         }
-        let head = spare.head_of(get);
-        let (mut at, mut first) = (0, 0);
-        for batch in &mut batches {
-            let end = at + head.len() + batch.asked.end + END.len();
-            (batch.asked, batch.next_key, batch.first) = (at..end, at + head.len(), first);
-            (at, first) = (end, first + batch.count);
-        }
-        text.resize(at, b' ');
-        sizes.resize(first, MISSED);
-        for (key, number) in get.keys().zip(&of_key) {
-            let batch = &mut batches[*number as usize];
-            text[batch.next_key + 1..][..key.len()].copy_from_slice(key);
-            batch.next_key += 1 + key.len();
-        }
-        for batch in &mut batches {
-            text[batch.asked.start..][..head.len()].copy_from_slice(head);
-            text[batch.next_key..][..END.len()].copy_from_slice(END);
-            batch.next_key = batch.asked.start + head.len() + 1;
-        }
+        lay_out(get, spare.head_of(get), &mut batches, (&mut text, &of_key, &mut sizes));
         let left = batches.len() as u32;
         let last = keys.clone().next().is_none();
-        let multiget = Multiget {
+        let mut multiget = Multiget {
             client,
             number,
             since,
             schedule: Schedule::new(window, left),
-            standing: pool.standing.clone().filter(|standing| standing.stage != Stage::Over),
+            standing: pool.standing.clone().filter(|_| moving),
             asked,
             logged: None,
             batches,
@@ -197,13 +192,16 @@ impl Multiget {
             left,
             failed: None,
             last,
+            charge,
         };
+        multiget.charge.set(multiget.tables());
         Some((multiget, (!last).then(|| get.of(&keys))))
     }
 
     /// What memory it takes, values apart.
     pub fn tables(&self) -> usize {
-        self.text.capacity() + 2 * self.of_key.capacity() + 4 * self.sizes.capacity()
+        let of_batches = size_of::<Batch>() * self.batches.capacity() + Schedule::BATCH * self.batches.len();
+        self.text.capacity() + 2 * self.of_key.capacity() + 4 * self.sizes.capacity() + of_batches
     }
 
     /// How many keys a batch has.
@@ -224,16 +222,19 @@ impl Multiget {
     /// A batch's server answers with a key's value, so many bytes with its line, which [`Multiget::hold`] gets: whether the key is one
     /// that can come now. Those before it are not there.
     #[must_use]
+    #[inline]
     pub fn value(&mut self, batch: u32, key: &[u8], size: u32) -> bool {
         let batch = &mut self.batches[batch as usize];
+        let keys_end = batch.asked.end - END.len();
         while batch.come < batch.count {
-            let asked = &self.text[batch.next_key..batch.asked.end];
-            let is_it = asked.starts_with(key) && matches!(asked[key.len()], b' ' | b'\r');
-            let len =
-                if is_it { key.len() } else { asked.iter().position(|byte| *byte == b' ').unwrap_or(asked.len()) };
+            // A key is a whole word of the line: any byte but a space and a newline may be part of one, a carriage return too.
+            let rest = &self.text[batch.next_key..keys_end];
+            let is_it = rest.starts_with(key) && rest.get(key.len()).is_none_or(|byte| *byte == b' ');
+            let word = || rest.iter().position(|byte| *byte == b' ').unwrap_or(rest.len());
+            let len = if is_it { key.len() } else { word() };
             self.sizes[batch.first + batch.come] = if is_it { size } else { MISSED };
             batch.come += 1;
-            batch.next_key = (batch.next_key + len + 1).min(batch.asked.end);
+            batch.next_key = (batch.next_key + len + 1).min(keys_end);
             if is_it {
                 batch.found += 1;
                 return true;
@@ -243,16 +244,17 @@ impl Multiget {
     }
 
     /// Takes bytes of a batch's answers.
+    #[inline]
     pub fn hold(&mut self, batch: u32, bytes: &[u8], spare: &mut Spare) {
         let held = &mut self.batches[batch as usize].held;
         if held.capacity() == 0 {
             *held = spare.buffer(false);
         }
-        held.extend_from_slice(bytes);
+        held.extend(bytes);
     }
 
-    /// A batch's answer has ended, well or not: what has not come of it will not.
-    pub fn end(&mut self, batch: u32, failed: Option<&'static str>) {
+    /// A batch's answer has ended, whole or not: what has not come of it will not. `failed` is what the client is told of that.
+    pub fn end(&mut self, batch: u32, whole: bool, failed: Option<&'static str>) {
         self.failed = self.failed.or(failed);
         let batch = &mut self.batches[batch as usize];
         if std::mem::replace(&mut batch.over, true) {
@@ -260,7 +262,10 @@ impl Multiget {
         }
         self.left -= 1;
         let sizes = &mut self.sizes[batch.first..batch.first + batch.count];
-        if failed.is_some() && batch.come > 0 {
+        if !whole && self.standing.is_some() {
+            // Nobody has looked at whether these may be from before the plan.
+            sizes.fill(MISSED);
+        } else if !whole && batch.come > 0 {
             // The last one that was told of may not have come whole.
             let before: usize = sizes[..batch.come - 1].iter().map(|size| *size as usize).sum();
             if before + sizes[batch.come - 1] as usize > batch.held.len() {
@@ -269,6 +274,15 @@ impl Multiget {
         }
         sizes[batch.come..].fill(MISSED);
         batch.come = batch.count;
+        if self.left == 0 {
+            // A client that does not read keeps no stage from ending.
+            self.standing = None;
+        }
+    }
+
+    /// The keys of a batch whose place was not known to be clear when it was asked.
+    pub fn unclear(&mut self, batch: u32) -> Vec<u32> {
+        std::mem::take(&mut self.batches[batch as usize].unclear)
     }
 
     /// How many of a batch's keys have values.
@@ -278,11 +292,12 @@ impl Multiget {
 
     /// The bytes that a batch has brought.
     pub fn bytes_of(&self, batch: u32) -> u64 {
-        self.batches[batch as usize].held.len() as u64
+        let batch = &self.batches[batch as usize];
+        (batch.held.len() + batch.more_bytes) as u64
     }
 
     /// Writes what can be written in the keys' order until `out` has `enough`: whether that was all.
-    pub fn write(&mut self, out: &mut Vec<u8>, enough: usize) -> bool {
+    pub fn write(&mut self, out: &mut Buffer, enough: usize) -> bool {
         while let Some(number) = self.of_key.get(self.written) {
             if out.len() >= enough {
                 return false;
@@ -294,7 +309,7 @@ impl Multiget {
             let size = self.sizes[batch.first + batch.written] as usize;
             // It may not have come whole.
             let Some(answer) = batch.held.get(batch.written_bytes..batch.written_bytes + size) else { return false };
-            out.extend_from_slice(answer);
+            out.extend(answer);
             batch.written += 1;
             batch.written_bytes += size;
             self.written += 1;
@@ -337,6 +352,9 @@ impl Multiget {
     #[must_use]
     pub fn settle(&mut self, batch: u32, settled: (u32, Settled)) -> bool {
         let batch = &mut self.batches[batch as usize];
+        if let Settled::Value(bytes) = &settled.1 {
+            batch.more_bytes += bytes.len();
+        }
         batch.more.push(settled);
         if batch.more.len() < batch.waits {
             return false;
@@ -351,20 +369,47 @@ impl Multiget {
             match more.next_if(|(of, _)| *of as usize == place) {
                 Some((_, Settled::Value(bytes))) => {
                     *size = bytes.len() as u32;
-                    batch.held.extend_from_slice(&bytes);
+                    batch.held.extend(&bytes);
                 }
                 Some((_, Settled::Missed)) => *size = MISSED,
-                _ => batch.held.extend_from_slice(own),
+                _ => batch.held.extend(own),
             }
             batch.found += usize::from(*size != MISSED);
         }
-        batch.come = batch.count;
+        (batch.come, batch.more_bytes) = (batch.count, 0);
         true
     }
 
     /// Gives its buffers back.
     pub fn over(self, spare: &mut Spare) {
-        spare.take_back(self.text, self.of_key, self.sizes, self.batches);
+        spare.take_back((self.text, self.of_key, self.sizes, self.charge), self.batches);
+    }
+}
+
+/// Lays out the batches' requests, one after another, and room for what comes of their keys.
+fn lay_out(
+    get: &Get<'_>,
+    head: &[u8],
+    batches: &mut [Batch],
+    (text, of_key, sizes): (&mut Vec<u8>, &[u16], &mut Vec<u32>),
+) {
+    let (mut at, mut first) = (0, 0);
+    for batch in batches.iter_mut() {
+        let end = at + head.len() + batch.asked.end + END.len();
+        (batch.asked, batch.next_key, batch.first) = (at..end, at + head.len(), first);
+        (at, first) = (end, first + batch.count);
+    }
+    text.resize(at, b' ');
+    sizes.resize(first, MISSED);
+    for (key, number) in get.keys().zip(of_key) {
+        let batch = &mut batches[*number as usize];
+        text[batch.next_key + 1..][..key.len()].copy_from_slice(key);
+        batch.next_key += 1 + key.len();
+    }
+    for batch in batches {
+        text[batch.asked.start..][..head.len()].copy_from_slice(head);
+        text[batch.next_key..][..END.len()].copy_from_slice(END);
+        batch.next_key = batch.asked.start + head.len() + 1;
     }
 }
 
@@ -380,11 +425,6 @@ impl Spare {
         Spare { most, ..Spare::default() }
     }
 
-    /// What they could hold.
-    pub fn room(&self) -> usize {
-        self.room
-    }
-
     /// What stands in front of a request's keys.
     fn head_of(&mut self, get: &Get<'_>) -> &[u8] {
         self.head.clear();
@@ -398,14 +438,14 @@ impl Spare {
     }
 
     /// An empty buffer.
-    pub fn buffer(&mut self, large: bool) -> Vec<u8> {
+    pub fn buffer(&mut self, large: bool) -> Buffer {
         let buffer = self.buffers[usize::from(large)].pop().unwrap_or_default();
         self.room -= buffer.capacity();
         buffer
     }
 
     /// Takes a buffer that nobody uses any more.
-    pub fn keep(&mut self, mut buffer: Vec<u8>) {
+    pub fn keep(&mut self, mut buffer: Buffer) {
         let room = buffer.capacity();
         if room > 0 && room <= LARGEST_KEPT && self.room + room <= self.most {
             buffer.clear();
@@ -414,7 +454,7 @@ impl Spare {
         }
     }
 
-    fn take_back(&mut self, mut text: Vec<u8>, mut of_key: Vec<u16>, mut sizes: Vec<u32>, mut batches: Vec<Batch>) {
+    fn take_back(&mut self, (mut text, mut of_key, mut sizes, charge): Texts, mut batches: Vec<Batch>) {
         for batch in batches.drain(..) {
             self.keep(batch.held);
         }
@@ -422,7 +462,7 @@ impl Spare {
             text.clear();
             of_key.clear();
             sizes.clear();
-            self.texts.push((text, of_key, sizes));
+            self.texts.push((text, of_key, sizes, charge));
             self.batches.push(batches);
         }
     }

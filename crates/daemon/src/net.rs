@@ -4,6 +4,8 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::memory::{Buffer, Charge};
+
 /// What has been sent of a buffer is let go of above this; and one that has grown above that is made smaller.
 const KEPT: usize = 64 << 10;
 const MOST_KEPT: usize = 1 << 20;
@@ -62,17 +64,23 @@ pub trait Net {
 
     /// Closes a connection.
     fn close(&mut self, socket: Self::Socket);
+
+    /// Says something to whoever looks after the front end.
+    fn tell(&mut self, text: &str);
+
+    /// Bytes that it holds itself: received, and not read yet.
+    fn held(&self) -> usize;
 }
 
-/// What waits to be written to a connection.
+/// Bytes that wait to be written to a connection.
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    /// Of these, the first may be written.
-    pub bytes: Vec<u8>,
-    /// How many are.
-    pub sent: usize,
-    /// How many more are the system's, and not yet written.
-    pub handed: usize,
+    bytes: Buffer,
+    /// The first bytes of these are written already.
+    sent: usize,
+    /// Bytes that the system has taken over and not yet written.
+    handed: usize,
+    charge: Charge,
 }
 
 impl Outgoing {
@@ -81,20 +89,63 @@ impl Outgoing {
         self.bytes.len() - self.sent + self.handed
     }
 
-    /// Puts more behind them.
+    /// Appends bytes.
     pub fn extend(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.extend(bytes);
     }
 
-    /// Lets go of what is written, or much of it.
-    pub fn settle(&mut self) {
+    /// Appends a whole buffer, which takes the place of an empty one where it is large.
+    pub fn append(&mut self, more: Buffer) {
+        if self.bytes.is_empty() && more.len() > KEPT {
+            self.bytes = more;
+        } else {
+            self.bytes.extend(&more);
+        }
+    }
+
+    /// The bytes that are to be written next.
+    pub fn unsent(&self) -> &[u8] {
+        &self.bytes[self.sent..]
+    }
+
+    /// So many more bytes are written.
+    pub fn wrote(&mut self, count: usize) {
+        self.sent += count;
         if self.sent == self.bytes.len() {
             self.bytes.clear();
             self.sent = 0;
-            self.bytes.shrink_to(MOST_KEPT);
+            if self.bytes.capacity() > MOST_KEPT {
+                self.bytes.with(|bytes| bytes.shrink_to(MOST_KEPT));
+            }
         } else if self.sent > KEPT && self.sent > self.bytes.len() / 2 {
-            self.bytes.drain(..self.sent);
-            self.sent = 0;
+            let sent = std::mem::take(&mut self.sent);
+            self.bytes.with(|bytes| drop(bytes.drain(..sent)));
         }
+    }
+
+    /// Lets the system take bytes over; `take` returns how many it has and has not yet written.
+    pub fn hand_over<E>(&mut self, take: impl FnOnce(&mut Vec<u8>) -> Result<usize, E>) -> Result<(), E> {
+        self.handed = self.bytes.with(take)?;
+        self.charge.set(self.handed);
+        self.wrote(0);
+        Ok(())
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn holds(&self) -> usize {
+        self.bytes.capacity() + self.handed
+    }
+
+    /// Takes the buffer where it is empty.
+    pub fn take_empty(&mut self) -> Option<Buffer> {
+        self.bytes.is_empty().then(|| std::mem::take(&mut self.bytes))
+    }
+
+    /// Gives it a buffer to fill, where it has none.
+    pub fn fill(&mut self, buffer: impl FnOnce() -> Buffer) -> &mut Buffer {
+        if self.bytes.capacity() == 0 {
+            self.bytes = buffer();
+        }
+        &mut self.bytes
     }
 }

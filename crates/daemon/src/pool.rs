@@ -8,15 +8,14 @@ use fanin_memcache::Limits;
 
 use crate::carrying::{Place, Standing};
 use crate::clock::{Nanos, nanos};
-use crate::multiget::Asked;
+use crate::memory::Charge;
 use crate::routing::Router;
+use crate::server::Trouble;
 use crate::settings;
 use crate::table::Id;
 
-/// Of a client, so many bytes are asked for at once, as far as values are as long as others were: but so many keys at least, and no more.
-const ENOUGH_ASKED: usize = 4 << 20;
-const LEAST_KEYS: usize = 16;
-const MOST_KEYS: usize = 1024;
+/// A list of multigets that is empty keeps room for no more.
+const MOST_KEPT: usize = 1024;
 /// Laws count time in picoseconds, of which 64 bits hold some months: after a day a window that is kept begins anew.
 const LONGEST_KEPT: Nanos = 24 * 3600 * 1_000_000_000;
 
@@ -39,10 +38,13 @@ pub struct Pool {
     pub timeout: Nanos,
     /// Whether equal gets are asked once.
     pub joins: bool,
-    /// What values are long, the later ones counting for more, so that as many are asked for at once as come in a moment.
-    mean_value: usize,
+    /// Whether clients may administer the servers.
+    pub admin: bool,
+    /// Whether a get of a key whose server is away is a miss.
+    misses_when_down: bool,
     /// Multigets whose window wants to know whether batches are late, each with when: all wait equally long.
-    pub late: VecDeque<(Nanos, Id)>,
+    late: VecDeque<(Nanos, Id)>,
+    charge: Charge,
 }
 
 impl Pool {
@@ -54,18 +56,10 @@ impl Pool {
         }
     }
 
-    /// The server that a key is asked of among many.
-    pub fn asked_of(&self, key: &[u8], asked: Asked) -> usize {
-        match self.place(key) {
-            Place::At(server) => server,
-            Place::Moving(way) if asked == Asked::Plainly => way.read(),
-            Place::Moving(way) => way.authority(),
-        }
-    }
-
-    /// So many keys of a client may be asked for before it is another's turn.
-    pub fn keys_at_once(&self) -> usize {
-        (ENOUGH_ASKED / self.mean_value.max(1)).clamp(LEAST_KEYS, MOST_KEYS)
+    /// Whether the place that a key is asked of may hold something from before the key's last change.
+    pub fn is_unclear(&self, place: &Place, plainly: bool) -> bool {
+        let (Place::Moving(way), Some(standing)) = (place, &self.standing) else { return false };
+        !standing.moves.is_clear(way.index, way.side_asked(plainly))
     }
 
     /// What a multiget begins with: since when its window counts time, and the window.
@@ -85,13 +79,30 @@ impl Pool {
         }
     }
 
-    /// So many values of so many bytes were seen.
-    pub fn has_seen(&mut self, values: usize, bytes: usize) {
-        if let Some(size) = bytes.checked_div(values) {
-            // A list of many counts no more than eight.
-            let weight = values.min(8);
-            self.mean_value = (self.mean_value * (64 - weight) + size * weight) / 64;
+    /// Whether a get that meets this trouble is answered as a miss.
+    pub fn misses(&self, trouble: Trouble) -> bool {
+        self.misses_when_down && trouble.is_away()
+    }
+
+    /// A multiget's window is to be asked then whether batches are late.
+    pub fn look_for_late(&mut self, at: Nanos, get: Id) {
+        self.late.push_back((at, get));
+        self.charge.set(self.late.capacity() * size_of::<(Nanos, Id)>());
+    }
+
+    /// When the first of them is due.
+    pub fn late_at(&self) -> Option<Nanos> {
+        self.late.front().map(|(at, _)| *at)
+    }
+
+    /// The first of them, if it is due now.
+    pub fn next_late(&mut self, now: Nanos) -> Option<Id> {
+        let next = self.late.pop_front_if(|(at, _)| *at <= now).map(|(_, get)| get);
+        if self.late.is_empty() && self.late.capacity() > MOST_KEPT {
+            self.late.shrink_to(MOST_KEPT);
+            self.charge.set(self.late.capacity() * size_of::<(Nanos, Id)>());
         }
+        next
     }
 
     pub fn new(pool: &settings::Pool, first: usize) -> Pool {
@@ -109,8 +120,10 @@ impl Pool {
             kept: pool.keeps_windows.then_some((0, fresh)),
             timeout: nanos(pool.timeout),
             joins: pool.join,
-            mean_value: 0,
+            admin: pool.admin,
+            misses_when_down: pool.misses_when_down,
             late: VecDeque::new(),
+            charge: Charge::default(),
         }
     }
 }

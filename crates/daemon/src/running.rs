@@ -14,7 +14,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::carrying::keeper::Keeper;
+use crate::carrying::keeper::{self, Keeper};
 use crate::clock::unix;
 use crate::front::{Front, tokens};
 use crate::log::Writer;
@@ -25,6 +25,9 @@ use crate::thread;
 
 /// Connections that may wait to be taken.
 const BACKLOG: i32 = 4096;
+/// Files that each thread has beside its connections, and the program beside its threads'.
+const FILES_A_THREAD: usize = 16;
+const FILES: usize = 64;
 /// How often an address that is in use is tried again, and how long after.
 const TRIES: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -43,9 +46,19 @@ pub struct Running {
 
 /// Starts one.
 pub fn start(settings: &Settings) -> io::Result<Running> {
-    allow_many_files();
+    let clients = clients_for_files(settings)?;
+    if clients < settings.clients {
+        warn(&format!(
+            "the limit of open files lets {clients} clients be connected, not {} (ulimit -n)",
+            settings.clients
+        ));
+    }
+    if nix::unistd::geteuid().is_root() {
+        warn("running as root: a front end needs no rights of its own, so start it as another user");
+    }
     let stop = Arc::new(AtomicBool::new(false));
-    let shared = Arc::new(Shared::new(settings));
+    let shared = Arc::new(Shared::new(settings, clients));
+    let plans = keeper::begin(settings, &shared)?;
     let mut listens: Vec<SocketAddr> = settings.pools.iter().map(|pool| pool.listen).collect();
     for address in &mut listens {
         // Threads share the address; another program must not.
@@ -91,7 +104,7 @@ pub fn start(settings: &Settings) -> io::Result<Running> {
             return running.wait().and(Err(io::Error::other("a thread of the front end did not begin")));
         }
     }
-    running.keeper = Keeper::start(settings, shared, running.wakers.clone())?;
+    running.keeper = Keeper::start(plans, shared, running.wakers.clone())?;
     Ok(running)
 }
 
@@ -118,6 +131,11 @@ impl Running {
     pub fn has_failed(&self) -> bool {
         !self.stop.load(Relaxed) && self.threads.iter().any(JoinHandle::is_finished)
     }
+}
+
+#[expect(clippy::print_stderr, reason = "who starts a front end looks there")]
+fn warn(text: &str) {
+    eprintln!("warning: {text}");
 }
 
 fn listen(address: SocketAddr, shared: bool) -> io::Result<Socket> {
@@ -170,10 +188,22 @@ fn holder(address: SocketAddr) -> Option<String> {
     Some(format!("{} (process {})", process.stat().ok()?.comm, process.pid))
 }
 
-/// As many connections as the system lets this user have; fewer will do.
-fn allow_many_files() {
+/// Asks the system for as many files as this user may have: how many clients there may be.
+fn clients_for_files(settings: &Settings) -> io::Result<usize> {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
-    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
-    }
+    let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let _ = setrlimit(Resource::RLIMIT_NOFILE, most, most);
+    let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let reserve = files_apart(settings);
+    let clients = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(reserve).min(settings.clients);
+    let what = format!(
+        "{limit} open files are too few, since servers, plans and logs take {reserve}: raise the limit (ulimit -n)"
+    );
+    (clients > 0).then_some(clients).ok_or_else(|| io::Error::other(what))
+}
+
+/// Files that are kept back from clients: each thread has two connections to every server, and listens for every pool by two files.
+fn files_apart(settings: &Settings) -> usize {
+    let servers: usize = settings.pools.iter().map(|pool| pool.servers.len()).sum();
+    settings.threads * (2 * servers + 2 * settings.pools.len() + FILES_A_THREAD) + FILES
 }

@@ -21,6 +21,9 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// The bytes that it takes for each batch.
+    pub const BATCH: usize = size_of::<(Time, bool)>();
+
     /// So many batches, of which none has been asked.
     pub fn new(window: Window, count: u32) -> Schedule {
         Schedule { window, batches: Vec::with_capacity(count as usize), count, busy: 0, looked_at: 0 }

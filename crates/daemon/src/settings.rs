@@ -2,17 +2,21 @@
 //! what would be right.
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use fanin_fanout::Kind;
-use fanin_units::{Bytes, Rate, Share, Time};
+use fanin_units::{Bytes, ParseError, Rate, Share, Time};
 use serde::Deserialize;
+use serde::de::{Deserializer, Visitor};
 use toml::Spanned;
 
-use crate::carrying::{self, Moves, Stage};
+use crate::carrying::plan::Unfit;
+use crate::carrying::progress::Progress;
+use crate::carrying::{self, Moves, Stage, Standing};
 use crate::log::{self, Naming, Secret};
 use crate::routing::{Hash, Placement, Router, Weighted};
 pub use crate::sockets::EventLoop;
@@ -24,6 +28,8 @@ pub struct Settings {
     pub threads: usize,
     /// Clients that may be connected at once.
     pub clients: usize,
+    /// How long a client may send nothing and wait for nothing before it is closed; zero: for ever.
+    pub idle_timeout: Time,
     /// How long a front end that is told to stop goes on with what it has taken.
     pub drain: Time,
     /// The longest wait of a thread for more requests, under load.
@@ -67,6 +73,10 @@ pub struct Pool {
     pub keys: Bytes,
     /// Whether equal gets that are under way are asked once.
     pub join: bool,
+    /// Whether clients may administer the servers: empty them, say, or change their memory.
+    pub admin: bool,
+    /// Whether a get of a key whose server is away is answered as a miss, and not with an error.
+    pub misses_when_down: bool,
     /// The plan that is carried out, if there is one.
     pub plan: Option<Plan>,
 }
@@ -76,10 +86,14 @@ pub struct Pool {
 pub struct Plan {
     /// The folder that `fanin plan` wrote.
     pub folder: PathBuf,
-    /// What moves, as it was read first, and how far that is carried out.
+    /// What moves: by the plan that was carried out before, where one was, else by the folder's.
     pub moves: Arc<Moves>,
-    /// The latter.
+    /// How far that is carried out.
     pub stage: Stage,
+    /// Whether it was never begun.
+    pub is_new: bool,
+    /// Where its progress is kept.
+    pub(crate) progress: Progress,
     /// By what its keys are hashed, if they are; and otherwise.
     pub secret: Option<Secret>,
     /// The latter.
@@ -118,10 +132,11 @@ impl fmt::Display for Problem {
 struct File {
     threads: Option<Spanned<i64>>,
     clients: Option<Spanned<i64>>,
-    drain: Option<Spanned<String>>,
-    nap: Option<Spanned<String>>,
+    idle_timeout: Option<Spanned<Written>>,
+    drain: Option<Spanned<Written>>,
+    nap: Option<Spanned<Written>>,
     event_loop: Option<Spanned<String>>,
-    memory: Option<Spanned<String>>,
+    memory: Option<Spanned<Written>>,
     log: Option<LogInFile>,
     pool: Spanned<Vec<Spanned<PoolInFile>>>,
 }
@@ -136,12 +151,14 @@ struct PoolInFile {
     hash: Option<Spanned<String>>,
     multiget: Option<Spanned<String>>,
     windows: Option<Spanned<String>>,
-    link: Option<Spanned<String>>,
-    late: Option<Spanned<String>>,
-    timeout: Option<Spanned<String>>,
-    item: Option<Spanned<String>>,
-    keys: Option<Spanned<String>>,
+    link: Option<Spanned<Written>>,
+    late: Option<Spanned<Written>>,
+    timeout: Option<Spanned<Written>>,
+    item: Option<Spanned<Written>>,
+    keys: Option<Spanned<Written>>,
     join: Option<bool>,
+    admin: Option<bool>,
+    on_down: Option<Spanned<String>>,
     plan: Option<Spanned<PathBuf>>,
 }
 
@@ -149,11 +166,91 @@ struct PoolInFile {
 #[serde(deny_unknown_fields)]
 struct LogInFile {
     file: Spanned<PathBuf>,
-    share: Option<Spanned<String>>,
+    share: Option<Spanned<Written>>,
     keys: Option<Spanned<String>>,
     secret: Option<Spanned<PathBuf>>,
-    size: Option<Spanned<String>>,
+    size: Option<Spanned<Written>>,
     files: Option<Spanned<i64>>,
+}
+
+/// A quantity as a file has it: a text, or a number, which lacks its unit as in twemproxy's files.
+struct Written(String);
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Written, D::Error> {
+        deserializer.deserialize_any(Written(String::new()))
+    }
+}
+
+impl Visitor<'_> for Written {
+    type Value = Written;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text with its unit")
+    }
+    fn visit_str<E>(self, text: &str) -> Result<Written, E> {
+        Ok(Written(text.to_owned()))
+    }
+    fn visit_i64<E>(self, number: i64) -> Result<Written, E> {
+        Ok(Written(number.to_string()))
+    }
+    fn visit_f64<E>(self, number: f64) -> Result<Written, E> {
+        Ok(Written(number.to_string()))
+    }
+}
+
+/// A key with a right value, and the unit that a number without one has where people bring it from.
+struct Right {
+    key: &'static str,
+    value: &'static str,
+    unit: &'static str,
+}
+
+const fn right(key: &'static str, value: &'static str, unit: &'static str) -> Right {
+    Right { key, value, unit }
+}
+
+/// Words of twemproxy's, mcrouter's and memcached's settings, and what there is of them here.
+const FOREIGN: [(&[&str], &str); 19] = [
+    (&["distribution"], "write it as `placement`: ketama, ketama-libmemcached or rendezvous"),
+    (
+        &["modula", "random"],
+        "keys are placed by consistent hashing or rendezvous alone, which move few of them when servers change",
+    ),
+    (
+        &["auto_eject_hosts", "server_failure_limit", "server_retry_timeout", "failover"],
+        "no server is ejected: one that is down is tried again after 50 ms to 2 s, and until then its keys fail, or are misses with \
+         `on_down = \"miss\"`; leave it out",
+    ),
+    (
+        &["tls", "ssl", "use_ssl", "ssl_cert_path", "ssl_key_path", "ssl_ca_cert"],
+        "there is no TLS, neither to clients nor to servers: leave it out, and have a TLS proxy or tunnel on both sides",
+    ),
+    (
+        &["sasl", "auth", "user", "username", "password", "redis_auth"],
+        "there is no authentication: leave it out, and let nobody else reach `listen`",
+    ),
+    (&["redis", "redis_db"], "memcached's text protocol alone is spoken: leave it out"),
+    (&["backlog"], "up to 4096 connections wait, or as many as the system allows: leave it out"),
+    (&["tcpkeepalive"], "there are no keepalives: leave it out; `idle_timeout` closes clients that are idle"),
+    (&["hash_tag"], "whole keys are hashed: there are no hash tags"),
+    (&["preconnect"], "servers are always connected to at the start: leave it out"),
+    (&["server_connections"], "each thread has one connection to every server: `threads` says how many"),
+    (&["num_proxies", "num-proxies", "workers"], "write it as `threads`"),
+    (&["client_connections", "max_connections", "maxconns"], "write it as `clients`"),
+    (&["server_timeout", "server_timeout_ms", "rcvtimeo"], "write it as `timeout`, with its unit"),
+    (&["max_item_size", "item_size_max"], "write it as `item`, with its unit"),
+    (&["weight", "weights"], "a server's weight stands behind its port, as in \"10.0.0.1:11211:2\""),
+    (&["port", "bind", "address", "addresses"], "write it as `listen = \"host:port\"`"),
+    (&["pools"], "write each pool as [[pool]]"),
+    (
+        &["route", "routes"],
+        "a pool has one route, by `placement` and `hash`; whatever needs another is a pool of its own",
+    ),
+];
+
+/// What there is here of a word of other programs' settings.
+fn foreign(word: &str) -> Option<&'static str> {
+    FOREIGN.iter().find(|(words, _)| words.contains(&word)).map(|(_, says)| *says)
 }
 
 /// A thread that naps longer hears of nothing meanwhile.
@@ -174,10 +271,12 @@ impl Settings {
         let plain = |Wrong(_, text)| Problem { place: None, text };
         let listen = address(listen).map_err(|text| plain(Wrong(None, format!("--listen {listen}: {text}"))))?;
         let server = |text: &String| server(text).map_err(|why| plain(Wrong(None, format!("--servers {text}: {why}"))));
+        let all = servers.join(",");
         let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;
         let pool = Pool::plain("front".to_owned(), listen, servers);
-        no_server_twice(&pool.servers, None).map_err(plain)?;
-        no_pool_is_a_server(std::slice::from_ref(&pool), None).map_err(plain)?;
+        let of_all = |Wrong(_, text)| plain(Wrong(None, format!("--servers {all}: {text}")));
+        no_server_twice(&pool.servers, None).map_err(of_all)?;
+        no_pool_is_a_server(std::slice::from_ref(&pool), None).map_err(of_all)?;
         Ok(Settings { pools: vec![pool], ..Settings::plain() })
     }
 
@@ -186,6 +285,7 @@ impl Settings {
         Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             clients: 50_000,
+            idle_timeout: Time::ZERO,
             drain: Time::from_secs(5),
             nap: Time::from_micros(100),
             event_loop: EventLoop::Auto,
@@ -205,6 +305,15 @@ impl Settings {
         Ok(())
     }
 
+    /// Whether plans' folders ask for something that is refused of a front end which has got as far as this one.
+    ///
+    /// # Errors
+    /// The plan or stage that is refused.
+    pub fn check_plans(&self) -> Result<(), Problem> {
+        let refused = |unfit: Unfit| Problem { place: None, text: unfit.to_string() };
+        self.pools.iter().try_for_each(|pool| carrying::keeper::check(pool).map_err(refused))
+    }
+
     /// What a file says.
     pub fn of_file(name: &str, text: &str) -> Result<Settings, Problem> {
         let in_line = |Wrong(place, why)| {
@@ -212,21 +321,40 @@ impl Settings {
                 place.map(|place| (name.to_owned(), 1 + text[..place.start.min(text.len())].matches('\n').count()));
             Problem { place: Some(line.unwrap_or((name.to_owned(), 1))), text: why }
         };
-        let file: File = toml::from_str(text).map_err(|error| in_line(unread(&error)))?;
+        let file: File = toml::from_str(text).map_err(|error| in_line(unread(name, &error)))?;
         settings(file).map_err(in_line)
     }
 }
 
 /// A file that is no TOML, or has keys that there are not.
-fn unread(error: &toml::de::Error) -> Wrong {
-    let mut text = error.message().to_owned();
+fn unread(name: &str, error: &toml::de::Error) -> Wrong {
+    let text = error.message();
     let unknown = text.strip_prefix("unknown field `").and_then(|rest| rest.split_once('`'));
-    if let Some((unknown, expected)) = unknown {
-        let known = expected.split('`').skip(1).step_by(2);
-        let nearest = known.max_by(|a, b| strsim::jaro(unknown, a).total_cmp(&strsim::jaro(unknown, b)));
-        text = format!("there is no key `{unknown}`: did you mean `{}`?", nearest.unwrap_or_default());
-    }
+    let is_other = [".yml", ".yaml", ".json"].iter().any(|ending| name.ends_with(ending));
+    let text = match unknown {
+        Some((unknown, expected)) => unknown_key(unknown, expected),
+        None if is_other => "settings are TOML; docs/front.md shows a pool of nutcracker.yml as TOML".to_owned(),
+        None if text.ends_with("map, expected a sequence") => "a pool is written as [[pool]]".to_owned(),
+        None => {
+            text.replace("expected i64", "expected a whole number").replace("expected usize", "expected a whole number")
+        }
+    };
     Wrong(error.span(), text)
+}
+
+/// A key that there is not: what there is in its place, or the key that is meant, or all keys, which stand in backticks.
+fn unknown_key(unknown: &str, expected: &str) -> String {
+    /// Words that are less alike are others.
+    const ALIKE: f64 = 0.75;
+    if let Some(says) = foreign(unknown) {
+        return format!("there is no key `{unknown}`: {says}");
+    }
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let alike = |key: &&&str| strsim::jaro(unknown, key);
+    match known.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|nearest| alike(nearest) >= ALIKE) {
+        Some(nearest) => format!("there is no key `{unknown}`: did you mean `{nearest}`?"),
+        None => format!("there is no key `{unknown}`: the keys here are {}", known.join(", ")),
+    }
 }
 
 fn settings(file: File) -> Result<Settings, Wrong> {
@@ -238,10 +366,12 @@ fn settings(file: File) -> Result<Settings, Wrong> {
     let plain = Settings::plain();
     let threads = at_least_one(file.threads, plain.threads, 1024)?;
     let clients = at_least_one(file.clients, plain.clients, 10_000_000)?;
-    let drain = quantity(file.drain, plain.drain, "drain = \"5 s\"")?;
-    let nap = bounded(file.nap, plain.nap, "nap = \"100 us\"", (Time::ZERO, LONGEST_NAP))?;
+    let drain = quantity(file.drain, plain.drain, right("drain", "5 s", "s"))?;
+    let idle_timeout = quantity(file.idle_timeout, plain.idle_timeout, right("idle_timeout", "10 min", "s"))?;
+    let nap = bounded(file.nap, plain.nap, right("nap", "100 us", "us"), (Time::ZERO, LONGEST_NAP))?;
     let event_loop = word(file.event_loop, plain.event_loop, &EventLoop::WORDS)?;
-    let memory = bounded(file.memory, plain.memory, "memory = \"256 MiB\"", (LEAST_MEMORY, Bytes(u64::MAX)))?;
+    let memory =
+        bounded(file.memory, plain.memory, right("memory", "256 MiB", "MiB"), (LEAST_MEMORY, Bytes(u64::MAX)))?;
     if file.pool.get_ref().is_empty() {
         return Err(Wrong(Some(file.pool.span()), "no pool: a front end needs one, as [[pool]]".to_owned()));
     }
@@ -260,7 +390,7 @@ fn settings(file: File) -> Result<Settings, Wrong> {
         pools.push(pool);
         no_pool_is_a_server(&pools, Some(place))?;
     }
-    Ok(Settings { threads, clients, drain, nap, event_loop, memory, log, pools })
+    Ok(Settings { threads, clients, idle_timeout, drain, nap, event_loop, memory, log, pools })
 }
 
 fn log_in_file(file: LogInFile) -> Result<log::Settings, Wrong> {
@@ -275,11 +405,11 @@ fn log_in_file(file: LogInFile) -> Result<log::Settings, Wrong> {
         }
     };
     let place = file.share.as_ref().map(Spanned::span);
-    log.share = quantity(file.share, log.share, "share = \"1 %\"")?;
+    log.share = quantity(file.share, log.share, right("share", "1 %", "%"))?;
     if !(1..=1 << 30).contains(&log.share.in_q(30)) {
         return Err(Wrong(place, "a share is above 0 and at most 1; right is share = \"1 %\"".to_owned()));
     }
-    log.size = bounded(file.size, log.size, "size = \"256 MiB\"", (Bytes(1 << 20), Bytes(1 << 40)))?;
+    log.size = bounded(file.size, log.size, right("size", "256 MiB", "MiB"), (Bytes(1 << 20), Bytes(1 << 40)))?;
     if let Some(files) = file.files {
         let right = (1..=1000).contains(files.get_ref());
         let wrong = || Wrong(Some(files.span()), format!("{} is not from 1 to 1000", files.get_ref()));
@@ -328,12 +458,15 @@ fn pool(file: PoolInFile, number: usize, log: Option<&log::Settings>) -> Result<
     pool.hash = word(file.hash, pool.hash, &Hash::WORDS)?;
     pool.multiget = word(file.multiget, pool.multiget, &MULTIGETS)?;
     pool.keeps_windows = word(file.windows, pool.keeps_windows, &[("kept", true), ("anew", false)])?;
-    pool.link = bounded(file.link, pool.link, "link = \"10 Gbit/s\"", LINKS)?;
-    pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, "late = \"5 ms\"")?;
-    pool.timeout = bounded(file.timeout, pool.timeout, "timeout = \"1 s\"", (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
-    pool.item = quantity(file.item, pool.item, "item = \"1 MiB\"")?;
-    pool.keys = quantity(file.keys, pool.keys, "keys = \"16 MiB\"")?;
+    pool.link = bounded(file.link, pool.link, right("link", "10 Gbit/s", "Gbit/s"), LINKS)?;
+    pool.laws.sliding_window.late = quantity(file.late, pool.laws.sliding_window.late, right("late", "5 ms", "ms"))?;
+    pool.timeout =
+        bounded(file.timeout, pool.timeout, right("timeout", "1 s", "ms"), (SHORTEST_TIMEOUT, Time::from_secs(3600)))?;
+    pool.item = quantity(file.item, pool.item, right("item", "1 MiB", "B"))?;
+    pool.keys = quantity(file.keys, pool.keys, right("keys", "16 MiB", "B"))?;
     pool.join = file.join.unwrap_or(pool.join);
+    pool.admin = file.admin.unwrap_or(pool.admin);
+    pool.misses_when_down = word(file.on_down, pool.misses_when_down, &[("error", false), ("miss", true)])?;
     pool.plan = file.plan.map(|folder| plan(folder, &pool, log)).transpose()?;
     Ok(pool)
 }
@@ -349,9 +482,24 @@ fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> R
     let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
     let reader = carrying::plan::Reader { names, router: &pool.router(), secret, drawn };
-    let stage = carrying::plan::stage(&folder).map_err(|unfit| wrong(unfit.to_string()))?;
-    let moves = reader.read(&folder).map_err(|unfit| wrong(unfit.to_string()))?;
-    Ok(Plan { folder, moves: Arc::new(moves), stage, secret, drawn })
+    let unfit = |unfit: Unfit| wrong(unfit.to_string());
+    let mut progress = Progress::new(&folder, &pool.name, pool.listen);
+    if let Some(Standing { moves, stage }) = progress.read(&reader).map_err(unfit)? {
+        // Plain keys of later plans are hashed by the same secret, so that plans can be compared.
+        let drawn = if moves.secret.id() == 0 { moves.secret } else { drawn };
+        return Ok(Plan { folder, moves, stage, is_new: false, progress, secret, drawn });
+    }
+    let stage = carrying::plan::stage(&folder).map_err(unfit)?.unwrap_or(Stage::Move);
+    let moves = Arc::new(reader.read(&folder).map_err(unfit)?);
+    if stage > Stage::Move {
+        return Err(wrong(format!(
+            "{}: this front end has not begun the plan, so it starts in `begin` or `move`, not in `{}`, which would give up the values at \
+             old places; beside front ends that are there already, start with a copy of what one of them has in `carried`",
+            folder.join(carrying::plan::STAGE).display(),
+            stage.word()
+        )));
+    }
+    Ok(Plan { folder, moves, stage, is_new: true, progress, secret, drawn })
 }
 
 /// The laws of `fanout` that ask servers themselves; those that ask hubs need agents.
@@ -390,6 +538,8 @@ impl Pool {
             item: Bytes(1 << 20),
             keys: Bytes(16 << 20),
             join: false,
+            admin: false,
+            misses_when_down: false,
             plan: None,
         }
     }
@@ -400,32 +550,41 @@ fn word<T: Copy>(found: Option<Spanned<String>>, default: T, words: &[(&str, T)]
     let meant = words.iter().find(|(word, _)| word == found.get_ref());
     meant.map(|(_, kind)| *kind).ok_or_else(|| {
         let all: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        Wrong(Some(found.span()), format!("`{}` is none of {}", found.get_ref(), all.join(", ")))
+        let says = foreign(found.get_ref()).map_or(String::new(), |says| format!("; {says}"));
+        Wrong(Some(found.span()), format!("`{}` is none of {}{says}", found.get_ref(), all.join(", ")))
     })
 }
 
-fn quantity<T: std::str::FromStr<Err: fmt::Display>>(
-    found: Option<Spanned<String>>,
+fn quantity<T: FromStr<Err = ParseError>>(
+    found: Option<Spanned<Written>>,
     default: T,
-    right: &str,
+    Right { key, value, unit }: Right,
 ) -> Result<T, Wrong> {
     let Some(found) = found else { return Ok(default) };
-    let wrong = |why| Wrong(Some(found.span()), format!("`{}`: {why}; right is {right}", found.get_ref()));
-    found.get_ref().parse().map_err(wrong)
+    let Written(text) = found.get_ref();
+    text.parse().map_err(|why| {
+        let right = match why {
+            ParseError::NoUnit => format!("{text} {unit}"),
+            _ => value.to_owned(),
+        };
+        Wrong(Some(found.span()), format!("`{text}`: {why}; right is {key} = \"{right}\""))
+    })
 }
 
 /// A quantity that is neither too small nor too large.
-fn bounded<T: std::str::FromStr<Err: fmt::Display> + PartialOrd + fmt::Display + Copy>(
-    found: Option<Spanned<String>>,
+fn bounded<T: FromStr<Err = ParseError> + PartialOrd + fmt::Display + Copy>(
+    found: Option<Spanned<Written>>,
     default: T,
-    right: &str,
+    right: Right,
     (least, most): (T, T),
 ) -> Result<T, Wrong> {
     let place = found.as_ref().map(Spanned::span);
+    let Right { key, value: such_as, .. } = right;
     let value = quantity(found, default, right)?;
+    let wrong = |what: String| Err(Wrong(place, format!("`{value}` is {what}; right is {key} = \"{such_as}\"")));
     match value {
-        value if value < least => Err(Wrong(place, format!("`{value}` is less than {least}; right is {right}"))),
-        value if value > most => Err(Wrong(place, format!("`{value}` is more than {most}; right is {right}"))),
+        value if value < least => wrong(format!("less than {least}")),
+        value if value > most => wrong(format!("more than {most}")),
         value => Ok(value),
     }
 }
@@ -467,11 +626,23 @@ fn no_server_twice(servers: &[Server], place: Option<Range<usize>>) -> Result<()
 
 /// A front end that is its own server would ask itself without end, by whatever of this machine's addresses.
 fn no_pool_is_a_server(pools: &[Pool], place: Option<Range<usize>>) -> Result<(), Wrong> {
+    let own: Vec<IpAddr> = nix::ifaddrs::getifaddrs().map_or(Vec::new(), |all| {
+        let addresses = all.filter_map(|one| one.address);
+        let ip = |address: nix::sys::socket::SockaddrStorage| {
+            let four = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+            four.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+        };
+        addresses.filter_map(ip).collect()
+    });
+    let is_own = |ip: IpAddr| ip.is_loopback() || own.contains(&ip);
     for server in pools.iter().flat_map(|pool| &pool.servers) {
         let itself = pools.iter().find(|pool| {
-            let (listen, at) = (pool.listen, server.address);
-            let everywhere = listen.ip().is_unspecified() && (at.ip().is_loopback() || at.ip().is_unspecified());
-            listen.port() != 0 && listen.port() == at.port() && (listen.ip() == at.ip() || everywhere)
+            // To connect to no address is to connect to this machine.
+            let [listen, at] = [pool.listen, server.address].map(|address| address.ip().to_canonical());
+            let is_here = |ip: IpAddr| ip.is_unspecified() || is_own(ip);
+            let same =
+                listen == at || listen.is_unspecified() && is_here(at) || at.is_unspecified() && listen.is_loopback();
+            pool.listen.port() != 0 && pool.listen.port() == server.address.port() && same
         });
         if let Some(pool) = itself {
             let why = format!("the server {} is the address where `{}` listens itself", server.address, pool.name);

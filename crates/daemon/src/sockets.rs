@@ -201,30 +201,41 @@ impl Net for Sockets {
 
     fn write(&mut self, socket: &mut Socket, out: &mut Outgoing) -> io::Result<()> {
         match (&mut self.system, socket) {
-            (System::Ring(ring), Socket::Ring(socket)) => {
-                ring.write(socket, &mut out.bytes)?;
-                out.handed = ring.unsent(socket);
-            }
+            (System::Ring(ring), Socket::Ring(socket)) => out.hand_over(|bytes| {
+                ring.write(socket, bytes)?;
+                Ok(ring.unsent(socket))
+            }),
             (_, Socket::Epoll(stream)) => {
-                while out.sent < out.bytes.len() {
-                    match stream.write(&out.bytes[out.sent..]) {
+                while !out.unsent().is_empty() {
+                    match stream.write(out.unsent()) {
                         Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                        Ok(count) => out.sent += count,
+                        Ok(count) => out.wrote(count),
                         Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                         Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                         Err(error) => return Err(error),
                     }
                 }
+                Ok(())
             }
-            _ => {}
+            _ => Ok(()),
         }
-        out.settle();
-        Ok(())
     }
 
     fn close(&mut self, socket: Socket) {
         if let (System::Ring(ring), Socket::Ring(socket)) = (&mut self.system, socket) {
             ring.close(socket);
+        }
+    }
+
+    #[expect(clippy::print_stderr, reason = "who looks after a front end reads it there")]
+    fn tell(&mut self, text: &str) {
+        eprintln!("{text}");
+    }
+
+    fn held(&self) -> usize {
+        match &self.system {
+            System::Ring(ring) => ring.aside(),
+            System::Epoll(..) => 0,
         }
     }
 }

@@ -23,6 +23,10 @@ impl<N: Net> Front<N> {
                 let text = self.figures();
                 self.clients.get_mut(id).into_iter().for_each(|client| client.say(text.as_bytes(), now));
             }
+            Figures::Reset => {
+                self.shared.reset();
+                self.clients.get_mut(id).into_iter().for_each(|client| client.say(text::RESET.as_bytes(), now));
+            }
             Figures::General => self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line, false),
             Figures::List(_) | Figures::Dump(..) => {
                 self.ask_every(id, Kind::Listing, Part::Listing, Shape::Listing, &line, true);
@@ -46,9 +50,8 @@ impl<N: Net> Front<N> {
         say("threads", &self.shared.threads.len());
         say("event_loop", &self.net.name());
         let all: Vec<&Counters> = self.shared.threads.iter().map(|counters| &**counters).collect();
-        let named: Vec<_> = all.iter().map(|counters| counters.named()).collect();
-        for (index, (name, _)) in named.first().into_iter().flatten().enumerate() {
-            say(name, &named.iter().map(|one| one[index].1).fold(0u64, u64::wrapping_add));
+        for (name, value) in self.shared.since_reset() {
+            say(name, &value);
         }
         say("log_unwritten", &self.shared.unwritten());
         let plans = &self.shared.plans;
@@ -65,12 +68,16 @@ impl<N: Net> Front<N> {
         for (number, pool) in self.pools.iter().enumerate() {
             if let Some(standing) = &pool.standing {
                 say(&format!("{}:plan_keys", pool.name), &standing.moves.len());
-                say(&format!("{}:plan_stage", pool.name), &standing.stage.word());
+                say(&format!("{}:plan_stage", pool.name), &plans.settled(number).word());
+                // Front ends that carry out one plan say the same.
+                say(&format!("{}:plan_digest", pool.name), &standing.moves.digest.get(..12).unwrap_or_default());
             }
-            for (part, nanos) in
-                ["p50", "p90", "p99", "p999"].iter().zip(percentiles(&all, number, &[500, 900, 990, 999]))
-            {
-                say(&format!("{}:answer_us_{part}", pool.name), &(nanos / 1000));
+            for (kind, what) in ["get", "change"].iter().enumerate() {
+                let took = all.iter().map(|counters| &counters.took[number][kind]);
+                let found = percentiles(took, self.now, &[500, 900, 990, 999]);
+                for (part, nanos) in ["p50", "p90", "p99", "p999"].iter().zip(found) {
+                    say(&format!("{}:{what}_us_{part}", pool.name), &(nanos / 1000));
+                }
             }
         }
         for server in &self.servers[..self.shared_servers] {

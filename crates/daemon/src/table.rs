@@ -1,5 +1,7 @@
 //! Things by number. A number is used again, but an [`Id`] is not: one of a thing that is gone finds nothing.
 
+use crate::memory::Charge;
+
 /// Which thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id {
@@ -7,23 +9,33 @@ pub struct Id {
     life: u32,
 }
 
+/// It grows by no more places at once, since what it grows by is memory that may be short.
+const LARGEST_STEP: usize = 1024;
+
 /// The things.
 #[derive(Debug)]
 pub struct Table<T> {
     places: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
+    /// The life of a place that is new.
+    first_life: u32,
+    charge: Charge,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Table<T> {
-        Table { places: Vec::new(), free: Vec::new() }
+        Table { places: Vec::new(), free: Vec::new(), first_life: 0, charge: Charge::default() }
     }
 }
 
 impl<T> Table<T> {
     pub fn insert(&mut self, thing: T) -> Id {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push((0, None));
+            if self.places.len() == self.places.capacity() {
+                self.places.reserve_exact(self.places.len().clamp(4, LARGEST_STEP));
+            }
+            self.places.push((self.first_life, None));
+            self.charge.set(self.places.capacity() * size_of::<(u32, Option<T>)>());
             self.places.len() as u32 - 1
         });
         let (life, place) = &mut self.places[index as usize];
@@ -52,6 +64,12 @@ impl<T> Table<T> {
         let thing = place.take()?;
         *life = life.wrapping_add(1);
         self.free.push(id.index);
+        if self.len() == 0 && self.places.len() > LARGEST_STEP {
+            // An [`Id`] of a place that is gone finds nothing in a new one.
+            self.first_life = self.places.iter().map(|(life, _)| *life).max().unwrap_or(0).wrapping_add(1);
+            (self.places, self.free) = (Vec::new(), Vec::new());
+            self.charge.set(0);
+        }
         Some(thing)
     }
 

@@ -6,7 +6,7 @@ use fanin_memcache::{Get, LONGEST_KEY, Next, Request, Shape, Store, text};
 
 use crate::client::Kind;
 use crate::front::{Front, READ};
-use crate::log::Tap;
+use crate::log::{Logged, Tap};
 use crate::multiget::Multiget;
 use crate::net::Net;
 use crate::server::Part;
@@ -44,13 +44,14 @@ impl<N: Net> Front<N> {
             if let Some(get) = client.asking {
                 self.ask_batches(get);
             }
-            let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
-            if client.broken || client.is_held_up(self.pools[client.pool].keys_at_once()) {
+            let Some(client) = self.clients.get(id) else { return Waits::Rightly };
+            if client.broken || client.is_held_up() {
                 return Waits::Rightly;
             }
-            if client.holds() > self.held.share {
+            if client.holds() > self.held.share || self.is_spent() {
                 return Waits::ForMemory;
             }
+            let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
             if client.has_more() {
                 if !client.budget.of(self.number).is_left() {
                     return Waits::ForOthers;
@@ -63,7 +64,7 @@ impl<N: Net> Front<N> {
                 }
             }
             let Some(client) = self.clients.get_mut(id) else { return Waits::Rightly };
-            if client.is_held_up(self.pools[client.pool].keys_at_once()) {
+            if client.is_held_up() {
                 continue;
             }
             if client.closing || !client.readable {
@@ -86,6 +87,7 @@ impl<N: Net> Front<N> {
         match result {
             Ok(0) => (client.readable, client.ended) = (false, true),
             Ok(count) => {
+                client.active = self.now;
                 client.readable = count == READ || client.ending;
                 if client.rest.is_empty() {
                     let took = self.take(id, &bytes[..count]);
@@ -131,13 +133,16 @@ impl<N: Net> Front<N> {
                 (client.swallow, at) = (client.swallow - some as u64, at + some);
             }
             let rest = &bytes[at..];
-            if rest.is_empty() || rest.len() < client.need || client.is_held_up(self.pools[client.pool].keys_at_once())
-            {
+            if rest.is_empty() || rest.len() < client.need || client.is_held_up() {
                 return at;
             }
             if share < usize::MAX && client.holds() > share || !client.budget.of(turn).takes() {
                 return at;
             }
+            if self.is_spent() {
+                return at;
+            }
+            let Some(client) = self.clients.get_mut(id) else { return at };
             let limits = self.pools[client.pool].limits;
             let goes_on = client.lines.is_in_a_list();
             let is_planned = self.pools[client.pool].standing.is_some();
@@ -201,6 +206,10 @@ impl<N: Net> Front<N> {
         self.counters.requests.add(1);
         let now = self.now;
         let Some(client) = self.clients.get_mut(id) else { return };
+        if let Some(refusal) = request.administers().filter(|_| !self.pools[client.pool].admin) {
+            self.counters.errors_refused.add(1);
+            return client.say(refusal.as_bytes(), now);
+        }
         match request {
             Request::Get(_) | Request::Store(_) => {}
             Request::Keyed(keyed) => {
@@ -257,7 +266,7 @@ impl<N: Net> Front<N> {
         let pool = &mut self.pools[client.pool];
         let number = client.next_number();
         let begins = pool.begins(self.now);
-        let made = Multiget::new(get, pool.keys_at_once(), (id, number), begins, pool, &mut self.spare).map(
+        let made = Multiget::new(get, client.keys_at_once(), (id, number), begins, pool, &mut self.spare).map(
             |(mut multiget, rest)| {
                 multiget.logged = client.logged;
                 (multiget, rest)
@@ -273,7 +282,7 @@ impl<N: Net> Front<N> {
         self.counters.get_keys.add(keys as u64);
         self.counters.multigets[(keys.ilog2() as usize).min(15)].add(1);
         let multiget = self.gets.insert(multiget);
-        client.expect(Kind::Multiget(multiget), 1, keys, self.now);
+        client.expect(Kind::Multiget(multiget), 1, keys, (self.now, true));
         client.tables += tables;
         client.asking = Some(multiget);
         let took = rest.map_or(line.len(), |rest| client.lines.leave(&rest, line));
@@ -285,9 +294,11 @@ impl<N: Net> Front<N> {
     /// Puts down a key that is asked for alone, if it is one of those that are logged. Its size is not known yet.
     fn log_one(&mut self, id: Id, key: &[u8]) {
         if let Some(tap) = &mut self.tap
-            && let Some(query) = self.clients.get(id).and_then(|client| client.logged)
+            && let Some(client) = self.clients.get(id)
+            && let Some(query) = client.logged
         {
-            tap.asked(self.now, query, self.now, key, None);
+            let server = self.pools[client.pool].router.server(key);
+            tap.asked(self.now, query, self.now, Logged { key, size: None, server });
             self.counters.log_keys.add(1);
         }
     }

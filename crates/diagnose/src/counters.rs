@@ -44,6 +44,9 @@ pub(crate) struct Counters {
     /// The columns of a table, and the names of the last line of `/proc`.
     head: Vec<String>,
     ends: Option<String>,
+    /// Of a table: its rows, and those with another number of cells than its head.
+    rows: u64,
+    ragged: u64,
 }
 
 impl Counters {
@@ -51,7 +54,7 @@ impl Counters {
     pub fn read(name: &str, stream: &mut dyn Read) -> Result<Counters, String> {
         let mut reader = BufReader::new(stream);
         let mut counters: Option<Counters> = None;
-        let (mut bytes, mut line) = (0u64, Vec::new());
+        let (mut bytes, mut line, mut begun) = (0u64, Vec::new(), false);
         loop {
             line.clear();
             let told = (&mut reader).take(LONGEST).read_until(b'\n', &mut line);
@@ -63,8 +66,11 @@ impl Counters {
             };
             let text = String::from_utf8_lossy(&line);
             let text = text.trim_end();
+            // A table begins with its head; a line of prose has commas, too.
+            let known = form(text).filter(|form| *form != Form::Table || !begun);
+            begun |= !text.is_empty();
             if counters.is_none()
-                && let Some(form) = form(text)
+                && let Some(form) = known
             {
                 counters = Some(Counters {
                     name: name.into(),
@@ -74,6 +80,8 @@ impl Counters {
                     bytes: 0,
                     head: Vec::new(),
                     ends: None,
+                    rows: 0,
+                    ragged: 0,
                 });
             }
             if let Some(counters) = &mut counters {
@@ -85,8 +93,12 @@ impl Counters {
                 break;
             }
         }
-        // What tools print may be empty of counters; a table without a number is a text of somebody's.
-        let found = counters.filter(|counters| counters.form != Form::Table || !counters.counts.is_empty());
+        // What `ss` prints may be empty of connections; any other text without a number is somebody's, and so is one of which most lines are
+        // no row of a table.
+        let found = counters.filter(|counters| {
+            let empty = counters.counts.is_empty() && counters.form != Form::Ss;
+            !empty && counters.ragged <= counters.rows / 20
+        });
         let mut found = found.ok_or_else(|| {
             format!(
                 "{name}: a text, and none of those that are understood; right would be what nstat, cat /proc/net/netstat, ss -ti, \
@@ -194,6 +206,8 @@ impl Counters {
             self.head = cells.iter().map(|cell| (*cell).to_string()).collect();
             return;
         }
+        self.rows += 1;
+        self.ragged += u64::from(cells.len() != self.head.len());
         let head = std::mem::take(&mut self.head);
         let named = head.iter().zip(&cells).filter(|(name, cell)| names(name, cell)).map(|(_, cell)| *cell);
         self.whose = named.collect::<Vec<_>>().join(" ");
@@ -365,9 +379,9 @@ fn form(line: &str) -> Option<Form> {
         }
         [group, ..] if ["TcpExt:", "IpExt:", "Tcp:", "Ip:", "MPTcpExt:", "Icmp:"].contains(group) => Some(Form::Proc),
         ["NIC", "statistics:", ..] => Some(Form::Ethtool),
-        ["qdisc", ..] => Some(Form::Tc),
-        ["State" | "Netid", ..] => Some(Form::Ss),
-        words if words.iter().any(|word| word.starts_with("rto:")) => Some(Form::Ss),
+        ["qdisc", _, handle, ..] if handle.ends_with(':') => Some(Form::Tc),
+        ["State" | "Netid", ..] if words.contains(&"Recv-Q") => Some(Form::Ss),
+        words if ["rto:", "mss:"].iter().all(|has| words.iter().any(|word| word.starts_with(has))) => Some(Form::Ss),
         _ if line.split(',').count() >= 2
             && line.split(',').all(|cell| !cell.trim().is_empty() && number(cell).is_none()) =>
         {
@@ -447,5 +461,10 @@ mod tests {
     fn another_text_is_refused_and_says_what_would_be_right() {
         let error = Counters::read("notes", &mut "Dear Sir\nor Madam\n".as_bytes()).err().unwrap();
         assert!(error.contains("notes") && error.contains("nstat"), "{error}");
+        let letter = "Dear Sir,\nState of things, and more\n5, 6, 7\nfor 3, as always\nqdisc is a word\n";
+        let prose = "one, two and three\n4, as ever\nno comma here\nand 5, 6, 7\n";
+        for text in [letter, prose, "a,b\nc,d\n"] {
+            assert!(Counters::read("x", &mut text.as_bytes()).is_err(), "{text}");
+        }
     }
 }

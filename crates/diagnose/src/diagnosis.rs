@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::sketch::Sketch;
 
-/// Why a round took longer than it should have. The first three are of losses; the others are not the network's.
+/// Why a round took longer than it should have. The first four are of losses; the others are not the network's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Signature {
@@ -14,6 +14,8 @@ pub enum Signature {
     Rto,
     /// A probe for a lost tail.
     TailLossProbe,
+    /// A loss that was found and sent again sooner than by any timeout.
+    Recovery,
     /// Losses where no queue can have been full.
     LinkFault,
     /// An acknowledgement that was kept back.
@@ -34,6 +36,7 @@ impl Signature {
         match self {
             Signature::Rto => "rto",
             Signature::TailLossProbe => "tail-loss-probe",
+            Signature::Recovery => "recovery",
             Signature::LinkFault => "link-fault",
             Signature::DelayedAck => "delayed-ack",
             Signature::ZeroWindow => "zero-window",
@@ -48,6 +51,7 @@ impl Signature {
         match self {
             Signature::Rto => "answers waited for retransmission timeouts",
             Signature::TailLossProbe => "answers waited for probes of a lost tail",
+            Signature::Recovery => "answers waited until losses were found and sent again, sooner than by a timeout",
             Signature::LinkFault => {
                 "packets were lost where no queue can have been full: a fault of a link, not incast"
             }
@@ -66,6 +70,8 @@ impl Signature {
 pub struct StallFound {
     pub start_s: f64,
     pub took_s: f64,
+    /// How long a timer of the server's would have run by its end.
+    pub timer_s: f64,
     pub signature: Signature,
     /// Whose packet ended it.
     pub server: String,
@@ -152,7 +158,7 @@ pub struct WayFound {
     /// Of the client's link.
     pub rate_mbps: Option<Known<f64>>,
     pub round_trip_s: Option<Known<f64>>,
-    /// The least and the most that the queue at its port can hold.
+    /// The least and the most that the queue at its port can hold, as a switch counts.
     pub buffer_bytes: Option<Known<[u64; 2]>>,
     /// Of what came to the client, the share that belongs to no episode.
     pub background: f64,
@@ -191,11 +197,63 @@ pub struct InputFound {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "plain data, named for what it is")]
 pub struct Verdict {
-    /// Incast hurts.
-    pub incast: bool,
+    /// Incast hurts; absent where there is too little to tell.
+    pub incast: Option<bool>,
     pub cause: Signature,
     pub says: String,
     pub confidence: f64,
+    /// Where servers are the cause: those that were waited for longest, at most three.
+    pub servers: Vec<SlowServer>,
+}
+
+/// A server that was waited for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data, named for what it is")]
+pub struct SlowServer {
+    pub server: String,
+    /// In how many stalls of the cause, of how many.
+    pub stalls: [u64; 2],
+    pub stall_s: f64,
+}
+
+/// All rounds together; times of those with a stall are medians.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data, named for what it is")]
+pub struct RoundsFound {
+    pub count: u64,
+    /// The most servers of any.
+    pub fan_in: u32,
+    pub mean_took_s: f64,
+    pub goodput_mbps: f64,
+    /// Rounds in which something stood still.
+    pub stalled: u64,
+    pub stalled_took_s: f64,
+    pub stalled_should_s: f64,
+    pub stalled_stall_s: f64,
+}
+
+/// What was measured at a number of servers, beside what the scenario gives.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "plain data, named for what it is")]
+pub struct Simulated {
+    pub fan_in: u32,
+    pub measured_mbps: f64,
+    pub simulated_mbps: f64,
+}
+
+impl Simulated {
+    /// From this share on the scenario behaves otherwise than what was measured.
+    const FAR: f64 = 0.2;
+
+    /// By which share what is simulated is more, or less.
+    pub fn off(&self) -> f64 {
+        self.simulated_mbps / self.measured_mbps.max(1e-9) - 1.0
+    }
+
+    /// Whether what follows from the scenario is doubtful.
+    pub fn is_far(&self) -> bool {
+        self.off().abs() > Simulated::FAR
+    }
 }
 
 /// One server's part in the round that is drawn.
@@ -219,8 +277,8 @@ pub struct Diagnosis {
     pub schema: u32,
     pub verdict: Verdict,
     pub episodes: Vec<EpisodeFound>,
-    /// How many there were, where not all are listed.
-    pub episodes_in_all: u64,
+    /// All of them, also where not all are listed.
+    pub rounds: RoundsFound,
     /// Episodes that had not ended with the capture, and the most servers of any.
     pub unfinished: (u64, u32),
     /// Of the answers of one server alone: how many there were, and where something stood still.
@@ -243,6 +301,8 @@ pub struct Diagnosis {
     /// What cannot be told, and why.
     pub cautions: Vec<String>,
     pub inputs: Vec<InputFound>,
+    /// What the scenario gives beside what was measured; empty where it was not simulated.
+    pub simulated: Vec<Simulated>,
     /// Where the scenario was written.
     pub scenario: Option<String>,
     /// The scenario, where there is one to write.

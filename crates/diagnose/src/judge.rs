@@ -28,6 +28,8 @@ pub(crate) struct Judge<'a> {
     capture: &'a Capture,
     ways: BTreeMap<u32, Way>,
     timeouts: Samples,
+    /// The least retransmission timeout by host that asks, as its scenario has it; absent where none was seen.
+    rto_min: BTreeMap<u32, u64>,
     /// What every confidence is lowered by: what the capture lacks.
     whole: f64,
 }
@@ -68,7 +70,10 @@ impl<'a> Judge<'a> {
             .map(|silence| silence.stall.timer)
             .filter(|took| *took > least)
             .for_each(|took| timeouts.add(took));
-        let mut judge = Judge { capture, ways, timeouts, whole: 1.0 };
+        let linux = linux(hosts);
+        let least = |(asker, way): (&u32, &Way)| Some((*asker, *way.rto_min(timeouts.kept(), linux)?.first()?));
+        let rto_min = ways.iter().filter_map(least).collect();
+        let mut judge = Judge { capture, ways, timeouts, rto_min, whole: 1.0 };
         judge.whole = judge.completeness();
         judge
     }
@@ -95,12 +100,14 @@ impl<'a> Judge<'a> {
     }
 
     /// Why a silence was, and how sure that is. `lossy`: of its episode, segments were lost for sure.
-    fn signature(&self, stall: &Stall, lossy: bool, way: &Way) -> (Signature, f64) {
+    fn signature(&self, stall: &Stall, lossy: bool, asker: u32, way: &Way) -> (Signature, f64) {
         let near = |took: u64| {
             let least = usual_timeout(self.timeouts.kept()).filter(|_| self.timeouts.count() >= 2);
             least.is_some_and(|least| took * 10 >= least * 8)
         };
-        let (signature, sure) = match stall.evidence {
+        // No timeout is shorter than the least one; a timer may have begun to run before what is seen of it.
+        let sooner = self.rto_min.get(&asker).is_some_and(|least| stall.timer.max(stall.took()) * 10 < least * 8);
+        let (signature, sure): (Signature, f64) = match stall.evidence {
             Evidence::Oldest => (Signature::Rto, 0.95),
             Evidence::Resent => (Signature::Rto, 0.8),
             Evidence::Request | Evidence::Handshake => (Signature::Rto, 0.9),
@@ -118,7 +125,12 @@ impl<'a> Judge<'a> {
                 }
             }
         };
-        let timer = matches!(signature, Signature::Rto | Signature::TailLossProbe);
+        let own = matches!(stall.evidence, Evidence::Request | Evidence::Handshake);
+        let (signature, sure) = match signature {
+            Signature::Rto if sooner && !own => (Signature::Recovery, sure.min(0.8)),
+            other => (other, sure),
+        };
+        let timer = matches!(signature, Signature::Rto | Signature::TailLossProbe | Signature::Recovery);
         if timer && way.faulty > 0 && stall.row.is_none_or(|row| row.packets <= way.faulty) {
             return (Signature::LinkFault, sure * 0.9);
         }
@@ -127,14 +139,15 @@ impl<'a> Judge<'a> {
 
     fn stalls(&self, record: &Record, way: &Way) -> Vec<(StallFound, f64)> {
         let quiet = record.silences.iter().filter(|silence| silence.stall.took() > way.quiet);
-        quiet.map(|silence| self.stall(silence, record.lost > 0, way)).collect()
+        quiet.map(|silence| self.stall(silence, record, way)).collect()
     }
 
-    fn stall(&self, silence: &Silence, lossy: bool, way: &Way) -> (StallFound, f64) {
-        let (signature, sure) = self.signature(&silence.stall, lossy, way);
+    fn stall(&self, silence: &Silence, record: &Record, way: &Way) -> (StallFound, f64) {
+        let (signature, sure) = self.signature(&silence.stall, record.lost > 0, record.asker, way);
         let found = StallFound {
             start_s: seconds(silence.stall.from.saturating_sub(1)),
             took_s: seconds(silence.stall.took()),
+            timer_s: seconds(silence.stall.timer),
             signature,
             server: name_of(silence.stall.server.address),
             waiting: silence.waiting,
@@ -212,7 +225,10 @@ impl<'a> Judge<'a> {
                 bytes: member.to.saturating_sub(member.from),
                 lost: member.lost,
                 waits: waits
-                    .map(|stall| (at(stall.from), at(stall.to), self.signature(stall, record.lost > 0, way).0))
+                    .map(|stall| {
+                        let (signature, _) = self.signature(stall, record.lost > 0, record.asker, way);
+                        (at(stall.from), at(stall.to), signature)
+                    })
                     .collect(),
             }
         };
@@ -261,8 +277,14 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
     episodes.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
     let mut diagnosis = Diagnosis {
         schema: 1,
-        verdict: Verdict { incast: false, cause: Signature::None, says: String::new(), confidence: 0.0 },
-        episodes_in_all: episodes.len() as u64,
+        verdict: Verdict {
+            incast: None,
+            cause: Signature::None,
+            says: String::new(),
+            confidence: 0.0,
+            servers: Vec::new(),
+        },
+        rounds: crate::verdict::rounds(&episodes),
         episodes,
         unfinished: (0, 0),
         alone: 0,
@@ -278,11 +300,12 @@ pub(crate) fn judge(captures: Vec<Capture>, counters: &[Counters]) -> Diagnosis 
         counters: counters.iter().flat_map(Counters::says).collect(),
         cautions,
         inputs: captures.iter().map(input).chain(counters.iter().map(Counters::input)).collect(),
+        simulated: Vec::new(),
         scenario: None,
         sketch: None,
     };
     if let Some(main) = main {
-        main.fill(&mut diagnosis);
+        main.fill(&mut diagnosis, begun);
     }
     diagnosis.verdict = crate::verdict::verdict(&diagnosis, counters);
     diagnosis.episodes.truncate(MOST_EPISODES);
@@ -311,7 +334,7 @@ fn input(capture: &Capture) -> InputFound {
 }
 
 impl Judge<'_> {
-    fn fill(&self, diagnosis: &mut Diagnosis) {
+    fn fill(&self, diagnosis: &mut Diagnosis, begun: u64) {
         let watch = &self.capture.watch;
         diagnosis.alone = watch.records.counts[0];
         let ended: u64 = self.ended().count() as u64;
@@ -331,9 +354,11 @@ impl Judge<'_> {
         let asker = self.asker();
         diagnosis.way = self.way_found(asker);
         diagnosis.hosts = self.hosts_found();
-        if let Some((record, members)) = &watch.records.slowest
-            && let Some(episode) = self.episode(record)
+        let told = |record: &Record| self.ended().any(|one| (one.asker, one.done) == (record.asker, record.done));
+        if let Some((record, members)) = watch.records.slowest(told)
+            && let Some(mut episode) = self.episode(record)
         {
+            episode.start_s += seconds(self.capture.first.unwrap_or(begun) - begun);
             diagnosis.slowest = Some((episode, self.lanes(record, members)));
         }
         let rounds: Vec<&Record> = self.ended().filter(|record| Some(record.asker) == asker).collect();

@@ -28,8 +28,8 @@ mod watch;
 mod way;
 
 pub use diagnosis::{
-    Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, StallFound, Verdict,
-    WayFound,
+    Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, RoundsFound, Signature, Simulated,
+    SlowServer, StallFound, Verdict, WayFound,
 };
 pub use read::{Input, Unread, diagnose};
 pub use recording::{Command, commands};

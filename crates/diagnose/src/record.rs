@@ -88,9 +88,12 @@ impl Record {
         self.done.saturating_sub(self.start)
     }
 
-    /// All silences together.
-    fn silent(&self) -> u64 {
-        self.silences.iter().map(|silence| silence.stall.took()).sum()
+    fn began(&self) -> u64 {
+        self.start
+    }
+
+    fn asked(&self) -> u64 {
+        self.start.max(self.requested)
     }
 }
 
@@ -102,8 +105,9 @@ pub(crate) struct Records {
     pub alone: Vec<Record>,
     /// How many there were of each.
     pub counts: [u64; 2],
-    /// The one that stood still longest, else the longest one, flow by flow.
-    pub slowest: Option<(Record, Vec<Member>)>,
+    /// The longest ones, flow by flow: with the time in which connections were opened for them, and without it. Which of these counts is
+    /// known at the end alone.
+    longest: [Option<(Record, Vec<Member>)>; 2],
 }
 
 impl Records {
@@ -121,9 +125,12 @@ impl Records {
                     continue;
                 }
                 self.counts[1] += 1;
-                let worth = |record: &Record| (record.silent(), record.took());
-                if self.slowest.as_ref().is_none_or(|(slowest, _)| worth(slowest) < worth(&record)) {
-                    self.slowest = Some((record.clone(), part.members));
+                for (longest, from) in self.longest.iter_mut().zip([Record::began as fn(&Record) -> u64, Record::asked])
+                {
+                    let took = |record: &Record| record.done.saturating_sub(from(record));
+                    if record.whole && longest.as_ref().is_none_or(|(other, _)| took(other) < took(&record)) {
+                        *longest = Some((record.clone(), part.members.clone()));
+                    }
                 }
                 if self.rounds.len() < MOST {
                     self.rounds.push(record);
@@ -152,12 +159,19 @@ impl Records {
             *all += 1;
         }
         let standing = |record: &Record| counts.get(&record.asker).is_some_and(|(anew, all)| anew * 2 <= *all);
-        let slowest = self.slowest.as_mut().map(|(record, _)| record);
+        let longest = self.longest.iter_mut().flatten().map(|(record, _)| record);
         self.rounds
             .iter_mut()
-            .chain(slowest)
+            .chain(longest)
             .filter(|record| record.start < record.requested && standing(record))
             .for_each(Records::settle_one);
+    }
+}
+
+impl Records {
+    /// The round that took longest of those that are told, flow by flow.
+    pub fn slowest(&self, told: impl Fn(&Record) -> bool) -> Option<&(Record, Vec<Member>)> {
+        self.longest.iter().flatten().filter(|(record, _)| told(record)).max_by_key(|(record, _)| record.took())
     }
 }
 

@@ -3,7 +3,7 @@
 /// A command and what it is for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// The file that it writes.
+    /// The file that takes what it prints.
     pub file: &'static str,
     /// What it tells.
     pub why: &'static str,
@@ -11,37 +11,39 @@ pub struct Command {
     pub line: String,
 }
 
-/// Commands that record for so many seconds at a device; without one, at all.
-pub fn commands(seconds: u32, device: Option<&str>) -> Vec<Command> {
+/// Commands that record for so many seconds at a device; without one, at all. `tool` says how a shell is to call a tool.
+pub fn commands(seconds: u32, device: Option<&str>, tool: &dyn Fn(&str) -> String) -> Vec<Command> {
     // A hundred and twenty bytes hold every header, with a VLAN's and all options.
     let port = device.unwrap_or("any");
     let card = device.unwrap_or("eth0");
+    let [timeout, tcpdump, nstat, sleep] = ["timeout", "tcpdump", "nstat", "sleep"].map(tool);
+    let [seq, ss, tc, ethtool] = ["seq", "ss", "tc", "ethtool"].map(tool);
     let command = |file, why, line| Command { file, why, line };
     vec![
         command(
             "packets.pcap",
             "every packet's headers: rounds, losses, timeouts (needs root)",
-            format!("timeout {seconds} tcpdump -i {port} -s 120 -B 65536 -w packets.pcap tcp"),
+            format!("{timeout} {seconds} {tcpdump} -i {port} -s 120 -B 65536 -w - tcp"),
         ),
         command(
             "nstat.txt",
             "timeouts, probes and segments sent again, as the kernel counts them",
-            format!("nstat -n; sleep {seconds}; nstat -sz > nstat.txt"),
+            format!("({nstat} -n; {sleep} {seconds}; {nstat} -sz)"),
         ),
         command(
             "ss.txt",
             "timeouts and windows of connections, each tenth of a second",
-            format!("for i in $(seq {}); do ss -tiO; sleep 0.1; done > ss.txt", seconds.saturating_mul(10)),
+            format!("(for i in $({seq} {}); do {ss} -tiO; {sleep} 0.1; done)", seconds.saturating_mul(10)),
         ),
         command(
             "tc.txt",
             "drops and backlog of the host's own queues",
-            format!("(tc -s qdisc; sleep {seconds}; tc -s qdisc) > tc.txt"),
+            format!("({tc} -s qdisc; {sleep} {seconds}; {tc} -s qdisc)"),
         ),
         command(
             "ethtool.txt",
             "drops and errors of the card",
-            format!("(ethtool -S {card}; sleep {seconds}; ethtool -S {card}) > ethtool.txt"),
+            format!("({ethtool} -S {card}; {sleep} {seconds}; {ethtool} -S {card})"),
         ),
     ]
 }

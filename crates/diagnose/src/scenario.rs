@@ -8,7 +8,7 @@ use crate::diagnosis::{How, PointFound};
 use crate::host::{Host, Samples, quantile};
 use crate::record::Record;
 use crate::sketch::Sketch;
-use crate::way::Way;
+use crate::way::{Way, held};
 
 /// What the scenario is made of.
 pub(crate) struct Facts<'a> {
@@ -122,15 +122,12 @@ fn link(out: &mut Sketch, facts: &Facts<'_>) {
 fn queue(out: &mut Sketch, facts: &Facts<'_>) {
     out.section("switch");
     let way = facts.way;
-    let framed = if way.line.as_ref().is_some_and(|line| line.framing == "ethernet") { 18.0 } else { 14.0 };
-    let packet = f64::from(facts.segment) + 40.0;
-    let held = |bytes: u64| (bytes as f64 * (packet + framed) / packet) as u64;
+    let held = |bytes: u64| held(bytes, u64::from(facts.segment) + 40, way.line.as_ref());
     // No more can have waited than came without a pause, nor than a round has.
     let rounds = facts.rounds.iter().map(|round| round.bytes).max().unwrap_or(0);
     let most = held(facts.asker.train.longest.min(rounds + rounds / 8)).max(16 << 10);
     match way.buffer {
         Some((least, most, how)) => {
-            let (least, most) = (held(least), held(most));
             let why = format!("between {} and {}", Bytes(least), Bytes(most));
             out.set("buffer", &bytes(most), how, &why);
             if how != How::Measured {

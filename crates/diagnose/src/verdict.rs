@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::counters::Counters;
-use crate::diagnosis::{Diagnosis, EpisodeFound, Signature, Verdict};
+use crate::diagnosis::{Diagnosis, EpisodeFound, RoundsFound, Signature, SlowServer, Verdict};
 
 /// Rounds that stand still for so much of their time together are hurt; and what is asked of one server alone, of a capture's.
 const HURT: f64 = 0.05;
@@ -21,6 +21,25 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// All rounds together.
+pub(crate) fn rounds(episodes: &[EpisodeFound]) -> RoundsFound {
+    let stalled: Vec<&EpisodeFound> = episodes.iter().filter(|one| one.signature != Signature::None).collect();
+    let of = |value: fn(&EpisodeFound) -> f64| median(stalled.iter().map(|one| value(one)).collect());
+    let took: f64 = episodes.iter().map(|one| one.took_s).sum();
+    let bytes: f64 = episodes.iter().map(|one| one.bytes as f64).sum();
+    let digits = |value: f64, scale: f64| (value * scale).round() / scale;
+    RoundsFound {
+        count: episodes.len() as u64,
+        fan_in: episodes.iter().map(|one| one.fan_in).max().unwrap_or(0),
+        mean_took_s: digits(took / episodes.len().max(1) as f64, 1e9),
+        goodput_mbps: digits(bytes * 8.0 / took.max(1e-9) / 1e6, 1e3),
+        stalled: stalled.len() as u64,
+        stalled_took_s: of(|one| one.took_s),
+        stalled_should_s: of(|one| one.should_s),
+        stalled_stall_s: of(|one| one.stall_s),
+    }
+}
+
 pub(crate) fn verdict(found: &Diagnosis, counters: &[Counters]) -> Verdict {
     let mut causes: BTreeMap<Signature, f64> = BTreeMap::new();
     found
@@ -28,25 +47,29 @@ pub(crate) fn verdict(found: &Diagnosis, counters: &[Counters]) -> Verdict {
         .iter()
         .flat_map(|one| &one.stalls)
         .for_each(|stall| *causes.entry(stall.signature).or_default() += stall.took_s);
-    let (took, stalled) = (found.episodes.iter().map(|one| one.took_s).sum::<f64>(), causes.values().sum::<f64>());
+    let sum = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, one| sum + one);
+    let (took, stalled) = (sum(&mut found.episodes.iter().map(|one| one.took_s)), sum(&mut causes.values().copied()));
     let main = causes.iter().max_by(|a, b| a.1.total_cmp(b.1)).map(|(cause, _)| *cause);
     if let Some(cause) = main.filter(|_| stalled > HURT * took) {
         return of_rounds(found, cause);
     }
-    if !found.episodes.is_empty() {
-        let most = found.episodes.iter().map(|one| one.fan_in).max().unwrap_or(0);
-        return Verdict {
-            incast: false,
-            cause: if found.way.faulty { Signature::LinkFault } else { Signature::None },
-            says: format!(
-                "no incast that hurts: in {} rounds of up to {most} servers hardly anything stood still{}",
-                found.episodes.len(),
-                lost(found)
-            ),
-            confidence: median(found.episodes.iter().map(|one| one.confidence).collect()),
-        };
+    if found.episodes.is_empty() {
+        return of_others(found, counters);
     }
-    of_others(found, counters)
+    let RoundsFound { count, fan_in, mean_took_s, goodput_mbps, .. } = found.rounds;
+    Verdict {
+        incast: Some(false),
+        cause: if found.way.faulty { Signature::LinkFault } else { Signature::None },
+        says: format!(
+            "no harmful incast: {count} rounds of up to {fan_in} servers were idle for {:.1} % of their time; one took {} on average, \
+             {goodput_mbps:.1} Mbit/s{}",
+            100.0 * stalled / took,
+            time(mean_took_s),
+            lost(found)
+        ),
+        confidence: median(found.episodes.iter().map(|one| one.confidence).collect()),
+        servers: Vec::new(),
+    }
 }
 
 fn lost(found: &Diagnosis) -> String {
@@ -61,28 +84,66 @@ fn lost(found: &Diagnosis) -> String {
 }
 
 fn of_rounds(found: &Diagnosis, cause: Signature) -> Verdict {
-    let hurt: Vec<&EpisodeFound> = found.episodes.iter().filter(|one| one.signature != Signature::None).collect();
-    let incast = matches!(cause, Signature::Rto | Signature::TailLossProbe);
-    let of = |value: fn(&EpisodeFound) -> f64| median(hurt.iter().map(|one| value(one)).collect());
-    let most = hurt.iter().map(|one| one.fan_in).max().unwrap_or(0);
-    let losses: [u64; 2] = [0, 1].map(|which| hurt.iter().map(|one| one.lost[which]).sum());
+    let stalled: Vec<&EpisodeFound> = found.episodes.iter().filter(|one| one.signature != Signature::None).collect();
+    let incast = matches!(cause, Signature::Rto | Signature::TailLossProbe | Signature::Recovery);
+    let losses: [u64; 2] = [0, 1].map(|which| stalled.iter().map(|one| one.lost[which]).sum());
     let count = match losses {
         [_, 0] => String::new(),
-        [least, most] if least == most => format!(" {least} segments were lost."),
-        [least, most] => format!(" {least} to {most} segments were lost."),
+        [least, most] if least == most => format!(" {least} segments were lost in these."),
+        [least, most] => format!(" {least} to {most} segments were lost in these."),
     };
+    let of = &found.rounds;
+    let servers = slow_servers(found, cause);
     let says = format!(
-        "{}: {} of {} rounds of up to {most} servers were hurt: {}. A round took {} (median) in place of {}, and stood still for {}.{count}",
+        "{}: {} of {} rounds of up to {} servers had a stall: {}. One of these took {} (median) in place of {}, and was idle for {}.{count} All \
+         rounds took {} on average, {:.1} Mbit/s.{}",
         if incast { "incast" } else { "no incast" },
-        hurt.len(),
-        found.episodes.len(),
+        of.stalled,
+        of.count,
+        of.fan_in,
         cause.says(),
-        time(of(|one| one.took_s)),
-        time(of(|one| one.should_s)),
-        time(of(|one| one.stall_s)),
+        time(of.stalled_took_s),
+        time(of.stalled_should_s),
+        time(of.stalled_stall_s),
+        time(of.mean_took_s),
+        of.goodput_mbps,
+        servers.iter().map(waited_for).collect::<String>(),
     );
-    Verdict { incast, cause, says, confidence: of(|one| one.confidence) }
+    let confidence = median(stalled.iter().map(|one| one.confidence).collect());
+    Verdict { incast: Some(incast), cause, says, confidence, servers }
 }
+
+fn waited_for(SlowServer { server, stalls: [own, all], stall_s }: &SlowServer) -> String {
+    format!(" {server} was waited for in {own} of {all} stalls of that kind, for {} in all.", time(*stall_s))
+}
+
+/// Where servers are the cause, whom rounds waited for, the longest first.
+fn slow_servers(found: &Diagnosis, cause: Signature) -> Vec<SlowServer> {
+    const SHOWN: usize = 3;
+    if !matches!(cause, Signature::SlowServer | Signature::ApplicationPause) {
+        return Vec::new();
+    }
+    let stalls = || found.episodes.iter().flat_map(|one| &one.stalls).filter(|stall| stall.signature == cause);
+    let mut by_server: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    for stall in stalls() {
+        let (count, sum) = by_server.entry(&stall.server).or_default();
+        (*count, *sum) = (*count + 1, *sum + stall.took_s);
+    }
+    let all = stalls().count() as u64;
+    let server = |(server, (count, sum)): (&str, (u64, f64))| SlowServer {
+        server: server.into(),
+        stalls: [count, all],
+        stall_s: (sum * 1e9).round() / 1e9,
+    };
+    let mut servers: Vec<SlowServer> = by_server.into_iter().map(server).collect();
+    servers.sort_by(|a, b| b.stall_s.total_cmp(&a.stall_s));
+    servers.truncate(SHOWN);
+    servers
+}
+
+/// With fewer answers and fewer packets nothing is known of what a host usually does.
+const ENOUGH_ANSWERS: u64 = 10;
+const ENOUGH_PACKETS: u64 = 1_000;
 
 /// Without a round of several servers.
 fn of_others(found: &Diagnosis, counters: &[Counters]) -> Verdict {
@@ -97,16 +158,27 @@ fn of_others(found: &Diagnosis, counters: &[Counters]) -> Verdict {
         Some(cause) => cause,
         None => Signature::None,
     };
-    let says = match (cause, packets) {
-        (_, 0) => Counters::verdict(counters),
-        _ if found.unfinished.0 > 0 => format!(
-            "no round ended within the capture, and so nothing is known of how long one takes: up to {} servers were asked at once",
+    let unknown = |says| Verdict { incast: None, cause: Signature::None, says, confidence: 0.0, servers: Vec::new() };
+    match (cause, packets) {
+        (_, 0) => unknown(Counters::verdict(counters)),
+        _ if found.unfinished.0 > 0 => unknown(format!(
+            "too little to tell: no round ended within the capture of {packets} packets and {}; up to {} servers were asked at once. Record for longer",
+            time(span),
             found.unfinished.1
-        ),
-        (Signature::None, _) => {
-            format!("no incast: nobody asked several servers at once, and nothing stood still{}", lost(found))
+        )),
+        (_, ..ENOUGH_PACKETS) if found.alone < ENOUGH_ANSWERS => unknown(format!(
+            "too little to tell: {} answers in {packets} packets of TCP and {}. Record for longer",
+            found.alone,
+            time(span)
+        )),
+        (cause, _) => {
+            let says = match cause {
+                Signature::None => {
+                    format!("no incast: nobody asked several servers at once, and nothing stood still{}", lost(found))
+                }
+                cause => format!("no incast: nobody asked several servers at once; {}{}", cause.says(), lost(found)),
+            };
+            Verdict { incast: Some(false), cause, says, confidence: 0.8, servers: Vec::new() }
         }
-        (cause, _) => format!("no incast: nobody asked several servers at once; {}{}", cause.says(), lost(found)),
-    };
-    Verdict { incast: false, cause, says, confidence: if packets == 0 { 0.3 } else { 0.8 } }
+    }
 }

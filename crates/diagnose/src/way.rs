@@ -49,6 +49,7 @@ pub(crate) struct Way {
     pub least: u64,
     /// How much later it is at times.
     pub scatter: u64,
+    /// As a switch counts it, frames with their framing.
     pub buffer: Option<(u64, u64, How)>,
     /// Losses in rows of up to so many packets are a fault of the link; zero where none is.
     pub faulty: u32,
@@ -77,16 +78,17 @@ impl Way {
         let buffer = line.as_ref().and_then(|line| buffer(host, line, rounds, faulty > 0));
         let waited =
             buffer.zip(line.as_ref()).map_or(0, |((_, most, _), line)| (most as f64 / line.bytes_per_s * 1e9) as u64);
+        let framed = |bytes: u64| held(bytes, packet, line.as_ref());
         Way {
             loaded: round_trip + waited,
             round_trip,
             round_trip_how,
+            buffer: buffer.map(|(least, most, how)| (framed(least), framed(most), how)),
             line,
             quiet,
             first: first.max(round_trip),
             least: quantile(&idle, 0.02).unwrap_or(first).max(round_trip),
             scatter,
-            buffer,
             faulty,
         }
     }
@@ -107,6 +109,12 @@ impl Way {
         likely.extend(others);
         Some(likely)
     }
+}
+
+/// So many bytes of IP packets, `packet` bytes each at the most, as a switch holds them: in frames.
+pub(crate) fn held(bytes: u64, packet: u64, line: Option<&Line>) -> u64 {
+    let framing = if line.is_some_and(|line| line.framing == "ethernet") { 18.0 } else { 14.0 };
+    (bytes as f64 * (packet as f64 + framing) / packet as f64) as u64
 }
 
 /// The timeout that somebody would set near one.

@@ -114,6 +114,9 @@ pub enum Unadvised {
         /// What is wrong with it.
         what: String,
     },
+    /// What it says of keys' servers.
+    #[error("{0}")]
+    Places(String),
     /// The cluster.
     #[error("{0}")]
     Cluster(String),
@@ -315,8 +318,11 @@ impl<'a> Periods<'a> {
     fn run(mut self, spool: &mut Spool, catalogue: &Catalogue) -> Result<Vec<Period>, Unadvised> {
         let mut wrong = None;
         spool.each(|query| {
-            while wrong.is_none() && query.time.since(self.begins) >= self.every {
+            let passed = query.time.since(self.begins).0.checked_div(self.every.0).unwrap_or(0);
+            if wrong.is_none() && passed > 0 {
                 wrong = self.end().err();
+                // However many they are, periods without a query take no time.
+                self.begins += Time(passed * self.every.0);
             }
             self.ways.iter_mut().for_each(|way| {
                 way.ask(&query);
@@ -335,8 +341,6 @@ impl<'a> Periods<'a> {
     /// A period is over; one without a query changes nothing.
     fn end(&mut self) -> Result<(), PlanError> {
         let log = std::mem::replace(&mut self.log, RequestLog::new(self.ways[0].placement.objects(), KEPT));
-        let begins = self.begins;
-        self.begins = begins.saturating_add(self.every);
         let effects = [0, 1, 2].map(|way| std::mem::take(&mut self.ways[way].effect));
         if log.seen() == 0 {
             return Ok(());
@@ -349,7 +353,7 @@ impl<'a> Periods<'a> {
         }
         self.ways[2].placement = after;
         let moved_bytes = self.planner.bytes(&plan).sum();
-        self.done.push(Period { begins, servers: effects.map(|effect| effect.mean()), moved_bytes });
+        self.done.push(Period { begins: self.begins, servers: effects.map(|effect| effect.mean()), moved_bytes });
         self.history = Some(plan.history);
         Ok(())
     }

@@ -1,11 +1,13 @@
 //! Finished runs, kept by their spec and the engine that ran them.
 //!
 //! One file a run, `<folder>/<engine>/<digest of the spec>.run`: a mark of the form, the SHA-256 of what follows, and
-//! in postcard the SHA-256 of the spec and the tables. A file is written beside its place and then moved there, so that none is
-//! ever half-written; one that is damaged all the same, or another spec's, is thrown away.
+//! in postcard the SHA-256 of engine and spec, and the tables. A file is written beside its place and then moved there, so that none is
+//! ever half-written; one that is damaged all the same, or another spec's, is thrown away. Only folders that nobody but this user can
+//! write to are read: whoever can write there can make entries as well as this program.
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::draft::{self, Draft};
+use crate::ownership;
 
 /// The first bytes of an entry; the last is the form's version.
 const MARK: &[u8; 8] = b"fanin-r\x02";
@@ -30,7 +33,7 @@ pub struct Cache {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    /// Whose tables they are: files may be copied, and a name is only half of the digest.
+    /// By which engine and of which spec the tables are: files may be copied, and a name is only half of the digest.
     spec: [u8; DIGEST],
     cpu_us: u64,
     tables: RunTables,
@@ -71,16 +74,25 @@ impl Cache {
         &self.folder
     }
 
-    fn place(&self, digest: &[u8; DIGEST]) -> PathBuf {
-        self.folder.join(&self.engine).join(hex::encode(&digest[..16])).with_extension(SUFFIX)
+    fn of_engine(&self) -> PathBuf {
+        self.folder.join(&self.engine)
     }
 
-    /// Looks for a finished run.
+    fn place(&self, digest: &[u8; DIGEST]) -> PathBuf {
+        self.of_engine().join(hex::encode(&digest[..16])).with_extension(SUFFIX)
+    }
+
+    /// What tells this engine's run of a spec from all others.
+    fn digest(&self, spec: &RunSpec) -> [u8; DIGEST] {
+        Sha256::new().chain_update(&self.engine).chain_update([0]).chain_update(spec.canonical()).finalize().into()
+    }
+
+    /// Looks for a finished run; in folders that others can write to, there is none.
     pub fn get(&self, spec: &RunSpec) -> Found {
-        if spec.scheme.foreign().is_some() {
+        if spec.scheme.foreign().is_some() || trusted(&[&self.folder, &self.of_engine()]).is_err() {
             return Found::Nothing;
         }
-        let digest = digest(spec);
+        let digest = self.digest(spec);
         let place = self.place(&digest);
         let Some(bytes) = whole(&place) else { return Found::Nothing };
         match decode(&bytes).filter(|entry| entry.spec == digest) {
@@ -98,14 +110,16 @@ impl Cache {
     /// Keeps a finished run; none of a law from outside, of which no digest says all.
     ///
     /// # Errors
-    /// The folder cannot be written to, or the disk is full.
+    /// The folder cannot be written to, others can, or the disk is full.
     pub fn put(&self, spec: &RunSpec, done: &Done) -> io::Result<()> {
         if spec.scheme.foreign().is_some() {
             return Ok(());
         }
-        let spec = digest(spec);
+        let spec = self.digest(spec);
         let place = self.place(&spec);
-        fs::create_dir_all(place.parent().unwrap_or(&self.folder))?;
+        let of_engine = self.of_engine();
+        trusted(&[&self.folder, &of_engine])?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(of_engine)?;
         let entry = Entry { spec, cpu_us: done.cpu.as_micros() as u64, tables: done.tables.clone() };
         let payload = postcard::to_stdvec(&entry).map_err(io::Error::other)?;
         let draft = Draft::beside(place)?;
@@ -118,8 +132,9 @@ impl Cache {
     /// What is kept, by engine.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// The folder cannot be read, or others can write to it.
     pub fn usage(&self) -> io::Result<Vec<Usage>> {
+        trusted(&[&self.folder])?;
         let mut found = Vec::new();
         for folder in subfolders(&self.folder)? {
             let engine = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -133,11 +148,12 @@ impl Cache {
     /// Removes what `pruning` says, other engines' runs in any case. Gives what was removed.
     ///
     /// # Errors
-    /// Something cannot be read or removed.
+    /// Something cannot be read or removed, or others can write to the folder.
     pub fn prune(&self, pruning: Pruning) -> io::Result<Vec<Usage>> {
         let before = self.usage()?;
         for usage in &before {
             let folder = self.folder.join(&usage.engine);
+            trusted(&[&folder])?;
             let mut files = aged(&folder)?;
             if usage.current {
                 files = pruning.of(files);
@@ -221,8 +237,11 @@ fn is_draft(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains(draft::MARK))
 }
 
-fn digest(spec: &RunSpec) -> [u8; DIGEST] {
-    Sha256::digest(spec.canonical()).into()
+/// Refuses folders into which others could have put entries; one that is not there yet holds none.
+fn trusted(folders: &[&Path]) -> io::Result<()> {
+    let why =
+        folders.iter().filter_map(|folder| fs::metadata(folder).ok()).find_map(|there| ownership::distrust(&there));
+    why.map_or(Ok(()), |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why)))
 }
 
 /// What a file holds. What may have no end, such as a device, or nobody at its other end, such as a FIFO, is none.
@@ -244,7 +263,8 @@ fn decode(bytes: &[u8]) -> Option<Entry> {
 }
 
 fn subfolders(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    listed(folder, |path| path.is_dir())
+    // A link may lead to a folder that is not the cache's.
+    listed(folder, |path| path.is_dir() && !path.is_symlink())
 }
 
 fn runs(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -269,6 +289,8 @@ fn listed(folder: &Path, keep: impl Fn(&Path) -> bool) -> io::Result<Vec<PathBuf
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown};
+
     use fanin_spec::{Contender, Scenario};
 
     use super::*;
@@ -314,7 +336,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
-        let place = cache.place(&digest(&spec(1)));
+        let place = cache.place(&cache.digest(&spec(1)));
         let whole = fs::read(&place).unwrap();
         let cut = |n: usize| whole[..n].to_vec();
         let flipped = |i: usize| whole.iter().enumerate().map(|(j, b)| if i == j { !b } else { *b }).collect();
@@ -333,7 +355,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
-        let [one, two] = [1, 2].map(|seed| cache.place(&digest(&spec(seed))));
+        let [one, two] = [1, 2].map(|seed| cache.place(&cache.digest(&spec(seed))));
         fs::copy(&one, &two).unwrap();
         assert!(matches!(cache.get(&spec(2)), Found::Damaged(path) if path == two));
         assert!(matches!(cache.get(&spec(2)), Found::Nothing));
@@ -341,11 +363,54 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_another_engine_is_thrown_away_and_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["engine-a", "engine-b"].map(|engine| Cache::new(folder.path().join("cache"), engine));
+        one.put(&spec(1), &done(7)).unwrap();
+        other.put(&spec(1), &done(8)).unwrap();
+        let [from, to] = [&one, &other].map(|cache| cache.place(&cache.digest(&spec(1))));
+        fs::copy(from, &to).unwrap();
+        assert!(matches!(other.get(&spec(1)), Found::Damaged(path) if path == to));
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_neither_read_nor_written_nor_pruned() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path());
+        cache.put(&spec(1), &done(7)).unwrap();
+        for open in [cache.folder.clone(), cache.of_engine()] {
+            let mode = |mode| fs::set_permissions(&open, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(fs::metadata(&open).unwrap().permissions().mode() & 0o777, 0o700);
+            mode(0o777);
+            assert!(matches!(cache.get(&spec(1)), Found::Nothing));
+            assert!(cache.put(&spec(2), &done(8)).is_err());
+            assert!(cache.prune(Pruning { all: true, ..Pruning::default() }).is_err());
+            mode(0o755);
+            assert!(matches!(cache.get(&spec(1)), Found::Run(_)));
+            mode(0o700);
+        }
+        assert!(matches!(cache.get(&spec(2)), Found::Nothing));
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path());
+        cache.put(&spec(1), &done(7)).unwrap();
+        if chown(cache.folder(), Some(54_321), None).is_err() {
+            println!("skipped: only root can give a folder to another user");
+            return;
+        }
+        assert!(matches!(cache.get(&spec(1)), Found::Nothing));
+        assert!(cache.put(&spec(2), &done(8)).is_err() && cache.usage().is_err());
+    }
+
+    #[test]
     fn what_has_no_end_is_no_entry_and_what_is_too_long_is_not_read() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
         cache.put(&spec(1), &done(7)).unwrap();
-        let place = cache.place(&digest(&spec(1)));
+        let place = cache.place(&cache.digest(&spec(1)));
         let fifo = folder.path().join("fifo");
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         for endless in [Path::new("/dev/zero"), &fifo] {
@@ -385,7 +450,7 @@ mod tests {
         let day = Duration::from_hours(24);
         let places = [0, 10, 20, 30].map(|days| {
             cache.put(&spec(days), &done(7)).unwrap();
-            let place = cache.place(&digest(&spec(days)));
+            let place = cache.place(&cache.digest(&spec(days)));
             let file = fs::File::options().write(true).open(&place).unwrap();
             file.set_modified(SystemTime::now() - day * days as u32).unwrap();
             place

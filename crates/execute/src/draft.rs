@@ -3,10 +3,13 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+
 use crate::cleanup::Cleanup;
+use crate::ownership;
 
 /// The name of a file that is not whole yet is a dot, the file's name, this, and something random.
 pub(crate) const MARK: &str = ".fanin-";
@@ -124,12 +127,15 @@ fn prefix(target: &Path) -> String {
     format!(".{}{MARK}", name.chars().take(LONGEST).collect::<String>())
 }
 
-/// Removes what killed processes left of a file: what nobody has locked.
+/// Removes what killed processes of this user left of a file: plain files that nobody has locked.
 fn sweep(target: &Path) {
     let prefix = prefix(target);
+    let is_left = |file: File| {
+        file.metadata().is_ok_and(|there| there.is_file() && ownership::is_own(&there)) && file.try_lock().is_ok()
+    };
     for left in fs::read_dir(folder_of(target)).into_iter().flatten().flatten() {
         if left.file_name().to_string_lossy().starts_with(&prefix)
-            && File::open(left.path()).is_ok_and(|file| file.try_lock().is_ok())
+            && OpenOptions::new().read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK).open(left.path()).is_ok_and(is_left)
         {
             // Where it cannot be removed, it lies there as before.
             let _ = fs::remove_file(left.path());
@@ -216,6 +222,16 @@ mod tests {
         let mut names: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, [".other.fanin-left", "file"]);
+    }
+
+    #[test]
+    fn a_link_and_a_fifo_by_the_name_of_a_draft_stay_and_hold_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, fifo, link] = ["file", ".file.fanin-fifo", ".file.fanin-link"].map(|name| folder.path().join(name));
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        symlink("elsewhere", &link).unwrap();
+        write(&file, "text").unwrap();
+        assert!(fifo.exists() && link.is_symlink());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod advice;
 mod cache;
 mod carried;
+mod cell;
 mod cleanup;
 mod draft;
 mod draws;
@@ -14,6 +15,7 @@ pub mod input;
 mod lies;
 mod load;
 mod out;
+mod ownership;
 pub mod paper;
 pub mod requests;
 mod tables;

@@ -68,7 +68,7 @@ pub(crate) fn lie(lies: &Lies, catalogue: &Catalogue, cluster: &Cluster, replica
     })?;
     match lies {
         Lies::Hashed => Ok(Lie { placement: hashed, told: vec![false; catalogue.len()], servers: Vec::new() }),
-        Lies::By(rule) => by(rule, catalogue, cluster, replicas, &hashed),
+        Lies::By(rule) => by(rule, catalogue, cluster, replicas),
         Lies::File(path) => read(path, catalogue, cluster, &hashed),
         Lies::Planned(folder) => {
             same(folder, cluster, replicas)?;
@@ -101,14 +101,8 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Unadvis
     }
 }
 
-/// As a front end finds keys: it has one replica of each.
-fn by(
-    rule: &Rule,
-    catalogue: &Catalogue,
-    cluster: &Cluster,
-    replicas: usize,
-    hashed: &Placement,
-) -> Result<Lie, Unadvised> {
+/// As a front end finds keys: it has one replica of each. Where a key's name is a hash, the log gives the server.
+fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) -> Result<Lie, Unadvised> {
     let (servers, here) = (rule.servers.len(), cluster.racks.len());
     if replicas != 1 {
         return Err(Unadvised::Cluster(format!(
@@ -120,10 +114,24 @@ fn by(
             "it has {here} servers, and the front end {servers}: right would be `workload.fan_in` of {servers}"
         )));
     }
-    let known: Vec<Option<u32>> = (0..catalogue.len() as u32).map(|key| (rule.server)(catalogue.key(key))).collect();
-    let homes = (0..).zip(&known).map(|(object, server)| server.map_or(hashed.homes(Object(object))[0], Server));
-    let placement = Placement::new(1, homes.collect());
-    Ok(Lie { placement, told: known.iter().map(Option::is_some).collect(), servers: rule.servers.clone() })
+    let logged = |key: u32| catalogue.server(key).map(|number| number - 1);
+    let server = |key: u32| (rule.server)(catalogue.key(key)).or_else(|| logged(key));
+    let homes: Vec<Server> = (0..catalogue.len() as u32).filter_map(server).map(Server).collect();
+    let unknown = catalogue.len() - homes.len();
+    if unknown > 0 {
+        return Err(Unadvised::Places(format!(
+            "{unknown} of {} keys are hashed, and the log does not give their servers: right would be a log of a front end that writes \
+             the column `server_by_hash`, or a table of where keys are (--current)",
+            catalogue.len()
+        )));
+    }
+    if let Some(other) = homes.iter().find(|home| home.0 as usize >= servers) {
+        return Err(Unadvised::Places(format!(
+            "it has keys of server {}, and the front end has {servers} servers: right would be the file of the front end that wrote it",
+            other.0 + 1
+        )));
+    }
+    Ok(Lie { placement: Placement::new(1, homes), told: vec![true; catalogue.len()], servers: rule.servers.clone() })
 }
 
 /// Reads a table; keys that it does not have lie by their hashes.

@@ -1,19 +1,21 @@
 //! The folder that results are written to: claimed before anything is run, filled at the end, never half.
 
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
 
 use fanin_lab::{Manifest, Outcome, Summary};
 use fanin_papers::{Reproduced, Scorecard};
 use fanin_report::Report;
 use fanin_spec::RunSpec;
+use nix::libc::O_NOFOLLOW;
 use sha2::{Digest, Sha256};
 
 use crate::advice::Advice;
 use crate::cleanup::Cleanup;
 use crate::lies;
+use crate::ownership;
 use crate::tables::{Table, Tables};
 
 /// Why a folder cannot be had.
@@ -46,7 +48,7 @@ pub struct Out {
     draft: PathBuf,
     /// Takes the draft back; before the lock goes.
     _cleanup: Cleanup,
-    /// Locked while the folder is ours; holds the names of files that are being moved out of the draft.
+    /// Locked while the folder is ours; lists the files that are being moved out of the draft.
     lock: File,
 }
 
@@ -57,7 +59,7 @@ impl Out {
     /// Claims a folder: creates it, with its parents, and shows that it can be written to.
     ///
     /// # Errors
-    /// A folder that holds something, that another process writes to, or that cannot be written to.
+    /// A folder that holds something, that others can write to, that another process writes to, or that cannot be written to.
     pub fn claim(folder: &Path) -> Result<Out, Refusal> {
         let refuse = |what: String| Refusal { path: folder.into(), what };
         let unwritable =
@@ -67,10 +69,15 @@ impl Out {
             Some(name) => Err(refuse(format!("holds `{name}` already; give a new or an empty folder"))),
             None => Ok(()),
         };
-        match fs::read_dir(folder) {
-            // Files beside a draft may be its own: that is known once it is locked.
-            Ok(_) if draft.join(LOCK).is_file() => {}
-            Ok(_) => held(stranger(folder).map_err(unwritable)?)?,
+        match fs::metadata(folder) {
+            Ok(there) if !there.is_dir() => return Err(refuse("is not a folder; give a new or an empty one".into())),
+            Ok(there) => {
+                ownership::distrust(&there).map_or(Ok(()), |why| Err(refuse(why)))?;
+                // Files beside a draft may be its own: that is known once it is locked.
+                if !is_draft(&draft) {
+                    held(stranger(folder).map_err(unwritable)?)?;
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 return Err(refuse("is not a folder; give a new or an empty one".into()));
@@ -80,7 +87,7 @@ impl Out {
         let missing = folder.ancestors().filter(|a| !a.as_os_str().is_empty()).take_while(|a| !a.exists());
         let created: Vec<PathBuf> = missing.map(Path::to_path_buf).collect();
         let claimed = Cleanup::of(
-            || locked(&draft),
+            || locked(folder, &draft),
             |_| {
                 let folder = folder.to_path_buf();
                 Box::new(move || take_back(&folder, &created))
@@ -97,8 +104,8 @@ impl Out {
         Ok(Out { folder: folder.into(), draft, _cleanup: cleanup, lock })
     }
 
-    /// Writes the summary, every table of the finished runs, what is asked for beside them, and `manifest.json`; the
-    /// manifest comes last, so that its presence says that the rest is whole.
+    /// Writes the summary, every table of the finished runs, what is asked for beside them, other files by their paths, and
+    /// `manifest.json`; the manifest comes last, so that its presence says that the rest is whole.
     ///
     /// # Errors
     /// What the file system says; the folder is then as it was.
@@ -106,11 +113,14 @@ impl Out {
         self,
         manifest: &Manifest,
         summary: &Summary,
-        specs: &[RunSpec],
-        outcome: &Outcome,
+        (specs, outcome): (&[RunSpec], &Outcome),
         beside: Beside,
+        files: &[(String, String)],
     ) -> Result<(), Refusal> {
-        self.publish(|out, names| out.write(manifest, summary, specs, outcome, beside, names))
+        self.publish(|out, names| {
+            out.write_files(files, names)?;
+            out.write(manifest, summary, specs, outcome, beside, names)
+        })
     }
 
     /// Writes a scorecard, the curves behind it and its report; the scorecard comes last, so that its presence says that
@@ -132,14 +142,25 @@ impl Out {
     ///
     /// # Errors
     /// What the file system says; the folder is then as it was.
-    pub fn fill_files(self, files: &[(&str, String)]) -> Result<(), Refusal> {
-        self.publish(|out, names| {
-            for (name, text) in files {
-                names.push((*name).into());
-                fs::write(out.draft.join(name), text)?;
+    pub fn fill_files(self, files: &[(String, String)]) -> Result<(), Refusal> {
+        self.publish(|out, names| out.write_files(files, names))
+    }
+
+    /// Files by their paths; a folder is moved as a whole. A script may be executed.
+    fn write_files(&self, files: &[(String, String)], names: &mut Vec<String>) -> io::Result<()> {
+        for (path, text) in files {
+            let file = self.draft.join(path);
+            file.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(&file, text)?;
+            if text.starts_with("#!") {
+                fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?;
             }
-            Ok(())
-        })
+            let name = path.split('/').next().unwrap_or(path);
+            if !names.iter().any(|known| known == name) {
+                names.push(name.into());
+            }
+        }
+        Ok(())
     }
 
     /// Writes a plan: its moves, how many servers queries ask, a picture of that, and `plan.json`, which comes last.
@@ -167,12 +188,21 @@ impl Out {
     fn publish(mut self, write: impl FnOnce(&Out, &mut Vec<String>) -> io::Result<()>) -> Result<(), Refusal> {
         let mut names = Vec::new();
         write(&self, &mut names)
-            .and_then(|()| self.lock.write_all(names.join("\n").as_bytes()))
+            .and_then(|()| self.list(&names))
             .and_then(|()| names.iter().try_for_each(|n| fs::rename(self.draft.join(n), self.folder.join(n))))
             .map_err(|error| Refusal {
                 path: self.folder.clone(),
                 what: format!("the results could not be written: {error}"),
             })
+    }
+
+    /// Lists the files that are about to be moved, so that whoever cleans up can tell them from all others.
+    fn list(&mut self, names: &[String]) -> io::Result<()> {
+        let mut list = String::new();
+        for name in names {
+            list += &format!("{} {name}\n", fs::symlink_metadata(self.draft.join(name))?.ino());
+        }
+        self.lock.write_all(list.as_bytes())
     }
 
     fn write(
@@ -222,22 +252,39 @@ impl Out {
 fn stranger(folder: &Path) -> io::Result<Option<String>> {
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
-        let draft = folder.join(DRAFT);
-        let ours =
-            name == DRAFT && (draft.join(LOCK).is_file() || fs::read_dir(&draft).is_ok_and(|mut d| d.next().is_none()));
-        if !ours {
+        if name != DRAFT || !is_draft(&folder.join(DRAFT)) {
             return Ok(Some(name.to_string_lossy().into_owned()));
         }
     }
     Ok(None)
 }
 
+/// Whether this program made a draft, for this user: a folder that is closed to others, which no clone of a repository is, with plain
+/// files and folders alone.
+fn is_draft(draft: &Path) -> bool {
+    let ours = |there: &Metadata| ownership::is_own(there) && there.mode() & 0o077 == 0;
+    let plain = |entry: io::Result<DirEntry>| match entry.and_then(|entry| entry.metadata()) {
+        Ok(there) => there.is_file() || there.is_dir(),
+        // Its owner removes it at this moment.
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    fs::symlink_metadata(draft).is_ok_and(|there| there.is_dir() && ours(&there))
+        && fs::read_dir(draft).is_ok_and(|mut entries| entries.all(plain))
+}
+
 /// Creates a draft, unless one was left, and locks it. The kernel unlocks it however this process ends.
-fn locked(draft: &Path) -> io::Result<File> {
-    let path = draft.join(LOCK);
+fn locked(folder: &Path, draft: &Path) -> io::Result<File> {
+    fs::create_dir_all(folder)?;
     loop {
-        fs::create_dir_all(draft)?;
-        let lock = File::options().read(true).append(true).create(true).open(&path)?;
+        match DirBuilder::new().mode(0o700).create(draft) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_draft(draft) => {}
+            made => made?,
+        }
+        let lock = match opened(draft, OpenOptions::new().append(true).create(true)) {
+            // Its last owner has removed it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            lock => lock?,
+        };
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
@@ -246,26 +293,56 @@ fn locked(draft: &Path) -> io::Result<File> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // Its last owner may have removed it meanwhile.
-        if fs::metadata(&path).is_ok_and(|there| lock.metadata().is_ok_and(|ours| ours.ino() == there.ino())) {
+        if fs::symlink_metadata(draft.join(LOCK))
+            .is_ok_and(|there| lock.metadata().is_ok_and(|ours| ours.ino() == there.ino()))
+        {
             return Ok(lock);
         }
     }
 }
+/// Opens a draft's lock, which is no link.
+fn opened(draft: &Path, how: &mut OpenOptions) -> io::Result<File> {
+    how.read(true).custom_flags(O_NOFOLLOW).open(draft.join(LOCK))
+}
 
-/// Empties a draft of what a killed process left there, and the folder of what it had moved into it, unless that was all.
+/// Empties a draft of what a killed process left there, and the folder of what it had moved into it, unless that was all. A name in
+/// the list is only believed of the very file that was listed: one in this folder, with that number in the file system.
 fn take_out(folder: &Path) {
     let draft = folder.join(DRAFT);
-    let names = fs::read_to_string(draft.join(LOCK)).unwrap_or_default();
-    let whole = names.lines().all(|name| !draft.join(name).exists());
-    // What cannot be removed is found to be in the way.
-    for name in names.lines().filter(|_| !whole) {
-        let _ = fs::remove_file(folder.join(name));
+    let Ok(mut lock) = opened(&draft, OpenOptions::new().write(true)) else { return };
+    let mut list = String::new();
+    // What cannot be read lists nothing.
+    let _ = lock.read_to_string(&mut list);
+    let listed: Vec<(u64, &str)> = list.lines().filter_map(listed).collect();
+    let whole = listed.iter().all(|(_, name)| !draft.join(name).exists());
+    for (number, name) in listed.into_iter().filter(|_| !whole) {
+        let path = folder.join(name);
+        if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == number) {
+            remove(&path);
+        }
     }
     for left in fs::read_dir(&draft).into_iter().flatten().flatten().filter(|left| left.file_name() != LOCK) {
-        let _ = fs::remove_file(left.path());
+        remove(&left.path());
     }
     // An empty list: nothing of it is being moved.
-    let _ = File::options().write(true).truncate(true).open(draft.join(LOCK));
+    let _ = lock.set_len(0);
+}
+
+/// A file of the list: its number and its name, which is one component of a path.
+fn listed(line: &str) -> Option<(u64, &str)> {
+    let (number, name) = line.split_once(' ')?;
+    let mut parts = Path::new(name).components();
+    let one = matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name);
+    one.then_some((number.parse().ok()?, name))
+}
+
+/// Removes a plain file or a folder. What cannot be removed is found to be in the way.
+fn remove(path: &Path) {
+    let _ = match fs::symlink_metadata(path) {
+        Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+        Ok(there) if there.is_file() => fs::remove_file(path),
+        _ => Ok(()),
+    };
 }
 
 /// Removes the draft, what was moved out of it where not all was, and the folders that were created, innermost first. Clearing
@@ -281,5 +358,107 @@ fn take_back(folder: &Path, created: &[PathBuf]) {
     }
     for folder in created {
         let _ = fs::remove_dir(folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// A folder in which a process was killed while it moved `one` and `two`, and had moved the first.
+    fn killed(top: &Path) -> PathBuf {
+        let folder = top.join("results");
+        let mut out = Out::claim(&folder).unwrap();
+        let names = ["one", "two"].map(str::to_string);
+        names.iter().for_each(|name| fs::write(out.draft.join(name), name).unwrap());
+        out.list(&names).unwrap();
+        fs::rename(out.draft.join("one"), folder.join("one")).unwrap();
+        // What a kill leaves: the lock is open no more, and nothing is cleaned up.
+        let Out { _cleanup: cleanup, .. } = out;
+        cleanup.keep();
+        folder
+    }
+
+    #[test]
+    fn takes_over_what_a_killed_process_had_moved() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = killed(top.path());
+        let out = Out::claim(&folder).unwrap();
+        assert!(!folder.join("one").exists() && !out.draft.join("two").exists());
+        drop(out);
+        assert!(folder.exists() && fs::read_dir(&folder).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn keeps_a_file_of_a_listed_name_that_is_another_one() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = killed(top.path());
+        let mine = folder.join("mine");
+        fs::write(&mine, "mine").unwrap();
+        fs::rename(&mine, folder.join("one")).unwrap();
+        assert!(Out::claim(&folder).unwrap_err().to_string().contains("holds `one` already"));
+        assert_eq!(fs::read_to_string(folder.join("one")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn keeps_whatever_a_planted_list_names_outside_the_folder() {
+        let top = tempfile::tempdir().unwrap();
+        let [victim, folder] = ["victim", "results"].map(|name| top.path().join(name));
+        fs::write(&victim, "precious").unwrap();
+        let number = fs::metadata(&victim).unwrap().ino();
+        for name in ["../victim", "../results/../victim", victim.to_str().unwrap()] {
+            for line in [name.to_string(), format!("{number} {name}")] {
+                let draft = folder.join(DRAFT);
+                fs::create_dir_all(&draft).unwrap();
+                fs::set_permissions(&draft, Permissions::from_mode(0o700)).unwrap();
+                fs::write(draft.join(LOCK), format!("{line}\nmissing\n{number} missing\n")).unwrap();
+                fs::write(draft.join("missing"), "").unwrap();
+                drop(Out::claim(&folder));
+                assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn follows_no_link_in_a_folder() {
+        let top = tempfile::tempdir().unwrap();
+        let [theirs, folder] = ["theirs", "results"].map(|name| top.path().join(name));
+        let draft = folder.join(DRAFT);
+        fs::create_dir_all(&theirs).unwrap();
+        for name in [LOCK, "data"] {
+            fs::write(theirs.join(name), "precious").unwrap();
+        }
+        fs::set_permissions(&theirs, Permissions::from_mode(0o700)).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        symlink(&theirs, &draft).unwrap();
+        assert!(Out::claim(&folder).is_err());
+        fs::remove_file(&draft).unwrap();
+        fs::create_dir(&draft).unwrap();
+        fs::set_permissions(&draft, Permissions::from_mode(0o700)).unwrap();
+        symlink(theirs.join(LOCK), draft.join(LOCK)).unwrap();
+        assert!(Out::claim(&folder).is_err());
+        for name in [LOCK, "data"] {
+            assert_eq!(fs::read_to_string(theirs.join(name)).unwrap(), "precious");
+        }
+    }
+
+    #[test]
+    fn refuses_a_folder_that_others_can_write_to_and_a_draft_that_is_open_to_them() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = top.path().join("results");
+        fs::create_dir(&folder).unwrap();
+        let mode = |mode| fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+        mode(0o777);
+        assert!(Out::claim(&folder).unwrap_err().to_string().contains("chmod go-w"));
+        mode(0o755);
+        drop(Out::claim(&folder).unwrap());
+        fs::create_dir_all(folder.join(DRAFT)).unwrap();
+        fs::set_permissions(folder.join(DRAFT), Permissions::from_mode(0o755)).unwrap();
+        fs::write(folder.join(DRAFT).join(LOCK), "").unwrap();
+        assert!(Out::claim(&folder).unwrap_err().to_string().contains("holds `.unfinished` already"));
+        assert!(folder.join(DRAFT).join(LOCK).exists());
     }
 }

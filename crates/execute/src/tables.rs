@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::advice::{Advice, Effect};
+use crate::cell::plain;
 use fanin_lab::catalogue::{Kind, OF_A_RUN, Part, Value};
-use fanin_lab::figures::clean;
 use fanin_lab::{Outcome, Slowdown, Summary, SummaryRow};
 use fanin_papers::CurveRow;
 use fanin_placement::{Reason, Server};
@@ -412,32 +412,7 @@ impl Values {
     }
 }
 
-/// A text that a spreadsheet takes for one: a formula, behind blanks or in wide letters too, gets the mark of a text before it.
-fn plain(text: &str) -> String {
-    let begins = text
-        .trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
-        .starts_with(['=', '@', '+', '-', '＝', '＠', '＋', '－']);
-    let formula = begins && text.parse::<f64>().is_err();
-    format!("{}{}", if formula { "'" } else { "" }, clean(text))
-}
-
 /// Definition levels: 1 where a value is present.
 fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|v| i16::from(v.is_some())).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::plain;
-
-    #[test]
-    fn a_cell_is_text_to_a_spreadsheet_and_none_turns_or_breaks_its_line() {
-        let cells = ["=1+1", "@sum(a)", "+cmd", "-x", "-1.5", "+2", "a=b", "dctcp", "a\u{1b}[31m\u{202e}b\n", "=\t"];
-        let shown = ["'=1+1", "'@sum(a)", "'+cmd", "'-x", "-1.5", "+2", "a=b", "dctcp", "a?[31m?b?", "'=?"];
-        assert_eq!(cells.map(plain), shown);
-        // What is before it does not hide it.
-        let cells = [" =1", "\t=1", "\r\n-x", "\u{feff}=1", "＝1", " ＠sum", "-", "\"=1"];
-        let shown = ["' =1", "'?=1", "'??-x", "'\u{feff}=1", "'＝1", "' ＠sum", "'-", "\"=1"];
-        assert_eq!(cells.map(plain), shown);
-    }
 }

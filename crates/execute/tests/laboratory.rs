@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -189,14 +190,17 @@ fn the_folder_holds_every_table_twice_and_the_manifest() {
     let folder = top.path().join("deep/er");
     let out = Out::claim(&folder).unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
-    out.fill(&manifest(), &summary, &specs, &outcome, Beside::Nothing).unwrap();
+    let script = ("remedy-1/servers/apply.sh".to_string(), "#!/bin/sh\n".to_string());
+    out.fill(&manifest(), &summary, (&specs, &outcome), Beside::Nothing, &[script]).unwrap();
+    let written = fs::metadata(folder.join("remedy-1/servers/apply.sh")).unwrap();
+    assert_eq!(written.permissions().mode() & 0o111, 0o111, "a script can be run");
     let mut names: Vec<String> =
         fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     let mut expected: Vec<String> = ["flows", "ports", "queries", "slowdown", "summary"]
         .iter()
         .flat_map(|name| [format!("{name}.csv"), format!("{name}.parquet")])
-        .chain(["manifest.json".to_string()])
+        .chain(["manifest.json".to_string(), "remedy-1".to_string()])
         .collect();
     expected.sort();
     assert_eq!(names, expected);
@@ -215,7 +219,7 @@ fn parquet_and_csv_hold_the_same_cells() {
     let top = tempfile::tempdir().unwrap();
     let (specs, outcome, summary) = run(&Toy, 2, 1);
     let folder = top.path().join("out");
-    Out::claim(&folder).unwrap().fill(&manifest(), &summary, &specs, &outcome, Beside::Nothing).unwrap();
+    Out::claim(&folder).unwrap().fill(&manifest(), &summary, (&specs, &outcome), Beside::Nothing, &[]).unwrap();
     for name in ["summary", "flows", "queries", "ports"] {
         let mut text = csv::Reader::from_path(folder.join(format!("{name}.csv"))).unwrap();
         let header: Vec<String> = text.headers().unwrap().iter().map(String::from).collect();
@@ -254,6 +258,16 @@ fn a_folder_that_was_claimed_in_vain_is_gone() {
     let top = tempfile::tempdir().unwrap();
     drop(Out::claim(&top.path().join("a/b")).unwrap());
     assert!(!top.path().join("a").exists() && top.path().exists());
+}
+
+#[test]
+fn files_whose_last_one_cannot_be_written_leave_no_folder_behind() {
+    let top = tempfile::tempdir().unwrap();
+    let folder = top.path().join("out");
+    // A file where a folder is wanted.
+    let files = ["remedy-1/a.sh", "b", "b/c.sh"].map(|path| (path.to_string(), "x".to_string()));
+    Out::claim(&folder).unwrap().fill_files(&files).unwrap_err();
+    assert!(!folder.exists());
 }
 
 #[test]

@@ -4,19 +4,22 @@ use core::sync::atomic::Ordering;
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use fanin_advise::{Advice, Asked, Goal, News, Wishes, advise};
+use fanin_advise::{Addresses, Advice, Asked, Goal, News, Wishes, advise};
+use fanin_execute::Out;
 
 use crate::{Comparison, Error, Lab, Resolved, Scenario, Update};
 
 /// What advice is wanted.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// How the user calls the scenario's file: so commands name it.
-    pub file: String,
+    /// The words by which a command names the scenario: its file, or flags that describe it.
+    pub source: Vec<String>,
     /// What the user set in it, as pairs of arguments of the command line, so that commands set it too.
     pub arguments: Vec<String>,
     /// So many servers, in place of the most that it has.
     pub servers: Option<u32>,
+    /// Number of servers that the cluster will grow to.
+    pub grow_to: Option<u32>,
     /// A threshold.
     pub goal: Option<Goal>,
     /// How many data packets may be simulated.
@@ -25,6 +28,8 @@ pub struct Wanted {
     pub time: Option<Duration>,
     /// Words of [`crate::advice::FAMILIES`]; all where it is empty.
     pub remedies: Vec<String>,
+    /// Addresses that lines name.
+    pub addresses: Addresses,
 }
 
 /// Advice, and what a picture of it needs.
@@ -47,9 +52,11 @@ impl Lab {
         let asked = Asked {
             scenario: &loaded.scenario,
             read: &read,
-            file: &wanted.file,
+            source: &wanted.source,
             arguments: wanted.arguments.clone(),
             servers: wanted.servers,
+            grow_to: wanted.grow_to,
+            addresses: &wanted.addresses,
         };
         let Wanted { goal, budget, remedies, .. } = wanted.clone();
         let wishes = Wishes { goal, budget, remedies };
@@ -83,6 +90,22 @@ impl Lab {
 }
 
 impl Advised {
+    /// Writes the advice, its remedies' scripts, other files by their names, and the picture's tables and report.
+    ///
+    /// # Errors
+    /// As [`Comparison::write`].
+    pub fn write(
+        &self,
+        out: Out,
+        picture: &Comparison,
+        arguments: &[String],
+        mut files: Vec<(String, String)>,
+    ) -> Result<(), Error> {
+        files.extend(self.advice.scripts());
+        files.push(("advice.json".into(), self.to_json() + "\n"));
+        picture.write_with(out, arguments, &files)
+    }
+
     /// One object: what `fanin advise --json` prints.
     pub fn to_json(&self) -> String {
         serde_json::to_string(&self.advice).unwrap_or_default()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use fanin_diagnose::{Choice, Diagnosis, Sketch};
+use fanin_diagnose::{Choice, Diagnosis, Simulated, Sketch};
 use fanin_lab::Wishes;
 
 use crate::diagnose::SCENARIO;
@@ -15,6 +15,8 @@ const POINTS: usize = 3;
 const ROUNDS: f64 = 40.0;
 const PACKETS: f64 = 1.5e6;
 const SEEDS: u32 = 3;
+/// Data packets that the scenario as it is in the end may have, which stands beside what was measured.
+const MOST_PACKETS: f64 = 6e6;
 /// How far the mean round and the losses of a round may be off, as shares: standard deviations.
 const TIME: f64 = 0.05;
 const LOSS: f64 = 0.3;
@@ -44,6 +46,10 @@ impl Rounds {
 
     fn mean_s(&self) -> f64 {
         self.sum_s / self.count
+    }
+
+    fn mbps(&self) -> f64 {
+        self.bytes * 8.0 / self.sum_s.max(1e-9) / 1e6
     }
 
     /// The variance of the mean, over its square.
@@ -91,14 +97,36 @@ impl Seen {
         Some(Seen { rounds: most.into_iter().collect(), cycle_s })
     }
 
-    /// As a scenario is to be set for a trial: the same numbers of servers, and time for some rounds.
-    fn assignments(&self) -> (String, String) {
-        let servers = self.rounds.keys().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        let packets: f64 = self.rounds.values().map(|one| one.bytes / one.count / 1_000.0).sum();
+    /// The same numbers of servers, as a sweep.
+    fn servers(&self) -> String {
+        format!("fan_in={}", self.rounds.keys().map(ToString::to_string).collect::<Vec<_>>().join(","))
+    }
+
+    /// Data packets of a round at each number of servers together.
+    fn packets(&self) -> f64 {
+        self.rounds.values().map(|one| one.bytes / one.count / 1_000.0).sum()
+    }
+
+    /// The time of so many rounds with their pauses, in seconds.
+    fn time(&self, rounds: f64) -> f64 {
+        (rounds * self.cycle_s).clamp(1e-3, 60.0)
+    }
+
+    /// How long a trial runs, in microseconds: about as many rounds as were seen, but few enough.
+    fn trial_us(&self) -> f64 {
         let most = self.rounds.values().fold(0.0, |most: f64, one| most.max(one.count));
-        let rounds = (PACKETS / f64::from(SEEDS) / packets).clamp(3.0, ROUNDS.min(most.max(10.0)));
-        let us = (rounds * self.cycle_s * 1e6).clamp(1e3, 60e6).round();
-        (format!("fan_in={servers}"), format!("workload.duration={us} us"))
+        let rounds = (PACKETS / f64::from(SEEDS) / self.packets()).clamp(3.0, ROUNDS.min(most.max(10.0)));
+        (self.time(rounds) * 1e6).round()
+    }
+
+    /// Goodput within rounds, as a diagnosis' points have it, beside that of simulated rounds.
+    fn beside(&self, told: &BTreeMap<u32, Rounds>) -> Vec<Simulated> {
+        let digits = |mbps: f64| (mbps * 1e3).round() / 1e3;
+        let beside = |(&fan_in, seen): (&u32, &Rounds)| {
+            let told = told.get(&fan_in).filter(|told| told.count >= 1.0)?;
+            Some(Simulated { fan_in, measured_mbps: digits(seen.mbps()), simulated_mbps: digits(told.mbps()) })
+        };
+        self.rounds.iter().filter_map(beside).collect()
     }
 
     fn unlike(&self, told: &BTreeMap<u32, Rounds>) -> f64 {
@@ -112,7 +140,8 @@ impl Seen {
 
 impl Lab {
     /// Settles what the recording leaves open in a diagnosis' scenario: of what each value may be, the one with which simulated rounds are
-    /// most like those that were seen. Nothing changes where they are so at once.
+    /// most like those that were seen. Nothing changes where they are so at once. What the scenario gives then stands beside what was
+    /// measured.
     ///
     /// # Errors
     /// As [`Lab::compare`].
@@ -120,9 +149,23 @@ impl Lab {
         let (Some(mut sketch), Some(seen)) = (found.diagnosis.sketch.take(), Seen::of(&found.diagnosis)) else {
             return Ok(());
         };
-        let done = self.settle(&mut sketch, &seen, hear);
+        let told = |hear: &mut dyn FnMut(Update), sketch: &Sketch| {
+            let mut scenario = Scenario::parse(SCENARIO, sketch.text())?;
+            let own = scenario.resolve()?.contenders()[0].settings.workload.duration;
+            let most = seen.time(MOST_PACKETS / f64::from(SEEDS) / seen.packets());
+            scenario
+                .sweep(&seen.servers())?
+                .set(&format!("workload.duration={} us", (own.as_secs_f64().min(most) * 1e6).round()))?;
+            self.rounds(&scenario, hear)
+        };
+        let done = self.settle(&mut sketch, &seen, hear).and_then(|()| told(hear, &sketch));
         found.diagnosis.sketch = Some(sketch);
-        done
+        let simulated = match done {
+            Err(Error::Scenario(_) | Error::Memory(_)) => BTreeMap::new(),
+            done => done?,
+        };
+        found.diagnosis.simulated = seen.beside(&simulated);
+        Ok(())
     }
 
     fn settle(&self, sketch: &mut Sketch, seen: &Seen, hear: &mut dyn FnMut(Update)) -> Result<(), Error> {
@@ -163,18 +206,18 @@ impl Lab {
     ) -> Result<f64, Error> {
         match self.trial(sketch, settled, seen, hear) {
             Err(Error::Scenario(_) | Error::Memory(_)) => Ok(f64::INFINITY),
-            told => told,
+            told => Ok(seen.unlike(&told?)),
         }
     }
 
-    /// How unlike what was seen rounds are that are simulated with some values settled.
+    /// Rounds that are simulated with some values settled, by number of servers.
     fn trial(
         &self,
         sketch: &Sketch,
         settled: &[(&'static str, String)],
         seen: &Seen,
         hear: &mut dyn FnMut(Update),
-    ) -> Result<f64, Error> {
+    ) -> Result<BTreeMap<u32, Rounds>, Error> {
         let mut scenario = Scenario::parse(SCENARIO, sketch.text())?;
         for (key, value) in settled {
             match *key {
@@ -182,8 +225,13 @@ impl Lab {
                 key => scenario.set(&format!("{key}={value}"))?,
             };
         }
-        let (servers, duration) = seen.assignments();
-        scenario.sweep(&servers)?.set(&duration)?.set(&format!("run.seeds={SEEDS}"))?;
+        scenario.sweep(&seen.servers())?.set(&format!("workload.duration={} us", seen.trial_us()))?;
+        scenario.set(&format!("run.seeds={SEEDS}"))?;
+        self.rounds(&scenario, hear)
+    }
+
+    /// Rounds of a scenario, by number of servers.
+    fn rounds(&self, scenario: &Scenario, hear: &mut dyn FnMut(Update)) -> Result<BTreeMap<u32, Rounds>, Error> {
         let mut quiet = |update: Update| {
             if let Update::Progress(progress) = update {
                 hear(Update::Progress(progress));
@@ -198,10 +246,11 @@ impl Lab {
             let ended: Vec<f64> =
                 tables.queries.iter().filter_map(|query| Some(query.qct_ps? as f64 * 1e-12)).collect();
             let lost = tables.totals.drops as f64 / ended.len().max(1) as f64;
+            let bytes = spec.settings.workload.fragment.0.map_or(0, |answer| answer.0) as f64 * f64::from(spec.fan_in);
             let of = rounds.entry(spec.fan_in).or_default();
-            ended.iter().for_each(|took_s| of.add(*took_s, lost, 0.0));
+            ended.iter().for_each(|took_s| of.add(*took_s, lost, bytes));
         }
-        Ok(seen.unlike(&rounds))
+        Ok(rounds)
     }
 }
 

@@ -170,6 +170,11 @@ impl Comparison {
     /// # Errors
     /// [`Error::Folder`], [`Error::Broken`].
     pub fn write(&self, out: Out, arguments: &[String]) -> Result<(), Error> {
+        self.write_with(out, arguments, &[])
+    }
+
+    /// The same with other files, by their paths.
+    pub(crate) fn write_with(&self, out: Out, arguments: &[String], files: &[(String, String)]) -> Result<(), Error> {
         let report = (self.beside == Besides::Report).then(|| self.report(arguments)).transpose()?;
         let beside = match &report {
             Some(report) => Beside::Report(report),
@@ -179,9 +184,9 @@ impl Comparison {
         out.fill(
             &self.manifest(arguments),
             &self.compared.summary,
-            &self.compared.specs,
-            &self.compared.outcome,
+            (&self.compared.specs, &self.compared.outcome),
             beside,
+            files,
         )?;
         Ok(())
     }
@@ -211,6 +216,7 @@ impl Comparison {
             "scenario": self.compared.summary.scenario,
             "hash": self.compared.summary.hash,
             "warnings": self.compared.summary.warnings,
+            "ecn_threshold_k": self.compared.summary.ecn_threshold_k,
             "slowdown": self.compared.summary.rows.first().map(|row| &row.slowdown),
             "engine": self.compared.summary.engine,
         })

@@ -1,13 +1,15 @@
 //! What a machine recorded, and what it shows.
 
-use std::fs::File;
-use std::io::{self, Read, stdin};
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Read, Write, stdin};
+use std::net::Ipv4Addr;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use fanin_advise::Addresses;
 use fanin_diagnose::{Diagnosis, Input, diagnose};
-use fanin_execute::Out;
+use fanin_execute::{Draft, Out};
 use serde_json::json;
 
 use crate::{Advised, Error, Lab, Scenario, diagnosed};
@@ -21,7 +23,6 @@ pub(crate) const SCENARIO: &str = "scenario.toml";
 pub struct Diagnosed {
     /// What was found.
     pub diagnosis: Diagnosis,
-    folder: Option<PathBuf>,
 }
 
 /// A stream that ends once it is asked to stop.
@@ -73,8 +74,17 @@ impl Lab {
             diagnosis.cautions.push(format!("no scenario can be made of what was found: {why}"));
             diagnosis.sketch = None;
         }
-        Ok(Diagnosed { diagnosis, folder: None })
+        Ok(Diagnosed { diagnosis })
     }
+}
+
+/// The smallest network that holds all of these addresses; `None` where that is larger than networks of one owner are.
+fn network(addresses: &[Ipv4Addr]) -> Option<String> {
+    const LARGEST: u32 = 8;
+    let first = addresses.first()?.to_bits();
+    let length = addresses.iter().map(|other| (other.to_bits() ^ first).leading_zeros()).min()?;
+    let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
+    (length >= LARGEST).then(|| format!("{}/{length}", Ipv4Addr::from_bits(first & mask)))
 }
 
 impl Diagnosed {
@@ -86,13 +96,44 @@ impl Diagnosed {
         if self.diagnosis.sketch.is_some() {
             self.diagnosis.scenario = Some(folder.join(SCENARIO).display().to_string());
         }
-        let mut files: Vec<(&str, String)> = Vec::new();
-        files.extend(self.diagnosis.sketch.as_ref().map(|sketch| (SCENARIO, sketch.text())));
-        files.push(("report.html", self.page()));
-        files.push(("diagnosis.json", self.to_json() + "\n"));
-        out.fill_files(&files)?;
-        self.folder = Some(folder.into());
+        let mut files: Vec<(String, String)> = Vec::new();
+        files.extend(self.diagnosis.sketch.as_ref().map(|sketch| (SCENARIO.into(), sketch.text())));
+        files.push(("report.html".into(), self.page()));
+        files.push(("diagnosis.json".into(), self.to_json() + "\n"));
+        Ok(out.fill_files(&files)?)
+    }
+
+    /// Writes the scenario alone into the current folder, so that commands can name it: beside what is there, never in its place.
+    ///
+    /// # Errors
+    /// [`Error::Asked`] where there is no scenario, or where it cannot be written.
+    pub fn save_scenario(&mut self) -> Result<(), Error> {
+        let text = self.text()?;
+        let input = self.diagnosis.inputs.first().map_or("", |input| input.name.as_str());
+        let stem = Path::new(input).file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next());
+        let stem = stem.filter(|stem| !stem.is_empty() && *stem != STDIN).unwrap_or("capture");
+        let names = (1..).map(|n| if n == 1 { format!("{stem}.toml") } else { format!("{stem}-{n}.toml") });
+        for name in names {
+            match fs::read_to_string(&name) {
+                Ok(there) if there == text => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    let unwritten =
+                        |error| Error::Asked(format!("{name}: the scenario cannot be written ({error}); give --out"));
+                    let draft = Draft::open(Path::new(&name)).map_err(unwritten)?;
+                    draft.file().write_all(text.as_bytes()).and_then(|()| draft.publish()).map_err(unwritten)?;
+                }
+                // Somebody's.
+                _ => continue,
+            }
+            self.diagnosis.scenario = Some(name);
+            break;
+        }
         Ok(())
+    }
+
+    fn text(&self) -> Result<String, Error> {
+        let none = || Error::Asked("there is no round of several servers in it to make a scenario of".into());
+        Ok(self.diagnosis.sketch.as_ref().ok_or_else(none)?.text())
     }
 
     /// The scenario, where one could be made.
@@ -100,12 +141,21 @@ impl Diagnosed {
     /// # Errors
     /// [`Error::Asked`] where there is none.
     pub fn scenario(&self) -> Result<(String, Scenario), Error> {
-        let none = || Error::Asked("there is no round of several servers in it to make a scenario of".into());
-        let text = self.diagnosis.sketch.as_ref().ok_or_else(none)?.text();
-        let file = self.folder.as_ref().map_or(PathBuf::from(SCENARIO), |folder| folder.join(SCENARIO));
-        let name = file.display().to_string();
-        let scenario = Scenario::parse(&name, text)?;
+        let name = self.diagnosis.scenario.clone().unwrap_or_else(|| SCENARIO.into());
+        let scenario = Scenario::parse(&name, self.text()?)?;
         Ok((name, scenario))
+    }
+
+    /// Addresses of the client and of the servers' network, as the slowest round has them; of IPv6, or of servers that share no network,
+    /// those of documents.
+    pub fn addresses(&self) -> Addresses {
+        let Some((round, lanes)) = &self.diagnosis.slowest else { return Addresses::default() };
+        let servers: Option<Vec<Ipv4Addr>> = lanes.iter().map(|lane| lane.server.parse().ok()).collect();
+        let (Ok(client), Some(network)) = (round.asker.parse::<Ipv4Addr>(), servers.and_then(|all| network(&all)))
+        else {
+            return Addresses::default();
+        };
+        Addresses { client: format!("{client}/32"), servers: network }
     }
 
     /// What was found as a page: rounds over time, and the slowest one server by server.
@@ -123,5 +173,19 @@ impl Diagnosed {
         let mut both = json!(self.diagnosis);
         both["advice"] = json!(advice.advice);
         both.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_a_route_to_the_smallest_network_that_holds_them() {
+        let of = |all: &[&str]| network(&all.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>());
+        assert_eq!(of(&["10.91.1.1", "10.91.16.1"]).as_deref(), Some("10.91.0.0/19"));
+        assert_eq!(of(&["10.0.0.7"]).as_deref(), Some("10.0.0.7/32"));
+        assert_eq!(of(&["10.0.0.7", "203.0.113.4"]), None, "half of the internet");
+        assert_eq!(of(&[]), None);
     }
 }

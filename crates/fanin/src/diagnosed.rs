@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fanin_diagnose::{Diagnosis, EpisodeFound, Lane, PointFound, Signature};
+use fanin_diagnose::{Diagnosis, EpisodeFound, Lane, PointFound, Signature, Simulated};
 use fanin_report::{Page, text};
 
 /// Pictures are so wide.
@@ -14,7 +14,11 @@ const MOST_LANES: usize = 96;
 
 /// The page, in one file that asks for no other.
 pub fn page(found: &Diagnosis) -> String {
-    let title = if found.verdict.incast { "Incast" } else { "No incast that hurts" };
+    let title = match found.verdict.incast {
+        Some(true) => "Incast",
+        Some(false) => "No harmful incast",
+        None => "Too little to tell",
+    };
     let mut body = format!(
         "<header>\n<p class=\"kicker\">fanin diagnose</p>\n<h1>{title}</h1>\n<p class=\"setting\">{}</p>\n</header>\n<main>\n",
         text(&found.verdict.says)
@@ -36,7 +40,10 @@ pub fn page(found: &Diagnosis) -> String {
         body += &section("Goodput by number of servers", &by_fan_in(&found.points, found.onset));
     }
     if let Some(scenario) = &found.sketch {
-        body += &section("The scenario", &format!("<pre tabindex=\"0\">{}</pre>", text(&scenario.text())));
+        body += &section(
+            "The scenario",
+            &format!("{}<pre tabindex=\"0\">{}</pre>", simulated(found), text(&scenario.text())),
+        );
     }
     body += "</main>\n";
     Page { title: &format!("{title}: fanin"), body: &body, data: "" }.html()
@@ -45,9 +52,35 @@ pub fn page(found: &Diagnosis) -> String {
 /// Signatures keep their colours in all pictures.
 const STYLE: &str = "<style>.diag{width:100%;height:auto;font:12px sans-serif}.diag text{fill:currentColor}\
     .diag .axis{stroke:currentColor;stroke-opacity:.35}.diag .took{fill:#8a94a6}.diag .answer{fill:#4c8bd6}\
-    .diag .wait{fill:#b8c0cc;fill-opacity:.6}.rto,.tail-loss-probe{fill:#d6493c}.link-fault{fill:#a34fbf}\
-    .delayed-ack{fill:#d98e1f}.zero-window{fill:#c7a600}.slow-server,.application-pause{fill:#2f9e6e}\
+    .diag .wait{fill:#b8c0cc;fill-opacity:.6}.rto{fill:#d6493c}.tail-loss-probe{fill:#e8836f}.recovery{fill:#f0b3a6}.link-fault{fill:#a34fbf}\
+    .delayed-ack{fill:#d98e1f}.zero-window{fill:#c7a600}.slow-server{fill:#2f9e6e}.application-pause{fill:#8fd3b4}\
     .none{fill:#8a94a6}</style>\n";
+
+/// What the scenario gives, beside what was measured.
+fn simulated(found: &Diagnosis) -> String {
+    let one = |of: &Simulated| {
+        let far = if of.is_far() { " What follows from the scenario is doubtful." } else { "" };
+        format!(
+            "<p>Simulated with {} servers: {} Mbit/s; measured: {} ({:+.0} %).{far}</p>\n",
+            of.fan_in,
+            three(of.simulated_mbps),
+            three(of.measured_mbps),
+            100.0 * of.off()
+        )
+    };
+    found.simulated.iter().map(one).collect()
+}
+
+/// What the colours of these are.
+fn legend(mut all: Vec<Signature>) -> String {
+    all.sort_unstable();
+    all.dedup();
+    let key = |why: &Signature| {
+        let square = "<svg width=\"10\" height=\"10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" class=";
+        format!("{square}\"{0}\"/></svg> {0}", why.word())
+    };
+    all.iter().map(key).collect::<Vec<_>>().join(", ")
+}
 
 fn section(head: &str, inside: &str) -> String {
     format!("<section>\n<h2>{}</h2>\n{inside}\n</section>\n", text(head))
@@ -110,7 +143,9 @@ fn over_time(episodes: &[EpisodeFound]) -> String {
         }
     }
     svg += &axis(HEIGHT, &format!("{} ms", three(most * 1e3)), [begin, end]);
-    svg + "</svg>"
+    let stalled = episodes.iter().filter(|one| one.stall_s > 0.0).map(|one| one.signature).collect();
+    let colours = format!("Grey: how long a round took; coloured: what of it was idle, by cause: {}.", legend(stalled));
+    format!("{svg}</svg>\n<p>{colours}</p>")
 }
 
 /// A lane for each server: from its request to its first byte, its answer, and its silences.
@@ -153,20 +188,12 @@ fn by_server(round: &EpisodeFound, lanes: &[Lane]) -> String {
     }
     svg += &axis(height, "", [0.0, round.took_s]);
     svg += "</svg>";
-    let words: Vec<String> =
-        legend(&lanes).iter().map(|why| format!("<span class=\"{0}\">■</span> {0}", why.word())).collect();
+    let waits = lanes.iter().flat_map(|lane| lane.waits.iter().map(|wait| wait.2)).collect();
     let more = if left_out > 0 { format!(" {left_out} more servers answered earlier.") } else { String::new() };
     format!(
         "{svg}\n<p>Grey: asked and no byte yet; blue: answering; else why it was silent: {}.{more}</p>",
-        words.join(", ")
+        legend(waits)
     )
-}
-
-fn legend(lanes: &[&Lane]) -> Vec<Signature> {
-    let mut all: Vec<Signature> = lanes.iter().flat_map(|lane| lane.waits.iter().map(|wait| wait.2)).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 fn by_fan_in(points: &[PointFound], onset: Option<u32>) -> String {
@@ -194,7 +221,7 @@ fn by_fan_in(points: &[PointFound], onset: Option<u32>) -> String {
     }
     svg += "</svg>";
     let says = onset.map_or("No onset was seen.".into(), |onset| format!("The onset was seen at {onset} servers."));
-    format!("{svg}\n<p>At the most {} Mbit/s. {says}</p>", three(most))
+    format!("{svg}\n<p>At the most {} Mbit/s. Red: most rounds had a stall; blue: fewer. {says}</p>", three(most))
 }
 
 fn open(height: f64, label: &str) -> String {

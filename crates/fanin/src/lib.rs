@@ -55,14 +55,16 @@ pub use trace::Capture;
 
 /// What advice is made of.
 pub mod advice {
-    pub use fanin_advise::{Advice, Effort, FAMILIES, Goal, Line, Margin, Met, Remedy, Where};
+    pub use fanin_advise::{
+        Addresses, Advice, Effort, FAMILIES, Goal, Hinge, Line, Margin, Met, Remedy, Standing, Syntax, Where,
+    };
 }
 
 /// What a diagnosis is made of.
 pub mod diagnosis {
     pub use fanin_diagnose::{
-        Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, Signature, Sketch,
-        StallFound, Verdict, WayFound, commands,
+        Command, Diagnosis, EpisodeFound, HostFound, How, InputFound, Known, Lane, PointFound, RoundsFound, Signature,
+        Simulated, Sketch, SlowServer, StallFound, Verdict, WayFound, commands,
     };
 }
 

@@ -7,6 +7,9 @@ use fanin_spec::{Contender, Coordinate, RunSpec};
 
 use crate::Error;
 
+/// What a scenario that stands in no file is called.
+const DESCRIBED: &str = "command line";
+
 /// What is to be compared: a scenario's text with what a caller sets on top of it.
 #[derive(Clone)]
 pub struct Scenario(pub(crate) Loaded);
@@ -30,6 +33,17 @@ impl Scenario {
     /// [`Error::Scenario`].
     pub fn parse(name: &str, text: impl Into<String>) -> Result<Scenario, Error> {
         Ok(Scenario(Loaded::parse(Path::new(name), text.into())?))
+    }
+
+    /// Takes a scenario's text that stands in no file: it was made of `arguments`, each by the path of the key that it says, and
+    /// what is wrong with such a key is told of them.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn made_of(arguments: &[(&str, String)], text: impl Into<String>) -> Result<Scenario, Error> {
+        let mut loaded = Loaded::parse(Path::new(DESCRIBED), text.into())?;
+        loaded.scenario.comes_from(arguments);
+        Ok(Scenario(loaded))
     }
 
     /// Sets a key: `link.rate=10 Gbit/s`.
@@ -71,7 +85,15 @@ impl Scenario {
     /// # Errors
     /// [`Error::Scenario`].
     pub fn schemes(&mut self, names: &[&str]) -> Result<&mut Scenario, Error> {
-        self.0.scenario.select(names)?;
+        self.schemes_by(&format!("--schemes {}", names.join(",")), names)
+    }
+
+    /// Keeps only these schemes, and has what is wrong with them told of `argument`.
+    ///
+    /// # Errors
+    /// [`Error::Scenario`].
+    pub fn schemes_by(&mut self, argument: &str, names: &[&str]) -> Result<&mut Scenario, Error> {
+        self.0.scenario.select(argument, names)?;
         Ok(self)
     }
 

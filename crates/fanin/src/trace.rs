@@ -11,10 +11,10 @@ use fanin_lab::Broken;
 use fanin_sim::{Caught, TapPoint};
 use fanin_spec::{RunError, RunSpec};
 use fanin_units::Time;
-use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::{DataLink, PcapError};
 
 use crate::frame::{Stack, packet};
 use crate::lab::under_its_law;
@@ -74,7 +74,12 @@ impl Capture {
     /// # Errors
     /// [`Error::Unwritten`], [`Error::Stopped`].
     pub fn write(&self, file: impl Write) -> Result<(), Error> {
-        let unwritten = |error: pcap_file::PcapError| Error::Unwritten(error.to_string());
+        let unwritten = |error| {
+            Error::Unwritten(match error {
+                PcapError::IoError(error) => error.to_string(),
+                other => other.to_string(),
+            })
+        };
         let mut writer = PcapNgWriter::new(file).map_err(unwritten)?;
         let mut interfaces: BTreeMap<&str, u32> = BTreeMap::new();
         let mut ids: BTreeMap<u32, u16> = BTreeMap::new();

@@ -1,7 +1,9 @@
 //! What a scenario can be made of: schemes and their parts, every key, fabrics, TCPs, switches, and what is not modelled.
 
 pub use fanin_model::headers as closed_forms;
-pub use fanin_spec::{Chip, FabricKind, KeyDoc, Kind, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack};
+pub use fanin_spec::{
+    Chip, ELSEWHERE, Elsewhere, FabricKind, KeyDoc, Kind, LIMITS, Limit, REGISTRY, Scheme, Settings, Stack,
+};
 
 use serde_json::{Map, Value, json};
 
@@ -39,10 +41,14 @@ pub fn explained(subject: &str) -> Result<Value, String> {
             let form = |(name, file): &(&str, &str)| json!({"name": name, "header": marked(file)});
             json!({"forms": closed_forms().iter().map(form).collect::<Vec<_>>()})
         }
-        "limits" => json!({"limits": LIMITS.iter().map(limit).collect::<Vec<_>>()}),
-        _ => match Limit::named(subject) {
-            Some(known) => limit(known),
-            None => scheme(&understood(subject)?),
+        "limits" => json!({
+            "limits": LIMITS.iter().map(limit).collect::<Vec<_>>(),
+            "elsewhere": ELSEWHERE.iter().map(elsewhere).collect::<Vec<_>>(),
+        }),
+        _ => match (Limit::named(subject), Elsewhere::named(subject)) {
+            (Some(known), _) => limit(known),
+            (None, Some(known)) => elsewhere(known),
+            (None, None) => scheme(&understood(subject)?),
         },
     })
 }
@@ -103,6 +109,10 @@ fn profile(stack: Stack) -> Value {
 fn keys(docs: &[KeyDoc]) -> Vec<Value> {
     let key = |doc: &KeyDoc| json!({"key": doc.path, "form": doc.form, "range": doc.range, "default": doc.default, "says": doc.doc, "workloads": doc.workloads});
     docs.iter().map(key).collect()
+}
+
+fn elsewhere(elsewhere: &Elsewhere) -> Value {
+    json!({"names": elsewhere.names, "says": elsewhere.says})
 }
 
 fn limit(limit: &Limit) -> Value {

@@ -58,11 +58,13 @@ pub fn capital(text: &str) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A text of the user's, without characters that would disturb a terminal or turn a line round: control, and direction.
+/// Whether a character would disturb a terminal or turn a line round: control, and direction.
+pub fn disturbs(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text of the user's without characters that disturb.
 pub fn clean(text: &str) -> String {
-    let disturbs = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     text.chars().map(|c| if disturbs(c) { '?' } else { c }).collect()
 }

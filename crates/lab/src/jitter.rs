@@ -15,13 +15,16 @@ pub fn with_jitter(contenders: &[Contender]) -> Vec<Contender> {
     judged.filter_map(Contender::with_jitter).collect()
 }
 
-/// A sentence for each point that fares under no seed as it does with jitter.
+/// Points that a warning names.
+const NAMED: usize = 4;
+
+/// A sentence on the points that fare under no seed as they do with jitter; `None` where there are none.
 pub fn hang_on_phases(
     contenders: &[Contender],
     summary: &Summary,
     (specs, outcome): (&[RunSpec], &Outcome),
     with_jitter: &Summary,
-) -> Vec<String> {
+) -> Option<String> {
     let axis = Axis::of(contenders);
     // Of others, the index is of who waits for the last round.
     let endless = contenders.iter().all(|contender| contender.settings.workload.kind.facts().endless);
@@ -43,11 +46,17 @@ pub fn hang_on_phases(
             }
             _ => return None,
         };
-        Some(format!(
-            "{} {} hangs on `host.packet_jitter = \"none\"`, and so on phases that real hosts do not keep: it {how}",
-            row.scheme,
-            axis.at(&axis.tick(row))
-        ))
+        let curve = Some(axis.curve(row)).filter(|curve| !curve.is_empty());
+        let place = [Some(axis.at(&axis.tick(row))), curve].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        Some((format!("{} {place}", row.scheme), how))
     };
-    with_jitter.rows.iter().filter_map(differs).collect()
+    let found: Vec<(String, String)> = with_jitter.rows.iter().filter_map(differs).collect();
+    let phases = "`host.packet_jitter = \"none\"`, and so on phases that real hosts do not keep";
+    let named = found.iter().take(NAMED).map(|(who, how)| format!("{who} {how}")).collect::<Vec<_>>().join("; ");
+    match (&found[..], found.len().saturating_sub(NAMED)) {
+        ([], _) => None,
+        ([(who, how)], _) => Some(format!("{who} hangs on {phases}: it {how}")),
+        (all, 0) => Some(format!("{} points hang on {phases}: {named}", all.len())),
+        (all, more) => Some(format!("{} points hang on {phases}: {named}; and {more} others", all.len())),
+    }
 }

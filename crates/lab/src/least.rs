@@ -1,7 +1,9 @@
 //! What a round cannot do without.
 
 use fanin_model::Parts;
+use fanin_spec::{Scheme, Settings};
 
+use crate::allowed::allowed;
 use crate::catalogue::figures;
 use crate::stats::six_digits;
 
@@ -25,6 +27,11 @@ figures! {
 }
 
 impl Least {
+    /// What a round needs at the least with these settings, before anything is run; `None` where no closed form knows.
+    pub fn known(scheme: &Scheme, s: &Settings) -> Option<Least> {
+        Least::of(&allowed(scheme, s)?.round)
+    }
+
     pub(crate) fn of(parts: &Parts) -> Option<Least> {
         let ms = |s: f64| six_digits(s * 1e3);
         (parts.all_s() > 0.0).then(|| Least {

@@ -1,6 +1,6 @@
 //! What was compared, in two lines for people, and what is to be known of all its figures.
 
-use fanin_spec::{Contender, Settings, Swept, WarmUp};
+use fanin_spec::{Contender, Discipline, Settings, Swept, WarmUp};
 use fanin_units::QueueSize;
 
 use crate::Summary;
@@ -24,13 +24,14 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
             _ => format!("{what} by scheme"),
         }
     };
-    let cluster = [
+    let mut cluster = vec![
         same(&|s| format!("{}, {} a link", s.link.rate, s.link.delay), "links"),
         same(&buffer, "switch buffer"),
         same(&|s| format!("MSS {}", s.tcp.mss), "MSS"),
         same(&|s| format!("RTOmin {}", s.tcp.rto_min), "RTOmin"),
         same(&|s| format!("initial window {}", s.tcp.initial_window), "initial window"),
     ];
+    cluster.extend(marking(contenders));
     let workload = of_all(&workload, "workload");
     let seeds = same(
         &|s| match (s.run.seeds, s.run.first_seed) {
@@ -40,6 +41,36 @@ pub fn setting(contenders: &[Contender]) -> [String; 2] {
         "seeds",
     );
     [format!("{}: {}", same(&fabric, "fabrics"), cluster.join("; ")), format!("{workload}; {seeds}")]
+}
+
+/// K of the client's port at each point of a scheme that marks above a threshold, each value once; of another scheme none.
+pub(crate) fn thresholds(contender: &Contender) -> Vec<String> {
+    let mut values = Vec::new();
+    if contender.scheme.discipline == Discipline::EcnThreshold {
+        for at in &contender.points {
+            let (k, _) = at.settings.client_threshold();
+            if !values.contains(&k.to_string()) {
+                values.push(k.to_string());
+            }
+        }
+    }
+    values
+}
+
+/// K where some scheme marks above a threshold, and whether the rate of the link says it.
+fn marking(contenders: &[Contender]) -> Option<String> {
+    let mut values: Vec<String> = contenders.iter().flat_map(thresholds).collect();
+    values.sort_unstable();
+    values.dedup();
+    let own = |c: &Contender| c.points.iter().any(|at| at.settings.client_threshold().1.is_some());
+    let by_rate = !contenders.iter().any(own);
+    match &values[..] {
+        [] => None,
+        [k] if by_rate => Some(format!("K {k}, by the link's rate")),
+        [k] => Some(format!("K {k}")),
+        _ if contenders.iter().any(|c| thresholds(c).len() > 1) => Some("K swept".into()),
+        _ => Some("K by scheme".into()),
+    }
 }
 
 /// What is to be known of all figures: how well they are known, where that was asked for, and where nothing is random.

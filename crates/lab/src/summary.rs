@@ -7,6 +7,7 @@ use fanin_spec::{Contender, Coordinate, FAN_IN, Point, RunSpec, RunTables, Scena
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::measures::{PointRuns, SummaryRow};
+use crate::setting::thresholds;
 use crate::stats::{self, six_digits};
 use crate::{Done, Finding, Outcome, Wishes};
 
@@ -30,6 +31,8 @@ pub struct Summary {
     pub onset: Onsets,
     /// Whether the onset was searched for, so that points between those of `rows` were not tried.
     pub searched: bool,
+    /// K of the client's port, by the label of each scheme that marks above a threshold; several where it is swept.
+    pub ecn_threshold_k: BTreeMap<String, Vec<String>>,
     /// Where more seeds were asked for: how well goodputs are known.
     pub precision: Option<Precision>,
     /// What it cost.
@@ -124,6 +127,7 @@ pub fn summarise(
         let reached = rows.iter().map(SummaryRow::half_width).fold(0.0, f64::max);
         Precision { wanted, reached: six_digits(reached) }
     });
+    let thresholds = contenders.iter().map(|contender| (contender.label.clone(), thresholds(contender)));
     Summary {
         schema: 1,
         scenario: scenario.into(),
@@ -133,6 +137,7 @@ pub fn summarise(
         along: along(contenders),
         onset: Onsets(all_onsets),
         searched: wishes.onset,
+        ecn_threshold_k: thresholds.filter(|(_, values)| !values.is_empty()).collect(),
         precision,
         engine: cost(outcome),
         findings: Vec::new(),

@@ -24,6 +24,8 @@ pub enum Value {
     Bytes(Bytes),
     /// What a queue holds.
     Size(QueueSize),
+    /// What a queue holds, or what the law takes of itself.
+    MaybeSize(Option<QueueSize>),
     /// One of some words.
     Word(&'static str, &'static Words),
 }
@@ -66,6 +68,7 @@ kept! {
     Option<Time> = MaybeTime,
     Bytes = Bytes,
     QueueSize = Size,
+    Option<QueueSize> = MaybeSize,
 }
 
 /// One key of a section as it stands.

@@ -25,10 +25,26 @@ impl Mark {
     /// How many bytes it has.
     pub const LEN: usize = 16;
 
+    /// As it is written.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// Of these bits.
     pub fn of(bits: u64) -> Mark {
         Mark(core::array::from_fn(|digit| DIGITS[(bits >> (60 - 4 * digit)) as usize & 15]))
     }
+}
+
+/// A question that is answered by a line which [`closes`] what was asked before it, and by nothing else: for a key that nobody has.
+pub fn closing_question(Mark(mark): Mark, mut put: impl FnMut(&[u8])) {
+    [b"mg ", &mark[..], b" O", &mark, LINE].iter().for_each(|bytes| put(bytes));
+}
+
+/// Whether a line, its end included, is the answer to [`closing_question`] with this mark.
+pub fn closes(line: &[u8], mark: &[u8]) -> bool {
+    let words = line.strip_suffix(LINE).and_then(|line| line.strip_prefix(b"EN O"));
+    words == Some(mark)
 }
 
 /// A number as it is written.
@@ -205,7 +221,7 @@ impl Figures {
         let put = &mut put;
         put(b"stats");
         match self {
-            Figures::Own | Figures::General => {}
+            Figures::Own | Figures::Reset | Figures::General => {}
             Figures::List(name) | Figures::Told(name, _) => [b" ", name.as_bytes()].iter().for_each(|bytes| put(bytes)),
             Figures::Dump(class, limit) => {
                 put(b" cachedump");

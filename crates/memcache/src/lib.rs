@@ -21,7 +21,7 @@ mod token;
 mod verb;
 
 pub use crate::base64::decoded;
-pub use compose::{Mark, retold};
+pub use compose::{Mark, closes, closing_question, retold};
 pub use flags::{Argument, Flags};
 pub use request::{Command, Every, Figures, Get, Keyed, Keys, Limits, Lines, Next, Request, Store};
 pub use response::{Cursor, Piece, Shape};

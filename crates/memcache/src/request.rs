@@ -67,6 +67,18 @@ pub enum Request<'a> {
     Refused(&'static str, u32),
 }
 
+impl Request<'_> {
+    /// What a client is told that may not administer servers, where this is for those who may; nothing where it wants no answer.
+    pub fn administers(&self) -> Option<&'static str> {
+        match self {
+            Request::Every(_, true) => Some(""),
+            Request::Every(Every::Flush(_), false) => Some(text::NO_FLUSH),
+            Request::Every(..) | Request::Stats(Figures::Told(..)) => Some(text::NO_ADMIN),
+            _ => None,
+        }
+    }
+}
+
 /// A retrieval: any number of keys. Their lengths have not been looked at ([`Get::is_refused`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Get<'a> {
@@ -208,6 +220,8 @@ pub enum Every {
 pub enum Figures {
     /// The front end's own.
     Own,
+    /// The front end's own, to begin anew.
+    Reset,
     /// Each server's general ones.
     General,
     /// A list of each server's, by its name.
@@ -473,6 +487,7 @@ fn stats(rest: &[u8]) -> Request<'_> {
     let words = words.from(0);
     let words = match words {
         [] => return Request::Stats(Figures::Own),
+        [b"reset"] => return Request::Stats(Figures::Reset),
         [b"servers"] => return Request::Stats(Figures::General),
         [b"servers", more @ ..] => more,
         words => words,

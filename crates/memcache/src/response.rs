@@ -77,6 +77,7 @@ pub struct Cursor {
 
 impl Cursor {
     /// The next piece of an answer: `bytes` are what follows the last piece and its value.
+    #[inline]
     pub fn next<'a>(&mut self, bytes: &'a [u8], shape: Shape) -> Piece<'a> {
         let Some(end) = memchr::memchr(b'\n', &bytes[self.looked_at.min(bytes.len())..]) else {
             self.looked_at = bytes.len();

@@ -42,6 +42,12 @@ pub const BAD_CHUNK: &str = "CLIENT_ERROR bad data chunk\r\n";
 pub const BAD_LINE: &str = "CLIENT_ERROR bad command line\r\n";
 /// `stats detail`.
 pub const DETAIL_USAGE: &str = "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
+/// To `stats reset`.
+pub const RESET: &str = "RESET\r\n";
+/// To `flush_all`, where it is not allowed.
+pub const NO_FLUSH: &str = "CLIENT_ERROR flush_all not allowed\r\n";
+/// To other commands that administer a server, where they are not allowed.
+pub const NO_ADMIN: &str = "CLIENT_ERROR administrative commands not allowed\r\n";
 /// `shutdown`, which stops no server from here.
 pub const NO_SHUTDOWN: &str = "SERVER_ERROR: shutdown not enabled\r\n";
 /// The end of values and of lists.

@@ -258,9 +258,6 @@ fn figure_html(figure: &ScoredFigure, command: &str) -> String {
     )
 }
 
-/// What the word is for, where it stands.
-const FRAGILE: &str = "Fragile, since what the paper leaves open decides";
-
 fn claim_html(claim: &ScoredClaim) -> String {
     let chip = |class: &str, words: &str| format!(" <span class=\"chip {class}\">{}</span>", text(words));
     let mut chips = chip(claim.verdict.word(), claim.verdict.word());
@@ -273,11 +270,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
     if claim.own {
         chips += &chip("repeats", "the project’s own");
     }
-    let there = claim.hangs_on.iter().map(|on| format!("{} with `{}`", on.verdict.says(), on.setting));
-    let hangs_on = match claim.hangs_on.is_empty() {
-        true => String::new(),
-        false => format!("{FRAGILE}: it {}.", there.collect::<Vec<_>>().join(", ")),
-    };
+    let hangs_on = claim.open_words();
     let words = |class: &str, words: &str| match words {
         "" => String::new(),
         words => format!("<p class=\"{class}\">{}</p>", prose(words)),
@@ -296,7 +289,7 @@ fn claim_html(claim: &ScoredClaim) -> String {
         text(&claim.r#where),
         words("why", claim.why.as_deref().unwrap_or_default()),
         words("why", claim.note.as_deref().unwrap_or_default()),
-        words("hangs", &hangs_on),
+        words("hangs", hangs_on.as_deref().unwrap_or_default()),
     )
 }
 

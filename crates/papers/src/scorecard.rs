@@ -67,7 +67,10 @@ pub struct ScoredClaim {
     pub expected: String,
     /// Whether the verdict keeps over the ranges of what the paper leaves open; `None` where nobody looked.
     pub robust: Option<bool>,
-    /// Where its verdict is another; absent where it nowhere is, or nobody looked.
+    /// What it was in the runs beside which that was tried, which may have other seeds than these; absent where nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tried_beside: Option<Verdict>,
+    /// Where its verdict was another than that; absent where it nowhere was, or nobody looked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hangs_on: Vec<HangsOn>,
     /// Only where it does not pass: what was found to be the cause.
@@ -88,6 +91,18 @@ impl ScoredClaim {
     /// Whether it is counted among what the paper says.
     pub fn counts(&self) -> bool {
         self.repeats.is_none() && !self.own
+    }
+
+    /// What the verdict is under other readings of what the paper leaves open; `None` where it is the same under all that were tried.
+    pub fn open_words(&self) -> Option<String> {
+        let there = self.hangs_on.iter().map(|on| format!("{} with `{}`", on.verdict.says(), on.setting));
+        let there = there.collect::<Vec<_>>().join(", ");
+        let head = match self.robust {
+            Some(false) => "Fragile, since what the paper leaves open decides",
+            _ => "What the paper leaves open changes it, though not from holding to failing",
+        };
+        let here = self.tried_beside.map_or("stands", Verdict::says);
+        (!there.is_empty()).then(|| format!("{head}: it {here} as the scenarios have it, {there}."))
     }
 }
 
@@ -172,6 +187,7 @@ fn score(judged: &JudgedClaim) -> ScoredClaim {
         measured: judgement.measured.clone(),
         expected: judgement.expected.clone(),
         robust: hanging.as_ref().map(|hanging| !hanging.fragile()),
+        tried_beside: hanging.as_ref().map(|hanging| hanging.here),
         hangs_on: hanging.iter().flat_map(|hanging| &hanging.there).map(hangs_on).collect(),
         why: claim.why.clone().filter(|_| judgement.verdict != Verdict::Pass),
         note: claim.note.clone(),

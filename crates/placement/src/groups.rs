@@ -6,8 +6,9 @@
 //!          it can give; new queries count more than old ones. One of `HELD` queries is held back: if those ask hardly fewer groups than independent draws
 //!          would, nothing belongs together, and nothing moves. An object moves where in its part it costs its queries less
 //!          than where it lies: a part of which a query has n objects costs each 1/n; where objects lie, each costs as many servers as
-//!          greedy cover asks by the number of objects. What lies in a group already leaves it if that saves `keep` of its requests a
-//!          server.
+//!          greedy cover asks by the number of objects. Where most requests are for objects in groups, an earlier plan put them there: an
+//!          object leaves its group if that saves `keep` of its requests a server. At one replica hashing puts every object in a
+//!          group, too: an earlier plan shows in queries that ask fewer groups than independent draws would.
 //!          If bytes to move are bounded, clusters go first that save most a byte.
 //! Units:   bytes, requests of a period; what is saved in 1/65,536 of a server.
 //! Owns:    nothing.
@@ -165,7 +166,7 @@ struct Gathering<'a> {
     lies: Vec<u32>,
     demands: Vec<Resources>,
     capacities: Vec<Resources>,
-    /// Most requests are for objects that lie in groups already: these stay as they are, as far as that goes.
+    /// Most requests are for objects that an earlier plan gathered in groups: these stay as they are, as far as that goes.
     steady: bool,
 }
 
@@ -204,11 +205,11 @@ impl<'a> Gathering<'a> {
         let demands: Vec<Resources> = asked.iter().map(|object| loads.demands.of(*object)).collect();
         let requests = |of: &Resources| of.computing;
         let gathered = demands.iter().zip(&lies).filter(|(_, group)| **group != NOWHERE).map(|(of, _)| requests(of));
-        let steady = gathered.sum::<u64>() * 2 > demands.iter().map(requests).sum();
-        Gathering {
+        let most_in_groups = gathered.sum::<u64>() * 2 > demands.iter().map(requests).sum();
+        let mut gathering = Gathering {
             lies,
             demands,
-            steady,
+            steady: false,
             capacities: groups.iter().map(room).collect(),
             loads,
             log,
@@ -216,7 +217,11 @@ impl<'a> Gathering<'a> {
             settings,
             asked,
             nodes,
-        }
+        };
+        // A server alone is a group where there is one replica: every object lies in one, by its hash too.
+        let by_hash_too = placement.replicas() == 1;
+        gathering.steady = most_in_groups && (!by_hash_too || gathering.belongs_together(&gathering.lies, |_| true));
+        gathering
     }
 
     /// Objects that are to be in a group and are not, in the order in which they go, and what belongs together.
@@ -244,8 +249,10 @@ impl<'a> Gathering<'a> {
             let gain: i64 = cluster.iter().map(|node| saved[*node as usize]).sum();
             clusters.push((gain, bytes, cluster.to_vec()));
         }
+        // Objects without a size are moved as if they had one byte: a share has no order over zero.
+        let size = |bytes: u64| i128::from(bytes.max(1));
         clusters.sort_by(|(gain, bytes, _), (other, others, _)| {
-            (i128::from(*other) * i128::from(*bytes)).cmp(&(i128::from(*gain) * i128::from(*others)))
+            (i128::from(*other) * size(*bytes)).cmp(&(i128::from(*gain) * size(*others)))
         });
         let mut left = budget.map_or(u64::MAX, |bytes| bytes.0);
         clusters.retain(|(_, bytes, _)| match left.checked_sub(*bytes) {
@@ -276,21 +283,23 @@ impl<'a> Gathering<'a> {
             return Some(self.task(&graph(false)).keep(self.lies.clone(), self.settings.keep.in_q(8).into()));
         }
         let parts = self.task(&graph(true)).part();
-        self.belongs_together(&parts).then(|| self.task(&graph(false)).polish(parts))
+        let unseen = |query| self.holds(query) || self.log.kept() < HELD;
+        self.belongs_together(&parts, unseen).then(|| self.task(&graph(false)).polish(parts))
     }
 
-    /// Whether queries that were held back ask fewer groups than independent draws from the groups would.
-    fn belongs_together(&self, parts: &[u32]) -> bool {
+    /// Whether the counted queries ask fewer groups than independent draws from the groups would, of objects that have one.
+    fn belongs_together(&self, parts: &[u32], counted: impl Fn(usize) -> bool) -> bool {
         let mut requests = vec![0u64; self.groups.len()];
-        self.demands.iter().zip(parts).for_each(|(demand, part)| requests[*part as usize] += demand.computing);
+        let in_parts = self.demands.iter().zip(parts).filter(|(_, part)| **part != NOWHERE);
+        in_parts.for_each(|(demand, part)| requests[*part as usize] += demand.computing);
         let all = requests.iter().sum::<u64>().max(1);
         let mut sizes: Vec<u64> = Vec::new();
         let (mut asked, mut groups) = (0u64, Vec::new());
-        for query in (0..self.log.kept()).filter(|query| self.holds(*query) || self.log.kept() < HELD) {
+        for query in (0..self.log.kept()).filter(|query| counted(*query)) {
             groups.clear();
             groups.extend(self.log.query(query).iter().filter_map(|object| {
                 let node = self.nodes[object.0 as usize];
-                (node != NOWHERE).then(|| parts[node as usize])
+                parts.get(node as usize).copied().filter(|part| *part != NOWHERE)
             }));
             let size = groups.len();
             if sizes.len() <= size {

@@ -1,5 +1,7 @@
 //! A page in one file that asks for no other: words as plain HTML, data as JSON, and the charts' code.
 
+use fanin_lab::figures::disturbs;
+
 const SCRIPT: &str = include_str!("../web/report.js");
 const STYLE: &str = include_str!("../web/report.css");
 
@@ -28,23 +30,27 @@ impl Page<'_> {
         if self.data.is_empty() {
             return page + "</body>\n</html>\n";
         }
-        let data = self.data.replace('<', "\\u003c");
+        let data = calm(self.data).replace('<', "\\u003c");
         page += &format!("<script type=\"application/json\" id=\"data\">{data}</script>\n");
         page += &format!("<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
         page
     }
 }
 
+/// A text in which every character that disturbs is replaced; lines and tabs stay.
+fn calm(raw: &str) -> String {
+    raw.chars().map(|c| if disturbs(c) && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
 /// A text as HTML shows it.
 pub fn text(raw: &str) -> String {
     let mut safe = String::with_capacity(raw.len());
-    for c in raw.chars() {
+    for c in calm(raw).chars() {
         match c {
             '&' => safe += "&amp;",
             '<' => safe += "&lt;",
             '>' => safe += "&gt;",
             '"' => safe += "&quot;",
-            c if c.is_control() && c != '\n' && c != '\t' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }
@@ -73,7 +79,14 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::prose;
+    use super::{Page, prose, text};
+
+    #[test]
+    fn neither_words_nor_data_of_a_page_turn_a_line_round_or_disturb_a_terminal() {
+        assert_eq!(text("a\u{202e}b\u{2066}c\u{1b}d\u{9b}e\n\t"), "a\u{fffd}b\u{fffd}c\u{fffd}d\u{fffd}e\n\t");
+        let page = Page { title: "a\u{202e}", body: "", data: "{\"label\":\"a\u{202e}b\u{2028}</script>\"}" }.html();
+        assert!(!page.contains(['\u{202e}', '\u{2028}']) && page.contains("a\u{fffd}b\u{fffd}\\u003c/script>"));
+    }
 
     #[test]
     fn what_stands_between_backticks_is_code_and_one_alone_is_itself() {

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 mod buffers;
+pub mod heap;
 mod wire;
 
 use std::io;
@@ -82,6 +83,8 @@ pub struct Ring {
     /// Connections of which buffers have come; and those of whom the kernel is to tell anew.
     full: Vec<u32>,
     anew: Vec<u32>,
+    /// Bytes that connections have set aside.
+    aside: usize,
     /// How many connections something comes of in a turn, in `PARTS`; and whether that is many.
     load: u32,
     many: bool,
@@ -110,6 +113,7 @@ impl Ring {
             watched: Vec::new(),
             full: Vec::new(),
             anew: Vec::new(),
+            aside: 0,
             load: 0,
             many: false,
             under_way: 0,
@@ -169,7 +173,15 @@ impl Ring {
     /// `WouldBlock` where nothing has; and what the connection ended with.
     pub fn read(&mut self, Socket(number): &Socket, into: &mut [u8]) -> io::Result<usize> {
         let Some(Some(wire)) = self.wires.get_mut(*number as usize) else { return Ok(0) };
-        wire.read(&mut self.buffers, into)
+        let before = wire.aside();
+        let result = wire.read(&mut self.buffers, into);
+        self.aside -= before - wire.aside();
+        result
+    }
+
+    /// Bytes of all connections that were received, not read, and copied out of the kernel's buffers.
+    pub fn aside(&self) -> usize {
+        self.aside
     }
 
     /// Sends what is in `out`, or takes it over to send it with what else is to be sent: an event tells when that is done. Until then
@@ -205,7 +217,8 @@ impl Ring {
     pub fn close(&mut self, Socket(number): Socket) {
         let Some(Some(wire)) = self.wires.get_mut(number as usize) else { return };
         wire.closed = true;
-        wire.set_aside(&mut self.buffers);
+        self.aside -= wire.aside();
+        wire.let_go(&mut self.buffers);
         let held = [(wire.is_sending, SENT), (wire.order.is_some(), CAME)];
         for (_, what) in held.into_iter().filter(|(held, _)| *held) {
             self.call_back(data(number, what));
@@ -219,7 +232,11 @@ impl Ring {
     /// The system's.
     pub fn wait(&mut self, longest: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
         for number in std::mem::take(&mut self.full) {
-            self.wires[number as usize].iter_mut().for_each(|wire| wire.set_aside(&mut self.buffers));
+            if let Some(wire) = &mut self.wires[number as usize] {
+                self.aside -= wire.aside();
+                wire.set_aside(&mut self.buffers);
+                self.aside += wire.aside();
+            }
             self.change(number);
         }
         std::mem::take(&mut self.anew).into_iter().for_each(|number| self.tell(number));

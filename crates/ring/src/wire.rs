@@ -14,7 +14,7 @@ const MOST_ASIDE: usize = 64 << 10;
 /// For so many times after something large has come of a connection, something large is expected.
 const LARGE: u8 = 64;
 /// A buffer that has grown above this is not kept when it is sent.
-const KEPT: usize = 64 << 10;
+const KEPT: usize = 4 << 10;
 
 /// How the kernel is to tell of what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,14 +128,23 @@ impl Wire {
         Ok(count)
     }
 
+    /// Bytes that it has set aside.
+    pub fn aside(&self) -> usize {
+        self.aside.len()
+    }
+
     /// Puts what nobody has read where it takes no buffers from others.
     pub fn set_aside(&mut self, buffers: &mut Buffers) {
         for filled in self.came.drain(..) {
-            if !self.closed {
-                self.aside.extend_from_slice(buffers.bytes(&filled));
-            }
+            self.aside.extend_from_slice(buffers.bytes(&filled));
             buffers.give_back(filled);
         }
+    }
+
+    /// Forgets what nobody has read.
+    pub fn let_go(&mut self, buffers: &mut Buffers) {
+        self.came.drain(..).for_each(|filled| buffers.give_back(filled));
+        (self.aside, self.read) = (Vec::new(), 0);
     }
 
     /// Sends bytes at once, as far as there is room for them: how many.

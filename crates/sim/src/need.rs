@@ -30,16 +30,18 @@ pub fn need(settings: &Settings) -> Need {
         .flat_map(|list| list.iter())
         .map(|text| size_of::<String>() + text.len())
         .sum();
-    let memory = |rows: f64, open: f64, over: f64| {
+    let memory = |rows: f64, open: f64, over: f64, held: f64| {
         let rows = rows * size_of::<FlowRow>() as f64;
         // The rows are there twice as the run ends.
-        let working = volume.hosts * HOST + open * CONNECTION + over * OVER + 2.0 * rows;
+        let working = volume.hosts * HOST + open * CONNECTION + over * OVER + held + 2.0 * rows;
         Memory { working, kept: 2.0 * size_of::<RunSpec>() as f64 + lists as f64 + rows }
     };
+    let [begins_with, ends_with] = volume.held;
+    let over = volume.least_rows.min(volume.connections - volume.open);
     Need {
-        memory: memory(volume.rows, volume.connections, 0.0),
+        memory: memory(volume.rows, volume.connections, 0.0, begins_with + ends_with),
         // What is over has a row.
-        least: memory(volume.least_rows, volume.open, volume.least_rows.min(volume.connections - volume.open)),
+        least: memory(volume.least_rows, volume.open, over, begins_with),
         cpu_s: RUN_S + volume.hosts * HOST_S + volume.connections * CONNECTION_S + volume.packets * PACKET_S,
     }
 }

@@ -1,8 +1,9 @@
-//! What a run holds. One test alone: the allocator is everybody's.
+//! What a run holds. Tests take turns: the allocator is everybody's.
 
 mod common;
 
 use std::alloc::System;
+use std::sync::{Mutex, PoisonError};
 
 use common::spec;
 use fanin_sim::Simulation;
@@ -12,6 +13,13 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+static TURN: Mutex<()> = Mutex::new(());
+
+fn held(region: &Region<'_, System>) -> usize {
+    let change = region.change();
+    change.bytes_allocated - change.bytes_deallocated
+}
 
 /// Bytes that a web search holds after so many queries, each over eight new connections.
 fn held_after(queries: u32) -> usize {
@@ -29,17 +37,51 @@ fn held_after(queries: u32) -> usize {
     let region = Region::new(ALLOCATOR);
     let mut simulation = Simulation::new(&spec);
     simulation.until(Time::NEVER);
-    let change = region.change();
+    let held = held(&region);
     assert_eq!(simulation.totals().rounds, queries.into());
-    change.bytes_allocated - change.bytes_deallocated
+    held
 }
 
 #[test]
 fn a_connection_that_is_over_gives_its_memory_back() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     // Powers of two, so that lists have grown alike.
     let (few, many) = (held_after(256), held_after(2_048));
     let connections = 8 * (2_048 - 256);
     // Its two endpoints took over a kilobyte; its row of the tables, its numbers and timers not yet due stay.
     let each = (many - few) / connections;
     assert!(each <= size_of::<FlowRow>() + 128, "{each} bytes a connection, {} of them its row", size_of::<FlowRow>());
+}
+
+#[test]
+fn foresees_what_a_mapreduce_job_holds_on_one_node() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // No fetch crosses the network: the job's own lists are all that there is.
+    let scenario = r#"
+        schemes = ["newreno"]
+        [workload]
+        kind = "mapreduce"
+        duration = "1000 s"
+        [mapreduce]
+        input = "100 MB"
+        maps = 1000
+        reduces = 200
+        map_slots = 1000
+        reduce_slots = 200
+        tasks_per_heartbeat = 1000
+        task_start = "0 s"
+        disk_read = "100 Gbit/s"
+        disk_write = "100 Gbit/s"
+    "#;
+    let spec = spec(scenario, 1, 1);
+    let region = Region::new(ALLOCATOR);
+    let mut simulation = Simulation::new(&spec);
+    let begins_with = held(&region) as f64;
+    simulation.until(Time::NEVER);
+    let ends_with = held(&region) as f64;
+    assert_eq!(simulation.totals().rounds, 1, "it ends");
+    let need = fanin_sim::need(&spec.settings);
+    for (foreseen, held) in [(need.least.working, begins_with), (need.memory.working, ends_with)] {
+        assert!(foreseen <= held && held <= 1.5 * foreseen, "{foreseen} bytes foreseen, {held} held");
+    }
 }

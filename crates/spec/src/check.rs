@@ -1,5 +1,8 @@
 //! Settings that cannot work: those out of their range, and what no single value shows, those that do not go together.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use fanin_fabric::{Fabric, HostId};
 use fanin_laws::settings::Refusal;
 use fanin_placement::picc::Learn;
@@ -277,10 +280,15 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(gathering) = scheme.gathering else { return Ok(()) };
     let (word, k, picc) = (gathering.row().word, &s.key_value, &s.placements.picc);
     if k.replicas > 1 && k.replica_racks != ReplicaRacks::Distinct {
-        let what = format!(
-            "`{word}` never brings two replicas of an object into one rack, and here some are from the beginning: right would be \
-             `key_value.replica_racks = \"distinct\"`"
-        );
+        let replicas = k.replicas;
+        let right = match s.network().map(|fabric| taken_racks(&fabric, 0..s.hosts()).len() as u32) {
+            Ok(racks) if racks < replicas => format!(
+                "a fabric of {replicas} racks (`fabric.kind = \"leaf-spine\"`) and `key_value.replica_racks = \"distinct\"`, or \
+                 `key_value.replicas = 1`"
+            ),
+            _ => "`key_value.replica_racks = \"distinct\"`".into(),
+        };
+        let what = format!("`{word}` puts each replica of an object into a rack of its own: right would be {right}");
         return wrong(&["key_value.replica_racks", "key_value.replicas"], what);
     }
     if picc.memory < k.most {
@@ -316,13 +324,15 @@ fn gathering(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// The racks that these hosts are in.
+fn taken_racks(fabric: &Fabric, hosts: Range<u32>) -> BTreeSet<u32> {
+    hosts.map(|host| fabric.rack(HostId(host))).collect()
+}
+
 /// Objects are on servers of every rack, and where hubs are asked, racks are more than one.
 fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     let Some(fabric) = s.network().ok().filter(|_| s.workload.kind == Kind::KeyValue) else { return Ok(()) };
-    let all: Vec<u32> = (0..s.hosts()).map(|host| fabric.rack(HostId(host))).collect();
-    let mut taken = all.clone();
-    taken.sort_unstable();
-    taken.dedup();
+    let taken = taken_racks(&fabric, 0..s.hosts());
     if let Some(of_hubs) = scheme.fan_out.filter(|fan_out| fan_out.parts(&s.fan_outs.sicc).is_some() && taken.len() < 2)
     {
         let what = format!(
@@ -334,9 +344,7 @@ fn racks(scheme: &Scheme, s: &Settings) -> Result<(), Wrong> {
     }
     let racks = fabric.racks().unwrap_or(taken.len() as u32);
     // The client holds no object.
-    let mut served: Vec<u32> = all[1..].to_vec();
-    served.sort_unstable();
-    served.dedup();
+    let served = taken_racks(&fabric, 1..s.hosts());
     if (served.len() as u32) < racks {
         let what = format!(
             "{} of {racks} racks have no server: right would be more servers (`workload.fan_in`), `fabric.placement = \"spread\"` or \
@@ -432,20 +440,18 @@ fn volume(s: &Settings) -> Result<(), Wrong> {
         );
         return wrong(&["workload.background"], what);
     }
-    if s.can_be_held() {
+    let Some(too_much) = s.too_much() else {
         return match s.least_poisson_gap_ps() < 1.0 {
             true => {
                 wrong(&["workload.load"], "a host would begin more than a flow a picosecond: right would be less load")
             }
             false => Ok(()),
         };
-    }
-    let held = |points: &[Settings]| points.iter().all(Settings::can_be_held);
+    };
+    let held = |points: &[Settings]| points.iter().all(|settings| settings.too_much().is_none());
     let (path, fits) = what_would_fit(std::slice::from_ref(s), &held).unwrap_or(("workload.fan_in", "less".into()));
-    let connections = s.volume().connections;
-    let what = format!(
-        "a run of {connections:.0} connections cannot be held: `{path}` of {fits} would fit, where all else stays as it is"
-    );
+    let what =
+        format!("a run of {too_much} cannot be held: `{path}` of {fits} would fit, where all else stays as it is");
     wrong(&[path], what)
 }
 

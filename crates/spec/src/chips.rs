@@ -7,17 +7,17 @@ words! {
     /// A switch whose memory somebody published.
     Chip, "\"dctcp-triumph\", \"force10-s6000\", \"arista-7060cx\", \"arista-7050cx3\", \"arista-7060x6\" or \"mellanox-sn2700\"" {
         /// Broadcom Triumph, 4 MB, as in DCTCP's testbed: a lone port got 700 KB, from which alpha follows; K of 20 packets at 1 Gbit/s, 65 at 10 (Alizadeh et al., SIGCOMM 2010, sections 2.3, 3.4 and 4).
-        Triumph = "dctcp-triumph",
+        Triumph = "dctcp-triumph" | "triumph",
         /// Dell S6000, Broadcom Trident II: the pool of lossy queues (SONiC's buffers.json of Force10-S6000).
-        S6000 = "force10-s6000",
+        S6000 = "force10-s6000" | "s6000" | "dell-s6000",
         /// Arista 7060CX-32S, Broadcom Tomahawk: the pool of lossy queues (SONiC's buffers_defaults_t0 of Arista-7060CX-32S-D48C8).
-        A7060 = "arista-7060cx",
+        A7060 = "arista-7060cx" | "7060cx" | "7060cx-32s" | "arista-7060cx-32s" | "dcs-7060cx-32s",
         /// Arista 7050CX3-32S, Broadcom Trident 3: the pool of lossy queues (SONiC's buffers_defaults_t0 of Arista-7050CX3-32S-D48C8, balanced).
-        A7050 = "arista-7050cx3",
+        A7050 = "arista-7050cx3" | "7050cx3" | "7050cx3-32s" | "arista-7050cx3-32s" | "dcs-7050cx3-32s",
         /// Arista 7060X6-64PE, Broadcom Tomahawk 5: its one pool (SONiC's buffers_defaults_t0 of Arista-7060X6-64PE-C256S2).
-        A7060X6 = "arista-7060x6",
+        A7060X6 = "arista-7060x6" | "7060x6" | "7060x6-64pe" | "arista-7060x6-64pe" | "dcs-7060x6-64pe",
         /// Mellanox SN2700, Spectrum: the pool of lossy queues (SONiC's buffers_defaults_t0 of ACS-MSN2700).
-        Sn2700 = "mellanox-sn2700",
+        Sn2700 = "mellanox-sn2700" | "sn2700" | "msn2700",
     }
 }
 

@@ -1,7 +1,8 @@
 //! How sections of a scenario, their keys and their words are declared: each once, in one text.
 
 use crate::literal::Literal;
-use crate::{Scheme, Settings};
+use crate::problem::{did_you_mean, same_word};
+use crate::{Scheme, Settings, limits};
 
 /// A key of the scenario, as the reference lists it.
 #[derive(Clone, Debug)]
@@ -177,21 +178,15 @@ pub(crate) mod needs {
     };
 }
 
-/// Declares an enum whose values are words in a scenario; with `for`, gives such words to one of another crate, which acts
-/// by it.
+/// Declares an enum whose values are words in a scenario, each with other words for it behind bars; with `for`, gives such
+/// words to one of another crate, which acts by it.
 macro_rules! words {
-    (for $name:ident, $form:literal { $($variant:ident = $word:literal,)* }) => {
+    (for $name:ident, $form:literal { $($variant:ident = $word:literal $(| $also:literal)*,)* }) => {
         impl crate::setting::Setting for $name {
             const FORM: &'static str = $form;
             fn read(literal: &crate::Literal) -> Result<$name, String> {
-                match literal {
-                    crate::Literal::Text(text) => match text.as_str() {
-                        $($word => Ok($name::$variant),)*
-                        other => Err(format!("\"{other}\" is not one of these{}{}",
-                            crate::problem::did_you_mean(other, [$($word),*]), crate::limits::hint(other))),
-                    },
-                    _ => Err("it is not a word".into()),
-                }
+                const WORDS: &[(&[&str], $name)] = &[$((&[$word $(, $also)*], $name::$variant)),*];
+                crate::declare::meant(literal, WORDS)
             }
             fn show(&self) -> String {
                 format!("\"{}\"", match self { $($name::$variant => $word,)* })
@@ -199,13 +194,13 @@ macro_rules! words {
         }
     };
     ($(#[$doc:meta])* $name:ident, $form:literal {
-        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal,)*
+        $($(#[doc = $vdoc:literal])* $variant:ident = $word:literal $(| $also:literal)*,)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[doc = $vdoc])* $variant,)* }
 
-        crate::declare::words! { for $name, $form { $($variant = $word,)* } }
+        crate::declare::words! { for $name, $form { $($variant = $word $(| $also)*,)* } }
 
         impl $name {
             /// The word that stands for it in a scenario.
@@ -221,6 +216,28 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// The value that a word stands for, among several words a value.
+pub(crate) fn meant<T: Copy>(literal: &Literal, words: &[(&[&str], T)]) -> Result<T, String> {
+    let Literal::Text(text) = literal else { return Err("it is not a word".into()) };
+    let found = words.iter().find(|(names, _)| names.iter().any(|name| same_word(name, text)));
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let near = near(&text.to_ascii_lowercase(), words.iter().map(|(names, _)| *names));
+        format!("\"{text}\" is not one of these{near}{}", limits::hint(text))
+    })
+}
+
+/// The text "(did you mean `x`?)" for the first name of those that have a part in common with a word, or are near it.
+fn near<'a>(word: &str, names: impl Iterator<Item = &'a [&'a str]> + Clone) -> String {
+    /// What is shorter is a part of too many.
+    const TELLING: usize = 3;
+    let is_part = |part: &str, whole: &str| part.len() >= TELLING && whole.contains(part);
+    let mut others = names.clone().filter(|names| names.iter().any(|name| is_part(name, word) || is_part(word, name)));
+    match (others.next(), others.next()) {
+        (Some(only), None) => format!(" (did you mean `{}`?)", only[0]),
+        _ => did_you_mean(word, names.flatten().copied()),
+    }
+}
 
 /// Declares a section of the scenario: a struct, its keys, their defaults and documentation, from one text. A key or
 /// section that not every workload looks at names those that do: `#[only(Barrier, WebSearch)]`. A key that matters under

@@ -6,9 +6,9 @@ use fanin_fanout::sicc::Queue;
 use fanin_units::QueueSize;
 
 use crate::assignment::Assignment;
-use crate::problem::Wrong;
+use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
-use crate::{Contender, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings};
+use crate::{At, Contender, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings};
 
 impl Scenario {
     /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `contenders`, or not the
@@ -34,7 +34,7 @@ impl Scenario {
                 let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
                 Some(Problem::new(&assigned.origin, what))
             };
-            let doubts = unlike(contender).into_iter().flat_map(|s| doubts(&contender.scheme, &s)).filter_map(place);
+            let doubts = folded(contender).into_iter().filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -52,18 +52,52 @@ fn users(contender: &Contender) -> impl Iterator<Item = User<'_>> {
     contender.points.iter().map(|at| (&contender.scheme, &at.settings))
 }
 
-/// The settings of a contender's points that differ in more than the number of servers, of which no doubt is.
-fn unlike(contender: &Contender) -> Vec<Settings> {
-    let mut settings: Vec<Settings> = contender.points.iter().map(|at| at.settings.clone()).collect();
-    settings.iter_mut().for_each(|s| s.workload.fan_in = 1);
-    settings.dedup();
-    settings
+/// A contender's points that differ in more than the number of servers, on which no doubt depends; without that number.
+fn unlike(contender: &Contender) -> Vec<At> {
+    let mut points = contender.points.clone();
+    for At { point, settings } in &mut points {
+        settings.workload.fan_in = 1;
+        point.0.retain(|coordinate| !coordinate.is_fan_in());
+    }
+    points.dedup();
+    points
+}
+
+/// Points that a warning names besides the first.
+const NAMED: usize = 3;
+
+/// A contender's doubts. Those about the same keys are one over all points of a sweep, whose every value would repeat it.
+fn folded(contender: &Contender) -> Vec<Wrong> {
+    let mut kinds: Vec<(Wrong, Vec<String>)> = Vec::new();
+    for At { point, settings } in unlike(contender) {
+        for doubt in doubts(&contender.scheme, &settings) {
+            match kinds.iter_mut().find(|(first, _)| first.paths == doubt.paths) {
+                None => kinds.push((doubt, Vec::new())),
+                Some((first, _)) if first.what == doubt.what => {}
+                Some((_, others)) if others.contains(&point.to_string()) => {}
+                Some((_, others)) => others.push(point.to_string()),
+            }
+        }
+    }
+    let one = |(Wrong { paths, what }, others): (Wrong, Vec<String>)| {
+        let (count, named) = (others.len(), others[..others.len().min(NAMED)].join("; "));
+        let what = match count {
+            0 => what,
+            1 => format!("{what} (and so at {named})"),
+            _ if count <= NAMED => format!("{what} (and so at {count} more points: {named})"),
+            _ => format!("{what} (and so at {count} more points: {named}; and {} others)", count - NAMED),
+        };
+        Wrong { paths, what }
+    };
+    kinds.into_iter().map(one).collect()
 }
 
 /// The warnings of keys that matter to none of those who might look at them: one of a section's keys that follow one
 /// another and have the same reason.
 fn without_effect<'a>(set: impl Iterator<Item = &'a Assignment>, docs: &[KeyDoc], users: &[User]) -> Vec<Problem> {
-    let reasons = set.filter_map(|a| Some((a, idle(docs.iter().find(|key| key.path == a.path())?, users)?)));
+    // What nobody wrote surprises nobody.
+    let written = set.filter(|a| a.origin != Origin::Default);
+    let reasons = written.filter_map(|a| Some((a, idle(docs.iter().find(|key| key.path == a.path())?, users)?)));
     let reasons: Vec<(&Assignment, String)> = reasons.collect();
     let of_a_kind = reasons.chunk_by(|(a, reason), (b, other)| a.section == b.section && reason == other);
     let warning = |kind: &[(&Assignment, String)]| {
@@ -106,9 +140,8 @@ fn doubts(scheme: &Scheme, s: &Settings) -> Vec<Wrong> {
     let fabric = s.network_of(2).ok();
     let idle_law = match scheme.discipline {
         Discipline::EcnThreshold => {
-            let class = s.port_class(s.link.client_rate.0.unwrap_or(s.link.rate)).and_then(|class| class.k);
-            let (path, k) = class.map_or(("ecn_threshold.k", s.laws.ports.ecn_threshold.k), |k| ("switch.ports", k));
-            idle_threshold(s, path, k, "marks")
+            let (k, path) = s.client_threshold();
+            idle_threshold(s, path.unwrap_or("ecn_threshold.k"), k, "marks")
         }
         Discipline::Red if s.laws.ports.red.target_delay.is_none() && !s.laws.ports.red.byte_mode => {
             idle_threshold(s, "red.min_th", s.laws.ports.red.min_th, if scheme.ecn { "marks" } else { "drops early" })

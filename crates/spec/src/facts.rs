@@ -34,6 +34,8 @@ pub(crate) struct Moves {
     pub bytes: f64,
     /// Draws made before it begins.
     pub draws: f64,
+    /// Bytes that the workload holds from the beginning, and those that it has come to hold by its end.
+    pub held: [f64; 2],
 }
 
 /// What a sentence about a workload says of a whole sweep.
@@ -95,7 +97,7 @@ impl Facts {
         leaves: Leaves::TimeOrRounds,
         stands: true,
         setup_rtts: None,
-        moves: |_| Moves { flows: 0.0, bytes: 0.0, draws: 0.0 },
+        moves: |_| Moves::default(),
         says: |_, _| String::new(),
         check: |_| Ok(()),
     };

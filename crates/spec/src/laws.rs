@@ -7,7 +7,7 @@ use fanin_laws::settings::{Key, Section, Value, Words};
 use fanin_units::{Bytes, QueueSize, Share, Time};
 
 use crate::literal::Literal;
-use crate::problem::did_you_mean;
+use crate::problem::{did_you_mean, same_word};
 use crate::range::{Ordered, Range};
 use crate::setting::{Optional, Setting};
 
@@ -46,14 +46,32 @@ fn read(present: Value, literal: &Literal) -> Result<Value, String> {
         Value::Time(_) => Value::Time(Time::read(literal)?),
         Value::MaybeTime(_) => Value::MaybeTime(Optional::read(literal)?.0),
         Value::Bytes(_) => Value::Bytes(Bytes::read(literal)?),
-        Value::Size(_) => Value::Size(QueueSize::read(literal)?),
+        Value::Size(_) => Value::Size(threshold(literal)?),
+        Value::MaybeSize(_) if *literal == Literal::Text(AUTO.into()) => Value::MaybeSize(None),
+        Value::MaybeSize(_) => Value::MaybeSize(Some(threshold(literal)?)),
         Value::Word(_, words) => Value::Word(word(words, literal)?, words),
     })
 }
 
+/// What a right threshold looks like.
+const THRESHOLD: &str = "a number of packets, or a size with its unit, such as 20, \"20 packets\" or \"64 KiB\"";
+
+/// The word for a value that the law takes of itself.
+const AUTO: &str = "auto";
+const THRESHOLD_OR_AUTO: &str =
+    "a number of packets, or a size with its unit, such as 20, \"20 packets\" or \"64 KiB\"; or \"auto\"";
+
+/// A queue's length at which a port acts. Papers and switches count it in packets, so that a plain number is that.
+fn threshold(literal: &Literal) -> Result<QueueSize, String> {
+    match literal {
+        Literal::Integer(_) => u32::read(literal).map(QueueSize::Packets),
+        other => QueueSize::read(other),
+    }
+}
+
 fn word(words: &'static Words, literal: &Literal) -> Result<&'static str, String> {
     let Literal::Text(text) = literal else { return Err("it is not a word".into()) };
-    let found = words.all.iter().find(|word| *word == text);
+    let found = words.all.iter().find(|word| same_word(word, text));
     let near = || did_you_mean(text, words.all.iter().copied());
     found.copied().ok_or_else(|| format!("\"{text}\" is not one of these{}", near()))
 }
@@ -67,7 +85,8 @@ pub(crate) fn form(value: Value) -> &'static str {
         Value::Time(_) => Time::FORM,
         Value::MaybeTime(_) => Optional::<Time>::FORM,
         Value::Bytes(_) => Bytes::FORM,
-        Value::Size(_) => QueueSize::FORM,
+        Value::Size(_) => THRESHOLD,
+        Value::MaybeSize(_) => THRESHOLD_OR_AUTO,
         Value::Word(_, words) => words.form,
     }
 }
@@ -82,6 +101,7 @@ pub(crate) fn show(value: Value) -> String {
         Value::MaybeTime(time) => Optional(time).show(),
         Value::Bytes(bytes) => bytes.show(),
         Value::Size(size) => size.show(),
+        Value::MaybeSize(size) => size.map_or(format!("\"{AUTO}\""), |size| size.show()),
         Value::Word(word, _) => format!("\"{word}\""),
     }
 }
@@ -96,6 +116,7 @@ fn number(value: Value) -> Option<f64> {
         Value::MaybeTime(time) => Optional(time).number(),
         Value::Bytes(bytes) => bytes.number(),
         Value::Size(size) => size.number(),
+        Value::MaybeSize(size) => size.and_then(|size| size.number()),
         Value::Word(..) => None,
     }
 }

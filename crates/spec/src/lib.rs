@@ -65,7 +65,7 @@ pub use flow_kind::FlowKind;
 pub use flows::{Flow, Flows};
 pub use framing::Framing;
 pub use jitter::PacketJitter;
-pub use limits::{LIMITS, Limit};
+pub use limits::{ELSEWHERE, Elsewhere, LIMITS, Limit};
 pub use literal::Literal;
 pub use network::PURE_ACK;
 pub use packed::Packed;

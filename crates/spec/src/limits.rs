@@ -1,5 +1,5 @@
 //! What is not modelled: what people ask for that no driver here can answer, in what results can therefore not be trusted, and
-//! what comes near. `fanin explain` answers from this list, and `docs/limits.md` is made of it.
+//! what comes near; and what there is under another name. `fanin explain` answers from these lists, and `docs/limits.md` is made of them.
 
 /// Something that is not modelled.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +29,43 @@ impl Limit {
     }
 }
 
-/// What is to be added where a name is refused that is not modelled; else nothing.
+/// Something that there is under another name.
+#[derive(Clone, Copy, Debug)]
+pub struct Elsewhere {
+    /// What people call it, in small letters.
+    pub names: &'static [&'static str],
+    /// What it is here.
+    pub says: &'static str,
+}
+
+impl Elsewhere {
+    /// What there is under another name than this, whatever its case.
+    pub fn named(name: &str) -> Option<&'static Elsewhere> {
+        let name = name.trim().to_ascii_lowercase();
+        ELSEWHERE.iter().find(|one| one.names.contains(&name.as_str()))
+    }
+}
+
+/// All that is asked for under another name.
+pub const ELSEWHERE: &[Elsewhere] = &[
+    Elsewhere {
+        names: &["pcap", "pcapng", "tcpdump", "tshark", "wireshark"],
+        says: "`fanin diagnose` reads captures of real machines and writes a scenario that behaves alike; `fanin trace` writes a run's packets as pcapng",
+    },
+    Elsewhere {
+        names: &["counters", "nstat", "ss", "netstat", "ethtool", "tc"],
+        says: "`fanin diagnose` reads what these print, beside a capture or alone, and `fanin record` prints the commands for it; no key of a scenario is set by them",
+    },
+    Elsewhere {
+        names: &["all-to-all", "alltoall"],
+        says: "`workload.kind = \"shuffle\"`: every host sends as much to every other one; what differs from pair to pair is a list of flows (`workload.file`)",
+    },
+];
+
+/// What is to be added where a name is refused that is not modelled, or is called otherwise; else nothing.
 pub(crate) fn hint(name: &str) -> String {
-    Limit::named(name).map_or(String::new(), |limit| format!("; {}", limit.told(name)))
+    let elsewhere = Elsewhere::named(name).map(|one| format!("; `{name}`: {}", one.says));
+    Limit::named(name).map(|limit| format!("; {}", limit.told(name))).or(elsewhere).unwrap_or_default()
 }
 
 /// All of them: transports, networks, hosts.
@@ -122,17 +156,10 @@ pub const LIMITS: &[Limit] = &[
     },
     Limit {
         name: "collectives",
-        also: &["nccl", "mpi", "moe", "all-to-all", "alltoall", "all-gather", "reduce-scatter", "training"],
+        also: &["nccl", "mpi", "moe", "all-gather", "reduce-scatter", "training"],
         missing: "of what accelerators exchange there are ring all-reduces and shuffles, in which every host sends the same to every other one, and no library that chooses among algorithms",
         so: "experts that are not asked alike, trees, and what is computed meanwhile are not seen",
         near: "workload.kind = \"shuffle\" is an all-to-all, \"all-reduce\" a ring of them; a list of flows has whatever a trace has",
-    },
-    Limit {
-        name: "counters",
-        also: &["nstat", "ss", "netstat", "ethtool", "tcpdump", "pcap", "pcapng"],
-        missing: "what a real host counts or captures is not read",
-        so: "a measurement is compared by hand",
-        near: "fanin trace writes a run's packets as pcapng, for Wireshark; fanin run has its drops, timeouts and stalls as tables",
     },
     Limit {
         name: "cut-through",

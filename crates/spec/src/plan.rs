@@ -1,5 +1,9 @@
-//! A plan of placement: which replicas of objects lie elsewhere than they were put, as a table with the header
-//! `object,from,to,reason`, in the order in which they are moved. Objects count from zero, hosts from the client, which is host 0.
+//! A plan of placement. Either which replicas of objects lie elsewhere than they were put: a table with the header
+//! `object,from,to,reason`, in the order in which they are moved. Or where replicas lie: a table with the header `key,server` and a line
+//! for each, objects being numbered as their keys come. Columns behind these are left out: so are `plan.csv` and `placement.csv` of
+//! `fanin plan` read. Objects count from zero, hosts from the client, which is host 0.
+
+use std::collections::BTreeMap;
 
 use fanin_placement::{Move, Object, Reason, Server};
 use serde::{Deserialize, Serialize};
@@ -14,14 +18,17 @@ pub struct Plan {
     name: String,
     #[serde(with = "crate::packed::moves")]
     moves: Vec<Move>,
-    /// Where each stands in the file, counted from one.
+    /// The hosts of the first objects' replicas.
+    homes: Vec<Vec<u32>>,
+    /// Where each move or object stands in the file, counted from one.
     lines: Vec<usize>,
     digest: String,
 }
 
 /// A plan is at most so long.
-const MOVES_MAX: usize = 10_000_000;
+const ROWS_MAX: usize = 10_000_000;
 const HEADER: &str = "object,from,to,reason";
+const PLACES: &str = "key,server";
 const FORM: &str = "expected `object,from,to,reason`, such as `17,3,20,popular`";
 const REASONS: [(&str, Reason); 2] = [("popular", Reason::Popular), ("correlated", Reason::Correlated)];
 
@@ -33,26 +40,71 @@ impl Plan {
     pub fn parse(name: &str, text: &str) -> Result<Plan, Problem> {
         let at = |line, what: String| Problem::new(&Origin::File { name: name.into(), line }, what);
         let mut rows = rows(text.trim_start_matches('\u{feff}'));
-        match rows.next() {
-            Some(header) if header.fields().join(",") == HEADER => {}
-            Some(other) => {
-                return Err(at(other.line, format!("expected the header `{HEADER}`; this is {}", excerpt(other.text))));
-            }
-            None => return Err(at(1, format!("expected the header `{HEADER}`"))),
+        let expected = || format!("expected the header `{HEADER}` or `{PLACES}`");
+        let header = rows.next().ok_or_else(|| at(1, expected()))?;
+        let columns = header.fields().join(",") + ",";
+        let begins = |with: &str| columns.starts_with(&format!("{with},"));
+        let mut plan =
+            Plan { name: name.into(), moves: Vec::new(), homes: Vec::new(), lines: Vec::new(), digest: String::new() };
+        let mut rows = rows.zip(1..).map(|(row, count)| match count > ROWS_MAX {
+            true => Err(at(row.line, format!("a plan has at most {ROWS_MAX} rows"))),
+            false => Ok(row),
+        });
+        let told = |(line, what)| at(line, what);
+        if begins(HEADER) {
+            rows.try_for_each(|row| plan.moved(&row?).map_err(told))?;
+        } else if begins(PLACES) {
+            let mut numbers = BTreeMap::new();
+            rows.try_for_each(|row| plan.placed(&row?, &mut numbers).map_err(told))?;
+        } else {
+            return Err(at(header.line, format!("{}; this is {}", expected(), excerpt(header.text))));
         }
-        let (mut moves, mut digest) = (Vec::new(), Sha256::new());
-        let mut places = Vec::new();
-        for row in rows {
-            let of = read(&row).map_err(|what| at(row.line, what))?;
-            if moves.len() == MOVES_MAX {
-                return Err(at(row.line, format!("a plan has at most {MOVES_MAX} moves")));
-            }
+        plan.digest = plan.digested();
+        Ok(plan)
+    }
+
+    /// Adds a row's move.
+    fn moved(&mut self, row: &Row) -> Result<(), (usize, String)> {
+        self.moves.push(read(row).map_err(|what| (row.line, what))?);
+        self.lines.push(row.line);
+        Ok(())
+    }
+
+    /// Adds the place of a replica; keys have numbers.
+    fn placed(&mut self, row: &Row, numbers: &mut BTreeMap<String, usize>) -> Result<(), (usize, String)> {
+        let fields = row.fields();
+        let host = fields.get(1).and_then(|host| host.parse::<u32>().ok());
+        let (Some(&key), Some(host)) = (fields.first(), host) else {
+            let what = format!(
+                "expected a key and the number of its server, such as `user:7,3`; this is {}",
+                excerpt(row.text)
+            );
+            return Err((row.line, what));
+        };
+        let next = self.homes.len();
+        let number = *numbers.entry(key.to_string()).or_insert(next);
+        if number == next {
+            self.homes.push(Vec::new());
+            self.lines.push(row.line);
+        }
+        self.homes[number].push(host);
+        Ok(())
+    }
+
+    fn digested(&self) -> String {
+        let mut digest = Sha256::new();
+        for of in &self.moves {
             digest.update(format!("{} {} {}\n", of.object.0, of.from.0, of.to.0));
-            moves.push(of);
-            places.push(row.line);
         }
-        let digest = hex::encode(digest.finalize());
-        Ok(Plan { name: name.into(), moves, lines: places, digest })
+        for hosts in &self.homes {
+            digest.update(format!("{hosts:?}\n"));
+        }
+        hex::encode(digest.finalize())
+    }
+
+    /// The hosts of the first objects' replicas, by object; none where it is a list of moves.
+    pub fn homes(&self) -> &[Vec<u32>] {
+        &self.homes
     }
 
     /// Its moves, in their order.
@@ -60,7 +112,7 @@ impl Plan {
         &self.moves
     }
 
-    /// What is wrong with one of its moves, by its place among them.
+    /// What is wrong with one of its moves or objects, by its number.
     pub fn problem(&self, number: usize, what: String) -> Problem {
         Problem::new(&Origin::File { name: self.name.clone(), line: self.lines[number] }, what)
     }
@@ -73,7 +125,7 @@ impl Plan {
 
 /// A row's move, or what is wrong with it.
 fn read(row: &Row) -> Result<Move, String> {
-    let [object, from, to, reason] = row.fields()[..] else {
+    let [object, from, to, reason, ..] = row.fields()[..] else {
         return Err(format!("{FORM}; this is {}", excerpt(row.text)));
     };
     let number = |text: &str| {
@@ -106,10 +158,31 @@ mod tests {
     }
 
     #[test]
+    fn further_columns_are_left_out() {
+        let plan = Plan::parse("plan.csv", "object,from,to,reason,key\n7,1,2,popular,\"user:7,x\"\n").unwrap();
+        assert_eq!((plan.moves().len(), plan.homes()), (1, &[][..]));
+    }
+
+    #[test]
+    fn objects_are_numbered_as_their_keys_come_each_with_all_of_its_servers() {
+        let text = "key,server,was\nb,3,\nb,1,2\na,2,\n\"c,d\",4,\na,5,1\n";
+        let plan = Plan::parse("placement.csv", text).unwrap();
+        assert_eq!((plan.homes(), plan.moves()), (&[vec![3, 1], vec![2, 5], vec![4]][..], &[][..]));
+        assert_eq!(plan.problem(2, "wrong".into()).to_string(), "placement.csv:5: wrong");
+        let other = Plan::parse("placement.csv", &text.replace("a,5,1", "a,6,1")).unwrap();
+        assert_ne!(plan.digest, other.digest);
+    }
+
+    #[test]
     fn what_is_no_plan_is_told_with_its_line() {
         for (text, told) in [
-            ("", "p.csv:1: expected the header `object,from,to,reason`"),
-            ("object,from,to\n", "p.csv:1: expected the header `object,from,to,reason`; this is `object,from,to`"),
+            ("", "p.csv:1: expected the header `object,from,to,reason` or `key,server`"),
+            (
+                "object,from,to\n",
+                "p.csv:1: expected the header `object,from,to,reason` or `key,server`; this is `object,from,to`",
+            ),
+            ("keys,server\n", "p.csv:1: expected the header"),
+            ("key,server\na,1\na,first\n", "p.csv:3: expected a key and the number of its server"),
             ("object,from,to,reason\n1,2,3\n", "p.csv:2: expected `object,from,to,reason`, such as"),
             ("object,from,to,reason\n\n1,-2,3,popular\n", "p.csv:3: expected"),
             ("object,from,to,reason\n1,2,4294967296,popular\n", "`4294967296` is not a number of an object or a host"),
@@ -133,7 +206,7 @@ mod tests {
         fn whatever_a_plan_holds_reading_it_ends_in_moves_or_in_one_message_with_its_line(pieces in prop::collection::vec(
             prop_oneof![
                 8 => prop::sample::select(&[
-                    "object,from,to,reason\n", "1,2,3,popular\n", "7,3,20,correlated\n", ",", "\n", " ", "0", "4294967295", "4294967296",
+                    "object,from,to,reason\n", "key,server\n", "a,1\n", "1,2,3,popular\n", "7,3,20,correlated\n", ",", "\n", " ", "0", "4294967295", "4294967296",
                     "-1", "+1", "1.5", "popular", "correlated", "liked", "\u{feff}", "\r\n", "\"",
                 ][..]).prop_map(String::from),
                 1 => ".{0,4}",
@@ -142,7 +215,8 @@ mod tests {
             let text = pieces.concat();
             match Plan::parse("p.csv", &text) {
                 Ok(plan) => {
-                    prop_assert_eq!(plan.moves.len(), plan.lines.len());
+                    prop_assert_eq!(plan.moves.len() + plan.homes.len(), plan.lines.len());
+                    prop_assert!(plan.homes.iter().all(|hosts| !hosts.is_empty()));
                     prop_assert!(plan.moves.iter().all(|of| of.from != of.to));
                     // Written again it is the same.
                     let word = |reason| REASONS.iter().find(|(_, of)| *of == reason).unwrap().0;

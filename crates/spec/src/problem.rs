@@ -71,3 +71,11 @@ pub(crate) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a s
 pub(crate) fn wrong(paths: &[&'static str], what: impl Into<String>) -> Result<(), Wrong> {
     Err(Wrong { paths: paths.to_vec(), what: what.into() })
 }
+
+/// Whether two words differ at most in case, hyphens, underscores and spaces.
+pub(crate) fn same_word(one: &str, other: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|c| !"-_ ".contains(*c)).map(|c| c.to_ascii_lowercase())
+    }
+    letters(one).eq(letters(other))
+}

@@ -111,12 +111,14 @@ impl Slot {
 }
 
 impl Scheme {
-    /// Reads a scheme's name: a registry name, an alias, or words that each fill a slot, in any order, such as `cubic+red+ecn` or
-    /// `sicc+dctcp`; what is not named is usual: NewReno, its own port law, all servers at once.
+    /// Reads a scheme's name: a registry name, an alias, or words that each fill a slot, in any order and case, such as
+    /// `cubic+red+ecn` or `SICC+DCTCP`; what is not named is usual: NewReno, its own port law, all servers at once.
     ///
     /// # Errors
     /// What is unknown or cannot work together, and what would.
     pub fn parse(name: &str) -> Result<Scheme, String> {
+        let name = name.to_ascii_lowercase();
+        let name = name.as_str();
         let of_house = name.split('+').filter(|part| foreign::called(part).is_none());
         if let Some((part, limit)) = of_house.filter_map(|part| Some((part, Limit::named(part)?))).next() {
             return Err(limit.told(part));

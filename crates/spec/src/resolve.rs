@@ -164,7 +164,8 @@ impl Way<'_> {
     fn refuse(&self, Wrong { paths, what }: Wrong, swept: &[&(Coordinate, Origin)]) -> Problem {
         let mut values = self.axes.iter().zip(swept).filter(|(_, (_, origin))| *origin != Origin::Default);
         let value = values.find(|(axis, _)| paths.contains(&axis.path().as_str())).map(|(_, (_, origin))| origin);
-        Problem::new(value.or_else(|| self.assigned(&paths)).unwrap_or(&self.variant.origin), what)
+        let written = || self.set(&paths, |origin| *origin != Origin::Default);
+        Problem::new(value.or_else(written).unwrap_or(&self.variant.origin), what)
     }
 
     /// Reads what settings name, but for what was read for others.
@@ -232,8 +233,13 @@ impl Way<'_> {
 
     /// Where one of these keys was set, the last time.
     fn assigned(&self, paths: &[&str]) -> Option<&Origin> {
+        self.set(paths, |_| true)
+    }
+
+    /// Where one of these keys was set, the last time among the places that count.
+    fn set(&self, paths: &[&str], counts: impl Fn(&Origin) -> bool) -> Option<&Origin> {
         let mut set = self.layers.iter().rev().flat_map(|layer| layer.iter().rev());
-        set.find(|a| paths.contains(&a.path().as_str())).map(|a| &a.origin)
+        set.find(|a| counts(&a.origin) && paths.contains(&a.path().as_str())).map(|a| &a.origin)
     }
 }
 

@@ -143,16 +143,35 @@ impl Scenario {
         Ok(())
     }
 
-    /// Keeps only these schemes, in this order: labels of the file's variants, or registry names.
+    /// Says where its text comes from, if that is no file that the user knows: a key's value is the argument's that goes by the
+    /// key's path in `arguments`, and whatever else it has, nobody wrote.
+    pub fn comes_from(&mut self, arguments: &[(&str, String)]) {
+        let origin = |path: &str| {
+            let argument = arguments.iter().find(|(of, _)| *of == path);
+            argument.map_or(Origin::Default, |(_, argument)| Origin::Argument(argument.clone()))
+        };
+        for assignment in self.file.iter_mut().chain(self.variants.iter_mut().flat_map(|variant| &mut variant.own)) {
+            assignment.origin = origin(&assignment.path());
+        }
+        for axis in &mut self.file_axes {
+            axis.origin = origin(&axis.path());
+            axis.values.iter_mut().for_each(|(_, value)| *value = axis.origin.clone());
+        }
+        self.variants.iter_mut().for_each(|variant| variant.origin = Origin::Default);
+    }
+
+    /// Keeps only these schemes, in this order: labels of the file's variants, or registry names; `argument` is what the user
+    /// wrote.
     ///
     /// # Errors
     /// A name that is neither.
-    pub fn select(&mut self, names: &[&str]) -> Result<(), Problem> {
-        let origin = Origin::Argument(format!("--schemes {}", names.join(",")));
+    pub fn select(&mut self, argument: &str, names: &[&str]) -> Result<(), Problem> {
+        let origin = Origin::Argument(argument.into());
         let mut chosen: Vec<Variant> = Vec::new();
         for name in names {
-            let known = self.variants.iter().find(|v| v.label == *name).cloned();
-            let variant = match known {
+            let labelled = |is: &dyn Fn(&str) -> bool| self.variants.iter().find(|v| is(&v.label)).cloned();
+            let known = labelled(&|label| label == *name);
+            let variant = match known.or_else(|| labelled(&|label| label.eq_ignore_ascii_case(name))) {
                 Some(variant) => variant,
                 None => plain(name, &origin).map_err(|problem| match self.labels() {
                     labels if labels.is_empty() => problem,

@@ -254,7 +254,11 @@ macro_rules! optional {
     };
 }
 
-optional!(Chip, "the name of a switch, such as \"arista-7060cx\", or \"none\"");
+optional!(
+    Chip,
+    "the name of a switch, \"dctcp-triumph\", \"force10-s6000\", \"arista-7060cx\", \"arista-7050cx3\", \"arista-7060x6\" or \
+     \"mellanox-sn2700\", its model, such as \"7050CX3\", or \"none\""
+);
 optional!(Stack, "the name of a TCP, \"linux\" or \"linux-6.1\", or \"none\"");
 optional!(Bytes, "bytes with their unit, such as \"256 KiB\", or \"none\"");
 optional!(QueueSize, "a size with its unit, such as \"128 KiB\", or \"none\"");

@@ -2,6 +2,7 @@
 
 use fanin_fabric::Fabric;
 use fanin_laws::dynamic_threshold::{DynamicThreshold, Memory};
+use fanin_laws::port::ecn_threshold;
 use fanin_units::{Bytes, QueueSize, Rate};
 
 use crate::Settings;
@@ -41,7 +42,8 @@ impl PortClass {
 }
 
 /// The keys of a memory that ports share.
-const SHARED: [&str; 4] = ["switch.shared_buffer", "switch.alpha", "switch.reserved", "switch.headroom"];
+const SHARED: [&str; 5] =
+    ["switch.shared_buffer", "switch.alpha", "switch.reserved", "switch.headroom", "switch.profile"];
 
 impl Settings {
     /// The memory of a switch with so many ports, where they share one; it has room for them, as settings are checked.
@@ -55,9 +57,26 @@ impl Settings {
         self.switch.ports.iter().filter_map(|line| PortClass::parse(line).ok()).find(|class| class.rate == rate)
     }
 
+    /// The rate of the client's link.
+    fn client_rate(&self) -> Rate {
+        self.link.client_rate.0.unwrap_or(self.link.rate)
+    }
+
+    /// K of the client's port, where a scheme marks above a threshold; and the key that says it, if any does.
+    pub fn client_threshold(&self) -> (QueueSize, Option<&'static str>) {
+        let class = self.port_class(self.client_rate()).and_then(|class| class.k);
+        match (class, self.laws.ports.ecn_threshold.k) {
+            (Some(k), _) => (k, Some("switch.ports")),
+            (None, Some(k)) => (k, Some("ecn_threshold.k")),
+            (None, None) => {
+                (ecn_threshold::by_rate(self.client_rate(), self.client_buffer(), self.full_frame().0), None)
+            }
+        }
+    }
+
     /// What the queue of the client's port holds at the most.
     pub fn client_buffer(&self) -> QueueSize {
-        let class = self.port_class(self.link.client_rate.0.unwrap_or(self.link.rate));
+        let class = self.port_class(self.client_rate());
         class.and_then(|class| class.buffer).unwrap_or_else(|| self.port_buffer())
     }
 
@@ -89,7 +108,7 @@ pub(crate) fn shared(s: &Settings) -> Result<(), Wrong> {
             "{reserved} reserved for each of {ports} ports and a headroom of {headroom} leave nothing of a `switch.shared_buffer` of \
              {bytes} to share: right would be less of either, or a larger memory"
         );
-        return wrong(&["switch.reserved", "switch.headroom", "switch.shared_buffer"], what);
+        return wrong(&["switch.reserved", "switch.headroom", "switch.shared_buffer", "switch.profile"], what);
     };
     let (most, full) = (Bytes(shared.limit(0, 0)), s.full_frame());
     if most < full {

@@ -105,7 +105,7 @@ impl FabricSettings {
             return self.k_ary(arity);
         }
         let need = |value: Optional<u32>, key: &str| match value.0 {
-            None => Err(format!("the {kind} fabric needs `fabric.{key}`")),
+            None => Err(format!("the {kind} fabric needs {}", self.missing())),
             Some(0) => Err(format!("`fabric.{key}` of 0: right would be at least 1")),
             Some(count) => Ok(count),
         };
@@ -124,6 +124,14 @@ impl FabricSettings {
             return Err("`fabric.pods` of 1: a fat tree has at least 2; of one pod, make a leaf-spine fabric".into());
         }
         Ok(Shape { pods, racks: racks / pods, hosts_per_rack, spines })
+    }
+
+    /// The keys of its shape that are not set.
+    fn missing(&self) -> String {
+        let pods = (self.kind == FabricKind::FatTree).then_some(("pods", self.pods));
+        let keys = [("racks", self.racks), ("hosts_per_rack", self.hosts_per_rack), ("spines", self.spines)];
+        let missing = keys.into_iter().chain(pods).filter(|(_, value)| value.0.is_none());
+        missing.map(|(key, _)| format!("`fabric.{key}`")).collect::<Vec<_>>().join(", ")
     }
 
     fn k_ary(&self, k: u32) -> Result<Shape, String> {

@@ -24,6 +24,8 @@ pub struct Volume {
     pub packets: f64,
     /// Draws made before it begins.
     pub draws: f64,
+    /// Bytes that the workload holds from the beginning, and those that it has come to hold by its end.
+    pub held: [f64; 2],
 }
 
 /// Bytes of memory that a run takes.
@@ -48,7 +50,7 @@ pub struct Need {
 
 /// No run has more connections: with their rows, no machine holds them.
 const CONNECTIONS_MAX: f64 = 1e8;
-/// A shuffle draws for every pair of hosts, those that send nothing too.
+/// A shuffle draws for every pair of hosts, those that send nothing too; a MapReduce job for every fetch, those from a node's own disk too.
 const DRAWS_MAX: f64 = 1e9;
 /// Bytes of a packet besides its payload: headers of IP and TCP.
 const HEADERS: u32 = 40;
@@ -59,10 +61,9 @@ impl Settings {
     /// What a run takes.
     pub fn volume(&self) -> Volume {
         let w = &self.workload;
-        let n = f64::from(self.servers()) * f64::from(self.clients());
-        let hosts = f64::from(self.hosts());
+        let (n, hosts) = (f64::from(self.servers()) * f64::from(self.clients()), f64::from(self.hosts()));
         let facts = w.kind.facts();
-        let Moves { flows, bytes, draws } = (facts.moves)(self);
+        let Moves { flows, bytes, draws, held } = (facts.moves)(self);
         let lasts = self.lasts(bytes);
         let packets_of = |flows: f64, bytes: f64| flows.max(bytes / self.tcp.mss.0 as f64);
         let line = self.line_rate() as f64 * lasts / (8.0 * self.frame());
@@ -74,6 +75,7 @@ impl Settings {
             least_rows: flows,
             packets: packets_of(flows, bytes),
             draws,
+            held,
         };
         match () {
             () if facts.asks && facts.lasts => {
@@ -182,10 +184,13 @@ impl Settings {
         f64::from(self.link.framing.on_wire(self.full_packet().0 as u32))
     }
 
-    /// Whether a run is one that any machine could hold.
-    pub(crate) fn can_be_held(&self) -> bool {
+    /// What no machine could hold of a run, if anything.
+    pub(crate) fn too_much(&self) -> Option<String> {
         let volume = self.volume();
-        volume.connections <= CONNECTIONS_MAX && volume.draws <= DRAWS_MAX
+        if volume.connections > CONNECTIONS_MAX {
+            return Some(format!("{:.0} connections", volume.connections));
+        }
+        (volume.draws > DRAWS_MAX).then(|| format!("{:.0} draws before it begins", volume.draws))
     }
 
     /// The queries a second whose packets fill the links of all hosts, with the fewest of them.

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::Rate;
+
 /// One unit's name and its size in the quantity's base unit.
 pub(crate) struct Unit {
     pub name: &'static str,
@@ -17,6 +19,10 @@ pub enum ParseError {
     NoUnit,
     /// The unit is not one of those known; the one that is meant, where that is plain.
     UnknownUnit(Option<&'static str>),
+    /// The unit has two readings.
+    Ambiguous(&'static str, &'static str),
+    /// A rate in bytes per second; the same rate in bits per second.
+    BytesPerSecond(Rate),
     /// The number has a minus sign.
     Negative,
     /// The number needs finer steps than the base unit has.
@@ -32,6 +38,10 @@ impl fmt::Display for ParseError {
             ParseError::NoUnit => "its unit is missing",
             ParseError::UnknownUnit(Some(near)) => return write!(f, "its unit is unknown (did you mean `{near}`?)"),
             ParseError::UnknownUnit(None) => "its unit is unknown",
+            ParseError::Ambiguous(one, other) => {
+                return write!(f, "its unit may mean `{one}` or `{other}`: write one of them");
+            }
+            ParseError::BytesPerSecond(rate) => return write!(f, "it is in bytes per second: write `{rate}`"),
             ParseError::Negative => "it is negative",
             ParseError::TooFine => "it is finer than the smallest unit",
             ParseError::TooLarge => "it is too large",
@@ -56,34 +66,54 @@ pub(crate) fn parse(text: &str, units: &[Unit]) -> Result<u64, ParseError> {
     if unit.is_empty() {
         return Err(ParseError::NoUnit);
     }
-    let known = units.iter().find(|u| u.name == unit);
-    let scale = known.ok_or_else(|| ParseError::UnknownUnit(near(unit, units)))?.scale;
+    let scale = known(unit, units)?.scale;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let whole = digits(whole)?.checked_mul(scale).ok_or(ParseError::TooLarge)?;
     whole.checked_add(part_of(fraction, scale)?).ok_or(ParseError::TooLarge)
 }
 
 /// Units as others write them.
-const ALSO: [(&str, &str); 12] = [
-    ("kbps", "kbit/s"),
-    ("Mbps", "Mbit/s"),
-    ("Gbps", "Gbit/s"),
-    ("Tbps", "Tbit/s"),
-    ("Mb/s", "Mbit/s"),
-    ("Gb/s", "Gbit/s"),
-    ("\u{b5}s", "us"),
-    ("\u{3bc}s", "us"),
-    ("usec", "us"),
-    ("msec", "ms"),
-    ("sec", "s"),
-    ("bytes", "B"),
+const ALSO: [(&str, &[&str]); 9] = [
+    ("Tbit/s", &["T", "TbE", "Tb", "Tb/s", "Tbps", "Tbit"]),
+    ("Gbit/s", &["G", "g", "GbE", "GE", "Gb", "Gb/s", "Gbps", "Gbit", "gbit"]),
+    ("Mbit/s", &["M", "Mb", "Mb/s", "Mbps", "Mbit", "mbit"]),
+    ("kbit/s", &["k", "kb", "kb/s", "kbps", "kbit"]),
+    // The micro sign and the Greek letter.
+    ("us", &["\u{b5}s", "\u{3bc}s", "usec"]),
+    ("ms", &["msec"]),
+    ("s", &["sec"]),
+    ("B", &["byte", "bytes"]),
+    ("KB", &["kB"]),
 ];
 
-/// The unit that is meant by another word for it, or by other cases.
+/// Units with two readings: nobody but the user knows which one is meant.
+const TWO_READINGS: [(&str, [&str; 2]); 7] = [
+    ("K", ["KB", "KiB"]),
+    ("k", ["KB", "KiB"]),
+    ("M", ["MB", "MiB"]),
+    ("m", ["MB", "MiB"]),
+    ("G", ["GB", "GiB"]),
+    ("g", ["GB", "GiB"]),
+    ("m", ["min", "ms"]),
+];
+
+/// The unit of this name, or that others write so.
+fn known<'a>(unit: &str, units: &'a [Unit]) -> Result<&'a Unit, ParseError> {
+    let named = |name: &str| units.iter().find(|known| known.name == name);
+    let also = || ALSO.iter().filter(|(_, also)| also.contains(&unit)).find_map(|(name, _)| named(name));
+    let readings = TWO_READINGS.iter().find(|(word, [one, _])| *word == unit && named(one).is_some());
+    match (named(unit).or_else(also), readings) {
+        (Some(known), _) => Ok(known),
+        (None, Some((_, [one, other]))) => Err(ParseError::Ambiguous(one, other)),
+        (None, None) => Err(ParseError::UnknownUnit(near(unit, units))),
+    }
+}
+
+/// The unit that is meant by other cases.
 fn near(unit: &str, units: &[Unit]) -> Option<&'static str> {
-    let other = ALSO.iter().find(|(also, _)| also.eq_ignore_ascii_case(unit)).map(|(_, name)| *name);
-    let name = other.unwrap_or(unit);
-    units.iter().map(|known| known.name).find(|known| known.eq_ignore_ascii_case(name))
+    let is_meant = |name: &str| name.eq_ignore_ascii_case(unit);
+    let also = |name: &str| ALSO.iter().any(|(of, also)| *of == name && also.iter().any(|word| is_meant(word)));
+    units.iter().map(|known| known.name).find(|name| is_meant(name) || also(name))
 }
 
 /// The value of a run of digits; underscores may group them.

@@ -30,13 +30,18 @@ pub enum QueueSize {
     Packets(u32),
 }
 
-const TIMES: [Unit; 5] = [
+const TIMES: [Unit; 7] = [
+    Unit { name: "h", scale: 3_600_000_000_000_000 },
+    Unit { name: "min", scale: 60_000_000_000_000 },
     Unit { name: "s", scale: 1_000_000_000_000 },
     Unit { name: "ms", scale: 1_000_000_000 },
     Unit { name: "us", scale: 1_000_000 },
     Unit { name: "ns", scale: 1_000 },
     Unit { name: "ps", scale: 1 },
 ];
+
+/// The largest unit of times in print: 100 s are no exact decimal of minutes.
+const SECONDS: usize = 2;
 
 /// Decimal units, in which bytes print; the binary ones print where they are whole.
 const BYTES: [Unit; 7] = [
@@ -47,6 +52,19 @@ const BYTES: [Unit; 7] = [
     Unit { name: "GiB", scale: 1 << 30 },
     Unit { name: "MiB", scale: 1 << 20 },
     Unit { name: "KiB", scale: 1 << 10 },
+];
+
+/// Bytes per second, which rates are not written in: they would be taken for bits.
+const BYTE_RATES: [Unit; 9] = [
+    Unit { name: "TB/s", scale: 8_000_000_000_000 },
+    Unit { name: "GB/s", scale: 8_000_000_000 },
+    Unit { name: "GBps", scale: 8_000_000_000 },
+    Unit { name: "MB/s", scale: 8_000_000 },
+    Unit { name: "MBps", scale: 8_000_000 },
+    Unit { name: "KB/s", scale: 8_000 },
+    Unit { name: "kB/s", scale: 8_000 },
+    Unit { name: "GiB/s", scale: 8 << 30 },
+    Unit { name: "MiB/s", scale: 8 << 20 },
 ];
 
 const RATES: [Unit; 5] = [
@@ -164,7 +182,7 @@ impl fmt::Display for Time {
         if *self == Time::ZERO {
             return f.write_str("0 s");
         }
-        print(f, self.0, &TIMES)
+        print(f, self.0, &TIMES[SECONDS..])
     }
 }
 
@@ -188,7 +206,10 @@ impl fmt::Display for Bytes {
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Rate, ParseError> {
-        parse(text, &RATES).map(Rate)
+        match parse(text, &RATES) {
+            Ok(bits) => Ok(Rate(bits)),
+            Err(why) => Err(parse(text, &BYTE_RATES).map_or(why, |bits| ParseError::BytesPerSecond(Rate(bits)))),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Places {
 }
 
 /// Where a run's objects are put, before any plan: servers are hosts. With a plan, where the first seed puts them, whatever the run's
-/// own: a plan is one of a placement.
+/// own: a plan is one of a placement. A plan that lists places overrides those of its objects.
 pub fn drawn(spec: &RunSpec, racks: &[u32]) -> Placement {
     let k = &spec.settings.key_value;
     if let Some(listed) = &spec.settings.inputs.requests {
@@ -50,6 +50,10 @@ pub fn drawn(spec: &RunSpec, racks: &[u32]) -> Placement {
             }
         }
     }
+    let planned = spec.settings.inputs.plan.iter().flat_map(|plan| plan.homes().concat());
+    for (home, host) in homes.iter_mut().zip(planned) {
+        *home = Server(host);
+    }
     Placement::new(replicas, homes)
 }
 
@@ -66,6 +70,14 @@ pub fn racks(spec: &RunSpec) -> Vec<u32> {
 pub fn fits(spec: &RunSpec) -> Result<(), Problem> {
     let Some(plan) = &spec.settings.inputs.plan else { return Ok(()) };
     let racks = racks(spec);
+    if let Some((number, what)) = plan
+        .homes()
+        .iter()
+        .enumerate()
+        .find_map(|(number, homes)| Some((number, refuse_homes(spec, number, homes, &racks)?)))
+    {
+        return Err(plan.problem(number, what));
+    }
     let routed = Places::routed(drawn(spec, &racks), plan.moves(), &racks, spec.fan_in, Route::Links);
     routed.map(|_| ()).map_err(|(number, what)| plan.problem(number, what))
 }
@@ -158,6 +170,29 @@ fn nodes(placement: &Placement, object: u32) -> impl Iterator<Item = Node> {
     placement.homes(Object(object)).iter().map(|home| Node(home.0))
 }
 
+/// What is wrong with where an object's replicas are to be, if anything.
+fn refuse_homes(spec: &RunSpec, number: usize, homes: &[u32], racks: &[u32]) -> Option<String> {
+    let (k, servers) = (&spec.settings.key_value, spec.fan_in);
+    if number >= k.objects as usize {
+        return Some(format!("it has more keys than `key_value.objects`, which is {}", k.objects));
+    }
+    if homes.len() != k.replicas as usize {
+        return Some(format!("object {number} is at {} servers: `key_value.replicas` is {}", homes.len(), k.replicas));
+    }
+    if let Some(host) = homes.iter().find(|host| !(1..=servers).contains(*host)) {
+        return Some(format!("host {host} is no server: servers are hosts 1 to {servers}"));
+    }
+    let distinct = k.replica_racks == ReplicaRacks::Distinct;
+    let same = |one: u32, other: u32| one == other || distinct && racks[one as usize] == racks[other as usize];
+    let (place, other) = homes
+        .iter()
+        .enumerate()
+        .find_map(|(place, &home)| Some((home, *homes[..place].iter().find(|&&other| same(home, other))?)))?;
+    Some(format!(
+        "object {number} is at {other} and at {place}, which are one server or in one rack (`key_value.replica_racks`)"
+    ))
+}
+
 /// What is wrong with a move, if anything.
 fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Result<(), String> {
     let (Object(object), Server(from), Server(to)) = (of.object, of.from, of.to);
@@ -170,7 +205,10 @@ fn refuse(placement: &Placement, of: &Move, racks: &[u32], servers: u32) -> Resu
     let homes = placement.homes(of.object);
     if !homes.contains(&of.from) {
         let at: Vec<String> = homes.iter().map(|home| home.0.to_string()).collect();
-        return Err(format!("object {object} is not at host {from}: it is at {}", at.join(", ")));
+        return Err(format!(
+            "object {object} is not at host {from}: it is at {}; of `fanin plan`'s files placement.csv says where all objects are",
+            at.join(", ")
+        ));
     }
     if homes.contains(&of.to) {
         return Err(format!("object {object} is at host {to} already"));

@@ -1,9 +1,10 @@
 //! Runs `fanin` as a process.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// A run of half a millisecond of simulated time.
@@ -24,6 +25,13 @@ pub struct Place {
     cache: TempDir,
 }
 
+/// `fanin`, which heeds signals: `nohup`, and a shell for what it starts in the background, have some of them ignored.
+pub fn program() -> Command {
+    let mut command = Command::new("/usr/bin/env");
+    command.args(["--default-signal=INT,HUP", env!("CARGO_BIN_EXE_fanin")]);
+    command
+}
+
 impl Place {
     pub fn with(text: &str) -> Place {
         let folder = tempfile::tempdir().unwrap();
@@ -42,7 +50,7 @@ impl Place {
 
     /// `fanin` in the folder, with a cache of its own.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
+        let mut command = program();
         command.args(arguments).current_dir(self.folder.path()).env("XDG_CACHE_HOME", self.cache.path());
         command
     }
@@ -64,6 +72,16 @@ impl Place {
         let output = self.command(arguments).env("COLUMNS", columns).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", err(&output));
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a command as it is printed, in a shell that finds `fanin`, and gives the JSON object that it prints.
+    pub fn runs(&self, line: &str) -> Value {
+        let folder = Path::new(env!("CARGO_BIN_EXE_fanin")).parent().unwrap().display();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("PATH={folder}:$PATH; {line}")]).current_dir(self.folder.path());
+        let output = shell.env("XDG_CACHE_HOME", self.cache.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", err(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// Runs `fanin`, which must refuse bad input with exit 2 and one message, and gives the message.

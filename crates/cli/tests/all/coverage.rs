@@ -33,7 +33,7 @@ fn specs(scenario: &str, scheme: &str, fan_in: u32, besides: &[&str]) -> Vec<Run
     for set in [&[fan_in.as_str(), &seeds], besides].concat() {
         scenario.assign("--set", set).unwrap();
     }
-    scenario.select(&[scheme]).unwrap();
+    scenario.select("--schemes", &[scheme]).unwrap();
     plan(&scenario.contenders().unwrap())
 }
 

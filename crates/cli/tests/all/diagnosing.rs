@@ -1,10 +1,12 @@
 //! `fanin diagnose`: what it says of captures that `fanin trace` makes, and of what is none.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::Place;
+use crate::common::{Place, err};
 
 const MY: &str = "\
 schemes = [\"newreno\"]
@@ -59,6 +61,12 @@ fn many_servers_are_found_with_their_timeouts_and_the_scenario_that_is_written_c
     assert!(!compared["rows"].as_array().unwrap().is_empty());
     let page = fs::read_to_string(place.path("found/report.html")).unwrap();
     assert!(page.contains("The slowest round, server by server") && page.contains("10.0.0.2"));
+    assert!(page.contains("class=\"rto\"/></svg> rto"), "no legend");
+    let took = |one: &Value| one["took_s"].as_f64().unwrap();
+    let longest = episodes.iter().map(took).fold(0.0, f64::max);
+    assert_eq!(took(&found["slowest"][0]), longest, "the slowest round is the slowest");
+    let [simulated] = &found["simulated"].as_array().unwrap()[..] else { panic!("{}", found["simulated"]) };
+    assert_eq!(simulated["measured_mbps"], found["points"][0]["goodput_mbps"]);
     assert!(place.path("found/diagnosis.json").exists());
 }
 
@@ -88,6 +96,14 @@ fn what_is_no_recording_is_refused() {
     fs::write(place.path("junk"), [0u8, 255, 3, 7].repeat(999)).unwrap();
     fs::write(place.path("empty"), []).unwrap();
     fs::write(place.path("letter"), "Dear Sir\n").unwrap();
+    // Prose has commas, colons and numbers.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let pages = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let texts = ["README.md", "CHANGELOG.md", "Cargo.toml", "Makefile", "crates/diagnose/src/counters.rs"]
+        .map(|name| root.join(name));
+    for path in pages.filter(|path| path.is_file()).chain(texts) {
+        place.refuses(&["diagnose", path.to_str().unwrap()]);
+    }
     for (name, word) in [
         ("junk", "neither a capture"),
         ("empty", "neither"),
@@ -100,11 +116,93 @@ fn what_is_no_recording_is_refused() {
 }
 
 #[test]
+fn the_repositorys_own_capture_has_its_scenario_beside_it_and_a_stub_of_it_gets_no_verdict() {
+    let place = Place::with(MY);
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/diagnosing/client.pcap.gz");
+    let found = json(&place.says(&["diagnose", capture.to_str().unwrap(), "--out", "found", "--json"]));
+    let of = &found["simulated"][0];
+    let [measured, simulated] = ["measured_mbps", "simulated_mbps"].map(|key| of[key].as_f64().unwrap());
+    let compared = json(&place.says(&["compare", "found/scenario.toml", "--seeds", "5", "--json"]));
+    let goodput = compared["rows"][0]["goodput_mbps"]["mean"].as_f64().unwrap();
+    assert!((simulated / goodput - 1.0).abs() < 0.15, "{simulated} is what the scenario gives: {goodput}");
+    let text = place.says(&["diagnose", capture.to_str().unwrap(), "--out", "again"]);
+    assert_eq!(text.contains("doubtful"), (simulated / measured - 1.0).abs() > 0.2, "{text}");
+    // The buffer's range is one.
+    let [least, most] = [0, 1].map(|end| found["way"]["buffer_bytes"]["value"][end].as_u64().unwrap());
+    let scenario = fs::read_to_string(place.path("found/scenario.toml")).unwrap();
+    let buffer = scenario.lines().find(|line| line.starts_with("buffer")).unwrap();
+    assert!(
+        buffer.contains("simulated") || (buffer.contains(&least.to_string()) && buffer.contains(&most.to_string())),
+        "{buffer}"
+    );
+    fs::write(place.path("stub.gz"), &fs::read(&capture).unwrap()[..5000]).unwrap();
+    let stub = json(&place.says(&["diagnose", "stub.gz", "--json"]));
+    assert_eq!(
+        (&stub["verdict"]["incast"], &stub["verdict"]["confidence"]),
+        (&Value::Null, &0.0.into()),
+        "{}",
+        stub["verdict"]
+    );
+    assert!(place.says(&["diagnose", "stub.gz"]).contains("too little"));
+}
+
+#[test]
+fn advice_on_a_diagnosis_names_the_addresses_of_the_capture() {
+    let place = captured("24");
+    let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));
+    let lines: Vec<&str> = found["advice"]["remedies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|remedy| remedy["apply"].as_array().unwrap())
+        .filter_map(|line| line["line"].as_str())
+        .filter(|line| line.starts_with("CLIENT=") || line.starts_with("SERVERS="))
+        .collect();
+    assert!(!lines.is_empty() && lines.iter().all(|line| line.contains("=10.0.")), "{lines:?}");
+}
+
+#[test]
 fn commands_that_record_are_printed_and_a_device_is_a_name() {
     let place = Place::with(MY);
     let says = place.says(&["record", "--device", "eth7"]);
     assert!(says.contains("tcpdump -i eth7 -s 120") && says.contains("fanin diagnose packets.pcap"));
     assert!(place.refuses(&["record", "--device", "eth0; reboot"]).contains("eth0"));
+}
+
+#[test]
+fn recordings_go_into_a_new_folder_and_no_tool_of_the_users_path_is_run() {
+    let place = Place::with(MY);
+    let tools = place.path("tools");
+    fs::create_dir(&tools).unwrap();
+    for tool in ["sh", "timeout", "tcpdump", "nstat", "sleep", "seq", "ss", "tc", "ethtool"] {
+        let path = tools.join(tool);
+        fs::write(&path, format!("#!/bin/sh\n: > {}\n", place.path("ran").display())).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let recordings = ["packets.pcap", "nstat.txt", "ss.txt", "tc.txt", "ethtool.txt"];
+    recordings.iter().for_each(|name| fs::write(place.path(name), "precious").unwrap());
+    let record = || place.command(&["record", "--run", "1", "--device", "none0"]).env("PATH", &tools).output().unwrap();
+    let output = record();
+    assert!(!place.path("ran").exists(), "a tool of the user's path was run");
+    let unchanged = |name: &str| fs::read_to_string(place.path(name)).unwrap() == "precious";
+    assert!(recordings.iter().all(|name| unchanged(name)));
+    let folder = place.path("recording");
+    // Where the system has none of the tools, there is nothing to record.
+    match output.status.code() {
+        Some(0) => {
+            let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode(&folder), 0o700);
+            for entry in fs::read_dir(&folder).unwrap() {
+                assert_eq!(mode(&entry.unwrap().path()), 0o600);
+            }
+        }
+        code => assert!(code == Some(3) && !folder.exists(), "{code:?}: {}", err(&output)),
+    }
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("packets.pcap"), "precious").unwrap();
+    assert_eq!(record().status.code(), Some(2));
+    assert_eq!(fs::read_to_string(folder.join("packets.pcap")).unwrap(), "precious");
 }
 
 #[test]
@@ -136,4 +234,17 @@ fn advice_comes_with_the_diagnosis_as_one_object() {
     let found = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));
     assert_eq!((&found["schema"], &found["verdict"]["incast"]), (&1.into(), &true.into()));
     assert!(found["advice"]["remedies"].as_array().is_some_and(|remedies| !remedies.is_empty()), "{}", found["advice"]);
+    let today = &found["advice"]["today"];
+    let compared = place.runs(&format!("{} --json", today["run"].as_str().unwrap()));
+    assert_eq!(
+        compared["rows"][0]["goodput_mbps"], today["goodput_mbps"],
+        "the commands name the scenario that was taken"
+    );
+    assert_eq!(found["scenario"], "t.toml");
+    fs::write(place.path("t.toml"), "mine\n").unwrap();
+    let again = json(&place.says(&["diagnose", "t.pcapng", "--advise", "--json"]));
+    assert_eq!(
+        (&again["scenario"], fs::read_to_string(place.path("t.toml")).unwrap().as_str()),
+        (&"t-2.toml".into(), "mine\n")
+    );
 }

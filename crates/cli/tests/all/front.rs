@@ -4,10 +4,12 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use super::common::program;
+
 const RIGHT: &str = "[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:1\"]\n";
 
 fn front() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fanin"));
+    let mut command = program();
     command.arg("front");
     command
 }
@@ -50,6 +52,58 @@ fn sigterm_ends_it_well() {
     assert!(line.starts_with("front listens on 127.0.0.1:"), "{line}");
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn sighup_is_ignored() {
+    let listen = ["--listen", "127.0.0.1:0", "--servers", "127.0.0.1:1"];
+    let mut child = front().args(listen).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    // It says so, and goes on.
+    let told = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(told.into_iter().any(|line| line.contains("SIGHUP is ignored")));
+    assert!(child.try_wait().unwrap().is_none());
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_plan_that_is_refused_is_not_in_force_after_a_kill_and_not_right_for_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |table: &str| {
+        fs::write(folder.path().join("placement.csv"), table).unwrap();
+        let output = Command::new("sha256sum").arg(folder.path().join("placement.csv")).output().unwrap();
+        let digest = String::from_utf8(output.stdout).unwrap()[..64].to_owned();
+        let plan = serde_json::json!({"cluster": {"servers": 2, "replicas": 1}, "placement_sha256": digest});
+        fs::write(folder.path().join("plan.json"), plan.to_string()).unwrap();
+    };
+    let file = folder.path().join("front.toml");
+    let text = format!("{RIGHT}plan = \"{}\"\n", folder.path().display());
+    fs::write(&file, text.replace("\"127.0.0.1:1\"]", "\"127.0.0.1:1\", \"127.0.0.1:2\"]")).unwrap();
+    let check = || {
+        let output = front().arg("--config").arg(&file).arg("--check").output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let rows: String = (0..8).map(|key| format!("{key}-key,{},\n", key % 2 + 1)).collect();
+    write(&format!("key,server,was\n{rows}"));
+    assert_eq!(check().0, Some(0));
+    for _ in 0..2 {
+        // It has begun the first plan, and is killed.
+        let mut child = front().arg("--config").arg(&file).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("pool0 listens on "), "{line}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // One that begins where no key is.
+        let rows: String = (0..8).map(|key| format!("{key}-key,{},{}\n", key % 2 + 1, (key + 1) % 2 + 1)).collect();
+        write(&format!("key,server,was\n{rows}"));
+        let (code, told) = check();
+        assert_eq!(code, Some(2), "{told}");
+        assert!(told.contains("placement.csv: it does not begin where keys are now"), "{told}");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Few points, enough seeds, and runs that are kept.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
 
 use serde_json::Value;
 
@@ -107,6 +109,22 @@ fn an_entry_of_another_run_is_not_believed() {
     let other = entries().into_iter().find(|entry| *entry != kept).unwrap();
     fs::copy(other, &kept).unwrap();
     assert_eq!(json(&place, &arguments("2"))["rows"], first["rows"]);
+}
+
+#[test]
+fn a_cache_that_others_can_write_to_is_not_used_and_that_is_said() {
+    let place = Place::with(SWEEP);
+    let arguments = ["compare", "my.toml", "--json", "--fan-in", "2", "--seeds", "1", "--schemes", "dctcp"];
+    let cost = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap()["engine"].take();
+    let kept = place.fanin(&arguments);
+    fs::set_permissions(place.cache(), fs::Permissions::from_mode(0o777)).unwrap();
+    let output = place.fanin(&arguments);
+    assert!(err(&output).contains("are not kept") && err(&output).contains("chmod go-w"), "{}", err(&output));
+    let pruned = place.fanin(&["cache", "prune", "--all"]);
+    assert_eq!(pruned.status.code(), Some(3), "{}", err(&pruned));
+    fs::set_permissions(place.cache(), fs::Permissions::from_mode(0o700)).unwrap();
+    let again = place.fanin(&arguments);
+    assert_eq!((err(&again).as_str(), cost(&again)), ("", cost(&kept)), "what was there before is still there");
 }
 
 #[test]

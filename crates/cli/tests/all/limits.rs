@@ -17,6 +17,10 @@ fn limits() -> Vec<Value> {
     fanin(&["explain", "limits", "--json"])["limits"].as_array().unwrap().clone()
 }
 
+fn elsewhere() -> Vec<Value> {
+    fanin(&["explain", "limits", "--json"])["elsewhere"].as_array().unwrap().clone()
+}
+
 /// What a limit, or a scheme, is called.
 fn names(entry: &Value) -> Vec<String> {
     let also = entry.get("also").or(entry.get("aliases")).unwrap().as_array().unwrap().iter().map(text);
@@ -33,6 +37,11 @@ fn the_page_of_limits_is_what_the_list_says() {
             page += &format!("- **{what}**: {}.\n", text(&limit[key]));
         }
     }
+    page += "\n## Under another name\n\n";
+    for one in elsewhere() {
+        let names = one["names"].as_array().unwrap().iter().map(|name| format!("`{}`", text(name)));
+        page += &format!("- {}: {}.\n", names.collect::<Vec<_>>().join(", "), text(&one["says"]));
+    }
     is_current("docs/limits.md", &page);
 }
 
@@ -45,6 +54,11 @@ fn every_name_of_what_is_not_modelled_is_answered_so_and_is_nothing_that_is() {
             assert!(said.contains("is not modelled") && said.contains("docs/limits.md"), "{name}: {said}");
             assert!(seen.insert(name.clone()), "{name} stands there twice");
         }
+    }
+    for name in elsewhere().iter().flat_map(|one| one["names"].as_array().unwrap().clone()) {
+        let said = says(&["explain", text(&name)]);
+        assert!(!said.contains("is not modelled") && said.contains('`'), "{name}: {said}");
+        assert!(seen.insert(text(&name).into()), "{name} stands there twice");
     }
     for name in ["rdma", "pfc", "dcqcn", "bbr", "homa", "quic"] {
         assert!(seen.contains(name), "{name}");

@@ -15,6 +15,7 @@ mod front;
 mod house;
 mod keeping;
 mod limits;
+mod on;
 mod outputs;
 mod planning;
 mod reproducing;

@@ -210,6 +210,47 @@ fn a_folder_of_the_users_is_not_taken_for_an_unfinished_one() {
 }
 
 #[test]
+fn a_planted_list_of_unfinished_files_deletes_nothing() {
+    let place = Place::with(SMALL);
+    let victim = place.path("victim");
+    fs::write(&victim, "precious").unwrap();
+    fs::create_dir_all(place.path("cloned/.unfinished")).unwrap();
+    fs::write(place.path("cloned/.unfinished/missing"), "").unwrap();
+    fs::write(place.path("cloned/notes"), "mine").unwrap();
+    for name in ["../victim", "notes", victim.to_str().unwrap()] {
+        fs::write(place.path("cloned/.unfinished/lock"), format!("{name}\nmissing")).unwrap();
+        place.refuses(&["compare", "my.toml", "--out", "cloned"]);
+        assert_eq!(names(place.path("cloned")), [".unfinished", "notes"], "{name}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious", "{name}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_and_nothing_is_left_there() {
+    let place = Place::with(SMALL);
+    let output = traced(&place, "/dev/full");
+    assert_eq!(output.status.code(), Some(3));
+    assert!(err(&output).contains("/dev/full: No space left on device"), "{}", err(&output));
+    let disk = place.path("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8k,mode=755", "tmpfs"]).arg(&disk).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        println!("skipped in part: no small disk can be mounted here (only root can)");
+        return;
+    }
+    fs::write(disk.join("old.pcapng"), "old").unwrap();
+    let told = ["disk/new.pcapng", "disk/old.pcapng"].map(|out| traced(&place, out));
+    let folder = place.fanin(&["compare", "my.toml", "--out", "disk/results", "--no-cache"]);
+    let (left, old) = (names(&disk), fs::read_to_string(disk.join("old.pcapng")).unwrap());
+    assert!(Command::new("umount").arg(&disk).status().unwrap().success());
+    for output in told.iter().chain([&folder]) {
+        assert_eq!(output.status.code(), Some(3), "{}", err(output));
+        assert!(err(output).contains("No space left on device"), "{}", err(output));
+    }
+    assert_eq!((left, old.as_str()), (vec!["old.pcapng".to_string()], "old"));
+}
+
+#[test]
 fn whatever_is_said_to_a_closed_standard_output_is_an_error() {
     let place = Place::with(SMALL);
     let shell = |text: &str| {

@@ -1,6 +1,10 @@
 //! `fanin plan`.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -71,6 +75,8 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
         (with("try/log.csv", &["--set", "picc.memory=10 KB"]), "`picc.memory`: all servers together are to have "),
         (with("try/log.csv", &["--method", "fewest"]), "right would be picc, picc-no-correlation, groups"),
         (with("try/log.csv", &["--move-budget", "much"]), "--move-budget"),
+        (with("try/log.csv", &["--every", "1 ps"]), "at least 1 s"),
+        (with("try/log.csv", &["--every", "999 ms"]), "at least 1 s"),
         (vec!["plan", "try/log.csv"], "a log and a cluster are needed"),
         (vec!["plan", "--demo", "try"], "try/log.csv is there already; give another folder"),
     ] {
@@ -80,6 +86,68 @@ fn what_cannot_be_planned_is_refused_and_nothing_is_written() {
     }
     let left_out = place.says(&["plan", "bad.csv", "--cluster", "try/cluster.toml", "--skip-bad", "--json"]);
     assert_eq!(serde_json::from_str::<Value>(&left_out).unwrap()["log"]["bad_lines"], 1);
+}
+
+#[test]
+fn a_cluster_without_racks_is_planned_for_with_one_replica() {
+    let place = demo();
+    // A star, and nothing of what is asked for.
+    fs::write(place.path("bare.toml"), "[workload]\nfan_in = 4\n[link]\nrate = \"10 Gbit/s\"\n").unwrap();
+    let plan = ["plan", "try/log.csv", "--cluster", "bare.toml", "--json"];
+    let message = place.refuses(&plan);
+    let right = "right would be a fabric of 3 racks (`fabric.kind = \"leaf-spine\"`) and `key_value.replica_racks = \"distinct\"`, or \
+                 `key_value.replicas = 1`";
+    assert!(message.contains(right), "{message}");
+    let told: Value =
+        serde_json::from_str(&place.says(&[&plan[..], &["--set", "key_value.replicas=1"]].concat())).unwrap();
+    assert!(told["servers_after"].as_f64() < told["servers_before"].as_f64(), "{told}");
+}
+
+#[test]
+fn the_first_signal_ends_it_and_nothing_is_left() {
+    let place = demo();
+    // A plan for each of so many periods takes hours.
+    let rows = (0..1_000_000)
+        .map(|second| format!("{second},q{second},a{},1\n{second},q{second},b{},1\n", second % 9, second % 7));
+    fs::write(place.path("long.csv"), format!("time,query,key,size\n{}", rows.collect::<String>())).unwrap();
+    let arguments = ["plan", "long.csv", "--cluster", "try/cluster.toml", "--every", "1 s", "--out", "made"];
+    let mut child = place.command(&arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let waits = |done: &mut dyn FnMut() -> bool| {
+        (0..2_000).any(|_| {
+            thread::sleep(Duration::from_millis(10));
+            done()
+        })
+    };
+    let began = waits(&mut || place.path("made/.unfinished/lock").exists());
+    thread::sleep(Duration::from_millis(500));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let ended = waits(&mut || child.try_wait().unwrap().is_some());
+    let _ = child.kill();
+    let code = child.wait().unwrap().code();
+    assert!(began && ended && code == Some(143), "began {began}, ended {ended}: {code:?}");
+    assert!(!place.path("made").exists());
+}
+
+#[test]
+fn keys_of_a_plan_are_neither_formulas_nor_turn_lines_round_and_are_found_again() {
+    let place = demo();
+    let log = fs::read_to_string(place.path("try/log.csv")).unwrap();
+    let log =
+        log.replace("object:1", "=cmd|'/C calc'!A").replace("object:2", "a\u{202e}b").replace("object:3", "\u{1b}[31m");
+    fs::write(place.path("log.csv"), log).unwrap();
+    let plan = ["plan", "log.csv", "--cluster", "try/cluster.toml"];
+    place.says(&[&plan[..], &["--out", "made"]].concat());
+    for file in ["placement.csv", "plan.csv"] {
+        let text = fs::read_to_string(place.path("made").join(file)).unwrap();
+        assert!(!text.contains(['\u{202e}', '\u{1b}']) && text.contains("%3Dcmd%7C"), "{file}");
+        let begins = |cell: &str| cell.starts_with(['=', '+', '-', '@']);
+        assert!(!text.lines().flat_map(|line| line.split(',')).any(begins), "{file}");
+    }
+    // As it left them, all keys of the same log are known: what is planned again moves next to nothing.
+    let again: Value =
+        serde_json::from_str(&place.says(&[&plan[..], &["--previous", "made", "--json"]].concat())).unwrap();
+    let first: Value = serde_json::from_str(&place.says(&[&plan[..], &["--json"]].concat())).unwrap();
+    assert_eq!(again["servers_before"], first["servers_after"]);
 }
 
 #[test]
@@ -189,6 +257,52 @@ fn a_front_ends_keys_are_planned_from_where_it_has_them_and_its_plan_names_its_s
     .unwrap();
     let message = place.refuses(&one);
     assert!(message.contains("front.toml: it has 2 pools; right would be a file with one"), "{message}");
+}
+
+#[test]
+fn hashed_keys_are_planned_from_the_servers_that_their_log_gives_as_plain_ones_are() {
+    let place = demo();
+    let servers: Vec<String> = (1..=8).map(|number| format!("\"10.0.0.{number}:11211\"")).collect();
+    fs::write(
+        place.path("front.toml"),
+        format!("[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [{}]\n", servers.join(", ")),
+    )
+    .unwrap();
+    let cluster = ["--cluster", "try/cluster.toml", "--front", "front.toml", "--set", "fabric.placement=spread"];
+    let sets = ["--set", "workload.fan_in=8", "--set", "key_value.replicas=1"];
+    let plan = |log: &str, out: &str| {
+        let asked = [&["plan", log][..], &cluster, &sets, &["--out", out]].concat();
+        place.says(&asked);
+        fs::read_to_string(place.path(out).join("placement.csv")).unwrap()
+    };
+    let plain = plan("try/log.csv", "plain");
+    // Each key's name as a hash, and its server.
+    let hashed = |key: &str| format!("~00000001~{:032x}", key.trim_start_matches("object:").parse::<u32>().unwrap());
+    let rows = plain.lines().skip(1).map(|row| row.split(',').collect::<Vec<_>>());
+    let was: BTreeMap<&str, &str> = rows.map(|row| (row[0], row[2])).collect();
+    let written = fs::read_to_string(place.path("try/log.csv")).unwrap();
+    let logged = |head: &str, server: &dyn Fn(&str) -> String| {
+        let row = |row: &str| {
+            let [time, query, key, size] = row.split(',').collect::<Vec<_>>().try_into().unwrap();
+            format!("{time},{query},{},{size}{}\n", hashed(key), server(key))
+        };
+        format!("{head}\n{}", written.lines().skip(1).map(row).collect::<String>())
+    };
+    fs::write(place.path("hashed.csv"), logged("time,query,key,size,server_by_hash", &|key| format!(",{}", was[key])))
+        .unwrap();
+    let planned = plan("hashed.csv", "hashed");
+    let expected = plain.lines().skip(1).map(|row| {
+        let (key, rest) = row.split_once(',').unwrap();
+        format!("{},{rest}\n", hashed(key))
+    });
+    assert!(planned == format!("key,server,was\n{}", expected.collect::<String>()));
+
+    fs::write(place.path("silent.csv"), logged("time,query,key,size", &|_| String::new())).unwrap();
+    let message = place.refuses(&[&["plan", "silent.csv"][..], &cluster, &sets].concat());
+    assert!(message.contains("keys are hashed, and the log does not give their servers"), "{message}");
+    fs::write(place.path("other.csv"), logged("time,query,key,size,server_by_hash", &|_| ",9".into())).unwrap();
+    let message = place.refuses(&[&["plan", "other.csv"][..], &cluster, &sets].concat());
+    assert!(message.contains("other.csv: it has keys of server 9, and the front end has 8 servers"), "{message}");
 }
 
 #[test]

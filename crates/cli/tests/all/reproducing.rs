@@ -286,7 +286,7 @@ fn a_scorecard_has_no_backticks_units_everywhere_and_says_what_fragile_is() {
     let says = place.says_in("100", &["reproduce", "tiny", "--out", "page"]);
     assert!(says.contains("as fanin run shows") && !says.contains('`'), "{says}");
     assert!(says.contains("Mbit/s at ") && says.contains(" senders"), "{says}");
-    assert!(says.contains("fragile (another verdict"), "{says}");
+    assert!(says.contains("fragile (hold and fail"), "{says}");
     let page = fs::read_to_string(place.path("page/report.html")).unwrap();
     assert!(page.contains("as <code>fanin run</code> shows"));
     assert!(says.lines().all(|line| line.chars().count() <= 100), "{says}");

@@ -120,6 +120,29 @@ fn comparisons_that_the_memory_cannot_hold_are_refused() {
     assert!(message.contains("`run.seeds` of ") && message.contains("would fit"), "{message}");
 }
 
+#[test]
+fn counts_what_a_mapreduce_job_holds_without_a_fetch_over_the_network() {
+    let place = Place::with(MAPREDUCE);
+    let many = ["compare", "my.toml", "--set", "mapreduce.maps=100000"];
+    // On one node no fetch crosses the network, and each has its place in a list.
+    let one_node = |reduces, more: &[&str]| {
+        let set = format!("mapreduce.reduces={reduces}");
+        place.refuses(&[&many[..], &["--fan-in", "1", "--set", &set], more].concat())
+    };
+    let message = one_node(100_000, &[]);
+    assert!(message.contains("10000000000 draws before it begins cannot be held"), "{message}");
+    assert!(message.contains("`mapreduce.reduces` of 10000 would fit"), "{message}");
+    // A thousand runs at once, each with lists of four gigabytes.
+    let message = one_node(10_000, &["--jobs", "1000", "--seeds", "1000"]);
+    assert!(message.contains("1000 runs need 4.") && message.contains("TB of memory at the least"), "{message}");
+    // Each of 511 replicas of a reduce's output is a flow.
+    let replicas = ["--fan-in", "10000", "--set", "mapreduce.maps=1", "--set", "mapreduce.output_replicas=512"];
+    let set = "mapreduce.reduces=100000";
+    let message = place
+        .refuses(&[&["compare", "my.toml", "--jobs", "1000", "--seeds", "1000", "--set", set], &replicas[..]].concat());
+    assert!(message.contains("1000 runs need") && message.contains("TB of memory"), "{message}");
+}
+
 /// Keys of a scenario whose values have a form.
 fn keys(place: &Place, form: &str) -> Vec<String> {
     let object: serde_json::Value = serde_json::from_str(&place.says(&["explain", "scenario", "--json"])).unwrap();

@@ -251,6 +251,11 @@ fn a_verdict_that_hangs_on_hosts_without_jitter_is_warned_of() {
     let told = told.first().and_then(Value::as_str).unwrap_or_default();
     assert!(told.starts_with("newreno with 2 senders hangs on `host.packet_jitter = \"none\"`, and so on"), "{told}");
     assert!(told.contains("it has a Jain's index of 0.50, and of "), "{told}");
+    let told = warnings(&["--set", "host.packet_jitter=none", "--sweep", "switch.buffer=256 KiB,257 KiB"]);
+    let told: Vec<&str> = told.iter().filter_map(Value::as_str).collect();
+    assert!(told.len() == 1 && told[0].starts_with("2 points hang on `host.packet_jitter = \"none\"`"), "{told:?}");
+    assert!(told[0].contains(": newreno at buffer 256 KiB has a Jain's index"), "{told:?}");
+    assert!(told[0].contains("; newreno at buffer 257 KiB has a Jain's index"), "{told:?}");
     // With jitter there is nothing to ask, and who sweeps it asks himself.
     for more in [&[][..], &["--sweep", "host.packet_jitter=none,1 us"]] {
         assert_eq!(warnings(more), Vec::<Value>::new(), "{more:?}");
@@ -279,4 +284,32 @@ fn a_narrow_terminal_is_kept_to() {
             assert!(widest.chars().count() <= most, "{arguments:?} in {columns}: {widest}");
         }
     }
+}
+
+#[test]
+fn the_threshold_that_ports_mark_above_is_printed_whoever_said_it() {
+    let place = Place::with(
+        "schemes = [\"newreno\", \"dctcp\"]\n[link]\nrate = \"10 Gbit/s\"\n[switch]\nbuffer = \"1 MB\"\n\
+         [workload]\nfragment = \"4 KiB\"\nduration = \"2 ms\"\n[sweep]\nfan_in = [2]\n[run]\nseeds = 1\n",
+    );
+    let said = |more: &[&str]| {
+        let object: Value =
+            serde_json::from_str(&place.says(&[&["compare", "my.toml", "--no-cache", "--json"], more].concat()))
+                .unwrap();
+        (text(&place, more), object["ecn_threshold_k"].to_string())
+    };
+    for (more, head, listed) in [
+        (&[][..], "; K 65 packets, by the link's rate ", r#"{"dctcp":["65 packets"]}"#),
+        (&["--set", "ecn_threshold.k=20"], "; K 20 packets ", r#"{"dctcp":["20 packets"]}"#),
+        (&["--sweep", "link.rate=1 Gbit/s,10 Gbit/s"], "; K swept ", r#"{"dctcp":["20 packets","65 packets"]}"#),
+    ] {
+        let (text, json) = said(more);
+        assert!(text.contains(head) && json == listed, "{more:?}: {json}: {text}");
+    }
+    let (text, json) = said(&["--schemes", "newreno"]);
+    assert!(!text.contains("; K ") && json == "{}", "{json}: {text}");
+    let run = ["run", "my.toml", "--scheme", "dctcp", "--no-cache"];
+    let told = place.says(&run).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("; K 65 packets"), "{told}");
+    assert!(place.says(&[&run[..], &["--json"]].concat()).contains(r#""ecn_threshold_k":{"dctcp":["65 packets"]}"#));
 }

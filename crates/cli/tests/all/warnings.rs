@@ -142,6 +142,9 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
         let warnings = warnings(&format!("{}{more}", BARRIER.trim_end()), &[]);
         assert!(warnings.len() == 1 && warnings[0].starts_with(told), "{more:?} says {warnings:?}");
     }
+    // The threshold that nobody set is under the smallest of buffers.
+    let fast = "[link]\nrate = \"100 Gbit/s\"\n[switch]\nbuffer = \"100 KB\"\n";
+    assert_eq!(warnings(&format!("{BARRIER}{fast}"), &[]), [""; 0]);
     for more in
         ["[tcp]\nrto_min = \"5 ms\"\ndelayed_ack = 1\n", "[tcp]\nrto_min = \"5 ms\"\ndelayed_ack_timeout = \"1 ms\"\n"]
     {
@@ -160,6 +163,28 @@ fn values_that_cannot_work_as_meant_are_told_with_what_to_look_at() {
     ] {
         let warnings = warnings(&idle(scheme, more), &[]);
         assert!(warnings.len() == 1 && warnings[0].contains(told), "{more:?} says {warnings:?}");
+    }
+}
+
+#[test]
+fn a_warning_of_many_points_is_one_that_names_the_first_of_them() {
+    let sweep = |values: &str| warnings(BARRIER, &["--sweep", &format!("switch.buffer={values}"), "--fan-in", "2,3"]);
+    let told = "never marks: a packet that finds more than that in a `switch.buffer` of 4 KiB has no room";
+    for (values, ends) in [
+        ("4 KiB", "well below the buffer"),
+        ("4 KiB,64 KiB", "well below the buffer"),
+        ("4 KiB,8 KiB", "well below the buffer (and so at switch.buffer 8 KiB)"),
+        ("4 KiB,5 KiB,6 KiB", "(and so at 2 more points: switch.buffer 5 KiB; switch.buffer 6 KiB)"),
+        (
+            "4 KiB,5 KiB,6 KiB,7 KiB,8 KiB,9 KiB",
+            "(and so at 5 more points: switch.buffer 5 KiB; switch.buffer 6 KiB; switch.buffer 7 KiB; and 2 others)",
+        ),
+    ] {
+        let warnings = sweep(values);
+        assert!(
+            warnings.len() == 1 && warnings[0].contains(told) && warnings[0].ends_with(ends),
+            "{values}: {warnings:?}"
+        );
     }
 }
 

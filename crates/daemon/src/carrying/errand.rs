@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use fanin_memcache::{Keyed, response};
 
-use super::{Standing, Way};
+use super::{Side, Standing, Way};
+use crate::memory::{Buffer, Charge};
 use crate::server::Ask;
 use crate::table::Id;
 
@@ -29,8 +30,8 @@ pub enum Whose {
 pub enum Step {
     /// What changes the key, at the server that has the last word; the client hears the answer.
     Change,
-    /// The new place forgets what it may have from before the plan.
-    Clear,
+    /// A place forgets what it may have from before the key's last change.
+    Clear(Side),
     /// The new place for the value, and for the lease to make a copy where it has none.
     Copy,
     /// The old place for the value.
@@ -70,10 +71,38 @@ pub struct Errand {
     /// As long as there is one of a stage, the next but one does not begin.
     pub standing: Arc<Standing>,
     pub step: Step,
-    pub token: Option<u64>,
+    /// The lease that the new place has given, and by which of its connections: it says nothing to a server that began anew since.
+    pub lease: Option<Lease>,
     /// What has come of the present step.
-    pub come: Vec<u8>,
+    pub come: Buffer,
     pub change: Option<Change>,
+    /// Its key and what it is to send.
+    _charge: Charge,
+}
+
+/// The right to store a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// The unique number of the empty item.
+    pub token: u64,
+    /// Which connection to the server it came by.
+    pub life: u64,
+}
+
+impl Errand {
+    /// One that is about to begin, with this step.
+    pub fn new(
+        (client, whose): (Id, Whose),
+        first: usize,
+        (key, base64): (Vec<u8>, bool),
+        (way, standing): (Way, Arc<Standing>),
+        (step, change): (Step, Option<Change>),
+    ) -> Errand {
+        let mut charge = Charge::default();
+        charge.set(key.capacity() + change.as_ref().map_or(0, |change| change.bytes.len() + change.note.len()));
+        let (lease, come) = (None, Buffer::default());
+        Errand { whose, client, first, key, base64, way, standing, step, lease, come, change, _charge: charge }
+    }
 }
 
 /// What the new place says to [`Step::Copy`], and the old one to [`Step::Old`].

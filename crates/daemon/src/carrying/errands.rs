@@ -2,10 +2,13 @@
 
 use fanin_memcache::{Flags, Get, Keyed, LONGEST_KEY, Meta, Request, Shape, text};
 
-use super::errand::{Change, Errand, Found, LEASE, Step, Whose, changes, copy_flags, found, is_done, value_line};
-use super::{Place, Stage, Way};
+use super::errand::{
+    Change, Errand, Found, LEASE, Lease, Step, Whose, changes, copy_flags, found, is_done, value_line,
+};
+use super::{Moves, Place, Side, Stage, Way};
 use crate::client::Kind;
 use crate::front::Front;
+use crate::memory::Buffer;
 use crate::multiget::{Asked, Settled};
 use crate::net::Net;
 use crate::server::{Ask, Part, Trouble};
@@ -13,6 +16,13 @@ use crate::table::Id;
 
 /// While there are so many errands, none is begun for nobody.
 const ENOUGH: usize = 4096;
+
+/// What must be cleared before a key on its way is read: the place with the last word, then the one that has copies.
+fn first_step(moves: &Moves, way: &Way) -> Option<Step> {
+    let copies = matches!(way.stage, Stage::Move | Stage::Copied);
+    let of_copies = (copies && !moves.is_clear(way.index, Side::New)).then_some(Side::New);
+    way.unclear_side(moves).or(of_copies).map(Step::Clear)
+}
 
 /// What comes of an errand.
 enum Outcome<'a> {
@@ -52,17 +62,11 @@ impl<N: Net> Front<N> {
         moving && client.waits_for_answers()
     }
 
-    /// Whether a key's new place is known to hold nothing from before the plan.
-    fn is_fresh(&self, pool: usize, way: &Way) -> bool {
-        self.pools[pool].standing.as_ref().is_none_or(|standing| standing.moves.is_fresh(way.index))
-    }
-
     /// The way of a key that is to be changed, or read, where one question to the place with the last word will not do.
     pub(crate) fn on_the_way(&self, pool: usize, place: Place, changes: bool) -> Option<Way> {
-        match place {
-            Place::Moving(way) if changes || way.stage.is_turned() && !self.is_fresh(pool, &way) => Some(way),
-            _ => None,
-        }
+        let (Place::Moving(way), Some(standing)) = (place, &self.pools[pool].standing) else { return None };
+        let is_clear = way.unclear_side(&standing.moves).is_none();
+        (changes || !is_clear).then_some(way)
     }
 
     /// One more answer of a client to what changes a key on its way: it ends when the other place has forgotten the key.
@@ -71,7 +75,9 @@ impl<N: Net> Front<N> {
             Some(way) if !way.stage.is_turned() => (Kind::Kept, 2),
             _ => (Kind::Relay, 1),
         };
-        let number = self.clients.get_mut(id).map_or(0, |client| client.expect(kind, left, 1, self.now));
+        let is_get = matches!(shape, Shape::Values | Shape::Meta { command: Meta::Get, .. });
+        let taken = (self.now, is_get);
+        let number = self.clients.get_mut(id).map_or(0, |client| client.expect(kind, left, 1, taken));
         Ask::new((id, number), part, shape, self.now)
     }
 
@@ -81,7 +87,8 @@ impl<N: Net> Front<N> {
         let touches = get.time.is_some();
         if matches!(way.stage, Stage::Move | Stage::Copied) && !touches && !get.unique {
             let number = self.expect_one(id, Part::Relay { quiet: false }, Shape::Values).number;
-            let step = if self.is_fresh(pool, &way) { Step::Copy } else { Step::Clear };
+            let Some(standing) = &self.pools[pool].standing else { return false };
+            let step = first_step(&standing.moves, &way).unwrap_or(Step::Copy);
             self.begin((id, Whose::Client { number }), pool, (key, false), way, (step, None));
             return true;
         }
@@ -97,10 +104,11 @@ impl<N: Net> Front<N> {
 
     /// Begins what changes a key on its way, or what may be asked of its new place only when that is cleared.
     pub(crate) fn change(&mut self, pool: usize, key: (&[u8], bool), way: Way, change: Change, changes: bool) {
-        let step = match (way.stage.is_turned(), changes) {
-            (false, _) => Step::Change,
-            (true, true) => Step::Forget,
-            (true, false) => Step::Clear,
+        let unclear = self.pools[pool].standing.as_ref().and_then(|standing| way.unclear_side(&standing.moves));
+        let step = match (way.stage, unclear) {
+            (Stage::Turn, _) if changes => Step::Forget,
+            (_, Some(side)) => Step::Clear(side),
+            (_, None) => Step::Change,
         };
         let whose = Whose::Client { number: change.ask.number };
         self.begin((change.ask.client, whose), pool, key, way, (step, Some(change)));
@@ -115,28 +123,29 @@ impl<N: Net> Front<N> {
         (step, change): (Step, Option<Change>),
     ) {
         let Some(standing) = self.pools[pool].standing.clone() else { return };
-        let (first, key) = (self.pools[pool].first, key.to_vec());
-        let (token, come) = (None, Vec::new());
-        let errand =
-            self.errands.insert(Errand { whose, client, first, key, base64, way, standing, step, token, come, change });
+        let (first, key) = (self.pools[pool].first, (key.to_vec(), base64));
+        let errand = Errand::new((client, whose), first, key, (way, standing), (step, change));
+        let errand = self.errands.insert(errand);
         self.take_step(errand, step);
     }
 
     /// Asks what an errand needs next.
     fn take_step(&mut self, id: Id, step: Step) {
         let Some(errand) = self.errands.get_mut(id) else { return };
-        (errand.step, errand.come) = (step, Vec::new());
+        (errand.step, errand.come) = (step, Buffer::default());
         let (old, new) = (errand.first + errand.way.old, errand.first + errand.way.new);
-        let token = errand.token.unwrap_or_default();
         match step {
             Step::Change => self.ask_change(id),
-            Step::Clear => self.ask_step(id, new, Meta::Delete, "", None),
+            Step::Clear(side) => self.ask_step(id, if side == Side::Old { old } else { new }, Meta::Delete, "", None),
             Step::Copy if errand.way.stage == Stage::Move => {
                 self.ask_step(id, new, Meta::Get, &format!("f v c N{LEASE}"), None);
             }
             Step::Copy => self.ask_step(id, new, Meta::Get, "f v c", None),
             Step::Old => self.ask_step(id, old, Meta::Get, "f t v", None),
-            Step::GiveUp => self.ask_step(id, new, Meta::Delete, &format!("C{token}"), None),
+            Step::GiveUp => {
+                let flags = errand.lease.map_or(String::new(), |lease| format!("C{}", lease.token));
+                self.ask_step(id, new, Meta::Delete, &flags, None);
+            }
             Step::Forget => {
                 let other = if errand.way.stage.is_turned() { old } else { new };
                 self.ask_step(id, other, Meta::Delete, "", None);
@@ -182,7 +191,7 @@ impl<N: Net> Front<N> {
     /// Bytes of an answer to an errand's step.
     pub(crate) fn errand_hears(&mut self, id: Id, bytes: &[u8]) {
         if let Some(errand) = self.errands.get_mut(id) {
-            errand.come.extend_from_slice(bytes);
+            errand.come.extend(bytes);
         }
     }
 
@@ -192,18 +201,23 @@ impl<N: Net> Front<N> {
         let come = std::mem::take(&mut errand.come);
         let (step, turned) = (errand.step, errand.way.stage.is_turned());
         match step {
-            Step::Forget | Step::Clear if !is_done(&come) => self.errand_ends(id, Outcome::Failed(&come)),
-            Step::Clear => {
-                errand.standing.moves.freshen(errand.way.index);
-                match (&errand.change, turned) {
+            Step::Forget | Step::Clear(_) if !is_done(&come) => self.errand_ends(id, Outcome::Failed(&come)),
+            Step::Clear(side) => {
+                errand.standing.moves.cleared(errand.way.index, side);
+                match (&errand.change, turned || side == Side::Old) {
                     (Some(_), _) => self.take_step(id, Step::Change),
+                    // The place with the last word has nothing now.
                     (None, true) => self.errand_ends(id, Outcome::Missed),
-                    (None, false) => self.take_step(id, Step::Copy),
+                    // A copy is made of the old place's value, so that place must be clear first.
+                    (None, false) => {
+                        let next = first_step(&errand.standing.moves, &errand.way).unwrap_or(Step::Copy);
+                        self.take_step(id, next);
+                    }
                 }
             }
             Step::Forget if turned && errand.change.is_some() => {
-                let is_fresh = errand.standing.moves.is_fresh(errand.way.index);
-                self.take_step(id, if is_fresh { Step::Change } else { Step::Clear });
+                let unclear = errand.way.unclear_side(&errand.standing.moves);
+                self.take_step(id, unclear.map_or(Step::Change, Step::Clear));
             }
             Step::Forget => self.has_forgotten(id),
             Step::Copy => self.copy_said(id, &come),
@@ -221,7 +235,7 @@ impl<N: Net> Front<N> {
         let many = self.errands.len() >= ENOUGH;
         let Some(errand) = self.errands.get_mut(id) else { return };
         if !errand.way.stage.is_turned() {
-            errand.standing.moves.freshen(errand.way.index);
+            errand.standing.moves.cleared(errand.way.index, Side::New);
         }
         let copies = errand.way.stage == Stage::Move && errand.change.as_ref().is_some_and(|change| change.stores);
         self.deliver(id, Outcome::Done);
@@ -240,8 +254,9 @@ impl<N: Net> Front<N> {
                 self.errand_ends(id, Outcome::Value(&answer));
             }
             lacks => {
-                errand.token = if let Found::Lease(token) = lacks { Some(token) } else { None };
-                match (errand.token, errand.whose) {
+                let life = self.servers[errand.first + errand.way.new].life;
+                errand.lease = if let Found::Lease(token) = lacks { Some(Lease { token, life }) } else { None };
+                match (errand.lease, errand.whose) {
                     (None, Whose::Nobody) => drop(self.errands.remove(id)),
                     _ => self.take_step(id, Step::Old),
                 }
@@ -253,15 +268,17 @@ impl<N: Net> Front<N> {
     fn old_said(&mut self, id: Id, come: &[u8]) {
         let Some(errand) = self.errands.get_mut(id) else { return };
         self.counters.moving_fell_back.add(u64::from(!matches!(errand.whose, Whose::Nobody)));
-        let (token, said) = (errand.token, found(come, false));
+        let said = found(come, false);
+        let lease = self.lease_of(id);
         let Found::Value { value, flags, lives } = said else {
             let outcome = if let Found::Error(line) = said { Outcome::Failed(line) } else { Outcome::Missed };
             self.deliver(id, outcome);
             return self.give_up(id);
         };
+        let Some(errand) = self.errands.get(id) else { return };
         let mut answer = Vec::new();
         value_line(&errand.key, flags, value, &mut answer);
-        let copy = token.and_then(|token| copy_flags(token, flags, lives)).filter(|_| value.len() > 2);
+        let copy = lease.and_then(|lease| copy_flags(lease.token, flags, lives)).filter(|_| value.len() > 2);
         let server = errand.first + errand.way.new;
         self.deliver(id, Outcome::Value(&answer));
         match copy {
@@ -275,19 +292,30 @@ impl<N: Net> Front<N> {
 
     /// A lease that is of no use is given up.
     fn give_up(&mut self, id: Id) {
-        let has_one = self.errands.get(id).is_some_and(|errand| errand.token.is_some());
-        if has_one { self.take_step(id, Step::GiveUp) } else { drop(self.errands.remove(id)) }
+        match self.lease_of(id) {
+            Some(_) => self.take_step(id, Step::GiveUp),
+            None => drop(self.errands.remove(id)),
+        }
+    }
+
+    /// An errand's lease, if it was given by the connection that there is now: a server that began anew counts its numbers anew, and
+    /// another item may have the same one.
+    fn lease_of(&self, id: Id) -> Option<Lease> {
+        let errand = self.errands.get(id)?;
+        errand.lease.filter(|lease| lease.life == self.servers[errand.first + errand.way.new].life)
     }
 
     /// An errand's step has failed.
     pub(crate) fn errand_fails(&mut self, id: Id, trouble: Trouble) {
         let Some(errand) = self.errands.get(id) else { return };
-        let lacks_old = errand.step == Step::Old;
-        if lacks_old {
-            self.deliver(id, Outcome::Failed(trouble.text().as_bytes()));
+        let pool = self.servers[errand.first].pool;
+        let misses = errand.change.is_none() && self.pools[pool].misses(trouble);
+        let outcome = if misses { Outcome::Missed } else { Outcome::Failed(trouble.text().as_bytes()) };
+        if errand.step == Step::Old {
+            self.deliver(id, outcome);
             return self.give_up(id);
         }
-        self.errand_ends(id, Outcome::Failed(trouble.text().as_bytes()));
+        self.errand_ends(id, outcome);
     }
 
     fn errand_ends(&mut self, id: Id, outcome: Outcome<'_>) {
@@ -305,6 +333,8 @@ impl<N: Net> Front<N> {
                 let whose = errand.client;
                 let silent = change.is_some_and(|change| change.silent);
                 let Some(client) = self.clients.get_mut(whose) else { return };
+                // It is the last part of the answer, whichever came before it.
+                client.answer(number).into_iter().for_each(|answer| answer.left = 1);
                 match outcome {
                     Outcome::Value(answer) => {
                         [answer, text::END.as_bytes()].iter().for_each(|part| client.put(number, part))
@@ -322,7 +352,7 @@ impl<N: Net> Front<N> {
             }
             Whose::Batch { get, batch, slot } => {
                 let (settled, failed) = match outcome {
-                    Outcome::Value(answer) => (Settled::Value(answer.to_vec()), None),
+                    Outcome::Value(answer) => (Settled::Value(answer.to_vec().into()), None),
                     Outcome::Missed => (Settled::Missed, None),
                     Outcome::Done => (Settled::Stands, None),
                     Outcome::Failed(_) => (Settled::Missed, Some("SERVER_ERROR a server answered with an error\r\n")),
@@ -339,16 +369,19 @@ impl<N: Net> Front<N> {
         let Some(standing) = multiget.standing.clone() else { return false };
         let (asked, router) = (multiget.asked, &self.pools[pool].router);
         let mut needs = Vec::new();
+        let unclear = multiget.unclear(batch);
         multiget.each_of(batch, |slot, key, size| {
-            let Place::Moving(way) = standing.place(key, router) else { return };
-            let (is_fresh, copies) =
-                (standing.moves.is_fresh(way.index), matches!(way.stage, Stage::Move | Stage::Copied));
-            let step = match asked {
-                _ if way.stage.is_turned() && !is_fresh => Step::Clear,
-                Asked::Touching => Step::Forget,
-                Asked::Plainly if copies && !is_fresh => Step::Clear,
-                Asked::Plainly if copies && size.is_none_or(|size| size == 0) => Step::Copy,
-                Asked::Plainly if copies => return self.counters.moving_found.add(1),
+            let was_unclear = unclear.binary_search(&slot).is_ok();
+            let Some(way) = standing.way(key, router, was_unclear) else { return };
+            let copies = matches!(way.stage, Stage::Move | Stage::Copied);
+            let step = match (asked, first_step(&standing.moves, &way)) {
+                (Asked::Plainly, Some(step)) => step,
+                (_, _) if let Some(side) = way.unclear_side(&standing.moves) => Step::Clear(side),
+                // Another thread has cleared the place since: what was read is from before.
+                _ if was_unclear => Step::Clear(way.side_asked(asked == Asked::Plainly)),
+                (Asked::Touching, _) => Step::Forget,
+                (Asked::Plainly, _) if copies && size.is_none_or(|size| size == 0) => Step::Copy,
+                (Asked::Plainly, _) if copies => return self.counters.moving_found.add(1),
                 _ => return,
             };
             needs.push((slot, key.to_vec(), way, step));
@@ -358,8 +391,7 @@ impl<N: Net> Front<N> {
         let first = self.pools[pool].first;
         for (slot, key, way, step) in needs {
             let (whose, standing) = (Whose::Batch { get, batch, slot }, standing.clone());
-            let (token, come, change, base64) = (None, Vec::new(), None, false);
-            let errand = Errand { whose, client, first, key, base64, way, standing, step, token, come, change };
+            let errand = Errand::new((client, whose), first, (key, false), (way, standing), (step, None));
             let errand = self.errands.insert(errand);
             self.take_step(errand, step);
         }

@@ -13,12 +13,14 @@
 pub mod errand;
 mod errands;
 pub mod keeper;
+mod moves;
 pub mod plan;
+pub mod progress;
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use plan::Moves;
+pub use moves::{Moves, Side};
 
 use crate::routing::Router;
 
@@ -50,6 +52,11 @@ impl Stage {
     /// Its word.
     pub fn word(self) -> &'static str {
         Stage::WORDS[self as usize].0
+    }
+
+    /// The stage of a word.
+    pub fn of_word(word: &str) -> Option<Stage> {
+        Stage::WORDS.iter().find(|(known, _)| *known == word).map(|(_, stage)| *stage)
     }
 
     /// Whether the new place has the last word.
@@ -84,6 +91,14 @@ impl Place {
             Place::Moving(way) => way.authority(),
         }
     }
+
+    /// The server that the key is asked of among many, for its value alone or for more.
+    pub fn asked_of(&self, plainly: bool) -> usize {
+        match self {
+            Place::Moving(way) if plainly => way.read(),
+            _ => self.authority(),
+        }
+    }
 }
 
 /// A key's way from one server to another.
@@ -105,6 +120,19 @@ impl Way {
         if self.stage.is_turned() { self.new } else { self.old }
     }
 
+    /// The place that has to be cleared before the key is read or changed there.
+    pub fn unclear_side(&self, moves: &Moves) -> Option<Side> {
+        let stays = self.old == self.new;
+        let side = if stays || !self.stage.is_turned() { Side::Old } else { Side::New };
+        (!moves.is_clear(self.index, side)).then_some(side)
+    }
+
+    /// Which of its places it is asked of among many, for its value alone or for more.
+    pub fn side_asked(&self, plainly: bool) -> Side {
+        let asked = if plainly { self.read() } else { self.authority() };
+        if asked == self.old { Side::Old } else { Side::New }
+    }
+
     /// The server that many keys are asked of, where nothing is to change and no unique number is wanted.
     pub fn read(&self) -> usize {
         if self.stage == Stage::Begin { self.old } else { self.new }
@@ -112,15 +140,27 @@ impl Way {
 }
 
 impl Standing {
-    /// Where a key is, which lies by its hash if the plan does not have it.
+    /// Where a key is, which lies by its hash if the plan does not have it. One that does not move any more is between two places as
+    /// long as the one where it is may hold something old.
     pub fn place(&self, key: &[u8], router: &Router) -> Place {
-        let Some((index, old, new)) = self.moves.find(key) else { return Place::At(router.server(key)) };
-        let old = old.unwrap_or_else(|| router.server(key));
-        match self.stage {
-            _ if old == new => Place::At(new),
-            Stage::Over => Place::At(new),
-            stage => Place::Moving(Way { old, new, index, stage }),
+        match self.named(key, router) {
+            None => Place::At(router.server(key)),
+            Some(way) if way.stage == Stage::Over && way.unclear_side(&self.moves).is_none() => Place::At(way.new),
+            Some(way) => Place::Moving(way),
         }
+    }
+
+    /// The way of a key that is between two places, or was when it was asked for, since the one that was asked was not clear.
+    pub fn way(&self, key: &[u8], router: &Router, was_unclear: bool) -> Option<Way> {
+        let is_between = |way: &Way| way.stage != Stage::Over || way.unclear_side(&self.moves).is_some();
+        self.named(key, router).filter(|way| was_unclear || is_between(way))
+    }
+
+    /// The way of a key that the plan has.
+    fn named(&self, key: &[u8], router: &Router) -> Option<Way> {
+        let (index, places) = self.moves.find(key)?;
+        let [old, new] = places.map(|server| server.unwrap_or_else(|| router.server(key)));
+        Some(Way { old, new, index, stage: if old == new { Stage::Over } else { self.stage } })
     }
 }
 
@@ -129,6 +169,8 @@ impl Standing {
 pub struct Plans {
     /// One a pool, where it has a plan.
     standing: Vec<Option<Mutex<Arc<Standing>>>>,
+    /// The stage that each has reached and settled in: nothing of the one before is under way.
+    settled: Vec<AtomicUsize>,
     /// Which is another one whenever one of them is.
     edition: AtomicU64,
     /// Plans that were read anew, and such that were not right.
@@ -141,7 +183,8 @@ impl Plans {
     pub fn new(standing: impl Iterator<Item = Option<Arc<Standing>>>) -> Plans {
         let standing: Vec<_> = standing.map(|one| one.map(Mutex::new)).collect();
         let some = standing.iter().any(Option::is_some);
-        Plans { standing, edition: AtomicU64::new(u64::from(some)), ..Plans::default() }
+        let settled = standing.iter().map(|_| AtomicUsize::new(0)).collect();
+        Plans { standing, settled, edition: AtomicU64::new(u64::from(some)), ..Plans::default() }
     }
 
     /// Which edition this is: none where there are no plans.
@@ -161,6 +204,16 @@ impl Plans {
             *there.lock().unwrap_or_else(PoisonError::into_inner) = standing;
             self.edition.fetch_add(1, SeqCst);
         }
+    }
+
+    /// Nothing of a stage before this one is under way any more.
+    pub fn settle(&self, pool: usize, stage: Stage) {
+        self.settled[pool].store(stage as usize, SeqCst);
+    }
+
+    /// The stage that a pool's plan has settled in.
+    pub fn settled(&self, pool: usize) -> Stage {
+        Stage::WORDS[self.settled[pool].load(SeqCst)].1
     }
 
     /// Counts a plan that was read anew, or one that was not right.

@@ -4,7 +4,6 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use csv::{ByteRecord, ReaderBuilder};
 use fanin_memcache::LONGEST_KEY;
@@ -12,6 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Stage;
+use super::moves::{BY_HASH, Moves, Row};
 use crate::log::Secret;
 use crate::routing::Router;
 
@@ -20,9 +20,6 @@ pub const PLAN: &str = "plan.json";
 pub const PLACEMENT: &str = "placement.csv";
 /// A word that says how far it is to be carried out.
 pub const STAGE: &str = "stage";
-/// No server: that of a key's hash.
-const BY_HASH: u32 = u32::MAX;
-
 /// What is wrong with a plan: its file, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
@@ -45,118 +42,22 @@ pub struct Reader<'a> {
     pub drawn: Secret,
 }
 
-/// A key's hash, its old and its new server, and its line.
-type Row = (u128, u32, u32, u64);
-
-/// Keys with their servers: in the order of their hashes, which are evenly spread.
-pub struct Moves {
-    secret: Secret,
-    hashes: Vec<u128>,
-    /// Where to begin for a hash, by its upper bits.
-    begin: Vec<u32>,
-    bits: u32,
-    /// Of each, the old and the new server.
-    places: Vec<(u32, u32)>,
-    /// Of each, whether its new place is known to hold nothing from before the plan.
-    fresh: Vec<AtomicBool>,
-    digest: String,
-}
-
-impl std::fmt::Debug for Moves {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "moves of {} keys", self.len())
-    }
-}
-
-impl Moves {
-    /// How many keys it has.
-    pub fn len(&self) -> usize {
-        self.hashes.len()
-    }
-
-    /// Whether it has none.
-    pub fn is_empty(&self) -> bool {
-        self.hashes.is_empty()
-    }
-
-    /// Whether this is the same plan.
-    pub fn is(&self, other: &Moves) -> bool {
-        self.digest == other.digest
-    }
-
-    /// A key's number and servers: the old one, unless that is its hash's, and the new one.
-    pub fn find(&self, key: &[u8]) -> Option<(u32, Option<usize>, usize)> {
-        let index = self.index(self.secret.hash(key))?;
-        let (old, new) = self.places[index];
-        Some((index as u32, (old != BY_HASH).then_some(old as usize), new as usize))
-    }
-
-    fn index(&self, hash: u128) -> Option<usize> {
-        let upper = (hash >> (128 - self.bits)) as usize;
-        let (from, to) = (*self.begin.get(upper)? as usize, *self.begin.get(upper + 1)? as usize);
-        self.hashes[from..to].iter().position(|other| *other == hash).map(|place| from + place)
-    }
-
-    /// Whether a key's new place holds nothing from before.
-    pub fn is_fresh(&self, index: u32) -> bool {
-        self.fresh[index as usize].load(SeqCst)
-    }
-
-    /// It does not, from now on.
-    pub fn freshen(&self, index: u32) {
-        self.fresh[index as usize].store(true, SeqCst);
-    }
-
-    /// Whether this plan begins where another one stands: at its new places if it is `turned`, else at its old ones.
-    pub fn follows(&self, other: &Moves, turned: bool) -> bool {
-        if self.secret != other.secret {
-            return self.is_empty() && !turned || other.is_empty();
-        }
-        let lies = |places: &(u32, u32)| if turned { places.1 } else { places.0 };
-        let theirs = other.hashes.iter().zip(&other.places).all(|(hash, places)| {
-            let old = self.index(*hash).map_or(BY_HASH, |index| self.places[index].0);
-            old == lies(places)
-        });
-        let known = |hash: &u128| other.index(*hash).is_some();
-        theirs && self.hashes.iter().zip(&self.places).all(|(hash, (old, _))| *old == BY_HASH || known(hash))
-    }
-
-    fn new(mut rows: Vec<Row>, secret: Secret, digest: String) -> Result<Moves, (u64, u64)> {
-        rows.sort_unstable();
-        if let Some(two) = rows.windows(2).find(|two| two[0].0 == two[1].0) {
-            return Err((two[0].3.min(two[1].3), two[0].3.max(two[1].3)));
-        }
-        let bits = (rows.len() + 1).next_power_of_two().trailing_zeros().max(1);
-        let begin =
-            (0..=1u128 << bits).map(|upper| match upper.checked_shl(128 - bits).filter(|_| upper >> bits == 0) {
-                Some(least) => rows.partition_point(|row| row.0 < least) as u32,
-                None => rows.len() as u32,
-            });
-        Ok(Moves {
-            secret,
-            begin: begin.collect(),
-            bits,
-            hashes: rows.iter().map(|row| row.0).collect(),
-            places: rows.iter().map(|row| (row.1, row.2)).collect(),
-            fresh: rows.iter().map(|_| AtomicBool::new(false)).collect(),
-            digest,
-        })
-    }
-}
-
-/// How far a folder's plan is to be carried out: its keys move, unless it says otherwise.
-pub fn stage(folder: &Path) -> Result<Stage, Unfit> {
+/// How far a folder's plan is to be carried out, if it says so.
+///
+/// # Errors
+/// A word that is no stage, or a file that cannot be read.
+pub fn stage(folder: &Path) -> Result<Option<Stage>, Unfit> {
     let path = folder.join(STAGE);
     let unfit = |what| Unfit { path: path.clone(), what };
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Stage::Move),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unfit(error.to_string())),
     };
     let word = text.trim();
-    let found = Stage::WORDS.iter().find(|(known, _)| *known == word);
-    let right = || Stage::WORDS.map(|(word, _)| word).join(", ");
-    found.map(|(_, stage)| *stage).ok_or_else(|| unfit(format!("`{}` is none of {}", shown(word.as_bytes()), right())))
+    let known = || Stage::WORDS.map(|(word, _)| word).join(", ");
+    let wrong = || unfit(format!("`{}` is not a stage: write one of {}", shown(word.as_bytes()), known()));
+    Stage::of_word(word).map(Some).ok_or_else(wrong)
 }
 
 impl Reader<'_> {
@@ -177,8 +78,7 @@ impl Reader<'_> {
             )));
         }
         let (rows, secret) = read.map_err(&unfit)?;
-        let twice = |(first, second)| unfit(format!("line {second}: its key is in line {first} already"));
-        Moves::new(rows, secret, digest).map_err(twice)
+        Ok(Moves::new(rows, secret, digest))
     }
 
     /// Refuses the plan of another cluster: what the digest of its table must be.
@@ -213,13 +113,14 @@ impl Reader<'_> {
     }
 
     /// The keys that do not lie where their hashes say, or move from there, and by what they are hashed.
-    fn rows(&self, table: impl Read) -> Result<(Vec<Row>, Secret), String> {
+    pub(super) fn rows(&self, table: impl Read) -> Result<(Vec<Row>, Secret), String> {
         let mut reader = ReaderBuilder::new().from_reader(table);
         let header = reader.byte_headers().map_err(|error| error.to_string())?;
         if header.iter().ne([&b"key"[..], b"server", b"was"]) {
             return Err("line 1: right would be the columns key,server,was".into());
         }
         let (mut rows, mut record, mut hashed) = (Vec::new(), ByteRecord::new(), None);
+        let mut lines: Vec<(u128, u64)> = Vec::new();
         while reader.read_byte_record(&mut record).map_err(|error| error.to_string())? {
             let line = record.position().map_or(0, csv::Position::line);
             let at = |what: String| format!("line {line}: {what}");
@@ -231,22 +132,32 @@ impl Reader<'_> {
             }
             let new = self.server(&record[1]).map_err(at)?;
             let was = if record[2].is_empty() { BY_HASH } else { self.server(&record[2]).map_err(at)? };
-            let (hash, old) = match name {
-                Some((id, hash)) => (self.known(id, hash).map_err(at)?, was),
+            let (hash, old, new) = match name {
+                Some((id, hash)) => (self.known(id, hash).map_err(at)?, was, new),
                 None => {
                     let key = plain(&record[0]);
                     // Nobody can ask for it.
                     if key.is_empty() || key.len() > LONGEST_KEY {
                         continue;
                     }
-                    let by_hash = self.router.server(&key) as u32;
-                    if new == by_hash && (was == BY_HASH || was == by_hash) {
+                    let router = self.router.server(&key) as u32;
+                    let canonical = |server| if server == router { BY_HASH } else { server };
+                    let (old, new) = (canonical(was), canonical(new));
+                    lines.push((self.drawn.hash(&key), line));
+                    if (old, new) == (BY_HASH, BY_HASH) {
                         continue;
                     }
-                    (self.drawn.hash(&key), if was == by_hash { BY_HASH } else { was })
+                    (self.drawn.hash(&key), old, new)
                 }
             };
-            rows.push((hash, old, new, line));
+            if name.is_some() {
+                lines.push((hash, line));
+            }
+            rows.push(Row::new(hash, old, new));
+        }
+        lines.sort_unstable();
+        if let Some([(_, first), (_, second)]) = lines.array_windows().find(|[one, two]| one.0 == two.0) {
+            return Err(format!("line {second}: its key is in line {first} already"));
         }
         let secret = self.secret.filter(|_| hashed == Some(true)).unwrap_or(self.drawn);
         Ok((rows, secret))
@@ -331,30 +242,24 @@ mod tests {
     use super::*;
     use crate::routing::{Hash, Placement, Weighted};
 
-    /// Moves of some keys of a pool of four servers, each with where it goes and where it was.
-    fn moves(rows: &[(&str, u32, u32)]) -> Moves {
+    #[test]
+    fn a_place_by_hash_is_the_same_whether_it_is_named_or_not() {
         let servers: Vec<Weighted> =
             (0..4).map(|number| Weighted { name: format!("10.0.0.{number}"), weight: 1 }).collect();
         let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
-        let table: String = rows.iter().map(|(key, new, was)| format!("{key},{new},{was}\n")).collect();
-        let table = format!("key,server,was\n{table}").replace(",0\n", ",\n");
         let drawn = Secret::of(b"sixteen bytes or more").unwrap();
         let names = servers.iter().map(|server| server.name.as_str()).collect();
         let reader = Reader { names, router: &router, secret: None, drawn };
-        let (rows, secret) = reader.rows(table.as_bytes()).unwrap();
-        Moves::new(rows, secret, table).unwrap()
-    }
-
-    #[test]
-    fn every_key_is_found_and_no_other() {
-        let names: Vec<String> = (0..1000).map(|number| format!("{number}-key")).collect();
-        for count in [0, 1, 2, 3, 500] {
-            let rows: Vec<(&str, u32, u32)> = names[..count].iter().map(|name| (name.as_str(), 1, 2)).collect();
-            let moves = moves(&rows);
-            let found = |name: &&String| moves.find(name.as_bytes()).is_some();
-            assert_eq!((moves.len(), names.iter().filter(found).count()), (count, count));
-            assert!(names[..count].iter().all(|name| found(&name)));
-        }
+        let by_hash = router.server(b"1-key") as u32 + 1;
+        let other = by_hash % 4 + 1;
+        let read = |new: u32, was: &str| {
+            let table = format!("key,server,was\n1-key,{new},{was}\n");
+            reader.rows(table.as_bytes()).unwrap().0.first().map(|row| (row.old, row.new))
+        };
+        assert_eq!(read(other, &by_hash.to_string()), Some((BY_HASH, other - 1)));
+        assert_eq!(read(other, ""), Some((BY_HASH, other - 1)));
+        assert_eq!(read(by_hash, &other.to_string()), Some((other - 1, BY_HASH)));
+        assert_eq!((read(by_hash, ""), read(by_hash, &by_hash.to_string())), (None, None));
     }
 
     #[test]
@@ -365,21 +270,5 @@ mod tests {
         for name in [&b"~0123abcd~00"[..], b"~+123abcd~000102030405060708090a0b0c0d0e0f", b"~", b"", b"\xff~"] {
             assert_eq!(hashed_name(name), None);
         }
-    }
-
-    #[test]
-    fn a_plan_follows_one_that_leaves_keys_where_it_begins() {
-        let first = moves(&[("1-key", 1, 3), ("2-key", 2, 3)]);
-        // Before the turn keys are where they were, behind it where they were to go.
-        assert!(moves(&[("1-key", 4, 3), ("2-key", 4, 3)]).follows(&first, false));
-        assert!(!moves(&[("1-key", 4, 3), ("2-key", 4, 3)]).follows(&first, true));
-        assert!(moves(&[("1-key", 4, 1), ("2-key", 2, 2)]).follows(&first, true));
-        assert!(!moves(&[("1-key", 4, 1), ("2-key", 2, 2)]).follows(&first, false));
-        // A key that it does not have lies by its hash, and so does one that the first did not have.
-        assert!(!moves(&[("1-key", 4, 1)]).follows(&first, true));
-        let lies = (1..=4).find(|server| moves(&[("9-key", *server, 0)]).is_empty()).unwrap();
-        let other = lies % 4 + 1;
-        assert!(moves(&[("1-key", 4, 1), ("2-key", 2, 2), ("9-key", other, 0)]).follows(&first, true));
-        assert!(!moves(&[("1-key", 4, 1), ("2-key", 2, 2), ("9-key", lies, other)]).follows(&first, true));
     }
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use fanin_units::{Bytes, Share};
 
 pub use naming::{Naming, Secret};
-pub use tap::Tap;
+pub use tap::{Logged, Tap};
 pub use writer::{Rows, Writer};
 
 /// What is logged, and where.

@@ -68,6 +68,22 @@ impl Secret {
         Ok(Secret { key, id: 0 })
     }
 
+    /// All of it, to be kept where nobody else reads it.
+    pub(crate) fn to_bytes(self) -> [u8; 20] {
+        let mut bytes = [0; 20];
+        bytes[..16].copy_from_slice(&self.key);
+        bytes[16..].copy_from_slice(&self.id.to_le_bytes());
+        bytes
+    }
+
+    /// The same, read.
+    pub(crate) fn from_bytes(bytes: &[u8; 20]) -> Secret {
+        Secret {
+            key: core::array::from_fn(|at| bytes[at]),
+            id: u32::from_le_bytes(core::array::from_fn(|at| bytes[16 + at])),
+        }
+    }
+
     /// Its mark, by which keys' names say that they are hashed by it.
     pub fn id(&self) -> u32 {
         self.id
@@ -103,8 +119,8 @@ impl Naming {
 fn plain(key: &[u8], out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for (place, byte) in key.iter().enumerate() {
-        // A name that begins with this is a hash.
-        if byte.is_ascii_alphanumeric() || b"-._".contains(byte) || (*byte == b'~' && place > 0) {
+        // A name that begins with `~` is a hash, and one that begins with `-` is a formula to a spreadsheet.
+        if byte.is_ascii_alphanumeric() || b"._".contains(byte) || (b"-~".contains(byte) && place > 0) {
             out.push(*byte);
         } else {
             out.extend([b'%', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
@@ -126,6 +142,7 @@ mod tests {
     fn plain_keys_are_as_memcacheds_watcher_has_them_and_none_looks_like_a_hash() {
         assert_eq!(named(Naming::Plain, b"user:7,\"a\"~b"), "user%3A7%2C%22a%22~b");
         assert_eq!(named(Naming::Plain, b"~00000000~0\xff"), "%7E00000000~0%FF");
+        assert_eq!(named(Naming::Plain, b"-1-x"), "%2D1-x", "nor like a formula");
     }
 
     #[test]

@@ -12,6 +12,17 @@ use crate::clock::Nanos;
 const ENOUGH: usize = 32 << 10;
 const LONGEST: Nanos = 1_000_000_000;
 
+/// A key as it is logged.
+#[derive(Clone, Copy, Debug)]
+pub struct Logged<'a> {
+    /// Its bytes.
+    pub key: &'a [u8],
+    /// The size of its value, where that is known.
+    pub size: Option<u32>,
+    /// Its server by its hash, whatever a plan says.
+    pub server: usize,
+}
+
 /// A thread's.
 #[derive(Debug)]
 pub struct Tap {
@@ -43,8 +54,8 @@ impl Tap {
         (drawn < self.share).then_some(self.queries)
     }
 
-    /// A key of a query that was taken then, and the size of its value where that is known.
-    pub fn asked(&mut self, now: Nanos, query: u64, taken: Nanos, key: &[u8], size: Option<u32>) {
+    /// A key of a query that was taken then.
+    pub fn asked(&mut self, now: Nanos, query: u64, taken: Nanos, key: Logged<'_>) {
         if self.rows.text.is_empty() {
             self.since = now;
         }
@@ -52,11 +63,9 @@ impl Tap {
         let text = &mut self.rows.text;
         // A vector takes everything.
         let _ = write!(text, "{}.{:06},{:x}.{query},", micros / 1_000_000, micros % 1_000_000, self.name);
-        self.naming.write(key, text);
-        let _ = match size {
-            Some(size) => writeln!(text, ",{size}"),
-            None => writeln!(text, ","),
-        };
+        self.naming.write(key.key, text);
+        let size = key.size.map(|size| size.to_string()).unwrap_or_default();
+        let _ = writeln!(text, ",{size},{}", key.server + 1);
         self.rows.count += 1;
     }
 
@@ -98,13 +107,13 @@ mod tests {
     fn rows_have_unix_time_the_querys_name_the_key_and_its_size() {
         let (mut tap, rows) = tap(Share::of(1, 1), 4);
         let query = tap.begins().unwrap();
-        tap.asked(5_000_000, query, 2_000_000, b"a:1", Some(7));
-        tap.asked(5_000_000, query, 2_000_000, b"b", None);
+        tap.asked(5_000_000, query, 2_000_000, Logged { key: b"a:1", size: Some(7), server: 0 });
+        tap.asked(5_000_000, query, 2_000_000, Logged { key: b"b", size: None, server: 11 });
         assert_eq!((tap.hand_on(6_000_000, false), rows.try_recv().is_err()), (0, true));
         assert_eq!(tap.due(), Some(1_005_000_000));
         assert_eq!(tap.hand_on(1_005_000_000, false), 0);
         let got = rows.try_recv().unwrap();
-        assert_eq!(got.text, b"1700000000.002000,ab.1,a%3A1,7\n1700000000.002000,ab.1,b,\n");
+        assert_eq!(got.text, b"1700000000.002000,ab.1,a%3A1,7,1\n1700000000.002000,ab.1,b,,12\n");
         assert_eq!(got.count, 2);
     }
 
@@ -120,10 +129,10 @@ mod tests {
     fn what_nobody_has_room_for_is_left_out_and_nobody_waits() {
         let (mut tap, _rows) = tap(Share::of(1, 1), 1);
         for _ in 0..3 {
-            tap.asked(0, 1, 0, b"k", None);
+            tap.asked(0, 1, 0, Logged { key: b"k", size: None, server: 0 });
             tap.hand_on(0, true);
         }
-        tap.asked(0, 1, 0, b"k", None);
+        tap.asked(0, 1, 0, Logged { key: b"k", size: None, server: 0 });
         assert_eq!(tap.hand_on(0, true), 1);
     }
 }

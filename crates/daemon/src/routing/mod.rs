@@ -9,7 +9,11 @@ pub use hash::Hash;
 use ketama::Ketama;
 pub use ketama::Points;
 use rendezvous::Rendezvous;
+use sha2::{Digest, Sha256};
 pub use weighted::Weighted;
+
+/// Keys by which two routers are compared.
+const PROBES: u32 = 4096;
 
 /// How keys are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,13 @@ impl Router {
             Placement::Rendezvous => Placed::Rendezvous(Rendezvous::new(servers)),
         };
         Router { hash, placed }
+    }
+
+    /// A digest of where keys go: the same for routers that agree.
+    pub fn fingerprint(&self) -> String {
+        let mut digest = Sha256::new();
+        (0..PROBES).for_each(|probe| digest.update((self.server(probe.to_string().as_bytes()) as u32).to_le_bytes()));
+        digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The number of a key's server.

@@ -60,6 +60,44 @@ fn what_lists_stored_bytes_has_a_connection_of_its_own() {
 }
 
 #[test]
+fn questions_whose_answers_print_stored_bytes_share_one_connection() {
+    let cluster = cluster(1, "", "");
+    let mut client = cluster.client();
+    client.send(&format!("{}mn\r\n", "me 1-key\r\nstats cachedump 4 0\r\n".repeat(200)));
+    let lines: Vec<String> = std::iter::repeat_with(|| client.line()).take_while(|line| line != "MN").collect();
+    assert_eq!(lines.iter().filter(|line| *line == "ME evil").count(), 200);
+    // Two threads with a shared connection each, and a second one of the thread that was asked.
+    assert!(cluster.servers[0].accepted() <= 3, "{}", cluster.servers[0].accepted());
+    // Where nobody listens, all of them fail with one try.
+    cluster.servers[0].kill();
+    let begun = now();
+    client.send(&format!("{}mn\r\n", "me 1-key\r\n".repeat(500)));
+    let failed = std::iter::repeat_with(|| client.line()).take_while(|line| line != "MN");
+    assert_eq!(failed.filter(|line| line.starts_with("SERVER_ERROR ")).count(), 500);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn clients_do_not_administer_servers_unless_they_may() {
+    let sent = "flush_all\r\nflush_all noreply\r\nverbosity 1\r\ncache_memlimit 64\r\nstats detail on\r\nstats servers reset\r\nshutdown\r\nmn\r\n";
+    let mut client = cluster(1, "", "").client();
+    client.send(sent);
+    let answers: Vec<String> = std::iter::repeat_with(|| client.line()).take_while(|line| line != "MN").collect();
+    assert_eq!(answers.len(), 6);
+    assert!(
+        answers[..5].iter().all(|line| line.starts_with("CLIENT_ERROR ") && line.ends_with("not allowed")),
+        "{answers:?}"
+    );
+    assert!(answers[5].contains("shutdown not enabled"));
+    let allowed = cluster(1, "", "admin = true");
+    let mut client = allowed.client();
+    client.send(sent);
+    let answers: Vec<String> = std::iter::repeat_with(|| client.line()).take_while(|line| line != "MN").collect();
+    assert_eq!(answers[..5], ["OK", "OK", "OK", "OK", "RESET"]);
+    assert!(answers[5].contains("shutdown not enabled"));
+}
+
+#[test]
 fn a_value_without_its_end_is_refused_before_any_server_sees_it() {
     let cluster = cluster(1, "", "");
     let large = "v".repeat(600_000);
@@ -116,9 +154,9 @@ fn a_value_that_is_not_as_long_as_was_said_ends_its_clients_connection_without_a
 
 #[test]
 fn telling_all_servers_something_is_answered_once_though_one_of_them_hangs() {
-    let cluster = cluster(3, "", "");
+    let cluster = cluster(3, "", "admin = true");
     cluster.servers[1].set(Manner::Hangs);
-    for asked in ["stats reset", "stats detail on"] {
+    for asked in ["stats servers reset", "stats detail on"] {
         let mut client = cluster.client();
         client.send(&format!("{asked}\r\nmn\r\n"));
         let (answer, barrier) = (client.line(), client.line());
@@ -126,7 +164,7 @@ fn telling_all_servers_something_is_answered_once_though_one_of_them_hangs() {
     }
     cluster.servers[1].set(Manner::Answers);
     let mut client = cluster.client();
-    client.send("stats reset\r\nstats detail on\r\nstats detail\r\nmn\r\n");
+    client.send("stats servers reset\r\nstats detail on\r\nstats detail\r\nmn\r\n");
     let answers: Vec<String> = (0..4).map(|_| client.line()).collect();
     assert_eq!(answers, ["RESET", "OK", "CLIENT_ERROR usage: stats detail on|off|dump", "MN"]);
 }

@@ -69,7 +69,8 @@ fn what_clients_ask_for_is_logged_query_by_query_and_can_be_read_at_once() {
         assert!(begun.elapsed() < Duration::from_secs(10), "{text}");
         std::thread::sleep(Duration::from_millis(20));
     };
-    assert_eq!(rows[0], ["time", "query", "key", "size"]);
+    assert_eq!(rows[0], ["time", "query", "key", "size", "server_by_hash"]);
+    assert!(rows[1..].iter().all(|row| (1..=3).contains(&row[4].parse::<usize>().unwrap())), "{rows:?}");
     let of = |key: &str| rows.iter().find(|row| row[2] == key).unwrap();
     assert_eq!(of(&keys[0])[1], of("none")[1]);
     assert_ne!(of(&keys[0])[1], of(&keys[2])[1]);
@@ -92,7 +93,7 @@ fn a_write_behind_a_multiget_does_not_overtake_it() {
 
 #[test]
 fn silence_is_kept_and_a_barrier_tells_when_it_ends() {
-    let cluster = cluster(3, "", "");
+    let cluster = cluster(3, "", "admin = true");
     let sent = "set a 0 0 1 noreply\r\nx\r\nmg none q\r\nms b 1 q\r\nx\r\nset bad x 0 1 noreply\r\ndelete none noreply\r\n\
         flush_all noreply\r\nmg none\r\nmn\r\nverbosity 1\r\nflush_all\r\n";
     assert_eq!(talk(&cluster, sent), "EN\r\nMN\r\nOK\r\nOK\r\n");
@@ -131,6 +132,9 @@ fn figures_are_its_own_and_each_servers() {
     assert_eq!(client.figure("stores"), 10);
     client.get(&["a".to_owned(), "b".to_owned(), "c".to_owned()]);
     assert_eq!((client.figure("get_keys"), client.figure("multigets_of_2_keys_or_more")), (3, 1));
+    assert!(client.figure("pool0:get_us_p99") > 0 && client.figure("pool0:change_us_p99") > 0);
+    assert_eq!(client.ask("stats reset\r\n"), "RESET");
+    assert_eq!((client.figure("stores"), client.figure("get_keys"), client.figure("curr_connections")), (0, 0, 1));
     client.send("stats servers\r\n");
     let lines: Vec<String> = (0..3).map(|_| client.line()).collect();
     let expected: Vec<String> = cluster.servers.iter().map(|server| format!("STAT {}:pid 1", server.address)).collect();

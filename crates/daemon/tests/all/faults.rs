@@ -71,6 +71,29 @@ fn a_server_that_is_killed_fails_its_own_keys_at_once_and_comes_back_empty() {
 }
 
 #[test]
+fn where_a_pool_says_so_gets_of_a_server_that_is_down_are_misses() {
+    for how in ["error", "miss"] {
+        let cluster = cluster(3, "", &format!("on_down = \"{how}\""));
+        let keys = cluster.filled(120);
+        let his = cluster.keys_of(1, &keys);
+        cluster.servers[1].kill();
+        let others: Vec<String> = keys.iter().filter(|key| !his.contains(key)).cloned().collect();
+        let mut client = cluster.client();
+        for _ in 0..3 {
+            let (found, end) = client.get(&keys);
+            assert_eq!((found, end == "END"), (others.clone(), how == "miss"), "{how}: {end}");
+            let (found, end) = client.get(&his[..1]);
+            assert_eq!((found.len(), end == "END"), (0, how == "miss"), "{how}: {end}");
+        }
+        // A change is an error always.
+        assert!(client.set(&his[0], "x").starts_with("SERVER_ERROR "));
+        cluster.servers[0].set(Manner::Hangs);
+        let (_, end) = client.get(&keys);
+        assert_eq!(end == "END", how == "miss", "{how}: {end}");
+    }
+}
+
+#[test]
 fn a_server_that_hangs_fails_its_own_keys_by_the_deadline_and_holds_nobody_up() {
     let cluster = cluster(3, "", "");
     let keys = cluster.filled(120);

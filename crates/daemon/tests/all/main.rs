@@ -2,6 +2,7 @@
 
 #![allow(clippy::duplicate_mod, reason = "what has sockets runs once with each event loop")]
 
+mod store;
 mod support;
 
 mod by_default;

@@ -2,6 +2,7 @@
 
 use fanin_daemon::Settings;
 use fanin_daemon::routing::{Hash, Placement};
+use fanin_units::{Rate, Time};
 
 const POOL: &str =
     "threads = 2\n\n[[pool]]\nlisten = \"127.0.0.1:0\"\nservers = [\"127.0.0.1:11211\", \"127.0.0.1:1:3 two\"]\n";
@@ -25,8 +26,12 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
         ("hash = \"md4\"", "f.toml:6: `md4` is none of one_at_a_time, md5, "),
         ("hahs = \"md5\"", "f.toml:6: there is no key `hahs`: did you mean `hash`?"),
         ("timeout = \"0 s\"", "f.toml:6: `0 s` is less than 1 ms; right is timeout = \"1 s\""),
-        ("timeout = \"5\"", "f.toml:6: `5`: its unit is missing; right is timeout = \"1 s\""),
-        ("timeout = 5", "f.toml:6: invalid type: integer `5`, expected a string"),
+        ("timeout = \"5\"", "f.toml:6: `5`: its unit is missing; right is timeout = \"5 ms\""),
+        ("timeout = 400", "f.toml:6: `400`: its unit is missing; right is timeout = \"400 ms\""),
+        ("item = 1048576", "f.toml:6: `1048576`: its unit is missing; right is item = \"1048576 B\""),
+        ("item = \"1M\"", "f.toml:6: `1M`: its unit may mean `MB` or `MiB`"),
+        ("link = \"25GB/s\"", "f.toml:6: `25GB/s`: it is in bytes per second: write `200 Gbit/s`; right is link = "),
+        ("timeout = true", "f.toml:6: invalid type: boolean `true`, expected a text with its unit"),
         ("[[pool]]\nlisten = \"x\"\nservers = []", "f.toml:7: `x` is no address: right is host:port"),
         ("[[pool]]\nlisten = \"127.0.0.1:1\"\nservers = []", "f.toml:8: no servers: servers = ["),
         (
@@ -62,8 +67,69 @@ fn what_is_wrong_is_named_with_its_line_and_the_right_form() {
 }
 
 #[test]
+fn words_of_other_programs_are_answered_with_what_there_is() {
+    for (more, told) in [
+        (
+            "auto_eject_hosts = true",
+            "f.toml:6: there is no key `auto_eject_hosts`: no server is ejected: one that is down is",
+        ),
+        ("tls = true", "f.toml:6: there is no key `tls`: there is no TLS, neither to clients nor to servers"),
+        ("distribution = \"ketama\"", "f.toml:6: there is no key `distribution`: write it as `placement`: ketama"),
+        ("server_connections = 1", "f.toml:6: there is no key `server_connections`: each thread has one connection"),
+        (
+            "placement = \"modula\"",
+            "f.toml:6: `modula` is none of ketama, ketama-libmemcached, rendezvous; keys are placed by",
+        ),
+        ("colour = \"red\"", "f.toml:6: there is no key `colour`: the keys here are name, listen, servers, "),
+    ] {
+        let problem = Settings::of_file("f.toml", &format!("{POOL}{more}\n")).unwrap_err().to_string();
+        assert!(problem.starts_with(told), "{more:?}: {problem}");
+    }
+    for (name, text, told) in [
+        ("nutcracker.yml", "alpha:\n  listen: 127.0.0.1:22121\n", "nutcracker.yml:1: settings are TOML"),
+        ("f.toml", "[pool]\nlisten = \"127.0.0.1:0\"\n", "f.toml:1: a pool is written as [[pool]]"),
+        ("f.toml", "threads = \"4\"\n", "f.toml:1: invalid type: string \"4\", expected a whole number"),
+    ] {
+        let problem = Settings::of_file(name, text).unwrap_err().to_string();
+        assert!(problem.starts_with(told), "{text:?}: {problem}");
+    }
+}
+
+#[test]
+fn reads_units_as_others_write_them() {
+    let text = format!("{POOL}timeout = \"5000 \u{b5}s\"\nlink = \"25GbE\"\n");
+    let pool = Settings::of_file("f.toml", &text).unwrap().pools.remove(0);
+    assert_eq!((pool.timeout, pool.link), (Time::from_millis(5), Rate(25_000_000_000)));
+}
+
+#[test]
+fn names_the_option_that_is_wrong_where_there_is_no_file() {
+    for (servers, told) in [
+        (["127.0.0.1:2", "127.0.0.1:2"], "--servers 127.0.0.1:2,127.0.0.1:2: the server 127.0.0.1:2 is there twice"),
+        (
+            ["127.0.0.1:1", "127.0.0.1:2"],
+            "--servers 127.0.0.1:1,127.0.0.1:2: the server 127.0.0.1:1 is the address where",
+        ),
+    ] {
+        let problem = Settings::of_servers("127.0.0.1:1", &servers.map(str::to_owned)).unwrap_err().to_string();
+        assert!(problem.starts_with(told), "{problem}");
+    }
+}
+
+#[test]
 fn a_front_end_that_would_ask_itself_is_refused() {
-    for (listen, server) in [("127.0.0.1:5", "127.0.0.1:5"), ("0.0.0.0:5", "127.0.0.1:5"), ("[::]:5", "[::1]:5")] {
+    for (listen, server) in [
+        ("127.0.0.1:5", "127.0.0.1:5"),
+        ("0.0.0.0:5", "127.0.0.1:5"),
+        ("0.0.0.0:5", "127.8.0.1:5"),
+        ("[::]:5", "[::1]:5"),
+        ("[::]:5", "127.0.0.1:5"),
+        ("127.0.0.1:5", "0.0.0.0:5"),
+        ("0.0.0.0:5", "0.0.0.0:5"),
+        ("[::1]:5", "[::]:5"),
+        ("127.0.0.1:5", "[::ffff:127.0.0.1]:5"),
+        ("0.0.0.0:5", "[::ffff:127.0.0.1]:5"),
+    ] {
         let problem = Settings::of_servers(listen, &[server.to_owned()]).unwrap_err().to_string();
         assert!(problem.ends_with("is the address where `front` listens itself"), "{problem}");
         let file = format!(
@@ -73,5 +139,11 @@ fn a_front_end_that_would_ask_itself_is_refused() {
         let problem = Settings::of_file("f.toml", &file).unwrap_err().to_string();
         assert!(problem.starts_with("f.toml:5: ") && problem.ends_with("`one` listens itself"), "{problem}");
     }
+    // One of this machine's own addresses, whichever it has.
+    let own = nix::ifaddrs::getifaddrs().unwrap().filter_map(|one| Some(one.address?.as_sockaddr_in()?.ip()));
+    for ip in own {
+        Settings::of_servers("0.0.0.0:5", &[format!("{ip}:5")]).unwrap_err();
+    }
     Settings::of_servers("127.0.0.1:5", &["127.0.0.1:6".to_owned(), "127.0.0.2:5".to_owned()]).unwrap();
+    Settings::of_servers("0.0.0.0:5", &["192.0.2.7:5".to_owned()]).unwrap();
 }

@@ -101,6 +101,11 @@ impl Server {
         }
     }
 
+    /// How many connections it has taken.
+    pub fn accepted(&self) -> usize {
+        self.open.lock().unwrap().len()
+    }
+
     /// Whether it was asked for a key in base64 as it is stored.
     pub fn has_printed_a_key(&self) -> bool {
         self.printed.load(SeqCst)
@@ -113,6 +118,7 @@ impl Server {
 }
 
 fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: &AtomicBool) -> Option<()> {
+    stream.set_nodelay(true).ok()?;
     let limits = Limits { value: 1 << 30, keys: 1 << 24 };
     let (mut lines, mut bytes, mut scratch) = (Lines::default(), Vec::new(), vec![0; 1 << 16]);
     loop {
@@ -155,6 +161,7 @@ fn serve(mut stream: TcpStream, manner: &Mutex<Manner>, items: &Items, printed: 
                 Request::Every(..) => stream.write_all(b"OK\r\n").ok()?,
                 Request::Stats(Figures::Dump(..)) => stream.write_all(format!("ITEM {INJECTED}").as_bytes()).ok()?,
                 Request::Stats(Figures::Told(_, well)) => stream.write_all(well.as_bytes()).ok()?,
+                Request::Stats(Figures::Reset) => stream.write_all(b"RESET\r\n").ok()?,
                 Request::Stats(_) => stream.write_all(b"STAT pid 1\r\nEND\r\n").ok()?,
                 Request::Barrier => stream.write_all(b"MN\r\n").ok()?,
                 Request::Version => stream.write_all(b"VERSION 1.6.18\r\n").ok()?,

@@ -151,3 +151,19 @@ fn who_asks_for_much_does_not_keep_others_waiting() {
     }
     assert!(longest < Duration::from_millis(400), "{longest:?}");
 }
+
+#[test]
+fn a_client_that_is_idle_for_too_long_is_closed_and_one_that_waits_is_not() {
+    let cluster = cluster(1, "idle_timeout = \"100 ms\"", "");
+    let (mut idle, mut busy, mut waits) = (cluster.client(), cluster.client(), cluster.client());
+    assert_eq!(idle.ask("mn\r\n"), "MN");
+    cluster.servers[0].set(Manner::Slow(300));
+    waits.send("get a\r\n");
+    let begun = now();
+    while begun.elapsed() < Duration::from_millis(250) {
+        assert_eq!(busy.ask("mn\r\n"), "MN");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!((idle.line(), waits.line()), (String::new(), "END".to_owned()));
+    assert_eq!(busy.figure("clients_idle"), 1);
+}

@@ -1,13 +1,20 @@
 //! The keys of a log.
 
+use std::borrow::Cow;
+
 use indexmap::IndexSet;
 
-/// The keys of a log, numbered as they come, with their sizes.
+use super::sink::Seen;
+use crate::cell::plain;
+
+/// The keys of a log by their names, numbered as they come, with their sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
     keys: IndexSet<Box<[u8]>>,
     /// The latest size of each; none where only misses were seen.
     sizes: Vec<Option<u32>>,
+    /// The server that a log gives for each; zero where it gives none.
+    servers: Vec<u32>,
 }
 
 impl Catalogue {
@@ -28,7 +35,7 @@ impl Catalogue {
 
     /// The number of a key.
     pub fn number(&self, key: &[u8]) -> Option<u32> {
-        self.keys.get_index_of(key).map(|number| number as u32)
+        self.keys.get_index_of(name(key).as_ref()).map(|number| number as u32)
     }
 
     /// Bytes of each key's object, by number: those that were never seen are empty.
@@ -36,18 +43,74 @@ impl Catalogue {
         self.sizes.iter().map(|size| size.unwrap_or(0))
     }
 
-    /// The number of a key whose object has that size, where it is known.
-    pub(super) fn note(&mut self, key: &[u8], size: Option<u32>) -> u32 {
-        let number = match self.keys.get_index_of(key) {
-            Some(number) => number,
-            None => {
+    /// The number, from 1, of the server that the log gives for a key.
+    pub fn server(&self, number: u32) -> Option<u32> {
+        Some(self.servers[number as usize]).filter(|server| *server > 0)
+    }
+
+    /// Record a key's size and server, and return its number.
+    pub(super) fn note(&mut self, key: &[u8], seen: Seen) -> u32 {
+        let number = self.keys.get_index_of(key).unwrap_or_else(|| {
+            let (number, is_new) = self.keys.insert_full(name(key).into());
+            if is_new {
                 self.sizes.push(None);
-                self.keys.insert_full(key.into()).0
+                self.servers.push(0);
             }
-        };
-        if size.is_some() {
-            self.sizes[number] = size;
+            number
+        });
+        if seen.size.is_some() {
+            self.sizes[number] = seen.size;
+        }
+        if let Some(server) = seen.server {
+            self.servers[number] = server;
         }
         number as u32 // sizes of 2^32 keys would not fit
+    }
+}
+
+/// A key's name, which every table and terminal can show as it is. Whatever bytes another program logged, a name is a text without control
+/// or direction characters, and no formula: a key that is not has all but letters, digits and `-._~` written as `%3A`, as memcached's
+/// watcher does.
+fn name(key: &[u8]) -> Cow<'_, [u8]> {
+    if str::from_utf8(key).is_ok_and(|text| plain(text) == text) {
+        return Cow::Borrowed(key);
+    }
+    let mut name = Vec::with_capacity(3 * key.len());
+    for (place, byte) in key.iter().enumerate() {
+        // A percent sign already stands for a byte.
+        if byte.is_ascii_alphanumeric() || (place > 0 && b"-._~".contains(byte)) || *byte == b'%' {
+            name.push(*byte);
+        } else {
+            name.extend(format!("%{byte:02X}").bytes());
+        }
+    }
+    Cow::Owned(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_safe_to_show_and_stands_for_one_key() {
+        let names = [
+            (&b"user:7"[..], &b"user:7"[..]),
+            (b"~0123abcd~00", b"~0123abcd~00"),
+            (b"=1+1", b"%3D1%2B1"),
+            (b"-x", b"%2Dx"),
+            ("a\u{202e}b".as_bytes(), b"a%E2%80%AEb"),
+            (b"\x1b[31m", b"%1B%5B31m"),
+            (b"\xff", b"%FF"),
+            (b"@a%3Ab", b"%40a%3Ab"),
+        ];
+        let mut catalogue = Catalogue::default();
+        for (number, (key, expected)) in (0..).zip(names) {
+            assert_eq!(catalogue.note(key, Seen { size: Some(1), server: None }), number);
+            assert_eq!(catalogue.key(number), expected);
+            assert_eq!(name(expected), expected, "a name's name is itself");
+            // However it is written, it is one key.
+            assert_eq!((catalogue.note(expected, Seen::default()), catalogue.number(key)), (number, Some(number)));
+        }
+        assert_eq!((catalogue.len(), catalogue.sizes().count()), (names.len(), names.len()));
     }
 }

@@ -11,8 +11,8 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
 use super::guarded::guarded;
-use super::sink::{Nanos, Said, Source, Unreadable};
-use super::table::{COLUMNS, row};
+use super::sink::{Nanos, Said, Seen, Source, Unreadable};
+use super::table::{COLUMNS, SERVER, no_server, row};
 
 /// A table that is read row by row.
 pub(super) struct Parquet {
@@ -22,6 +22,7 @@ pub(super) struct Parquet {
     number: u64,
     time: Field,
     size: Field,
+    server: Field,
     query: Vec<u8>,
     key: Vec<u8>,
 }
@@ -43,15 +44,19 @@ impl Parquet {
             let plain = found.is_primitive() && found.get_basic_info().repetition() != Repetition::REPEATED;
             plain.then_some(found).ok_or_else(|| format!("column `{name}` is nested: right would be one value a row"))
         };
-        let columns = COLUMNS.map(column).into_iter().collect::<Result<Vec<_>, _>>()?;
+        let mut columns = COLUMNS.map(column).into_iter().collect::<Result<Vec<_>, _>>()?;
         let tick = tick(&columns[0])?;
         compressed(metadata)?;
+        if schema.get_fields().iter().any(|field| field.name() == SERVER) {
+            columns.push(column(SERVER)?);
+        }
         // A root's name is its writer's own.
         let wanted = Type::group_type_builder(schema.name()).with_fields(columns).build();
         let rows = wanted.and_then(|wanted| RowIter::from_file_into(Box::new(reader)).project(Some(wanted)));
         let rows = rows.map_err(of_footer)?;
         let (query, key) = (Vec::new(), Vec::new());
-        Ok(Parquet { rows, tick, number: 0, time: Field::Null, size: Field::Null, query, key })
+        let [time, size, server] = [Field::Null, Field::Null, Field::Null];
+        Ok(Parquet { rows, tick, number: 0, time, size, server, query, key })
     }
 
     fn keep(&mut self, row: &Row) {
@@ -61,6 +66,7 @@ impl Parquet {
                 "query" => self.query = text(field),
                 "key" => self.key = text(field),
                 "size" => self.size = field.clone(),
+                SERVER => self.server = field.clone(),
                 _ => {}
             }
         }
@@ -82,13 +88,18 @@ impl Source for Parquet {
     }
 
     fn said(&self) -> Result<Said<'_>, String> {
-        let Parquet { time, size, query, key, .. } = self;
+        let Parquet { time, size, server, query, key, .. } = self;
         let at = nanos(time, self.tick);
         let at = at.ok_or_else(|| format!("{} is no time: right would be seconds since some zero", shown(time)))?;
         let bytes = whole(size).and_then(|bytes| u32::try_from(bytes).ok());
         let bytes =
             bytes.ok_or_else(|| format!("{} is no size: right would be a whole number of bytes", shown(size)))?;
-        row(at, query, key, Some(bytes))
+        let number = |said: &Field| whole(said).and_then(|number| u32::try_from(number).ok());
+        let server = match server {
+            Field::Null => None,
+            said => Some(number(said).ok_or_else(|| no_server(&shown(said)))?),
+        };
+        row(at, query, key, Seen { size: Some(bytes), server })
     }
 
     fn place(&self) -> (&'static str, u64) {
@@ -111,7 +122,7 @@ fn compressed(metadata: &ParquetMetaData) -> Result<(), String> {
     for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
         let path = column.column_path().parts();
         let foreign = matches!(column.compression(), Compression::BROTLI(_) | Compression::LZO);
-        if foreign && COLUMNS.iter().any(|name| path == [*name]) {
+        if foreign && COLUMNS.iter().chain([&SERVER]).any(|name| path == [*name]) {
             let codec = column.compression().to_string();
             let (name, codec) = (&path[0], codec.split('(').next().unwrap_or_default());
             return Err(format!(

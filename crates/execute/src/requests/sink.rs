@@ -66,14 +66,23 @@ pub struct Unread {
 /// A log's own clock, which may be Unix time.
 pub(super) type Nanos = u64;
 
+/// Size and server of a key, where a line or row gives them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Seen {
+    /// Bytes of its object.
+    pub size: Option<u32>,
+    /// The number of its server, from 1.
+    pub server: Option<u32>,
+}
+
 /// What one line or row says.
 pub(super) enum Said<'a> {
     /// A key is asked for.
-    Asked { at: Nanos, of: &'a [u8], key: &'a [u8], size: Option<u32> },
+    Asked { at: Nanos, of: &'a [u8], key: &'a [u8], seen: Seen },
     /// A key was asked for and is not there.
     Missed { at: Nanos, of: &'a [u8], key: &'a [u8] },
     /// A key was looked up to be stored, and has a new size if it was.
-    Stored { at: Nanos, of: &'a [u8], key: &'a [u8], size: Option<u32> },
+    Stored { at: Nanos, of: &'a [u8], key: &'a [u8], seen: Seen },
     /// A key was not stored, and is looked up next.
     Refused { key: &'a [u8] },
     /// So many lines are lost.
@@ -167,10 +176,10 @@ impl<'a> Sink<'a> {
         let Place { server, kind, number } = place;
         match said {
             Ok(Said::Asked { key, .. } | Said::Missed { key, .. }) if self.was_refused(server, key) => {}
-            Ok(Said::Asked { at, of, key, size }) => self.asked(at, Asking { server, of }, key, size),
+            Ok(Said::Asked { at, of, key, seen }) => self.asked(at, Asking { server, of }, key, seen),
             Ok(Said::Missed { at, of, key }) => self.missed(at, Asking { server, of }, key),
-            Ok(Said::Stored { of, key, size, .. }) => {
-                let key_number = self.catalogue.note(key, size);
+            Ok(Said::Stored { of, key, seen, .. }) => {
+                let key_number = self.catalogue.note(key, seen);
                 self.withdraw(Asking { server, of }, key, key_number);
             }
             Ok(Said::Refused { key }) => {
@@ -191,7 +200,7 @@ impl<'a> Sink<'a> {
         place.map(|place| self.refused.swap_remove(place)).is_some()
     }
 
-    fn asked(&mut self, at: Nanos, client: Asking<'_>, key: &[u8], size: Option<u32>) {
+    fn asked(&mut self, at: Nanos, client: Asking<'_>, key: &[u8], seen: Seen) {
         // Threads of a server write their lines when they come to it: a time may be before the last one.
         self.now = self.now.max(at);
         let time = Time(at.saturating_sub(*self.zero.get_or_insert(at)).saturating_mul(1_000));
@@ -199,7 +208,7 @@ impl<'a> Sink<'a> {
             self.looked = self.now;
             self.close_until(self.now);
         }
-        let key = self.catalogue.note(key, size);
+        let key = self.catalogue.note(key, seen);
         match self.open.get_mut(&client) {
             Some(open) if at.saturating_sub(open.last) <= self.gap => {
                 open.last = open.last.max(at);

@@ -1,19 +1,24 @@
-//! A table of requests: `time,query,key,size`, in seconds and bytes, a key a line; columns in any order, others are left out.
+//! A table of requests: `time,query,key,size`, in seconds and bytes, a key a line, and `server_by_hash` where a front end wrote it:
+//! the number, from 1, of the key's server. Columns in any order, others are left out.
 
 use std::io::Read;
 
 use csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 
-use super::sink::{Nanos, Said, Source, Unreadable, seconds};
+use super::sink::{Nanos, Said, Seen, Source, Unreadable, seconds};
 
 /// The columns that there have to be.
 pub(super) const COLUMNS: [&str; 4] = ["time", "query", "key", "size"];
+/// One that may be there.
+pub(super) const SERVER: &str = "server_by_hash";
 
 /// A table that is read as RFC 4180 has it.
 pub(super) struct Csv<R> {
     reader: Reader<R>,
     /// Where [`COLUMNS`] are.
     places: [usize; 4],
+    /// Where [`SERVER`] is.
+    server: Option<usize>,
     record: ByteRecord,
     /// Fields that a line has and should have, where that is not the same.
     unequal: Option<(u64, u64)>,
@@ -24,14 +29,16 @@ impl<R: Read> Csv<R> {
         let mut reader = ReaderBuilder::new().from_reader(file);
         let header = reader.byte_headers().map_err(unread)?;
         let mut places = [0; 4];
+        let place_of =
+            |column: &str| header.iter().position(|name| name.trim_ascii().eq_ignore_ascii_case(column.as_bytes()));
+        let server = place_of(SERVER);
         for (place, column) in places.iter_mut().zip(COLUMNS) {
-            let found = header.iter().position(|name| name.trim_ascii().eq_ignore_ascii_case(column.as_bytes()));
-            *place = found.ok_or_else(|| {
+            *place = place_of(column).ok_or_else(|| {
                 let what = format!("no column `{column}`: right would be the header time,query,key,size");
                 Unreadable::Bad { place: "line", number: 1, what }
             })?;
         }
-        Ok(Csv { reader, places, record: ByteRecord::new(), unequal: None })
+        Ok(Csv { reader, places, server, record: ByteRecord::new(), unequal: None })
     }
 }
 
@@ -50,7 +57,9 @@ impl<R: Read> Source for Csv<R> {
     fn said(&self) -> Result<Said<'_>, String> {
         match self.unequal {
             Some((fields, wanted)) => Err(format!("{fields} fields: the header has {wanted}")),
-            None => asked(self.places.map(|place| &self.record[place])),
+            None => {
+                asked(self.places.map(|place| &self.record[place]), self.server.map_or(&b""[..], |at| &self.record[at]))
+            }
         }
     }
 
@@ -66,24 +75,36 @@ fn unread(error: csv::Error) -> Unreadable {
     }
 }
 
-fn asked([time, query, key, size]: [&[u8]; 4]) -> Result<Said<'_>, String> {
+fn asked<'a>([time, query, key, size]: [&'a [u8]; 4], server: &[u8]) -> Result<Said<'a>, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let at = std::str::from_utf8(time).ok().and_then(|time| seconds(time.trim()));
     let at = at.ok_or_else(|| format!("`{}` is no time: right would be seconds, such as 12.5", text(time)))?;
-    let wrong =
-        || format!("`{}` is no size: right would be bytes, such as 512, or nothing where it is not known", text(size));
-    let bytes = match size.trim_ascii() {
-        [] => None,
-        size => Some(std::str::from_utf8(size).ok().and_then(|size| size.parse().ok()).ok_or_else(wrong)?),
-    };
-    row(at, query, key, bytes)
+    let size = number(size).map_err(|text| {
+        format!("`{text}` is no size: right would be bytes, such as 512, or nothing where it is not known")
+    })?;
+    let server = number(server).map_err(|said| no_server(&said))?;
+    row(at, query, key, Seen { size, server })
+}
+
+/// A whole number, none where nothing is said; else what is said.
+fn number(field: &[u8]) -> Result<Option<u32>, String> {
+    match String::from_utf8_lossy(field).trim() {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| text.to_string()),
+    }
+}
+
+/// What is no server's number.
+pub(super) fn no_server(said: &str) -> String {
+    format!("`{said}` is no server: right would be its number from 1, or nothing where it is not known")
 }
 
 /// What a row of any table says.
-pub(super) fn row<'a>(at: Nanos, query: &'a [u8], key: &'a [u8], size: Option<u32>) -> Result<Said<'a>, String> {
+pub(super) fn row<'a>(at: Nanos, query: &'a [u8], key: &'a [u8], seen: Seen) -> Result<Said<'a>, String> {
     match (query.is_empty(), key.is_empty()) {
         (true, _) => Err("no query: right would be its name".into()),
         (_, true) => Err("no key".into()),
-        _ => Ok(Said::Asked { at, of: query, key, size }),
+        _ if seen.server == Some(0) => Err(no_server("0")),
+        _ => Ok(Said::Asked { at, of: query, key, seen }),
     }
 }

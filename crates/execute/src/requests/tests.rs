@@ -43,6 +43,25 @@ fn a_size_that_is_not_known_is_left_empty() {
 }
 
 #[test]
+fn a_keys_server_is_what_the_log_gave_last() {
+    let (_folder, path) =
+        log("log.csv", "time,query,server_by_hash,key,size\n1,q,3,a,1\n1,q,,b,1\n2,r,5,c,1\n3,s,4,a,1\n");
+    let mut catalogue = Catalogue::default();
+    read(&[path], PLAIN, &mut catalogue, &mut |_| {}).unwrap();
+    assert_eq!([0, 1, 2].map(|number| catalogue.server(number)), [Some(4), None, Some(5)]);
+    for server in ["0", "-1", "cache7"] {
+        let text = format!("time,query,key,size,server_by_hash\n1,q,a,1,{server}\n");
+        let wrong = queries("log.csv", &text, PLAIN).unwrap_err();
+        assert_eq!(
+            wrong,
+            format!(
+                "line 2: `{server}` is no server: right would be its number from 1, or nothing where it is not known"
+            )
+        );
+    }
+}
+
+#[test]
 fn a_packed_log_is_read_as_what_is_in_it() {
     let text = "time,query,key,size\n1.5,q1,a,10\n1.5,q2,b,20\n";
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

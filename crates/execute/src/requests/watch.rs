@@ -10,7 +10,7 @@
 
 use std::io::{BufRead, Read};
 
-use super::sink::{Nanos, Said, Source, Unreadable};
+use super::sink::{Nanos, Said, Seen, Source, Unreadable};
 
 /// A line is at most so long.
 const LINE_MAX: u64 = 1 << 16;
@@ -66,14 +66,16 @@ fn said(line: &[u8]) -> Result<Said<'_>, String> {
     let at = time(needs("ts")?)?;
     let (of, key) = (needs("cfd").map(str::as_bytes), needs("key").map(str::as_bytes));
     match (needs("type")?, field("status")) {
-        ("item_get", Some("found")) => Ok(Said::Asked { at, of: of?, key: key?, size: Some(bytes()?) }),
+        ("item_get", Some("found")) => {
+            Ok(Said::Asked { at, of: of?, key: key?, seen: Seen { size: Some(bytes()?), server: None } })
+        }
         ("item_get", _) => Ok(Said::Missed { at, of: of?, key: key? }),
         ("item_store", Some("too_large" | "no_memory")) => {
             Ok(if field("cmd") == Some("set") { Said::Refused { key: key? } } else { Said::Else })
         }
         ("item_store", status) => {
             let size = if status == Some("stored") { Some(bytes()?) } else { None };
-            Ok(Said::Stored { at, of: of?, key: key?, size })
+            Ok(Said::Stored { at, of: of?, key: key?, seen: Seen { size, server: None } })
         }
         _ => Ok(Said::Else),
     }

@@ -77,6 +77,7 @@ pub(super) fn summed(schemes: &[(&str, Option<u32>, &[Point])]) -> Summary {
         along: "fan_in".into(),
         onset: Onsets(schemes.iter().map(|(name, onset, _)| (name.to_string(), vec![onset_of(*onset)])).collect()),
         searched: false,
+        ecn_threshold_k: Default::default(),
         precision: None,
         engine: Cost::default(),
         findings: Vec::new(),

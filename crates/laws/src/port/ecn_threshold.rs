@@ -1,12 +1,12 @@
 //! Threshold marking: mark every packet that finds more than K in the queue.
-//! Sources: Alizadeh et al., SIGCOMM 2010, section 3.1, item 1; RFC 8257, section 3.1; RFC 3168, section 5.
+//! Sources: Alizadeh et al., SIGCOMM 2010, section 3.1, item 1, and sections 3.4 and 3.5 of K; RFC 8257, section 3.1; RFC 3168, section 5.
 //! Law:     mark if queue > K, where the queue is the instantaneous one that the packet finds.
 //! Units:   bytes on the wire, or packets of any size.
 //! Owns:    nothing.
 //! Departs: nowhere. A packet that is not ECN-capable is dropped in place of the mark.
-//! Checked: vectors/ecn_threshold.json; tests/trajectories/ecn_threshold.txt.
+//! Checked: vectors/ecn_threshold.json; tests/trajectories/ecn_threshold.txt; its own tests, of K.
 
-use fanin_units::{QueueSize, Time};
+use fanin_units::{QueueSize, Rate, Time};
 use rand_core::Rng;
 
 use super::manage::{Congested, Header, Manage, Place, Queue};
@@ -15,9 +15,21 @@ use crate::settings::params;
 params! {
     /// Marking above a threshold of the instantaneous queue, as DCTCP needs it.
     ecn_threshold {
-        /// K: a packet that finds more than this in the queue is marked, or dropped where it is not ECN-capable.
-        k: QueueSize = QueueSize::Packets(20),
+        /// K: a packet that finds more than this in the queue is marked, or dropped where it is not ECN-capable. "auto" takes it from the rate of the port's link: 20 packets up to 1 Gbit/s and 5 more for each further Gbit/s, so 65 at 10 Gbit/s, as the DCTCP paper has them; at most half of the port's buffer, but at least 20.
+        k: Option<QueueSize> = None,
     }
+}
+
+/// K where none is set. The paper has 20 packets at 1 Gbit/s and 65 at 10: this is the line through both. It may not exceed half of
+/// the buffer, as a queue that cannot grow beyond K is never marked; nor fall below the 20, which leave room for bursts.
+pub fn by_rate(rate: Rate, buffer: QueueSize, full_packet: u64) -> QueueSize {
+    const GBIT: u64 = 1_000_000_000;
+    let line = 20 + rate.0.saturating_sub(GBIT) / (GBIT / 5);
+    let half = match buffer {
+        QueueSize::Packets(packets) => u64::from(packets) / 2,
+        QueueSize::Bytes(bytes) => bytes / 2 / full_packet,
+    };
+    QueueSize::Packets(line.min(half).clamp(20, u32::MAX.into()) as u32)
 }
 
 /// One port's state: its threshold.
@@ -28,8 +40,9 @@ pub struct EcnThreshold {
 
 impl EcnThreshold {
     /// The state of an empty port.
-    pub fn start(params: &Params, _place: &Place) -> Option<EcnThreshold> {
-        Some(EcnThreshold { k: params.k })
+    pub fn start(params: &Params, place: &Place) -> Option<EcnThreshold> {
+        let k = params.k.unwrap_or_else(|| by_rate(place.rate, place.buffer, place.full_packet));
+        Some(EcnThreshold { k })
     }
 }
 
@@ -41,5 +54,32 @@ impl Manage for EcnThreshold {
             QueueSize::Packets(k) => queue.packets > k,
         };
         if above { Congested::Mark } else { Congested::No }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn k_grows_with_the_rate_up_to_half_of_the_buffer() {
+        let k = |mbit: u64, buffer| by_rate(Rate(mbit * 1_000_000), buffer, 1_500);
+        let roomy = QueueSize::Packets(10_000);
+        for (mbit, packets) in [(100, 20), (1_000, 20), (2_500, 27), (10_000, 65), (25_000, 140), (100_000, 515)] {
+            assert_eq!(k(mbit, roomy), QueueSize::Packets(packets), "{mbit} Mbit/s");
+        }
+        assert_eq!(k(10_000, QueueSize::Packets(100)), QueueSize::Packets(50));
+        assert_eq!(k(10_000, QueueSize::Bytes(65_536)), QueueSize::Packets(21));
+        assert_eq!(k(10_000, QueueSize::Packets(30)), QueueSize::Packets(20));
+        assert_eq!(by_rate(Rate(u64::MAX), QueueSize::Bytes(u64::MAX), 1), QueueSize::Packets(u32::MAX));
+    }
+
+    #[test]
+    fn a_port_takes_k_from_its_own_rate_unless_one_is_set() {
+        let place =
+            Place { rate: Rate(10_000_000_000), buffer: QueueSize::Packets(250), full_packet: 1_500, ecn: true };
+        let k = |k| EcnThreshold::start(&Params { k }, &place).map(|port| port.k);
+        assert_eq!(k(None), Some(QueueSize::Packets(65)));
+        assert_eq!(k(Some(QueueSize::Packets(20))), Some(QueueSize::Packets(20)));
     }
 }

@@ -102,8 +102,8 @@ proptest! {
                 Verdict::Drop(Drop::NotEct) => prop_assert!(!header.ect),
                 Verdict::Drop(Drop::Early) => prop_assert!(kind == Kind::Red),
             }
-            if kind == Kind::EcnThreshold {
-                let above = match set.ports.ecn_threshold.k {
+            if let (Kind::EcnThreshold, Some(k)) = (kind, set.ports.ecn_threshold.k) {
+                let above = match k {
                     QueueSize::Bytes(k) => queue.bytes > k,
                     QueueSize::Packets(k) => queue.packets > k,
                 };

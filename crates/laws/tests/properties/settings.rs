@@ -48,6 +48,7 @@ fn value(key: &Key) -> BoxedStrategy<Value> {
         }
         Value::Bytes(_) => (bytes(least, 0)..=bytes(most, u64::MAX)).prop_map(|n| Value::Bytes(Bytes(n))).boxed(),
         Value::Size(_) => size().prop_map(Value::Size).boxed(),
+        Value::MaybeSize(_) => prop::option::of(size()).prop_map(Value::MaybeSize).boxed(),
         Value::Word(_, words) => select(words.all).prop_map(move |word| Value::Word(word, words)).boxed(),
     }
 }

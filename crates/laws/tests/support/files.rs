@@ -55,6 +55,7 @@ fn kept(present: Kept, value: &Value) -> Option<Kept> {
         Kept::MaybeTime(_) => Kept::MaybeTime(Some(text.parse().ok()?)),
         Kept::Bytes(_) => Kept::Bytes(text.parse().ok()?),
         Kept::Size(_) => Kept::Size(text.parse().ok()?),
+        Kept::MaybeSize(_) => Kept::MaybeSize(Some(text.parse().ok()?)),
         Kept::Word(_, words) => Kept::Word(words.all.iter().find(|word| **word == text)?, words),
     })
 }

@@ -131,9 +131,48 @@ fn no_more_is_moved_than_may_be_and_what_saves_most_a_byte_comes_first() {
 }
 
 #[test]
+fn objects_without_a_size_have_their_place_in_the_order_of_a_budget() {
+    let cluster = cluster(5, 12, ROOM);
+    let sizes: Vec<u64> = sizes().into_iter().map(|size| if size % 2 == 0 { 0 } else { size }).collect();
+    let planned = |before: &Placement, log: &RequestLog, budget| {
+        plan_groups(&cluster, &sizes, before, log, &Params::default(), budget).expect("there is room")
+    };
+    let scattered = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
+    let lies = after(&scattered, &planned(&scattered, &pages(0, 3_000), None));
+    // Other objects belong together than those that were gathered: some moves save much, and others cost.
+    for seed in 0..100 {
+        let mut draws = Draws(seed);
+        let others = Pages::new(OBJECTS, 8, 20, 2, &mut draws);
+        let log = log(OBJECTS as usize, (0..100).map(|_| others.query(&mut draws)));
+        let plan = planned(&lies, &log, Some(Bytes(10_000)));
+        let bytes: u64 = plan.moves.iter().map(|of| sizes[of.object.0 as usize]).sum();
+        assert!(!plan.moves.is_empty() && bytes <= 10_000, "{bytes} B");
+    }
+}
+
+#[test]
 fn what_all_servers_cannot_give_together_is_refused() {
     let cluster = cluster(5, 12, Resources { storage: 50_000, ..ROOM });
     let before = scattered(OBJECTS, 3, 5, 12, &mut Draws(1));
     let refused = plan_groups(&cluster, &sizes(), &before, &pages(0, 100), &Params::default(), None);
     assert!(matches!(refused, Err(PlanError::Short { .. })), "{refused:?}");
+}
+
+#[test]
+fn gathers_disjoint_pages_of_any_size_at_one_replica() {
+    const PAGES: u32 = 60;
+    let cluster = cluster(1, 30, ROOM);
+    for a_page in [20, 60, 100, 150, 200, 300] {
+        let objects = PAGES * a_page;
+        let page = |page: u32| (page * a_page..(page + 1) * a_page).map(Object).collect();
+        let log = log(objects as usize, (0..1_500).map(|query| page(query % PAGES)));
+        let before = scattered(objects, 1, 1, 30, &mut Draws(1));
+        let sizes = vec![100; objects as usize];
+        let plan = plan_groups(&cluster, &sizes, &before, &log, &Params::default(), None).expect("there is room");
+        let (servers, busiest) = judged(&log, &after(&before, &plan), 30);
+        assert!(
+            servers <= 1.05 && busiest <= 2.0,
+            "{a_page} keys a page: {servers} servers a query, {busiest} times the mean"
+        );
+    }
 }

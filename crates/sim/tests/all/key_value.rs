@@ -1,6 +1,6 @@
 //! Roles over the simulator: what front ends, hubs and data servers promise one another.
 
-use crate::common::{but, planned, run, spec};
+use crate::common::{but, planned, run, spec, with_plan};
 use fanin_units::Time;
 
 #[test]
@@ -214,6 +214,26 @@ fn a_plan_of_no_moves_changes_nothing_under_the_seed_that_it_is_of() {
     let first = fanin_sim::placement(&planned(&other, |_, _| Vec::new()));
     assert_eq!(first, fanin_sim::placement(&put));
     assert_ne!(first, fanin_sim::placement(&other));
+}
+
+#[test]
+fn a_table_of_all_places_is_as_good_as_the_moves_that_lead_there() {
+    let put = spec(&PLAIN.replace("queries = 200", "queries = 5"), 11, 1);
+    let moved = but(&gathered(&put), |s| s.key_value.route = fanin_spec::Route::Direct);
+    let placement = fanin_sim::placement(&put);
+    let server = |home: &fanin_placement::Server| home.0;
+    let mut table = "key,server,was\n".to_string();
+    for object in placement.all() {
+        let mut homes: Vec<u32> = placement.homes(object).iter().map(server).collect();
+        if homes.iter().all(|home| *home > 5) {
+            homes[0] = 1;
+        }
+        homes.iter().for_each(|home| table += &format!("key {},{home},\n", object.0));
+    }
+    let placed = but(&with_plan(&put, &table), |s| s.key_value.route = fanin_spec::Route::Direct);
+    assert_ne!(run(&moved), run(&put));
+    assert_eq!(run(&placed).requests, run(&moved).requests);
+    assert_eq!(run(&placed).flows, run(&moved).flows);
 }
 
 /// Every object has a replica at server 1, but for those that have another one in its rack.

@@ -31,7 +31,7 @@ fn seen((flows, more, delay_us): Case) -> (Sawtooth, f64, f64) {
     let full = f64::from(s.link.framing.on_wire(s.full_packet().0 as u32));
     let pipe = 10e9 * s.round_trip(&fabric, HostId(1), s.full_packet()).as_secs_f64() / 8.0 / full;
     let threshold = least_threshold(pipe).ceil() as u32 + more;
-    s.laws.ports.ecn_threshold.k = QueueSize::Packets(threshold);
+    s.laws.ports.ecn_threshold.k = Some(QueueSize::Packets(threshold));
     s.laws.senders.dctcp.g = Share::of(1, 16);
     let frame = s.full_frame().0 as f64;
     let tables = run(&checked(Scheme::parse("dctcp").unwrap(), s, flows, 1));

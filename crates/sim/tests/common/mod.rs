@@ -53,13 +53,16 @@ pub fn plan_of(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -
 
 /// The same run over a placement as a plan has changed it.
 pub fn planned(spec: &RunSpec, moves: impl Fn(u32, &[u32]) -> Vec<(u32, u32)>) -> RunSpec {
-    let with = |text: &str| {
-        but(spec, |s| {
-            s.key_value.placement = Optional(Some(FilePath("plan.csv".into())));
-            s.inputs.plan = Some(Arc::new(Plan::parse("plan.csv", text).unwrap_or_else(|problem| panic!("{problem}"))));
-        })
-    };
-    let planned = with(&plan_of(&with("object,from,to,reason\n"), moves));
+    let unmoved = with_plan(spec, "object,from,to,reason\n");
+    with_plan(spec, &plan_of(&unmoved, moves))
+}
+
+/// The same run with a plan's text, which must fit.
+pub fn with_plan(spec: &RunSpec, text: &str) -> RunSpec {
+    let planned = but(spec, |s| {
+        s.key_value.placement = Optional(Some(FilePath("plan.csv".into())));
+        s.inputs.plan = Some(Arc::new(Plan::parse("plan.csv", text).unwrap_or_else(|problem| panic!("{problem}"))));
+    });
     fanin_apps::fits(&planned).unwrap_or_else(|problem| panic!("{problem}"));
     planned
 }

@@ -89,7 +89,7 @@ section! {
         /// What data servers can give that differ from what [picc] says of all, such as "server1..8: memory 4 GB, requests_per_s 20000"; either may be left out. What one can send in a period is its link's.
         #[needs(GATHERS)]
         servers: Vec<String> = Vec::new(),
-        /// A plan of placement: a table with the header object,from,to,reason (popular or correlated), whose moves are made, in their order, before a run begins. Objects count from 0, hosts from the client, which is 0. It is a plan of one placement: under every seed the objects are put where `run.first_seed` puts them, and moved from there.
+        /// A plan of placement: a table with the header object,from,to,reason (popular or correlated), whose moves are made, in their order, before a run begins; or one with the header key,server, such as `placement.csv` of `fanin plan`, which has the servers of the first objects, numbered as their keys come. Objects count from 0, hosts from the client, which is 0. It is a plan of one placement: under every seed the objects are put where `run.first_seed` puts them, and moved from there.
         placement: Optional<FilePath> = Optional::NONE,
         /// How a front end asks for an object that was moved: "links", at its old place, which passes the question on to the new one, or "direct".
         #[needs(PLAN)]

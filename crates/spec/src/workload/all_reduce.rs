@@ -11,11 +11,11 @@ pub(super) const FACTS: Facts = Facts {
     moves: |s| {
         let (hosts, others, all) = (f64::from(s.hosts()), f64::from(s.servers()), f64::from(s.workload.queries));
         let vector = s.answer(s.servers(), 0).0 as f64;
-        Moves { flows: 2.0 * hosts * others * all, bytes: 2.0 * others * vector * all, draws: 0.0 }
+        Moves { flows: 2.0 * hosts * others * all, bytes: 2.0 * others * vector * all, ..Moves::default() }
     },
     says: |s, swept| {
         let vector = s.workload.fragment.0.map_or(String::new(), |size| size.to_string());
-        format!("{} ring all-reduces of {vector} over {} hosts", s.workload.queries, swept.hosts)
+        format!("up to {} ring all-reduces of {vector} over {} hosts", s.workload.queries, swept.hosts)
     },
     check: |s| match (s.workload.fragment.0, s.hosts()) {
         (Some(vector), hosts) if vector.0 < hosts.into() => {

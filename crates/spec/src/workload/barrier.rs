@@ -16,7 +16,7 @@ pub(super) fn answers_of(s: &Settings, times: u32) -> Moves {
     let warm_up = if let Some(WarmUp::Rounds(rounds)) = s.workload.warm_up.0 { rounds } else { 0 };
     let again = if s.workload.kind.facts().lasts { 0 } else { warm_up };
     let flows = f64::from(s.servers()) * f64::from(s.clients()) * (f64::from(times) + f64::from(again));
-    Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: 0.0 }
+    Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, ..Moves::default() }
 }
 
 pub(super) fn answers(s: &Settings) -> String {

@@ -11,7 +11,7 @@ pub(super) const FACTS: Facts = Facts {
     setup_rtts: None,
     moves: |s| {
         let (_, flows, bytes) = s.inputs.bursts.as_ref().map_or((0.0, 0.0, 0.0), |bursts| bursts.within(s.given_s()));
-        Moves { flows, bytes, draws: 0.0 }
+        Moves { flows, bytes, ..Moves::default() }
     },
     says: |s, _| {
         let name = s.inputs.bursts.as_ref().map_or("", |bursts| bursts.name());

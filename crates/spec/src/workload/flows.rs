@@ -8,7 +8,7 @@ pub(super) const FACTS: Facts = Facts {
     moves: |s| {
         let list = s.inputs.flows.as_ref().map_or(&[][..], |flows| flows.list());
         let bytes = s.listed_bytes();
-        Moves { flows: list.len() as f64, bytes, draws: 0.0 }
+        Moves { flows: list.len() as f64, bytes, ..Moves::default() }
     },
     says: |s, swept| {
         let list = s.inputs.flows.as_ref().map_or((0, ""), |flows| (flows.list().len(), flows.name()));

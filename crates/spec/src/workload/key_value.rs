@@ -18,7 +18,7 @@ pub(super) const FACTS: Facts = Facts {
             if k.front_ends == 1 { "a front end".into() } else { format!("each of {} front ends", k.front_ends) };
         let apart = k.within.0.map_or(String::new(), |within| format!(" within {within}"));
         let (times, objects) = (s.workload.queries, k.per_request);
-        format!("{ends} asks {times} times{apart} for {objects} objects of {} to {}", k.least, k.most)
+        format!("{ends} asks up to {times} times{apart} for {objects} objects of {} to {}", k.least, k.most)
     },
     check,
     ..Facts::READS
@@ -30,7 +30,7 @@ fn moves(s: &Settings) -> Moves {
     let objects = requests * f64::from(k.per_request);
     let bytes = objects * (k.least.0 + k.most.0) as f64 / 2.0;
     let pages = if k.popularity == Popularity::Pages { f64::from(k.pages) * f64::from(k.per_request) } else { 0.0 };
-    Moves { flows: objects, bytes, draws: f64::from(k.objects) * f64::from(k.replicas) + pages }
+    Moves { flows: objects, bytes, draws: f64::from(k.objects) * f64::from(k.replicas) + pages, ..Moves::default() }
 }
 
 fn check(s: &Settings) -> Result<(), Wrong> {

@@ -1,15 +1,33 @@
 //! A MapReduce job.
 
+use fanin_fabric::HostId;
+
 use crate::facts::{Facts, Moves, Swept};
 use crate::problem::{Wrong, wrong};
 use crate::settings::Settings;
+use crate::tables::TaskRow;
 
 pub(super) const FACTS: Facts = Facts { moves, says, check, ..Facts::BETWEEN };
 
+/// Bytes of a fetch in its reduce's list, and of what a disk has to do.
+const FETCH: f64 = 4.0;
+const DISK_JOB: f64 = 8.0;
+
 fn moves(s: &Settings) -> Moves {
     let (m, nodes) = (&s.mapreduce, f64::from(s.servers()));
-    let fetches = f64::from(m.maps) * f64::from(m.reduces.0.unwrap_or(s.servers()));
-    Moves { flows: fetches * (nodes - 1.0) / nodes, bytes: m.input.0 as f64, draws: 0.0 }
+    let (maps, reduces) = (f64::from(m.maps), f64::from(m.reduces.0.unwrap_or(s.servers())));
+    // Each reduce fetches from every map, and each map that is on another node sends over the network.
+    let fetches = maps * reduces;
+    let replicas = f64::from(m.output_replicas.min(s.servers())) - 1.0;
+    let splits =
+        maps * (size_of::<Vec<HostId>>() as f64 + f64::from(m.replicas.min(s.servers())) * size_of::<HostId>() as f64);
+    let tasks = (maps + reduces) * size_of::<TaskRow>() as f64;
+    Moves {
+        flows: fetches * (nodes - 1.0) / nodes + reduces * replicas,
+        bytes: m.input.0 as f64 * (1.0 + replicas),
+        draws: fetches,
+        held: [fetches * FETCH + splits + tasks, fetches * DISK_JOB],
+    }
 }
 
 fn says(s: &Settings, _: &Swept) -> String {

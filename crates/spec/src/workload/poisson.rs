@@ -10,7 +10,7 @@ pub(super) const FACTS: Facts = Facts {
     leaves: Leaves::Time,
     moves: |s| {
         let (flows, bytes) = s.poisson(f64::from(s.hosts()), s.given_s());
-        Moves { flows, bytes, draws: 0.0 }
+        Moves { flows, bytes, ..Moves::default() }
     },
     says: |s, swept| {
         format!("Poisson flows for {} between {} hosts: {}", s.workload.duration, swept.hosts, swept.poisson)

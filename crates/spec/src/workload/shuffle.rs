@@ -10,7 +10,7 @@ pub(super) const FACTS: Facts = Facts {
     moves: |s| {
         let hosts = f64::from(s.hosts());
         let flows = hosts * f64::from(s.servers()) * s.workload.pairs.as_f64();
-        Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: hosts * hosts }
+        Moves { flows, bytes: flows * s.answer(s.servers(), 0).0 as f64, draws: hosts * hosts, ..Moves::default() }
     },
     says,
     check: |s| match s.workload.pairs.in_q(32) {

@@ -9,7 +9,7 @@ pub(super) const FACTS: Facts = Facts {
     lasts: false,
     stands: false,
     moves: |s| answers_of(s, s.workload.queries),
-    says: |s, _| format!("web search, {} queries: {}", s.workload.queries, answers(s)),
+    says: |s, _| format!("web search, up to {} queries: {}", s.workload.queries, answers(s)),
     check: |s| match s.workload.queries == 0 || s.workload.request.0 == 0 {
         true => wrong(
             &["workload.queries", "workload.request"],

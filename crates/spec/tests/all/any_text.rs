@@ -29,7 +29,7 @@ fn read(text: &str, assignments: &[String], schemes: &[&str]) -> Result<(), Prob
         scenario.assign(&format!("--set {assignment}"), assignment)?;
     }
     if !schemes.is_empty() {
-        scenario.select(schemes)?;
+        scenario.select("--schemes", schemes)?;
     }
     // A list of flows, or a table of sizes: whatever asks for it.
     let file = |path: &str| match path.ends_with(".csv") {

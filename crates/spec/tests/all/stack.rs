@@ -1,7 +1,7 @@
 //! A real host's TCP in one word.
 
 use fanin_laws::sender::cubic::Variant;
-use fanin_spec::{Contender, RtoFloor, Scenario, Settings, Stack};
+use fanin_spec::{Contender, RtoFloor, Scenario, Scheme, Settings, Stack};
 use fanin_units::{Bytes, Time};
 
 fn contender(text: &str, set: &[&str]) -> Result<Contender, String> {
@@ -15,6 +15,20 @@ fn contender(text: &str, set: &[&str]) -> Result<Contender, String> {
 
 fn settings(text: &str, set: &[&str]) -> Settings {
     contender(text, set).unwrap().settings.clone()
+}
+
+#[test]
+fn names_of_schemes_and_words_may_have_any_case() {
+    for (name, scheme) in [("DCTCP", "dctcp"), ("NewReno", "newreno"), ("D2TCP", "d2tcp"), ("CUBIC+GSS", "cubic+gss")] {
+        assert_eq!(Scheme::parse(name).unwrap().to_string(), scheme);
+    }
+    assert_eq!(settings("", &["tcp.profile=Linux"]).tcp.profile.0, Some(Stack::Linux));
+    assert_eq!(settings("", &["cubic.variant=RFC9438"]).laws.senders.cubic.variant, Variant::Rfc9438);
+    let mut scenario = Scenario::parse("my.toml", "[[schemes]]\nscheme = \"dctcp\"\nrto_min = \"5 ms\"\n").unwrap();
+    scenario.select("--schemes DCTCP", &["DCTCP"]).unwrap();
+    scenario.assign("--set", "workload.fragment=1 KiB").unwrap();
+    let contender = scenario.contenders().unwrap().remove(0);
+    assert_eq!(contender.settings.tcp.rto_min, Time::from_millis(5), "the file's own dctcp");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A switch's memory in a scenario: what goes together, and what a later layer says in the place of an earlier one.
 
-use fanin_spec::{Contender, Scenario, Settings};
+use fanin_spec::{Chip, Contender, Scenario, Settings};
 use fanin_units::{Bytes, QueueSize};
 
 const REST: &str = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [40]\n";
@@ -54,6 +54,17 @@ fn what_cannot_be_shared_is_told_with_its_line_and_what_would_be_right() {
 }
 
 #[test]
+fn finds_a_switch_by_its_model_in_any_case() {
+    for name in ["arista-7050cx3", "7050cx3", "7050CX3", "Arista 7050CX3-32S", "arista_7050cx3", "DCS-7050CX3-32S"] {
+        assert_eq!(settings("", &[&format!("switch.profile={name}")]).switch.profile.0, Some(Chip::A7050), "{name}");
+    }
+    for (name, near) in [("7050c", "arista-7050cx3"), ("DCS-7050CX3-32S-R", "arista-7050cx3"), ("sn2701", "sn2700")] {
+        let said = contender("", &[&format!("switch.profile={name}")]).err().unwrap();
+        assert!(said.contains(&format!("\"{name}\" is not one of these (did you mean `{near}`?)")), "{said}");
+    }
+}
+
+#[test]
 fn a_later_buffer_or_memory_takes_the_place_of_an_earlier_one() {
     let (own, shared) = ("[switch]\nbuffer = \"80 KB\"\n", "[switch]\nshared_buffer = \"1 MB\"\nalpha = 0.25\n");
     let given = settings(own, &["switch.shared_buffer=\"1 MB\""]);
@@ -97,10 +108,43 @@ fn a_profile_sets_a_memory_and_what_is_set_beside_it_stands_over_it() {
     let fixed = settings(&format!("{triumph}buffer = \"100 packets\"\n"), &[]);
     assert_eq!((fixed.port_buffer(), k(&fixed, "1 Gbit/s")), (QueueSize::Packets(100), Some(QueueSize::Packets(20))));
     let other = settings(&format!("{triumph}[ecn_threshold]\nk = \"5 packets\"\n"), &[]);
-    assert_eq!((k(&other, "1 Gbit/s"), other.laws.ports.ecn_threshold.k), (None, QueueSize::Packets(5)));
+    assert_eq!(
+        (k(&other, "1 Gbit/s"), other.client_threshold()),
+        (None, (QueueSize::Packets(5), Some("ecn_threshold.k")))
+    );
     // A profile over a file's buffer takes its place.
     let over = settings("[switch]\nbuffer = \"64 KiB\"\n", &["switch.profile=dctcp-triumph"]);
     assert_eq!(over.switch.shared_buffer.0, Some(Bytes(4_000_000)));
+}
+
+#[test]
+fn a_threshold_is_a_number_of_packets_or_a_size() {
+    let k = |text: &str| settings(&format!("[ecn_threshold]\nk = {text}\n"), &[]).client_threshold().0;
+    assert_eq!((k("20"), k("\"20 packets\"")), (QueueSize::Packets(20), QueueSize::Packets(20)));
+    assert_eq!(k("\"30 KB\""), QueueSize::Bytes(30_000));
+    assert_eq!(settings("", &["ecn_threshold.k=7"]).client_threshold().0, QueueSize::Packets(7));
+    let red = settings("[red]\nmin_th = 5\nmax_th = 15\n", &[]).laws.ports.red;
+    assert_eq!((red.min_th, red.max_th), (QueueSize::Packets(5), QueueSize::Packets(15)));
+    for (text, told) in
+        [("-1", "-1 is out of range"), ("1.5", "1.5 is not of that form"), ("\"20\"", "its unit is missing")]
+    {
+        let said = contender(&format!("[ecn_threshold]\nk = {text}\n"), &[]).err().unwrap_or_default();
+        assert!(said.starts_with("my.toml:7: `ecn_threshold.k`: ") && said.contains(told), "{text} says {said}");
+        assert!(said.contains("right would be a number of packets, or a size with its unit, such as 20"), "{said}");
+    }
+}
+
+#[test]
+fn a_threshold_that_nobody_set_follows_the_rate_of_the_clients_link() {
+    let k = |text: &str| settings(text, &[]).client_threshold();
+    let roomy = "[switch]\nbuffer = \"1 MB\"\n";
+    assert_eq!(k(""), (QueueSize::Packets(20), None));
+    let fast = format!("{roomy}[link]\nrate = \"10 Gbit/s\"\n");
+    assert_eq!(k(&fast), (QueueSize::Packets(65), None));
+    assert_eq!(k(&format!("{fast}[ecn_threshold]\nk = \"auto\"\n")), (QueueSize::Packets(65), None));
+    assert_eq!(k(&format!("{fast}client_rate = \"1 Gbit/s\"\n")), (QueueSize::Packets(20), None));
+    let triumph = "[switch]\nprofile = \"dctcp-triumph\"\n";
+    assert_eq!(k(triumph), (QueueSize::Packets(20), Some("switch.ports")));
 }
 
 #[test]

@@ -47,14 +47,19 @@ fn units<T: std::str::FromStr>(names: &[&str]) -> String {
 
 fn values() -> String {
     use fanin_units::{Bytes, QueueSize, Rate, Time};
-    let times = units::<Time>(&["s", "ms", "us", "ns", "ps"]);
+    let times = units::<Time>(&["h", "min", "s", "ms", "us", "ns", "ps"]);
+    let times_also = units::<Time>(&["\u{b5}s", "usec", "msec", "sec"]);
     let bytes = units::<Bytes>(&["B", "KB", "MB", "GB", "KiB", "MiB", "GiB"]);
     let rates = units::<Rate>(&["bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"]);
+    let rates_also = units::<Rate>(&["G", "GbE", "Gb/s", "Gbps", "Gbit"]);
     let packets = units::<QueueSize>(&["packets"]);
     format!(
         "## Values\n\nA quantity is a text with its unit, such as `\"25 us\"`; decimals are fine as long as they are whole in the smallest \
-         unit.\n\n| kind | units |\n| --- | --- |\n| time | {times} |\n| bytes | {bytes} (KB is 1000 B, KiB 1024 B) |\n\
-         | rate | {rates} |\n| size of a queue | those of bytes, or {packets} |\n\n"
+         unit.\n\n| kind | units | read, too |\n| --- | --- | --- |\n| time | {times} | {times_also} |\n\
+         | bytes | {bytes} (KB is 1000 B, KiB 1024 B) | `kB` |\n\
+         | rate | {rates} | {rates_also}, and so with other prefixes |\n| size of a queue | those of bytes, or {packets} | |\n\n\
+         A unit with two readings is refused: `1M` of bytes may be 1 MB or 1 MiB, and `5m` 5 min or 5 ms. So are rates in bytes per second, with \
+         the rate in bits. Words, such as `\"barrier\"`, and schemes' names may have any case.\n\n"
     )
 }
 

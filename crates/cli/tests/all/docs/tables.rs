@@ -90,6 +90,11 @@ const COMPARE: Fields = &[
     ),
     ("searched", "true, false", "Whether the onset was searched for: points between those of the rows were not tried."),
     (
+        "ecn_threshold_k.LABEL[]",
+        "text",
+        "K of the client's port, of schemes that mark above a threshold: as set, else by the rate of its link; several where it is swept.",
+    ),
+    (
         "precision",
         "object",
         "With `--precision` the share that was `wanted` and the largest that was `reached`; else null.",
@@ -117,6 +122,7 @@ const RUN: Fields = &[
     ("seed", "number", "The run's seed."),
     ("goodput_mbps", "Mbit/s", "Payload delivered in order over the measured time."),
     ("warnings[]", "text", "As in `fanin compare`."),
+    ("ecn_threshold_k.LABEL[]", "text", "As in `fanin compare`."),
     ("totals", "object", "The sums, as in the table below."),
     ("queries[]", "list", "The rows of `queries`."),
     ("ports[]", "list", "The rows of `ports`."),
@@ -402,6 +408,10 @@ fn check(page: &str, folder: &Path) -> BTreeSet<String> {
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     let below = |key: &str| if path.is_empty() { key.to_string() } else { format!("{path}.{key}") };
     match value {
+        // No scheme has a threshold, or some have.
+        Value::Object(map) if path == "ecn_threshold_k" => {
+            assert!(found.insert("ecn_threshold_k.LABEL[]".into()) && map.values().all(Value::is_array));
+        }
         Value::Object(map) if path == "onset" => assert!(found.insert("onset.LABEL".into()) && !map.is_empty()),
         Value::Object(map) => map.iter().for_each(|(key, value)| paths(value, &below(key), found)),
         Value::Array(items) if items.first().is_some_and(Value::is_object) => {

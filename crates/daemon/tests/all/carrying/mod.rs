@@ -50,13 +50,17 @@ impl Moving {
         let folder = tempfile::tempdir().unwrap();
         write_plan(folder.path(), count, &table(&router, keys, count, 1));
         write_stage(folder.path(), stage);
-        let text = format!(
-            "threads = 2\n[[pool]]\nname = \"p\"\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\nservers = [{}]\nplan = \"{}\"\n{of_pool}\n",
-            listed.join(","),
-            folder.path().display()
-        );
-        let start = || fanin_daemon::start(&Settings::of_file("test.toml", &text).unwrap()).unwrap();
-        Moving { servers, folder, fronts: [start(), start()], router }
+        let text = |front: usize| {
+            format!(
+                "threads = 2\n[[pool]]\nname = \"p\"\nlisten = \"127.0.0.{front}:0\"\ntimeout = \"400 ms\"\nservers = [{}]\nplan = \"{}\"\n{of_pool}\n",
+                listed.join(","),
+                folder.path().display()
+            )
+        };
+        // Their progress is kept by their addresses.
+        let fronts =
+            [1, 2].map(|front| fanin_daemon::start(&Settings::of_file("test.toml", &text(front)).unwrap()).unwrap());
+        Moving { servers, folder, fronts, router }
     }
 
     fn client(&self) -> Client {

@@ -83,9 +83,15 @@ fn what_is_no_plan_of_this_front_end_is_refused_with_its_line() {
     write_plan(folder.path(), 2, &format!("key,server,was\n{mine},1,2\n"));
     let problem = settings(&folder, false).unwrap_err();
     assert!(problem.contains("right would be a `[log]` with that `secret`"), "{problem}");
+    write_stage(folder.path(), "over\n");
+    let problem = settings(&folder, true).unwrap_err();
+    assert!(problem.contains("it starts in `begin` or `move`, not in `over`"), "{problem}");
     write_stage(folder.path(), "finished\n");
     let problem = settings(&folder, true).unwrap_err();
-    assert!(problem.ends_with("stage: `finished` is none of begin, move, copied, turn, over"), "{problem}");
+    assert!(
+        problem.ends_with("stage: `finished` is not a stage: write one of begin, move, copied, turn, over"),
+        "{problem}"
+    );
 }
 
 #[test]

@@ -142,7 +142,9 @@ fn what_follows_a_write_in_one_breath_sees_it() {
 
 #[test]
 fn behind_the_turn_the_new_place_has_the_last_word_and_the_old_one_forgets() {
-    let moving = Moving::start(3, &keys(6), "turn", "");
+    let moving = Moving::start(3, &keys(6), "move", "");
+    moving.told("turn");
+    moving.reaches("turn");
     let mut client = moving.client();
     let [old, new] = moving.places("1-key");
     old.put("1-key", "old");

@@ -168,10 +168,12 @@ fn nobody_reads_what_is_older_than_the_last_answer_whatever_becomes_of_a_plan() 
         moving.told("move");
         moving.reaches("move");
         goes_on(1500);
-        // Another plan in the middle: keys go two servers on.
-        write_plan(moving.folder.path(), 3, &table(&moving.router, &known.keys, 3, 2));
-        goes_on(500);
+        // Another plan in the middle: keys go two servers on. It waits in `begin` until all are there.
+        moving.told("begin");
         moving.reaches("begin");
+        write_plan(moving.folder.path(), 3, &table(&moving.router, &known.keys, 3, 2));
+        goes_on(3000);
+        moving.told("move");
         moving.reaches("move");
         goes_on(1500);
         // What is damaged changes nothing.

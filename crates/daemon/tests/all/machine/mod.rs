@@ -4,6 +4,8 @@
 //! A case that fails prints its number; `CASES=1 FIRST=<number>` runs it alone.
 
 mod actors;
+mod any_bytes;
+mod plans;
 mod world;
 
 use std::cell::RefCell;
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fanin_daemon::Settings;
-use fanin_daemon::machine::{Front, Shared};
+use fanin_daemon::machine::{Front, Shared, begin};
 use rand::rngs::StdRng;
 use rand::seq::{IndexedMutRandom, IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
@@ -31,8 +33,23 @@ const TIMEOUT: u64 = 400 * MS;
 fn plan(folder: &Path, servers: usize, random: &mut StdRng) -> String {
     let rows = (0..50).map(|number| format!("{},{},\n", actors::key(number), random.random_range(1..=servers)));
     write_plan(folder, servers, &format!("key,server,was\n{}", rows.collect::<String>()));
-    write_stage(folder, ["begin", "move", "move", "copied", "turn", "over"].choose(random).unwrap());
     format!("plan = \"{}\"\n", folder.display())
+}
+
+/// A folder for files that must be on the disk each time they are written, which takes long where it is one.
+fn in_memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Goes on with a plan to some stage.
+fn goes_on(folder: &Path, settings: &Settings, shared: &Shared, random: &mut StdRng) {
+    let Ok(mut kept) = begin(settings, shared) else { panic!("the disk") };
+    write_stage(folder, ["begin", "move", "move", "copied", "turn", "over"].choose(random).unwrap());
+    for minutes in 0..20 {
+        for kept in &mut kept {
+            kept.step(shared, minutes * 60_000 * MS, false);
+        }
+    }
 }
 
 /// What may go wrong.
@@ -63,7 +80,7 @@ impl Stage {
         let listed: Vec<String> = (0..servers).map(|server| format!("\"10.0.0.{}:11211\"", server + 1)).collect();
         let how = ["one-all", "sliding-window", "ictcp-window"].choose(&mut random).unwrap();
         let kept = ["kept", "anew"].choose(&mut random).unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let folder = in_memory();
         let plan = if random.random_bool(0.4) { plan(folder.path(), servers, &mut random) } else { String::new() };
         let text = format!(
             "threads = 1\n[[pool]]\nlisten = \"127.0.0.1:0\"\ntimeout = \"400 ms\"\njoin = {}\nmultiget = \"{how}\"\nwindows = \"{kept}\"\nservers = [{}]\n{plan}",
@@ -73,7 +90,8 @@ impl Stage {
         let settings = Settings::of_file("case.toml", &text).unwrap();
         let addresses: Vec<_> = settings.pools[0].servers.iter().map(|server| server.address).collect();
         let world = Rc::new(RefCell::new(World::new(&addresses)));
-        let shared = Arc::new(Shared::new(&settings));
+        let shared = Arc::new(Shared::new(&settings, settings.clients));
+        goes_on(folder.path(), &settings, &shared, &mut random);
         let seed = [case as u8; 32];
         let mut stage = Stage {
             front: Front::new(
@@ -320,17 +338,24 @@ fn run(case: u64, faults: Faults) -> (usize, usize) {
 }
 
 fn cases(count: u64, faults: Faults) {
-    let (mut answers, mut errors) = (0, 0);
+    let [answers, errors] = each_case(count, |case| <[usize; 2]>::from(run(case, faults)));
+    println!("{answers} answers, {errors} of them errors");
+}
+
+/// Runs so many cases, unless CASES tells otherwise, and adds up what each counts.
+fn each_case<const N: usize>(count: u64, run: impl Fn(u64) -> [usize; N] + std::panic::RefUnwindSafe) -> [usize; N] {
+    let mut sums = [0; N];
     let (first, count) = crate::support::cases(count);
     for case in first..first + count {
-        let found = std::panic::catch_unwind(|| run(case, faults));
+        let found = std::panic::catch_unwind(|| run(case));
         let found = found.unwrap_or_else(|why| {
             println!("case {case} fails: CASES=1 FIRST={case} runs it alone");
             std::panic::resume_unwind(why)
         });
-        (answers, errors) = (answers + found.0, errors + found.1);
+        sums.iter_mut().zip(found).for_each(|(sum, more)| *sum += more);
     }
-    println!("{count} cases from {first} on: {answers} answers, {errors} of them errors");
+    print!("{count} cases from {first} on: ");
+    sums
 }
 
 #[test]

@@ -106,6 +106,13 @@ impl World {
         events
     }
 
+    /// Whether a connection to a server was closed, or opened anew.
+    pub fn gave_up(&self) -> bool {
+        let shared: Vec<_> = self.connections.iter().filter_map(|connection| connection.server).collect();
+        let twice = (1..shared.len()).any(|index| shared[..index].contains(&shared[index]));
+        twice || self.connections.iter().any(|connection| connection.server.is_some() && connection.closed)
+    }
+
     pub fn has_events(&self) -> bool {
         !self.waiting.is_empty() || self.connections.iter().any(Connection::has_event)
     }
@@ -172,15 +179,19 @@ impl Net for Scripted {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         let count = out.left().min(connection.room);
-        connection.outbox.extend(&out.bytes[out.sent..out.sent + count]);
-        out.sent += count;
+        connection.outbox.extend(&out.unsent()[..count]);
+        out.wrote(count);
         connection.room -= count;
         connection.wants_room |= out.left() > 0;
-        out.settle();
         Ok(())
     }
 
     fn close(&mut self, socket: usize) {
         self.0.borrow_mut().connections[socket].closed = true;
+    }
+    fn tell(&mut self, _: &str) {}
+
+    fn held(&self) -> usize {
+        0
     }
 }

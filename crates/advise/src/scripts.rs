@@ -1,0 +1,116 @@
+//! A remedy's lines as scripts: `remedy-1/servers/apply.sh`.
+
+use crate::advice::{Advice, Remedy};
+use crate::lines::{Line, Syntax, Where};
+
+/// Places where a script runs, with their words.
+const PLACES: [(Where, &str, &str); 3] = [
+    (Where::Servers, "servers", "on every server"),
+    (Where::Client, "client", "on the client"),
+    (Where::Switch, "switch", "on the switch"),
+];
+
+impl Advice {
+    /// Scripts of what can be made today, by their paths: of each rank and place one that applies the remedy, one that verifies it and
+    /// one that undoes it.
+    pub fn scripts(&self) -> Vec<(String, String)> {
+        let ranked = self.ranked().enumerate();
+        ranked.flat_map(|(i, remedy)| remedy.scripts(i + 1)).collect()
+    }
+
+    /// Remedies that can be made today and compared with one another, the best first.
+    pub fn ranked(&self) -> impl Iterator<Item = &Remedy> {
+        self.remedies.iter().filter(|remedy| remedy.apart.is_none() && remedy.deployable)
+    }
+}
+
+impl Remedy {
+    fn scripts(&self, rank: usize) -> Vec<(String, String)> {
+        let mut scripts = Vec::new();
+        for (place, folder, at) in PLACES {
+            for (word, lines) in [("apply", &self.apply), ("verify", &self.verify), ("undo", &self.undo)] {
+                let own: Vec<&Line> = lines.iter().filter(|line| line.place == place).collect();
+                let text = script(&format!("{}: {word} {at}", self.says), &own);
+                scripts.extend(text.map(|text| (format!("remedy-{rank}/{folder}/{word}.sh"), text)));
+            }
+        }
+        scripts
+    }
+}
+
+/// A script of these lines, which stops at its first error; `None` where they are words alone. EOS reads its lines from one argument of its
+/// shell's command.
+fn script(says: &str, lines: &[&Line]) -> Option<String> {
+    lines.iter().find(|line| !line.line.starts_with('#'))?;
+    let text = lines.iter().map(|line| line.line.as_str()).collect::<Vec<_>>().join("\n");
+    let body = match lines.iter().all(|line| line.syntax == Syntax::Eos) {
+        true => format!("FastCli -p 15 -c '{text}'"),
+        false => text,
+    };
+    Some(format!("#!/bin/sh\n# fanin advise: {says}\nset -eu\n{body}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    use fanin_spec::{Chip, Settings};
+
+    use super::*;
+    use crate::lines::{Addresses, lines};
+    use crate::remedy::Change;
+
+    /// Settings of a change, and its scheme.
+    type Asked = (&'static [(&'static str, &'static str)], Option<&'static str>);
+
+    /// Every kind of line that there is, for a switch of either syntax.
+    fn all_scripts() -> Vec<String> {
+        let changes: [Asked; 9] = [
+            (&[("tcp.rto_min", "5 ms"), ("tcp.initial_window", "2")], None),
+            (&[("tcp.delayed_ack", "1"), ("tcp.receive_window", "2920 B")], None),
+            (&[("tcp.idle_restart", "true")], None),
+            (&[("ecn_threshold.k", "20 packets")], Some("dctcp")),
+            (&[("red.min_th", "5 packets"), ("red.max_th", "15 packets")], Some("cubic+red+ecn")),
+            (&[("red.min_th", "5 packets"), ("red.max_th", "15 packets")], Some("cubic+red")),
+            (&[("switch.alpha", "1/4")], None),
+            (&[("link.frames", "jumbo")], None),
+            (&[("tcp.rto_min", "5 ms"), ("switch.alpha", "8")], None),
+        ];
+        let mut all = Vec::new();
+        for chip in [None, Some(Chip::A7050)] {
+            let mut after = Settings::default();
+            after.switch.profile.0 = chip;
+            for (settings, scheme) in changes {
+                let settings = settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+                let change = Change { settings, scheme: scheme.map(Into::into), ..Change::none() };
+                let lines = lines(&change, &after, &Addresses::default());
+                let of = |(place, ..): &(Where, _, _)| {
+                    [&lines.apply, &lines.undo, &lines.verify].map(|all| {
+                        let own: Vec<&Line> = all.iter().filter(|line| line.place == *place).collect();
+                        script("it", &own)
+                    })
+                };
+                all.extend(PLACES.iter().flat_map(of).flatten());
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn shellcheck_finds_nothing_in_any_script() {
+        let scripts = all_scripts();
+        assert!(scripts.len() > 60, "{}", scripts.len());
+        for text in &scripts {
+            let checked =
+                Command::new("shellcheck").args(["--norc", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+            let Ok(mut checked) = checked else {
+                eprintln!("skipped: there is no shellcheck here (scripts/setup.sh shellcheck)");
+                return;
+            };
+            checked.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+            let output = checked.wait_with_output().unwrap();
+            assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The program `fanin`: predicts, compares and fixes incast. A library, so that the Python package brings the program without a second
+//! copy of the simulator.
+
+mod advice;
+mod advise;
+mod arguments;
+mod cache;
+mod chart;
+mod closed;
+mod compare;
+mod completions;
+mod described;
+mod diagnose;
+mod explain;
+mod failure;
+mod figures;
+mod front;
+mod list;
+mod load;
+mod on;
+mod plan;
+mod progress;
+mod record;
+mod reproduce;
+mod run;
+#[cfg(test)]
+mod sample;
+mod spread;
+mod starter;
+mod stop;
+mod terminal;
+mod trace;
+mod verdict;
+mod work;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+use figures::clean;
+
+/// Run the command that these arguments say, the first of which is the program's name: gives its exit code. Where the command line is
+/// wrong or asks for help, and at a second Ctrl-C, the process itself ends.
+pub fn main(arguments: Vec<OsString>) -> u8 {
+    work::begin(&arguments);
+    let parsed = Arguments::try_parse_from(arguments);
+    match parsed.map_or_else(|told| answer(&told), |arguments| run_command(arguments.command)) {
+        Ok(()) => 0,
+        Err(failure) => {
+            if let Some(text) = failure.text() {
+                let red: Style = AnsiColor::Red.on_default().bold();
+                let text = text.lines().map(clean).collect::<Vec<_>>().join("\n");
+                // Nobody is left to be told where this fails.
+                let _ = writeln!(anstream::stderr(), "{red}error{red:#}: {text}");
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+/// What the command line itself is answered by: help and versions, or what is wrong with it.
+fn answer(told: &clap::Error) -> Result<(), Failure> {
+    if !told.use_stderr() {
+        closed::check().map_err(Failure::from_stdout)?;
+    }
+    told.exit()
+}
+
+fn run_command(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Advise(arguments) => advise::advise(&arguments),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Diagnose(arguments) => diagnose::diagnose(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Trace(arguments) => trace::trace(&arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Plan(arguments) => plan::plan(&arguments),
+        Command::Front(arguments) => front::front(&arguments),
+        Command::List(arguments) => list::list(&arguments),
+        Command::Explain(arguments) => explain::explain(&arguments),
+        Command::Cache(arguments) => cache::cache(&arguments),
+        Command::New(arguments) => starter::new(&arguments),
+        Command::Completions(arguments) => completions::completions(&arguments),
+    }
+}

@@ -1,0 +1,230 @@
+//! The table of a plan: each key's old and new server, found by the key's hash; and which of the two are known to hold nothing that is
+//! older than the last change of the key.
+
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use crate::log::Secret;
+
+/// No server: that of a key's hash.
+pub const BY_HASH: u32 = u32::MAX;
+
+/// One of a key's two places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Where it was.
+    Old,
+    /// Where it is to be.
+    New,
+}
+
+/// A row of the table: the key's hash, its servers, and which of them are clear. A server that the key's hash names is [`BY_HASH`], so that
+/// rows of two plans can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    pub hash: u128,
+    pub old: u32,
+    pub new: u32,
+    pub old_clear: bool,
+    pub new_clear: bool,
+}
+
+impl Row {
+    /// A key of a plan that begins. Its old place has what was last written, its new one may have something from an earlier time.
+    pub fn new(hash: u128, old: u32, new: u32) -> Row {
+        Row { hash, old, new, old_clear: true, new_clear: false }
+    }
+
+    /// Whether the place where the key is now is clear: the new one if the plan is `turned` and the key moves, else the old one.
+    fn is_clear(&self, turned: bool) -> bool {
+        if turned && self.old != self.new { self.new_clear } else { self.old_clear }
+    }
+}
+
+/// Keys with their servers, in the order of their hashes, which are evenly spread.
+pub struct Moves {
+    /// By what keys are hashed.
+    pub secret: Secret,
+    /// What the plan is known by.
+    pub digest: String,
+    hashes: Vec<u128>,
+    /// Where to begin for a hash, by its upper bits.
+    begin: Vec<u32>,
+    bits: u32,
+    /// Of each, the old and the new server, and whether they are clear.
+    places: Vec<(u32, u32)>,
+    clear: Vec<[AtomicBool; 2]>,
+}
+
+impl std::fmt::Debug for Moves {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "moves of {} keys", self.len())
+    }
+}
+
+impl Moves {
+    /// The table of these rows, no two of which are of one key.
+    pub fn new(mut rows: Vec<Row>, secret: Secret, digest: String) -> Moves {
+        rows.sort_unstable();
+        let bits = (rows.len() + 1).next_power_of_two().trailing_zeros().max(1);
+        let begin =
+            (0..=1u128 << bits).map(|upper| match upper.checked_shl(128 - bits).filter(|_| upper >> bits == 0) {
+                Some(least) => rows.partition_point(|row| row.hash < least) as u32,
+                None => rows.len() as u32,
+            });
+        Moves {
+            secret,
+            digest,
+            begin: begin.collect(),
+            bits,
+            hashes: rows.iter().map(|row| row.hash).collect(),
+            places: rows.iter().map(|row| (row.old, row.new)).collect(),
+            clear: rows.iter().map(|row| [row.old_clear, row.new_clear].map(AtomicBool::new)).collect(),
+        }
+    }
+
+    /// How many keys it has.
+    pub fn len(&self) -> usize {
+        self.hashes.len()
+    }
+
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Whether this is the same plan.
+    pub fn is(&self, other: &Moves) -> bool {
+        self.digest == other.digest
+    }
+
+    /// Its rows, as they are now.
+    pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
+        (0..self.len()).map(|index| self.row(index))
+    }
+
+    fn row(&self, index: usize) -> Row {
+        let ((old, new), [old_clear, new_clear]) = (self.places[index], &self.clear[index]);
+        Row { hash: self.hashes[index], old, new, old_clear: old_clear.load(SeqCst), new_clear: new_clear.load(SeqCst) }
+    }
+
+    /// A key's number and servers, where they are not its hash's.
+    pub fn find(&self, key: &[u8]) -> Option<(u32, [Option<usize>; 2])> {
+        let index = self.index(self.secret.hash(key))?;
+        let (old, new) = self.places[index];
+        Some((index as u32, [old, new].map(|server| (server != BY_HASH).then_some(server as usize))))
+    }
+
+    fn index(&self, hash: u128) -> Option<usize> {
+        let upper = (hash >> (128 - self.bits)) as usize;
+        let (from, to) = (*self.begin.get(upper)? as usize, *self.begin.get(upper + 1)? as usize);
+        self.hashes[from..to].iter().position(|other| *other == hash).map(|place| from + place)
+    }
+
+    /// Whether a place of a key is known to hold nothing that is older than the key's last change.
+    pub fn is_clear(&self, index: u32, side: Side) -> bool {
+        self.clear[index as usize][side as usize].load(SeqCst)
+    }
+
+    /// It does not, from now on.
+    pub fn cleared(&self, index: u32, side: Side) {
+        self.clear[index as usize][side as usize].store(true, SeqCst);
+    }
+
+    /// Whether this plan begins where another one has keys now: at its new places if it is `turned`, else at its old ones.
+    pub fn follows(&self, other: &Moves, turned: bool) -> bool {
+        if self.secret != other.secret {
+            // No key of the one is known to the other: all must be where their hashes say, for certain.
+            let is_home = |row: Row| (if turned { row.new } else { row.old }) == BY_HASH && row.is_clear(turned);
+            return self.rows().all(|row| row.old == BY_HASH) && other.rows().all(is_home);
+        }
+        let theirs = other.rows().all(|row| {
+            let begins_at = self.index(row.hash).map_or(BY_HASH, |index| self.places[index].0);
+            begins_at == if turned { row.new } else { row.old }
+        });
+        let known = |hash: &u128| other.index(*hash).is_some();
+        theirs && self.hashes.iter().zip(&self.places).all(|(hash, (old, _))| *old == BY_HASH || known(hash))
+    }
+
+    /// This plan, taking over from one that it follows. Where that one has not cleared the place that a key is at now, this one has to,
+    /// also of keys that it does not name.
+    pub fn taking_over(&self, other: &Moves, turned: bool) -> Moves {
+        let is_clear = |row: &Row| row.is_clear(turned);
+        let mut rows: Vec<Row> = self.rows().collect();
+        if self.secret == other.secret {
+            for row in &mut rows {
+                row.old_clear = other.index(row.hash).is_none_or(|index| is_clear(&other.row(index)));
+            }
+            let unnamed = other.rows().filter(|row| !is_clear(row) && self.index(row.hash).is_none());
+            rows.extend(unnamed.map(|row| Row { old_clear: false, ..Row::new(row.hash, BY_HASH, BY_HASH) }));
+        }
+        Moves::new(rows, self.secret, self.digest.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moves(rows: &[Row]) -> Moves {
+        Moves::new(rows.to_vec(), Secret::of(b"sixteen bytes or more").unwrap(), format!("{rows:?}"))
+    }
+
+    /// A key that was at one server and is to be at another; none is its hash's.
+    fn row(hash: u128, old: u32, new: u32) -> Row {
+        let by_hash = |server| if server == 0 { BY_HASH } else { server };
+        Row::new(hash << 64, by_hash(old), by_hash(new))
+    }
+
+    #[test]
+    fn finds_every_key_and_no_other() {
+        let secret = Secret::of(b"sixteen bytes or more").unwrap();
+        let names: Vec<String> = (0..1000).map(|number| format!("{number}-key")).collect();
+        for count in [0, 1, 2, 3, 500] {
+            let rows = names[..count].iter().map(|name| Row::new(secret.hash(name.as_bytes()), 1, 2)).collect();
+            let moves = Moves::new(rows, secret, String::new());
+            let found = |name: &&String| moves.find(name.as_bytes()).is_some();
+            assert_eq!((moves.len(), names.iter().filter(found).count()), (count, count));
+            assert!(names[..count].iter().all(|name| found(&name)));
+        }
+    }
+
+    #[test]
+    fn a_plan_follows_one_that_leaves_keys_where_it_begins() {
+        let first = moves(&[row(1, 3, 1), row(2, 3, 2)]);
+        // Before the turn keys are where they were, behind it where they were to go.
+        assert!(moves(&[row(1, 3, 4), row(2, 3, 4)]).follows(&first, false));
+        assert!(!moves(&[row(1, 3, 4), row(2, 3, 4)]).follows(&first, true));
+        assert!(moves(&[row(1, 1, 4), row(2, 2, 2)]).follows(&first, true));
+        assert!(!moves(&[row(1, 1, 4), row(2, 2, 2)]).follows(&first, false));
+        // A key that it does not name is where its hash says, and so is one that the first did not name.
+        assert!(!moves(&[row(1, 1, 4)]).follows(&first, true));
+        assert!(moves(&[row(1, 1, 4), row(2, 2, 2), row(9, 0, 4)]).follows(&first, true));
+        assert!(!moves(&[row(1, 1, 4), row(2, 2, 2), row(9, 5, 4)]).follows(&first, true));
+    }
+
+    #[test]
+    fn a_plan_that_brings_keys_back_to_their_hashes_is_followed_by_a_third() {
+        let out = moves(&[row(1, 0, 3)]);
+        let back = moves(&[row(1, 3, 0)]);
+        let again = moves(&[row(1, 0, 2)]);
+        assert!(back.follows(&out, true) && again.follows(&back, true) && moves(&[]).follows(&back, true));
+        assert!(!again.follows(&out, true) && !moves(&[]).follows(&out, true));
+    }
+
+    #[test]
+    fn a_plan_inherits_the_places_that_the_one_before_has_not_cleared() {
+        let first = moves(&[row(1, 3, 1), row(2, 3, 2), row(3, 3, 0), row(4, 3, 0)]);
+        first.cleared(0, Side::New);
+        first.cleared(2, Side::New);
+        let second = moves(&[row(1, 1, 4), row(2, 2, 4)]);
+        let clear = |moves: &Moves| moves.rows().map(|row| (row.hash >> 64, row.old_clear)).collect::<Vec<_>>();
+        assert!(second.follows(&first, true));
+        let second = second.taking_over(&first, true);
+        assert_eq!(clear(&second), [(1, true), (2, false), (4, false)]);
+        // A key that stays is cleared where it is.
+        let third = moves(&[row(1, 1, 5), row(2, 2, 5), row(4, 0, 5)]).taking_over(&second, false);
+        assert_eq!(clear(&third), [(1, true), (2, false), (4, false)]);
+        second.cleared(2, Side::Old);
+        assert_eq!(clear(&moves(&[]).taking_over(&second, false)), [(2, false)]);
+    }
+}

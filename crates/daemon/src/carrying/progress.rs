@@ -1,0 +1,217 @@
+//! How far a plan has been carried out, on disk: a front end that starts again goes on from there, and from nowhere else.
+//!
+//! Beside the plan, in `carried/POOL@ADDRESS/`, `state.json` names the table in force and the stage reached. The table itself is kept, since
+//! the plan in the folder may be another one by then; so is which places of its keys are clear. Each file is replaced by a rename, and
+//! is on the disk before threads act on it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::moves::Row;
+use super::plan::{Reader, Unfit};
+use super::{Moves, Stage, Standing};
+use crate::log::Secret;
+
+/// The folder in a plan's folder.
+const CARRIED: &str = "carried";
+const STATE: &str = "state.json";
+/// Bytes of a row of the table: a hash, and two servers.
+const ROW: usize = 16 + 4 + 4;
+
+/// One pool's progress.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    folder: PathBuf,
+    /// The number of the table in force; each table has its own files.
+    table: u64,
+    /// What was written of which places are clear.
+    clear: Vec<u8>,
+}
+
+/// What `state.json` holds.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    table: u64,
+    placement_sha256: String,
+    stage: String,
+    /// Where keys lie by their hashes depends on these.
+    servers: Vec<String>,
+    router: String,
+}
+
+impl Progress {
+    /// That of a pool which listens at an address, with the plan of a folder.
+    pub fn new(plan: &Path, pool: &str, listen: SocketAddr) -> Progress {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let name = format!("{}@{listen}", pool.chars().map(plain).collect::<String>());
+        Progress { folder: plan.join(CARRIED).join(name), table: 0, clear: Vec::new() }
+    }
+
+    /// The standing that was reached, if a plan was begun.
+    ///
+    /// # Errors
+    /// Files that are damaged, or of other servers.
+    pub fn read(&mut self, reader: &Reader<'_>) -> Result<Option<Standing>, Unfit> {
+        let path = self.folder.join(STATE);
+        let unfit = |path: &Path, what: String| Unfit { path: path.to_owned(), what };
+        let state: State = match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| unfit(&path, damaged(&error)))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unfit(&path, error.to_string())),
+        };
+        let stage = Stage::of_word(&state.stage).ok_or_else(|| unfit(&path, damaged(&"no such stage")))?;
+        if state.servers != reader.names || state.router != reader.router.fingerprint() {
+            let what = "the plan in force moves keys between other servers than this pool's, or by another hash: restore the pool's \
+                        `servers`, `hash` and `placement`";
+            return Err(unfit(&path, what.to_owned()));
+        }
+        self.table = state.table;
+        let (table, clear) = (self.path("table"), self.path("clear"));
+        let rows = fs::read(&table).map_err(|error| unfit(&table, error.to_string()))?;
+        self.clear = fs::read(&clear).map_err(|error| unfit(&clear, error.to_string()))?;
+        let (secret, rows) =
+            parse(&rows, &self.clear).ok_or_else(|| unfit(&table, damaged(&"not all of it is there")))?;
+        if secret.id() != 0 && reader.secret != Some(secret) {
+            let what =
+                format!("its keys are hashed by the secret {:08x}: give `[log]` the file of that secret", secret.id());
+            return Err(unfit(&table, what));
+        }
+        Ok(Some(Standing { moves: Arc::new(Moves::new(rows, secret, state.placement_sha256)), stage }))
+    }
+
+    /// Writes down that a standing is reached, before anybody acts on it; with its table where that is `new`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn reach(&mut self, standing: &Standing, reader: &Reader<'_>, new: bool) -> io::Result<()> {
+        let last = self.table;
+        if new {
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+            self.table += 1;
+            write(&self.path("table"), &table(&standing.moves))?;
+            self.clear = clear(&standing.moves);
+            write(&self.path("clear"), &self.clear)?;
+        }
+        self.keep_clear(&standing.moves)?;
+        let state = State {
+            table: self.table,
+            placement_sha256: standing.moves.digest.clone(),
+            stage: standing.stage.word().to_owned(),
+            servers: reader.names.iter().map(|name| (*name).to_owned()).collect(),
+            router: reader.router.fingerprint(),
+        };
+        write(&self.folder.join(STATE), &serde_json::to_vec_pretty(&state)?)?;
+        if new && last > 0 {
+            // Nobody reads them any more, and it does not matter if they stay.
+            let old = Progress { table: last, ..self.clone() };
+            let _ = ["table", "clear"].map(|name| fs::remove_file(old.path(name)));
+        }
+        Ok(())
+    }
+
+    /// Writes down which places are clear, where that has changed.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn keep_clear(&mut self, moves: &Moves) -> io::Result<()> {
+        let clear = clear(moves);
+        if clear != self.clear {
+            write(&self.path("clear"), &clear)?;
+            self.clear = clear;
+        }
+        Ok(())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{}", self.table))
+    }
+}
+
+fn damaged(why: &dyn std::fmt::Display) -> String {
+    format!("it is damaged ({why}): restore it from a backup; without it nobody knows where keys are")
+}
+
+/// Which places of each key are clear.
+fn clear(moves: &Moves) -> Vec<u8> {
+    moves.rows().map(|row| u8::from(row.old_clear) | u8::from(row.new_clear) << 1).collect()
+}
+
+/// The secret and the rows of a table.
+fn table(moves: &Moves) -> Vec<u8> {
+    let mut bytes = moves.secret.to_bytes().to_vec();
+    for row in moves.rows() {
+        bytes.extend_from_slice(&row.hash.to_le_bytes());
+        bytes.extend([row.old, row.new].iter().flat_map(|server| server.to_le_bytes()));
+    }
+    bytes
+}
+
+/// The same, read.
+fn parse(table: &[u8], clear: &[u8]) -> Option<(Secret, Vec<Row>)> {
+    let (secret, rest) = table.split_first_chunk()?;
+    if rest.len() != ROW * clear.len() {
+        return None;
+    }
+    let row = |(bytes, clear): (&[u8], &u8)| {
+        let (hash, rest) = bytes.split_first_chunk()?;
+        let (old, rest) = rest.split_first_chunk()?;
+        let new = rest.first_chunk()?;
+        let (hash, [old, new]) = (u128::from_le_bytes(*hash), [*old, *new].map(u32::from_le_bytes));
+        Some(Row { hash, old, new, old_clear: clear & 1 > 0, new_clear: clear & 2 > 0 })
+    };
+    Some((Secret::from_bytes(secret), rest.chunks_exact(ROW).zip(clear).map(row).collect::<Option<_>>()?))
+}
+
+/// Replaces a file by one with these bytes, for its owner alone; they are on the disk when this returns.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrying::Side;
+    use crate::routing::{Hash, Placement, Router, Weighted};
+
+    #[test]
+    fn what_was_reached_is_read_again_with_the_places_that_are_clear() {
+        let folder = tempfile::tempdir().unwrap();
+        let servers = [Weighted { name: "a".into(), weight: 1 }, Weighted { name: "b".into(), weight: 1 }];
+        let router = Router::new(Placement::WORDS[0].1, Hash::Fnv1a64, &servers);
+        let secret = Secret::drawn().unwrap();
+        let reader = Reader { names: vec!["a", "b"], router: &router, secret: None, drawn: secret };
+        let progress = || Progress::new(folder.path(), "p/q", "127.0.0.1:1".parse().unwrap());
+        let mut writes = progress();
+        assert!(progress().read(&reader).unwrap().is_none());
+        for (count, stage) in [(3u32, Stage::Begin), (0, Stage::Begin), (2, Stage::Over)] {
+            let rows = (0..count).map(|number| Row::new(u128::from(number), 0, 1)).collect();
+            let standing = Standing { moves: Arc::new(Moves::new(rows, secret, format!("digest {count}"))), stage };
+            writes.reach(&standing, &reader, true).unwrap();
+            if count > 0 {
+                standing.moves.cleared(1, Side::New);
+                writes.keep_clear(&standing.moves).unwrap();
+            }
+            let read = progress().read(&reader).unwrap().unwrap();
+            assert_eq!((read.stage, &read.moves.digest), (stage, &standing.moves.digest));
+            assert!(read.moves.rows().eq(standing.moves.rows()) && read.moves.secret == secret);
+        }
+        let other = Reader { names: vec!["b", "a"], ..reader };
+        assert!(progress().read(&other).unwrap_err().what.contains("other servers"));
+        let place = folder.path().join("carried/p_q@127.0.0.1:1");
+        assert_eq!(fs::read_dir(&place).unwrap().count(), 3, "files of tables that are over are removed");
+        fs::write(place.join("table-3"), [0; 25]).unwrap();
+        assert!(progress().read(&reader).unwrap_err().what.contains("damaged"));
+    }
+}
