@@ -17,6 +17,8 @@ use crate::trials::{Purse, Trial};
 
 /// A run takes at the most this part of the budget.
 const RUNS: u64 = 300;
+/// Families under which a client asks for something else, or of others: goodput is not to be compared.
+const OTHER_WORK: [&str; 5] = ["answer-size", "servers", "server-window", "placement", "sicc"];
 /// Seeds of today, of a family's best levels, and of what may come first.
 const SEEDS: [u32; 3] = [5, 3, 8];
 /// Families of which pairs are made.
@@ -374,7 +376,9 @@ impl Search<'_, '_> {
         let better_half = halves.filter_map(half).map(Trial::mean).reduce(f64::min);
         let is_pair = trial.change.family.contains('+');
         let surely = trial.mean() < self.today.time().lo || trial.beats(self.today);
-        let helps = surely && AS_GOOD * trial.mean() < self.today.mean();
+        let other_work = trial.change.family.split('+').any(|family| OTHER_WORK.contains(&family));
+        let as_much = other_work || trial.brings_as_much(self.today);
+        let helps = surely && AS_GOOD * trial.mean() < self.today.mean() && as_much;
         helps && (!is_pair || better_half.is_none_or(|half| trial.time().hi.max(AS_GOOD * trial.mean()) < half))
     }
 

@@ -253,7 +253,10 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     all
 }
 
-/// What holds it up, by how much is gained without it. Seeds are few: a gain counts where intervals do not overlap.
+/// The share of today's time that is left, at most, without what is said to hold it up.
+const LIMIT_GAIN: f64 = 0.98;
+
+/// What holds it up, by how much is gained without it. Seeds are few: a gain counts where intervals do not overlap, and where it is not tiny.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -266,10 +269,8 @@ pub fn limits(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -
     let mut all: Vec<&mut Trial> = trials.iter_mut().map(|(_, trial)| trial).collect();
     let share = purse.left() / 5;
     purse.run(&mut all, 3, share)?;
-    // Of runs that differ much one may have the better time on average, and another the better goodput.
-    let least = today.row().map_or(0.0, |row| 0.9 * row.goodput_mbps.mean);
-    let brings_enough = |trial: &Trial| trial.row().is_some_and(|row| row.goodput_mbps.mean >= least);
-    trials.retain(|(_, trial)| trial.runs.len() > 1 && trial.beats(today) && brings_enough(trial));
+    let gains_enough = |trial: &Trial| trial.beats(today) && trial.mean() <= LIMIT_GAIN * today.mean();
+    trials.retain(|(_, trial)| trial.runs.len() > 1 && gains_enough(trial) && trial.brings_as_much(today));
     trials.sort_by(|a, b| a.1.mean().total_cmp(&b.1.mean()));
     let mut limits: Vec<Limit> = Vec::new();
     for (what, trial) in trials {

@@ -31,6 +31,9 @@ pub struct Trial {
     wire_ms: f64,
 }
 
+/// A goodput that is less than another by no more than this factor counts as the same.
+const AS_MUCH: f64 = 1.1;
+
 impl Trial {
     /// A change that has not been tried.
     pub fn new(cluster: &Cluster<'_>, change: Change, contender: Contender) -> Trial {
@@ -71,6 +74,13 @@ impl Trial {
     /// Whether it is better than another for sure.
     pub fn beats(&self, other: &Trial) -> bool {
         surely_less(&self.times(), &other.times())
+    }
+
+    /// Whether it brings about as much as another. Where requests come at times of their own, one may take less time on average because
+    /// its slowest are cut off by the run's end.
+    pub fn brings_as_much(&self, other: &Trial) -> bool {
+        let of = |trial: &Trial| trial.row().map(|row| row.goodput_mbps.mean);
+        of(self).zip(of(other)).is_some_and(|(own, than)| AS_MUCH * own >= than)
     }
 
     /// Whether a round there stands still or is lost.
