@@ -11,7 +11,7 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
     Params {
         mss,
         initial_cwnd: segments * mss,
-        rto_min: t.rto_min,
+        rto_min: t.least_rto(),
         rto_floor: t.rto_floor,
         rto_max: t.rto_max,
         rto_initial: t.rto_initial,
@@ -22,7 +22,7 @@ pub fn tcp_params(spec: &RunSpec) -> Params {
         sack: t.sack,
         rack: t.rack,
         tail_loss_probe: t.tail_loss_probe,
-        max_ack_delay: t.max_ack_delay.0.unwrap_or(t.delayed_ack_timeout),
+        max_ack_delay: t.max_ack_delay.time(t),
         timer_margin: t.timer_margin,
         tick: t.tick,
         newreno: t.newreno,

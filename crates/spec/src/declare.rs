@@ -59,7 +59,7 @@ pub(crate) struct Condition {
 /// What keys need; `#[needs(…)]` names one of these.
 pub(crate) mod needs {
     use super::Condition;
-    use crate::{FabricKind, FanOut, Popularity, ServerOrder};
+    use crate::{FabricKind, FanOut, MaxAckDelay, Popularity, ServerOrder};
 
     pub(crate) const RACKS: Condition = Condition {
         met: |_, s| matches!(s.fabric.kind, FabricKind::LeafSpine | FabricKind::FatTree),
@@ -94,7 +94,9 @@ pub(crate) mod needs {
         without: "it is RFC 6298's without `tcp.rack` or `tcp.tail_loss_probe`",
     };
     pub(crate) const DELAYED_ACKS: Condition = Condition {
-        met: |_, s| s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay.0.is_none()),
+        met: |_, s| {
+            s.tcp.delayed_ack > 1 || (s.tcp.tail_loss_probe && s.tcp.max_ack_delay == MaxAckDelay::DelayedAckTimeout)
+        },
         without: "no ACK is kept back with `tcp.delayed_ack = 1`",
     };
     pub(crate) const DELAYED_ACKS_AND_GAPS: Condition = Condition {

@@ -79,8 +79,8 @@ pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{
     Connections, FabricKind, FabricSettings, Faults, Frames, Host, HostQueue, Inputs, KeyValue, Kind, Link, MapReduce,
-    Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Servers, Service, Settings, Sweep,
-    Switch, Tcp, Tell, Windows, Workload,
+    MaxAckDelay, Measure, Placement, Popularity, Replica, ReplicaRacks, Route, Run, ServerOrder, Servers, Service,
+    Settings, Sweep, Switch, Tcp, Tell, Windows, Workload,
 };
 pub use sizes::{Distribution, Sizes};
 pub use stacks::Stack;

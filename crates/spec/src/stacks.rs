@@ -6,9 +6,9 @@ use crate::literal::Literal;
 words! {
     /// A TCP that hosts run.
     Stack, "\"linux\" or \"linux-6.1\"" {
-        /// Linux with its defaults, as of the kernel that was measured last: 6.1 (docs/validation.md).
-        Linux = "linux",
-        /// Linux 6.1 with its defaults, ticks of 4 ms as Debian has them (net/ipv4 of that kernel).
+        /// Linux with its defaults, as of the kernel that was measured last: 6.12, ticks of 4 ms as Debian has them (net/ipv4 of that kernel).
+        Linux = "linux" | "linux-6.12",
+        /// Linux 6.1 with its defaults, which knows fewer rules of its timers (docs/validation.md).
         Linux61 = "linux-6.1",
     }
 }
@@ -16,38 +16,60 @@ words! {
 impl Stack {
     /// The keys that it sets: those of `[tcp]`, and of a law that it has in a way of its own.
     pub fn sets(self) -> Vec<(&'static str, Literal)> {
-        let text = |text: &str| Literal::Text(text.into());
+        let mut keys = linux();
+        keys.extend(self.timers());
+        keys
+    }
+
+    /// Its timers' keys.
+    fn timers(self) -> Vec<(&'static str, Literal)> {
         match self {
-            Stack::Linux | Stack::Linux61 => vec![
-                ("tcp.mss", text("1448 B")), // 1,500 B less 40 B of headers and 12 B of timestamps
-                ("tcp.initial_window", Literal::Integer(10)), // TCP_INIT_CWND
-                ("tcp.timestamps", Literal::Bool(true)), // tcp_timestamps
-                ("tcp.sack", Literal::Bool(true)), // tcp_sack
-                ("tcp.rack", Literal::Bool(true)), // tcp_recovery
-                ("tcp.tail_loss_probe", Literal::Bool(true)), // tcp_early_retrans
-                ("tcp.limited_transmit", Literal::Bool(true)),
-                ("tcp.rto_min", text("200 ms")),     // TCP_RTO_MIN
-                ("tcp.rto_max", text("120 s")),      // TCP_RTO_MAX
-                ("tcp.rto_initial", text("1 s")),    // TCP_TIMEOUT_INIT
-                ("tcp.rto_floor", text("variance")), // tcp_rtt_estimator
-                ("tcp.rto_clock", text("1 ms")),
-                ("tcp.max_ack_delay", text("200 ms")), // a probe of one segment waits TCP_RTO_MIN beside two round trips
+            Stack::Linux => vec![
+                // TCP_TIMEOUT_MIN_US (tcp_schedule_loss_probe, tcp_rack_mark_lost); usecs_to_jiffies rounds up, and a timer ends at a tick.
+                ("tcp.timer_margin", text("2 ms")),
+                ("tcp.tick", text("4 ms")),             // HZ = 250
+                ("tcp.max_ack_delay", text("rto_min")), // tcp_rto_min_us beside two round trips
+            ],
+            Stack::Linux61 => vec![
                 ("tcp.timer_margin", text("8 ms")),    // TCP_TIMEOUT_MIN, two ticks
-                ("tcp.delayed_ack", Literal::Integer(2)),
-                ("tcp.delayed_ack_timeout", text("40 ms")), // TCP_DELACK_MIN
-                ("tcp.quick_acks", Literal::Integer(16)),   // TCP_MAX_QUICKACKS
-                ("tcp.idle_restart", Literal::Bool(true)),  // tcp_slow_start_after_idle
-                ("tcp.byte_counting", Literal::Bool(true)), // tcp_slow_start, tcp_cong_avoid_ai
-                ("tcp.cut_window", Literal::Bool(true)),    // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
-                ("tcp.window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
-                ("tcp.sacks_first", Literal::Bool(true)), // tcp_ack: tcp_sacktag_write_queue, then tcp_clean_rtx_queue
-                ("tcp.undo", Literal::Bool(true)),        // tcp_dsack, tcp_try_undo_dsack, tcp_try_undo_loss
-                ("tcp.rtt_variance", text("linux")),      // tcp_rtt_estimator
-                ("tcp.pingpong", Literal::Bool(true)),    // tcp_event_data_sent, tcp_cleanup_rbuf
-                ("tcp.ack_compression", Literal::Bool(true)), // tcp_comp_sack_nr
-                ("newreno.variant", text("linux")),       // tcp_reno_cong_avoid
-                ("cubic.variant", text("linux")),         // tcp_cubic.c
+                ("tcp.max_ack_delay", text("200 ms")), // TCP_RTO_MIN
             ],
         }
     }
+}
+
+fn text(text: &str) -> Literal {
+    Literal::Text(text.into())
+}
+
+/// The keys that all of them have alike.
+fn linux() -> Vec<(&'static str, Literal)> {
+    vec![
+        ("tcp.mss", text("1448 B")), // 1,500 B less 40 B of headers and 12 B of timestamps
+        ("tcp.initial_window", Literal::Integer(10)), // TCP_INIT_CWND
+        ("tcp.timestamps", Literal::Bool(true)), // tcp_timestamps
+        ("tcp.sack", Literal::Bool(true)), // tcp_sack
+        ("tcp.rack", Literal::Bool(true)), // tcp_recovery
+        ("tcp.tail_loss_probe", Literal::Bool(true)), // tcp_early_retrans
+        ("tcp.limited_transmit", Literal::Bool(true)),
+        ("tcp.rto_min", text("200 ms")),     // TCP_RTO_MIN
+        ("tcp.rto_max", text("120 s")),      // TCP_RTO_MAX
+        ("tcp.rto_initial", text("1 s")),    // TCP_TIMEOUT_INIT
+        ("tcp.rto_floor", text("variance")), // tcp_rtt_estimator
+        ("tcp.rto_clock", text("1 ms")),
+        ("tcp.delayed_ack", Literal::Integer(2)),
+        ("tcp.delayed_ack_timeout", text("40 ms")),     // TCP_DELACK_MIN
+        ("tcp.quick_acks", Literal::Integer(16)),       // TCP_MAX_QUICKACKS
+        ("tcp.idle_restart", Literal::Bool(true)),      // tcp_slow_start_after_idle
+        ("tcp.byte_counting", Literal::Bool(true)),     // tcp_slow_start, tcp_cong_avoid_ai
+        ("tcp.cut_window", Literal::Bool(true)),        // tcp_reno_ssthresh, cubictcp_recalc_ssthresh
+        ("tcp.window_validation", Literal::Bool(true)), // tcp_is_cwnd_limited
+        ("tcp.sacks_first", Literal::Bool(true)),       // tcp_ack: tcp_sacktag_write_queue, then tcp_clean_rtx_queue
+        ("tcp.undo", Literal::Bool(true)),              // tcp_dsack, tcp_try_undo_dsack, tcp_try_undo_loss
+        ("tcp.rtt_variance", text("linux")),            // tcp_rtt_estimator
+        ("tcp.pingpong", Literal::Bool(true)),          // tcp_event_data_sent, tcp_cleanup_rbuf
+        ("tcp.ack_compression", Literal::Bool(true)),   // tcp_comp_sack_nr
+        ("newreno.variant", text("linux")),             // tcp_reno_cong_avoid
+        ("cubic.variant", text("linux")),               // tcp_cubic.c
+    ]
 }

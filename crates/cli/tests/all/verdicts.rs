@@ -123,7 +123,7 @@ fn several_clients_have_a_bound_and_their_fall_is_a_collapse() {
 #[test]
 fn a_probe_that_ends_a_stall_is_named_in_the_table_the_sentence_and_the_object() {
     let place = Place::with(LINUX);
-    let jumbo = [&["--fan-in", "32"], &set(&["link.frames=jumbo"])[..]].concat();
+    let jumbo = [&["--fan-in", "20"], &set(&["link.frames=jumbo"])[..]].concat();
     let row = &rows(&place, &jumbo)[0];
     let causes = row["stalls_by_cause"].as_object().unwrap();
     let sum = |what: &str| causes.values().map(|of| of[what].as_f64().unwrap()).sum::<f64>();

@@ -28,7 +28,7 @@ pub use mapreduce::{MapReduce, Tell};
 pub use node::{Host, HostQueue, Switch};
 pub use run::{Faults, Measure, Run};
 pub use service::Service;
-pub use tcp::Tcp;
+pub use tcp::{MaxAckDelay, Tcp};
 pub use workload::{Connections, Kind, Servers, Workload};
 
 /// What is swept where nothing else is said.

@@ -4,7 +4,9 @@ use fanin_laws::stack::{Ect, NewReno, RtoFloor, RttVariance};
 use fanin_units::{Bytes, Time};
 
 use crate::declare::{section, words};
-use crate::setting::Optional;
+use crate::literal::Literal;
+use crate::range::Ranged;
+use crate::setting::{Optional, Setting};
 use crate::stacks::Stack;
 
 words! {
@@ -33,6 +35,73 @@ words! {
     for RttVariance, "\"rfc6298\" or \"linux\"" {
         Rfc6298 = "rfc6298",
         Linux = "linux",
+    }
+}
+
+/// How long a probe allows the peer to keep an ACK back where one segment is out (RFC 8985, section 7.2: TLP.max_ack_delay).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxAckDelay {
+    /// As long as receivers here do: `tcp.delayed_ack_timeout`.
+    DelayedAckTimeout,
+    /// `tcp.rto_min`, as Linux 6.12 has it (tcp_schedule_loss_probe).
+    RtoMin,
+    /// A time of its own.
+    Of(Time),
+}
+
+impl MaxAckDelay {
+    /// The time, with these settings.
+    pub fn time(self, tcp: &Tcp) -> Time {
+        match self {
+            MaxAckDelay::DelayedAckTimeout => tcp.delayed_ack_timeout,
+            MaxAckDelay::RtoMin => tcp.least_rto(),
+            MaxAckDelay::Of(time) => time,
+        }
+    }
+}
+
+impl Tcp {
+    /// The least retransmission timeout in whole ticks, as Linux keeps a route's (net/ipv4/fib_semantics.c, msecs_to_jiffies).
+    pub fn least_rto(&self) -> Time {
+        let tick = self.tick.0.max(1);
+        Time(self.rto_min.0.div_ceil(tick).saturating_mul(tick))
+    }
+}
+
+impl Setting for MaxAckDelay {
+    const FORM: &'static str = "a time with its unit, such as \"200 ms\" or \"25 us\"; or \"rto_min\" or \"none\"";
+
+    fn read(literal: &Literal) -> Result<MaxAckDelay, String> {
+        match literal {
+            Literal::Text(text) if text == "rto_min" => Ok(MaxAckDelay::RtoMin),
+            Literal::Text(text) if text == "none" => Ok(MaxAckDelay::DelayedAckTimeout),
+            other => Time::read(other).map(MaxAckDelay::Of),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            MaxAckDelay::DelayedAckTimeout => "\"none\"".into(),
+            MaxAckDelay::RtoMin => "\"rto_min\"".into(),
+            MaxAckDelay::Of(time) => time.show(),
+        }
+    }
+
+    fn number(&self) -> Option<f64> {
+        match self {
+            MaxAckDelay::Of(time) => time.number(),
+            _ => None,
+        }
+    }
+}
+
+impl Ranged for MaxAckDelay {
+    type Of = Time;
+    fn values(&self) -> &[Time] {
+        match self {
+            MaxAckDelay::Of(time) => core::slice::from_ref(time),
+            _ => &[],
+        }
     }
 }
 
@@ -81,11 +150,11 @@ section! {
         sacks_first: bool = false,
         /// A probe after two round trips without news of a tail (TLP, RFC 8985, section 7); its time-outs are not counted. Needs sack.
         tail_loss_probe: bool = false,
-        /// How long a probe allows the peer to keep an ACK back where one segment is out; "none" takes delayed_ack_timeout.
+        /// How long a probe allows the peer to keep an ACK back where one segment is out; "rto_min" takes that (Linux 6.12), "none" delayed_ack_timeout.
         #[needs(PROBES)]
         #[range(..=Time::from_secs(10))]
-        max_ack_delay: Optional<Time> = Optional::NONE,
-        /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux: two ticks of its clock).
+        max_ack_delay: MaxAckDelay = MaxAckDelay::DelayedAckTimeout,
+        /// Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux 6.12: 2 ms; 6.1: two ticks of its clock).
         #[needs(RACK_TIMERS)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,

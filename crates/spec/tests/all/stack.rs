@@ -37,8 +37,8 @@ fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
     let s = settings(linux, &[]).tcp;
     assert!(s.rack && s.tail_loss_probe && s.timestamps && s.idle_restart && s.window_validation);
     assert_eq!(
-        (s.mss, s.rto_floor, s.max_ack_delay.0),
-        (Bytes(1448), RtoFloor::Variance, Some(Time::from_millis(200)))
+        (s.mss, s.rto_floor, s.max_ack_delay.time(&s)),
+        (Bytes(1448), RtoFloor::Variance, Time::from_millis(200))
     );
     // A law's way, too; what is set beside the profile stands over that as well.
     assert_eq!(settings(linux, &[]).laws.senders.cubic.variant, Variant::Linux);
@@ -55,6 +55,18 @@ fn a_profile_sets_a_tcp_and_what_is_set_beside_it_stands_over_it() {
     // Over a file that has no profile it takes the place of what stands there.
     let over = settings("[tcp]\nrto_min = \"10 ms\"\n", &["tcp.profile=linux"]).tcp;
     assert_eq!((over.rto_min, over.rack), (Time::from_millis(200), true));
+}
+
+#[test]
+fn linux_keeps_a_least_timeout_in_ticks_and_its_probe_waits_for_it() {
+    let of = |profile: &str| settings(&format!("[tcp]\nrto_min = \"10 ms\"\nprofile = \"{profile}\"\n"), &[]).tcp;
+    let (new, old) = (of("linux"), of("linux-6.1"));
+    assert_eq!((new.least_rto(), old.least_rto()), (Time::from_millis(12), Time::from_millis(10)));
+    assert_eq!(
+        (new.max_ack_delay.time(&new), old.max_ack_delay.time(&old)),
+        (Time::from_millis(12), Time::from_millis(200))
+    );
+    assert_eq!((new.timer_margin, old.timer_margin), (Time::from_millis(2), Time::from_millis(8)));
 }
 
 #[test]
