@@ -16,6 +16,7 @@ import selectors
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -39,7 +40,7 @@ ip link set lo up
 busybox sysctl -qw net.core.netdev_max_backlog=20000
 busybox sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(busybox sysctl -n net.ipv4.tcp_available_congestion_control)"
 echo "KERNEL $(busybox uname -r)"
-for job in [0-9]*; do
+for job in [0-9][0-9][0-9][0-9]; do
     sh "$job/job.sh" "$job" >"$job/log" 2>&1
     echo "DONE $job"
 done
@@ -255,6 +256,9 @@ def measure(points, keep=None):
                 elif kind == "DONE":
                     if keep:
                         shutil.copytree(jobs / rest, pathlib.Path(keep) / rest, dirs_exist_ok=True)
+                    said = (jobs / rest / "log").read_text()
+                    if said:
+                        print(f"linux-instant: a job said: {said[-1000:]}", file=sys.stderr, flush=True)
                     yield int(rest), figures_of(jobs / rest), version
                     shutil.rmtree(jobs / rest)
         finally:

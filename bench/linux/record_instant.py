@@ -25,7 +25,8 @@ LEVELS = (0.5, 1, 2, 4)
 MOST_SERVERS = 128
 # A boot takes a second or two, and what is measured in it is lost to nothing but a machine that hangs.
 POINTS_A_BOOT = 4
-RUN_BYTES = 24 << 20
+# What the machine takes about a second for; no round is larger than half of it.
+RUN_BYTES, ROUND_BYTES = 24 << 20, 12 << 20
 VARIANTS = ["base", "jitter-5us", "jitter-50us", "order", "rate-0.3%", "rate-0.6%"]
 # The DCTCP paper's K by rate in Gbit/s, in bytes of frames.
 MARKS_AT = {1: 20 * 1514, 10: 65 * 1514, 25: 140 * 1514}
@@ -36,7 +37,7 @@ def family(chance, scheme, rate, rto_min):
     while True:
         buffer, size = 1024 * chance.choice([64, 128, 256, 512, 1024, 2048]), 1024 * chance.choice([4, 16, 32, 64, 128, 256, 1024])
         onset = buffer / min(size, 16 * 1460)
-        if 2 <= onset <= MOST_SERVERS / 2:
+        if 2 <= onset <= MOST_SERVERS / 2 and size * min(MOST_SERVERS, onset * LEVELS[-1]) <= ROUND_BYTES:
             break
     settings = {
         "link.rate": f"{rate} Gbit/s", "switch.buffer": f"{buffer - 1514} B", "workload.fragment": f"{size} B", "tcp.rto_min": f"{rto_min} ms",
