@@ -21,8 +21,10 @@ SCENARIO = HERE.parent / "scenarios" / "linux-instant.toml"
 REFERENCE = HERE.parent / "reference" / "linux-instant-6.12.json"
 RECORD = BUILD / "record.jsonl"
 SEED, FAMILIES = 20261125, 44
+BUFFERS_KIB = [64, 128, 256, 512, 1024, 2048]
 LEVELS = (0.5, 1, 2, 4)
-MOST_SERVERS = 128
+# The machine's addresses end at 254; four times the collapse of 2 MiB is beyond them.
+MOST_SERVERS = 240
 # A boot takes a second or two, and what is measured in it is lost to nothing but a machine that hangs.
 POINTS_A_BOOT = 4
 # What the machine takes about a second for; no round is larger than half of it.
@@ -32,10 +34,10 @@ VARIANTS = ["base", "jitter-5us", "jitter-50us", "order", "rate-0.3%", "rate-0.6
 MARKS_AT = {1: 20 * 1514, 10: 65 * 1514, 25: 140 * 1514}
 
 
-def family(chance, scheme, rate, rto_min):
+def family(chance, scheme, rate, rto_min, buffers):
     """Settings of a family, and the number of servers at which it may collapse."""
     while True:
-        buffer, size = 1024 * chance.choice([64, 128, 256, 512, 1024, 2048]), 1024 * chance.choice([4, 16, 32, 64, 128, 256, 1024])
+        buffer, size = 1024 * chance.choice(buffers), 1024 * chance.choice([4, 16, 32, 64, 128, 256, 1024])
         onset = buffer / min(size, 16 * 1460)
         if 2 <= onset <= MOST_SERVERS / 2 and size * min(MOST_SERVERS, onset * LEVELS[-1]) <= ROUND_BYTES:
             break
@@ -44,6 +46,9 @@ def family(chance, scheme, rate, rto_min):
         "workload.duration": {200: "2 s", 10: "500 ms", 4: "300 ms"}[rto_min], "link.delay": chance.choice(["0 s", "5 us"])}
     if chance.random() < 0.2 and rate < 25:
         settings |= {"link.client_rate": f"{rate} Gbit/s", "link.rate": f"{ {1: 10, 10: 25}[rate]} Gbit/s"}
+    # A real client writes a request in microseconds: servers that were asked first have a start.
+    if chance.random() < 0.4:
+        settings["workload.request_gap"] = chance.choice(["1 us", "3 us"])
     if chance.random() < 0.25:
         settings["tcp.delayed_ack"] = 1
     if chance.random() < 0.25:
@@ -63,10 +68,14 @@ def grid(seed=SEED, families=FAMILIES):
     schemes = ["cubic", "cubic", "newreno", "dctcp+red+ecn", "cubic+codel+ecn"]
     for i in range(families):
         scheme, rate, rto_min = schemes[i % 5], rates[i // 5 % 3], minima[(i + i // 15) % 3]
-        settings, onset = family(chance, scheme, rate, rto_min)
+        settings, onset = family(chance, scheme, rate, rto_min, BUFFERS_KIB)
         servers = sorted({min(MOST_SERVERS, max(1, round(onset * level))) for level in LEVELS})
         points += [{"scheme": scheme, "fan_in": n, "set": settings} for n in servers]
     chance.shuffle(points)
+    # Few draws have 2 MiB, since rounds have to be small.
+    for i, scheme in enumerate(["cubic", "newreno", "dctcp+red+ecn", "cubic+codel+ecn"]):
+        settings, onset = family(chance, scheme, [25, 10, 25, 1][i], [10, 10, 4, 200][i], BUFFERS_KIB[-1:])
+        points += [{"scheme": scheme, "fan_in": n, "set": settings} for n in (round(onset / 2), round(onset), MOST_SERVERS)]
     return points
 
 
