@@ -14,7 +14,6 @@ import os
 import pathlib
 import statistics
 import subprocess
-import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "bench" / "reference" / "linux-instant-6.12.json"
@@ -33,10 +32,10 @@ def settings_of(point):
     return [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value) if isinstance(value, bool) else value}")]
 
 
-def fanin(point, seeds):
+def fanin(point, seeds, more):
     """What fanin makes of a point: its row."""
     command = [FANIN, "compare", "bench/scenarios/linux-instant.toml", "--schemes", point["scheme"], "--fan-in", str(point["fan_in"]),
-               "--seeds", str(seeds), "--jobs", "1", "--no-cache", "--json", *settings_of(point)]
+               "--seeds", str(seeds), "--jobs", "1", "--no-cache", "--json", *settings_of(point), *more]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise SystemExit(f"judge: fanin failed at {point['scheme']}, {point['fan_in']}: {done.stderr}")
@@ -104,11 +103,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--worst", type=int, default=10, help="points that are furthest off, to print")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a key for fanin at every point, such as host.packet_jitter=none")
     parser.add_argument("--json", metavar="FILE", help="write what was judged")
     given = parser.parse_args()
     points = json.loads(REFERENCE.read_text())["points"]
+    more = [word for setting in given.set for word in ("--set", setting)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = pool.map(lambda point: fanin(point, given.seeds), points)
+        rows = pool.map(lambda point: fanin(point, given.seeds, more), points)
         judged = [(point, judge(point, row)) for point, row in zip(points, rows)]
     show(judged)
     if given.worst:
@@ -116,7 +117,6 @@ def main():
         show_worst(judged, given.worst)
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps([{key: point[key] for key in ("scheme", "fan_in", "set")} | found for point, found in judged]))
-    sys.exit(0)
 
 
 if __name__ == "__main__":
