@@ -10,6 +10,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -92,7 +93,7 @@ def show(judged):
 
 def show_worst(judged, count):
     """The points that are furthest off."""
-    worst = sorted(judged, key=lambda pair: -max(1 + pair[1]["goodput_off"], 1 / (1 + pair[1]["goodput_off"])))
+    worst = sorted(judged, key=lambda pair: -abs(math.log(max(1e-3, 1 + pair[1]["goodput_off"]))))
     for point, found in worst[:count]:
         low, high = found["span"]
         settings = " ".join(f"{key.split('.')[1]}={value}" for key, value in point["set"].items() if key != "workload.duration")

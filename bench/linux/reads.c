@@ -7,7 +7,8 @@
    Two rounds come before what is counted. It ends after SECONDS and five rounds at least, or MOST rounds.
    Whoever is slow: ANSWER_PAUSE_MS, before each fourth answer; READ_PAUSE_MS, before anything is read; ROUND_PAUSE_MS, behind a round.
    SERVICE_NS and SERVICE_JITTER_NS: how long a server works before each response, and a uniform random addition.
-   REQUEST_GAP_NS: from one request of a round to the next. ORDER: a seed that shuffles the order of requests.
+   REQUEST_GAP_NS: from one request of a round to the next. ORDER: a seed that shuffles the order of requests from the first
+   round that counts on, by when each connection has a window of its own: before, servers are alike, and so are all orders.
    CONNECTIONS=new: a connection for each request. INFO: a file for TCP_INFO of each server as a request arrives. */
 
 #define _GNU_SOURCE
@@ -165,7 +166,7 @@ static void ask(int port, int servers, uint32_t bytes, double seconds, int most)
         int open = servers;
         if (round == 0) began = start;
         for (int k = 0; k < servers; k++) {
-            int i = order[k];
+            int i = round < 0 ? k : order[k];
             if (k > 0) pause_ns(gap);
             left[i] = bytes;
             if (anew) fds[i] = reach(i, port, epoll, 1);
