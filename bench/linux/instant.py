@@ -33,7 +33,7 @@ BESIDE = {"link.framing", "host.buffer", "host.packet_jitter", "tcp.profile", "t
 # More bytes than this tell nothing new of a run whose rounds are all alike.
 MOST_BYTES = 64 << 20
 COLUMNS = {"goodput_mbps": "Mbit/s", "p50_round_ms": "p50 ms", "p99_round_ms": "p99 ms", "rounds": "rounds", "timeouts": "RTOs",
-           "loss_probes": "TLPs", "retransmitted_segments": "retransmits", "drops": "drops"}
+           "loss_probes": "TLPs", "retransmitted_segments": "retransmits", "drops": "drops", "hystarts": "HyStarts"}
 
 
 def quantity(value):
@@ -139,6 +139,8 @@ def arguments():
     parser.add_argument("--fan-in", metavar="N,M", help="in place of sweep.fan_in")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a key of the scenario; may be given again")
     parser.add_argument("--order", type=int, default=0, metavar="SEED", help="shuffle the order of requests")
+    parser.add_argument("--write", action="append", default=[], metavar="FILE=VALUE",
+                        help="write into /proc or /sys of the servers first, such as /sys/module/tcp_cubic/parameters/hystart=0")
     parser.add_argument("--most", type=int, help="rounds at most [default: as many as 64 MiB have]")
     parser.add_argument("--capture", metavar="DIR", help="keep captures at the client and at the router")
     parser.add_argument("--ss", metavar="DIR", help="keep what `ss -ti` says every 2 ms, and TCP_INFO of each server as a request arrives")
@@ -151,7 +153,7 @@ def main():
     keys, schemes = keys_of(given.scenario, given.set)
     schemes = given.schemes.split(",") if given.schemes else schemes
     fan_in = [int(n) for n in given.fan_in.split(",")] if given.fan_in else keys["sweep.fan_in"]
-    more = {"order": given.order, "captured": bool(given.capture), "sampled": bool(given.ss)} | ({"most": given.most} if given.most else {})
+    more = {"order": given.order, "writes": tuple(given.write), "captured": bool(given.capture), "sampled": bool(given.ss)} | ({"most": given.most} if given.most else {})
     cases = [(scheme, servers) for scheme in schemes for servers in fan_in]
     points, rows = [point_of(scheme, servers, keys, **more) for scheme, servers in cases], []
     BUILD.mkdir(parents=True, exist_ok=True)

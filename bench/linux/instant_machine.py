@@ -60,6 +60,7 @@ within router busybox sysctl -qw net.ipv4.ip_forward=1
 for space in client servers; do
     within "$space" busybox sysctl -qw net.ipv4.tcp_congestion_control={congestion} net.ipv4.tcp_ecn={ecn} net.ipv4.tcp_no_metrics_save=1
 done
+{writes}
 within servers busybox env {server_settings} ../reads serve {port} {servers} &
 reads=$!
 {taps}
@@ -115,7 +116,7 @@ int main(void) {
 @dataclasses.dataclass(frozen=True)
 class Point:
     """What is measured. Rates in bit/s, sizes in bytes, times in ns; `queue`: the words of tc for the queue at the client's port.
-    `delay_ns` is that of a round trip; requests and ACKs have all of it."""
+    `delay_ns` is that of a round trip; requests and ACKs have all of it. `writes`: FILE=VALUE, for the servers' kernel, until the machine ends."""
 
     servers: int
     congestion: str
@@ -134,6 +135,7 @@ class Point:
     request_gap_ns: int = 0
     order: int = 0
     most: int = 100_000
+    writes: tuple[str, ...] = ()
     captured: bool = False
     sampled: bool = False
 
@@ -170,7 +172,9 @@ def script(point):
     server = f"SERVICE_NS={point.service_ns} SERVICE_JITTER_NS={point.service_jitter_ns}" + " INFO=info.txt" * point.sampled
     client = f"ORDER={point.order} REQUEST_GAP_NS={point.request_gap_ns}" + " CONNECTIONS=new" * point.new_connections
     taps = TAPS * point.captured + SAMPLES * point.sampled
+    writes = "\n".join("echo {1} | within servers busybox tee {0} >/dev/null".format(*write.split("=", 1)) for write in point.writes)
     return JOB.format(
+        writes=writes,
         congestion=point.congestion, ecn=1 if point.ecn else 2, server_settings=server, client_settings=client, port=PORT,
         servers=point.servers, bytes=point.bytes, seconds=point.seconds, most=point.most, taps="taps=\n" + taps, untap=UNTAP if taps else "")
 
@@ -195,7 +199,8 @@ def figures_of(folder):
     queue = next(each for each in json.loads((folder / "queue.json").read_text()) if each["handle"] == "10:")
     return figures | {
         "timeouts": counters["TcpExtTCPTimeouts"], "loss_probes": counters["TcpExtTCPLossProbes"],
-        "retransmitted_segments": counters["TcpRetransSegs"], "drops": queue["drops"],
+        "retransmitted_segments": counters["TcpRetransSegs"],
+        "hystarts": counters["TcpExtTCPHystartTrainDetect"] + counters["TcpExtTCPHystartDelayDetect"], "drops": queue["drops"],
         "marks": queue.get("marked", queue.get("ecn_mark", 0))}
 
 
