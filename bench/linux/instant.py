@@ -153,7 +153,9 @@ def main():
     keys, schemes = keys_of(given.scenario, given.set)
     schemes = given.schemes.split(",") if given.schemes else schemes
     fan_in = [int(n) for n in given.fan_in.split(",")] if given.fan_in else keys["sweep.fan_in"]
-    more = {"order": given.order, "writes": tuple(given.write), "captured": bool(given.capture), "sampled": bool(given.ss)} | ({"most": given.most} if given.most else {})
+    more = {"order": given.order, "writes": tuple(given.write), "captured": bool(given.capture), "sampled": bool(given.ss)}
+    if given.most:
+        more["most"] = given.most
     cases = [(scheme, servers) for scheme in schemes for servers in fan_in]
     points, rows = [point_of(scheme, servers, keys, **more) for scheme, servers in cases], []
     BUILD.mkdir(parents=True, exist_ok=True)

@@ -81,7 +81,9 @@ taps=$!
 /usr/sbin/ip netns exec router tcpdump -i any -s 96 -B 65536 -w router.pcap -Z root tcp 2>/dev/null &
 taps="$taps $!"
 """
-SAMPLES = """within servers sh -c 'while :; do echo "at $(busybox cut -d" " -f1 /proc/uptime)"; ss -tinH; busybox sleep 0.002; done' >ss.txt 2>/dev/null &
+SAMPLES = """within servers sh -c 'while :; do
+    echo "at $(busybox cut -d" " -f1 /proc/uptime)"; ss -tinH; busybox sleep 0.002
+done' >ss.txt 2>/dev/null &
 taps="$taps $!"
 """
 UNTAP = """busybox sleep 1.5
@@ -116,7 +118,7 @@ int main(void) {
 @dataclasses.dataclass(frozen=True)
 class Point:
     """What is measured. Rates in bit/s, sizes in bytes, times in ns; `queue`: the words of tc for the queue at the client's port.
-    `delay_ns` is that of a round trip; requests and ACKs have all of it. `writes`: FILE=VALUE, for the servers' kernel, until the machine ends."""
+    `delay_ns` is that of a round trip; requests and ACKs have all of it. `writes`: FILE=VALUE, into /proc or /sys, until the machine ends."""
 
     servers: int
     congestion: str

@@ -67,8 +67,8 @@ static void note(FILE *log, int server, int fd) {
     struct tcp_info i;
     socklen_t size = sizeof i;
     if (!log || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &i, &size) != 0) return;
-    fprintf(log, "%.6f %d cwnd %u ssthresh %u rtt_us %u rttvar_us %u rto_us %u unacked %u lost %u retrans %u state %u\n", now(), server, i.tcpi_snd_cwnd,
-            i.tcpi_snd_ssthresh, i.tcpi_rtt, i.tcpi_rttvar, i.tcpi_rto, i.tcpi_unacked, i.tcpi_lost, i.tcpi_total_retrans, i.tcpi_ca_state);
+    fprintf(log, "%.6f %d cwnd %u ssthresh %u rtt_us %u rttvar_us %u rto_us %u unacked %u lost %u retrans %u state %u\n",
+            now(), server, i.tcpi_snd_cwnd, i.tcpi_snd_ssthresh, i.tcpi_rtt, i.tcpi_rttvar, i.tcpi_rto, i.tcpi_unacked, i.tcpi_lost, i.tcpi_total_retrans, i.tcpi_ca_state);
     fflush(log);
 }
 
