@@ -24,7 +24,7 @@ BUILD = HERE.parent.parent / "target" / "linux-instant"
 PORT = 9000
 FRAME = 1514
 # No point takes this long; a machine in which something polls never ends.
-PATIENCE_S = 600
+PATIENCE_S = 90
 
 # Not by busybox before /proc is there: it would run /proc/self/exe, which is the kernel itself on the host.
 INIT = """#!/bin/sh
@@ -47,6 +47,7 @@ done
 busybox poweroff -f
 """
 
+# What runs beside is not started by a function: its shell would be killed in its place.
 JOB = """cd "$1"
 within() {{ space=$1; shift; ip netns exec "$space" "$@"; }}
 for space in client router servers; do ip netns add "$space"; done
@@ -61,7 +62,7 @@ for space in client servers; do
     within "$space" busybox sysctl -qw net.ipv4.tcp_congestion_control={congestion} net.ipv4.tcp_ecn={ecn} net.ipv4.tcp_no_metrics_save=1
 done
 {writes}
-within servers busybox env {server_settings} ../reads serve {port} {servers} &
+/usr/sbin/ip netns exec servers busybox env {server_settings} ../reads serve {port} {servers} &
 reads=$!
 {taps}
 busybox sleep 0.3
@@ -81,7 +82,7 @@ taps=$!
 /usr/sbin/ip netns exec router tcpdump -i any -s 96 -B 65536 -w router.pcap -Z root tcp 2>/dev/null &
 taps="$taps $!"
 """
-SAMPLES = """within servers sh -c 'while :; do
+SAMPLES = """/usr/sbin/ip netns exec servers sh -c 'while :; do
     echo "at $(busybox cut -d" " -f1 /proc/uptime)"; ss -tinH; busybox sleep 0.002
 done' >ss.txt 2>/dev/null &
 taps="$taps $!"
@@ -224,7 +225,7 @@ def boot(jobs):
     init.write_text(INIT.format(jobs=jobs))
     init.chmod(0o755)
     return subprocess.Popen(
-        [BUILD / "linux", "mem=1G", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "time-travel=inf-cpu", f"uml_dir={jobs}",
+        [BUILD / "linux", "mem=4G", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "time-travel=inf-cpu", f"uml_dir={jobs}",
          "con=null", "con0=fd:0,fd:1", "quiet"],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
 
@@ -245,6 +246,8 @@ def measure(points, keep=None):
     """Boots the machine, and yields of each point its index, what it measured (None where it failed) and the kernel's version.
     What was captured is left in a folder of `keep` for each point."""
     build()
+    # The machine does not end with this process: a request to end has to come by here.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(dir=BUILD, prefix="jobs-") as name:
         jobs = pathlib.Path(name)
         for program in ("reads", "segments"):
