@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops soak siege hunger validate validate-check linux-validate linux-check advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops soak siege hunger validate validate-check linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -139,6 +139,15 @@ linux-validate: ## measure Linux's table afresh in an emulated machine (an hour 
 
 linux-check: build ## three points at random, drawn by SEED (1), on a real kernel and here
 	@python3 bench/linux/check.py --seed $(or $(SEED),1)
+
+linux-instant: ## run SCENARIO (bench/scenarios/linux-instant.toml) on a real kernel whose processor takes no time (User-mode Linux 6.12); builds it first, in minutes
+	@python3 bench/linux/instant.py $(or $(SCENARIO),bench/scenarios/linux-instant.toml)
+
+linux-instant-record: ## record a grid of points on that kernel (40 minutes of a core; resumes): bench/reference/linux-instant-6.12.json
+	@python3 bench/linux/record_instant.py
+
+linux-instant-judge: build ## compare fanin with that record: goodput, p99 of a round, verdict, by region
+	@python3 bench/linux/judge_instant.py
 
 advise-lines: build ## run the scripts of `fanin advise` for Linux and SONiC in network namespaces: applied, verified, undone, each command killed (root; else skipped with a reason)
 	@python3 bench/advise/lines.py

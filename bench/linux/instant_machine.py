@@ -1,0 +1,277 @@
+"""A real kernel whose processor takes no time: User-mode Linux in time travel, booted for a list of points.
+
+`measure(points)` yields what each point measured. The clock of the machine stands while anything computes and jumps to the next timer
+when all is idle, so that hosts take no time, as in fanin, and what else runs here does not show. Needs no root once instant.sh has run.
+
+Three namespaces: the client; a router; and all servers, each on a link and an address of its own, with a routing table by its address:
+a namespace for each would take its time to make and adds nothing. The guest reads its jobs from a folder of the host and writes there, and
+nowhere else: its root is the host's, read-only.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "target" / "linux-instant"
+PORT = 9000
+FRAME = 1514
+# No point takes this long; a machine in which something polls never ends.
+PATIENCE_S = 90
+
+# Not by busybox before /proc is there: it would run /proc/self/exe, which is the kernel itself on the host.
+INIT = """#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t tmpfs run /run
+mount -t tmpfs tmp /tmp
+mkdir -p /run/netns /run/jobs
+mount -t hostfs -o {jobs} jobs /run/jobs
+cd /run/jobs
+ip link set lo up
+busybox sysctl -qw net.core.netdev_max_backlog=20000
+busybox sysctl -qw net.ipv4.tcp_allowed_congestion_control="$(busybox sysctl -n net.ipv4.tcp_available_congestion_control)"
+echo "KERNEL $(busybox uname -r)"
+for job in [0-9][0-9][0-9][0-9]; do
+    sh "$job/job.sh" "$job" >"$job/log" 2>&1
+    echo "DONE $job"
+done
+busybox poweroff -f
+"""
+
+# What runs beside is not started by a function: its shell would be killed in its place.
+JOB = """cd "$1"
+within() {{ space=$1; shift; ip netns exec "$space" "$@"; }}
+for space in client router servers; do ip netns add "$space"; done
+ip -n router -batch router.ip
+ip -n servers -batch servers.ip
+ip -n client -batch client.ip
+for space in client router servers; do within "$space" ../segments; done
+within router tc -batch router.tc
+within servers tc -batch servers.tc
+within router busybox sysctl -qw net.ipv4.ip_forward=1
+for space in client servers; do
+    within "$space" busybox sysctl -qw net.ipv4.tcp_congestion_control={congestion} net.ipv4.tcp_ecn={ecn} net.ipv4.tcp_no_metrics_save=1
+done
+{writes}
+/usr/sbin/ip netns exec servers busybox env {server_settings} ../reads serve {port} {servers} &
+reads=$!
+{taps}
+busybox sleep 0.3
+within client busybox env {client_settings} ../reads ask {port} {servers} {bytes} {seconds} {most} >figures.part
+within servers busybox cat /proc/net/netstat /proc/net/snmp >counters
+within router tc -s -j qdisc show dev to_client >queue.json
+{untap}
+kill $reads
+wait
+for space in client router servers; do ip netns del "$space"; done
+mv figures.part figures
+"""
+
+# tcpdump learns of packets in blocks; it is given time to see the last.
+TAPS = """/usr/sbin/ip netns exec client tcpdump -i eth0 -s 96 -B 65536 -w client.pcap -Z root 2>/dev/null &
+taps=$!
+/usr/sbin/ip netns exec router tcpdump -i any -s 96 -B 65536 -w router.pcap -Z root tcp 2>/dev/null &
+taps="$taps $!"
+"""
+SAMPLES = """/usr/sbin/ip netns exec servers sh -c 'while :; do
+    echo "at $(busybox cut -d" " -f1 /proc/uptime)"; ss -tinH; busybox sleep 0.002
+done' >ss.txt 2>/dev/null &
+taps="$taps $!"
+"""
+UNTAP = """busybox sleep 1.5
+kill $taps
+busybox sleep 0.1
+"""
+
+# ethtool, for all devices of a namespace at once: segments are packets.
+SEGMENTS = """
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+int main(void) {
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    unsigned commands[] = {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO};
+    for (struct if_nameindex *device = if_nameindex(); device && device->if_index; device++)
+        for (int i = 0; i < 3; i++) {
+            struct ethtool_value value = {.cmd = commands[i]};
+            struct ifreq request = {.ifr_data = (void *)&value};
+            strncpy(request.ifr_name, device->if_name, IFNAMSIZ - 1);
+            ioctl(fd, SIOCETHTOOL, &request);
+        }
+    return 0;
+}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """What is measured. Rates in bit/s, sizes in bytes, times in ns; `queue`: the words of tc for the queue at the client's port.
+    `delay_ns` is that of a round trip; requests and ACKs have all of it. `writes`: FILE=VALUE, into /proc or /sys, until the machine ends."""
+
+    servers: int
+    congestion: str
+    queue: tuple[str, ...]
+    port_rate: int
+    server_rate: int
+    bytes: int
+    seconds: float
+    delay_ns: int = 0
+    rto_min_ms: float = 200
+    ecn: bool = False
+    quickack: bool = False
+    new_connections: bool = False
+    service_ns: int = 0
+    service_jitter_ns: int = 0
+    request_gap_ns: int = 0
+    order: int = 0
+    most: int = 100_000
+    writes: tuple[str, ...] = ()
+    captured: bool = False
+    sampled: bool = False
+
+
+def htb(device, rate, below):
+    """tc's lines for a device of some rate over a queue."""
+    return (f"qdisc add dev {device} root handle 1: htb default 1\n"
+            f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst 1600 cburst 1600 quantum {FRAME}\n"
+            f"qdisc add dev {device} parent 1:1 handle 10: {' '.join(below)}\n")
+
+
+def networks(point):
+    """What `ip -batch` and `tc -batch` are given in each namespace."""
+    quick = " quickack 1" if point.quickack else ""
+    client = ("link set lo up\nlink set eth0 gso_max_segs 1 up\naddr add 10.91.254.1/24 dev eth0\n"
+              f"route add default via 10.91.254.254{quick}\n")
+    router = ("link set lo up\nlink add to_client type veth peer name eth0 netns client\n"
+              "addr add 10.91.254.254/24 dev to_client\nlink set to_client gso_max_segs 1 up\n")
+    servers, shapes, ports = "link set lo up\n", "", htb("to_client", point.port_rate, point.queue)
+    for i in range(1, point.servers + 1):
+        router += (f"link add r{i} type veth peer name s{i} netns servers\naddr add 10.91.{i}.254/24 dev r{i}\n"
+                   f"link set r{i} gso_max_segs 1 up\n")
+        servers += (f"link set s{i} gso_max_segs 1 up\naddr add 10.91.{i}.1/24 dev s{i}\n"
+                    f"route add default via 10.91.{i}.254 dev s{i} table {1000 + i} rto_min {point.rto_min_ms:g}ms\n"
+                    f"rule add from 10.91.{i}.1 lookup {1000 + i}\n")
+        shapes += htb(f"s{i}", point.server_rate, ("pfifo", "limit", "1000"))
+        if point.delay_ns:
+            ports += f"qdisc add dev r{i} root netem delay {point.delay_ns / 1000:g}us limit 100000\n"
+    return {"client.ip": client, "router.ip": router, "servers.ip": servers, "servers.tc": shapes, "router.tc": ports}
+
+
+def script(point):
+    """The shell's lines of a point."""
+    server = f"SERVICE_NS={point.service_ns} SERVICE_JITTER_NS={point.service_jitter_ns}" + " INFO=info.txt" * point.sampled
+    client = f"ORDER={point.order} REQUEST_GAP_NS={point.request_gap_ns}" + " CONNECTIONS=new" * point.new_connections
+    taps = TAPS * point.captured + SAMPLES * point.sampled
+    writes = "\n".join("echo {1} | within servers busybox tee {0} >/dev/null".format(*write.split("=", 1)) for write in point.writes)
+    return JOB.format(
+        writes=writes,
+        congestion=point.congestion, ecn=1 if point.ecn else 2, server_settings=server, client_settings=client, port=PORT,
+        servers=point.servers, bytes=point.bytes, seconds=point.seconds, most=point.most, taps="taps=\n" + taps, untap=UNTAP if taps else "")
+
+
+def parse_counters(text):
+    """/proc/net/netstat and snmp: each line of names followed by one of values."""
+    lines, counters = [line.split() for line in text.splitlines()], {}
+    for names, values in zip(lines[::2], lines[1::2]):
+        counters |= {names[0].rstrip(":") + name: int(value) for name, value in zip(names[1:], values[1:])}
+    return counters
+
+
+def figures_of(folder):
+    """What a job left behind; nothing where it failed."""
+    if not (folder / "figures").exists():
+        return None
+    text = (folder / "figures").read_text().strip()
+    if not text:
+        return None
+    figures = json.loads(text + "}")
+    counters = parse_counters((folder / "counters").read_text())
+    queue = next(each for each in json.loads((folder / "queue.json").read_text()) if each["handle"] == "10:")
+    return figures | {
+        "timeouts": counters["TcpExtTCPTimeouts"], "loss_probes": counters["TcpExtTCPLossProbes"],
+        "retransmitted_segments": counters["TcpRetransSegs"],
+        "hystarts": counters["TcpExtTCPHystartTrainDetect"] + counters["TcpExtTCPHystartDelayDetect"], "drops": queue["drops"],
+        "marks": queue.get("marked", queue.get("ecn_mark", 0))}
+
+
+def build():
+    """The kernel and the programs, anew where they are older than their source."""
+    subprocess.run([HERE / "instant.sh"], check=True)
+    for name, source in [("reads", HERE / "reads.c"), ("segments", HERE / "instant_machine.py")]:
+        program = BUILD / name
+        if program.exists() and program.stat().st_mtime > source.stat().st_mtime:
+            continue
+        given = {"input": SEGMENTS} if name == "segments" else {}
+        source = "-" if given else source
+        subprocess.run(["gcc", "-O2", "-static", "-Wall", "-Werror", "-o", program, "-x", "c", source], check=True, text=True, **given)
+
+
+def boot(jobs):
+    """Starts the machine on a folder of jobs."""
+    init = jobs / "init"
+    init.write_text(INIT.format(jobs=jobs))
+    init.chmod(0o755)
+    return subprocess.Popen(
+        [BUILD / "linux", "mem=4G", "rootfstype=hostfs", "rootflags=/", "ro", f"init={init}", "time-travel=inf-cpu", f"uml_dir={jobs}",
+         "con=null", "con0=fd:0,fd:1", "quiet"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def lines_of(machine):
+    """The machine's lines, until it ends or is silent for too long."""
+    selector, pending = selectors.DefaultSelector(), b""
+    selector.register(machine.stdout, selectors.EVENT_READ)
+    while selector.select(PATIENCE_S):
+        some = os.read(machine.stdout.fileno(), 65536)
+        if not some:
+            return
+        *lines, pending = (pending + some).split(b"\n")
+        yield from (line.decode(errors="replace").strip() for line in lines)
+
+
+def measure(points, keep=None):
+    """Boots the machine, and yields of each point its index, what it measured (None where it failed) and the kernel's version.
+    What was captured is left in a folder of `keep` for each point."""
+    build()
+    # The machine does not end with this process: a request to end has to come by here.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="jobs-") as name:
+        jobs = pathlib.Path(name)
+        for program in ("reads", "segments"):
+            shutil.copy(BUILD / program, jobs)
+        for i, point in enumerate(points):
+            folder = jobs / f"{i:04}"
+            folder.mkdir()
+            for file, text in (networks(point) | {"job.sh": script(point)}).items():
+                (folder / file).write_text(text)
+        machine, version = boot(jobs), None
+        try:
+            for line in lines_of(machine):
+                kind, _, rest = line.partition(" ")
+                if kind == "KERNEL":
+                    version = rest
+                elif kind == "DONE":
+                    if keep:
+                        shutil.copytree(jobs / rest, pathlib.Path(keep) / rest, dirs_exist_ok=True)
+                    said = (jobs / rest / "log").read_text()
+                    if said:
+                        print(f"linux-instant: a job said: {said[-1000:]}", file=sys.stderr, flush=True)
+                    yield int(rest), figures_of(jobs / rest), version
+                    shutil.rmtree(jobs / rest)
+        finally:
+            if machine.poll() is None:
+                os.killpg(machine.pid, signal.SIGKILL)
+            machine.wait()

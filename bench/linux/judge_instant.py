@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+"""Holds fanin against what Linux 6.12 in time travel did at each point of bench/reference/linux-instant-6.12.json.
+
+The kernel's range at a point is over its variants. Printed are the shares of points at which fanin's goodput is within 15 % of that range, its
+99th percentile of a round within 30 %, and its verdict one of the kernel's; by region: below collapse the kernel always has 80 % of what the
+network allows, past it never half; at it is the remainder. The verdict is by these shares on both sides. FANIN names the program.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+REFERENCE = ROOT / "bench" / "reference" / "linux-instant-6.12.json"
+FANIN = os.environ.get("FANIN", ROOT / "target" / "release" / "fanin")
+REGIONS = ["below", "at", "past"]
+HOLDS, HALF = 0.8, 0.5
+
+
+def settings_of(point):
+    """--set for every key; a run takes as long as the kernel's longest did, so that percentiles are of alike numbers of rounds."""
+    runs, settings = point["kernel"].values(), dict(point["set"])
+    size = int(settings["workload.fragment"].removesuffix(" B"))
+    busy_ms = max(run["rounds"] * point["fan_in"] * size * 8 / run["goodput_mbps"] / 1000 for run in runs)
+    settings["workload.duration"] = f"{round(busy_ms * 1000)} us"
+    settings |= {"tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)}
+    return [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value) if isinstance(value, bool) else value}")]
+
+
+def variants_of(point):
+    """What fanin has to set for the kernel's variants; another order of requests is one of seeds."""
+    settings, slower = point["set"], {}
+    port = float(settings.get("link.client_rate", settings["link.rate"]).removesuffix(" Gbit/s"))
+    for percent in (0.3, 0.6):
+        slower[f"rate-{percent}%"] = [f"link.client_rate={round(port * 1e6 * (1 - percent / 100))} kbit/s"]
+    return {"base": [], "jitter-5us": ["host.service_jitter=5 us"], "jitter-50us": ["host.service_jitter=50 us"], **slower}
+
+
+def run(point, seeds, more):
+    """What fanin makes of a point: its row."""
+    more = [word for setting in more for word in ("--set", setting)]
+    command = [FANIN, "compare", "bench/scenarios/linux-instant.toml", "--schemes", point["scheme"], "--fan-in", str(point["fan_in"]),
+               "--seeds", str(seeds), "--jobs", "1", "--no-cache", "--json", *settings_of(point), *more]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"judge: fanin failed at {point['scheme']}, {point['fan_in']}: {done.stderr}")
+    (row,) = json.loads(done.stdout)["rows"]
+    return row
+
+
+def fanin(point, given):
+    """Goodput, p99 of a round and what the network allows: of one set of seeds, or the means over the kernel's variants."""
+    sets = variants_of(point).values() if given.variants else [[]]
+    rows = [run(point, given.seeds, given.set + more) for more in sets]
+    return {
+        "goodput": statistics.mean(row["goodput_mbps"]["mean"] for row in rows), "allowed": rows[0]["allowed_mbps"],
+        "p99": statistics.median([row["qct_ms"]["p99"] for row in rows if row["qct_ms"]["p99"] is not None] or [None])}
+
+
+def verdict(goodput, allowed):
+    return "holds" if goodput >= HOLDS * allowed else "sags" if goodput >= HALF * allowed else "collapses"
+
+
+def off(value, span, tolerance):
+    """By what share a value is outside a range with its tolerance; 0 inside."""
+    low, high = span
+    if value is None or low * (1 - tolerance) <= value <= high * (1 + tolerance):
+        return 0.0
+    return value / (low if value < low else high) - 1
+
+
+def judge(point, row):
+    """A point's region and how fanin does at it."""
+    runs = list(point["kernel"].values())
+    spans = {name: (min(run[name] for run in runs), max(run[name] for run in runs)) for name in ("goodput_mbps", "p99_round_ms")}
+    verdicts = [verdict(run["goodput_mbps"], row["allowed"]) for run in runs]
+    region = {("holds",): "below", ("collapses",): "past"}.get(tuple(sorted(set(verdicts))), "at")
+    mine = row["goodput"]
+    return {
+        "region": region, "span": spans["goodput_mbps"], "fanin": mine, "p99_span": spans["p99_round_ms"], "p99": row["p99"],
+        "goodput_off": off(mine, spans["goodput_mbps"], 0.15), "p99_off": off(row["p99"], spans["p99_round_ms"], 0.3),
+        "verdict": verdict(mine, row["allowed"]), "right": verdict(mine, row["allowed"]) in verdicts, "verdicts": sorted(set(verdicts))}
+
+
+def share(judged, inside):
+    return f"{sum(map(inside, judged))} of {len(judged)} ({sum(map(inside, judged)) / max(1, len(judged)):.0%})"
+
+
+def show(judged):
+    """The shares, by region and by what a point sets."""
+    groups = collections.defaultdict(list)
+    for point, found in judged:
+        settings = point["set"]
+        for name in ("all", found["region"], point["scheme"], settings.get("link.client_rate", settings["link.rate"]),
+                     "RTOmin " + settings["tcp.rto_min"], "request gap " + settings.get("workload.request_gap", "0 s"),
+                     settings["workload.fragment"] + " a server", "connections " + settings.get("workload.connections", "standing"),
+                     "quickack" if settings.get("tcp.delayed_ack") == 1 else "delayed ACKs"):
+            groups[name].append(found)
+    order = ["all", *REGIONS]
+    print(f"{'points':24}{'goodput in 15 %':>22}{'p99 in 30 %':>22}{'verdict right':>22}   too kind, too harsh")
+    for name in order + sorted(set(groups) - set(order)):
+        found = groups.get(name, [])
+        kind, harsh = sum(one["goodput_off"] > 0 for one in found), sum(one["goodput_off"] < 0 for one in found)
+        print(f"{name:24}{share(found, lambda one: one['goodput_off'] == 0):>22}{share(found, lambda one: one['p99_off'] == 0):>22}"
+              f"{share(found, lambda one: one['right']):>22}   {kind}, {harsh}")
+
+
+def show_worst(judged, count):
+    """The points that are furthest off."""
+    worst = sorted(judged, key=lambda pair: -abs(math.log(max(1e-3, 1 + pair[1]["goodput_off"]))))
+    for point, found in worst[:count]:
+        low, high = found["span"]
+        settings = " ".join(f"{key.split('.')[1]}={value}" for key, value in point["set"].items() if key != "workload.duration")
+        print(f"{found['fanin']:9.1f} against {low:.1f} to {high:.1f} ({found['region']}): {point['scheme']} {point['fan_in']} {settings}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--variants", action="store_true", help="run fanin in the kernel's variants, too, --seeds of each, and take the mean")
+    parser.add_argument("--worst", type=int, default=10, help="points that are furthest off, to print")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="set a key for fanin at every point, such as host.packet_jitter=none")
+    parser.add_argument("--json", metavar="FILE", help="write what was judged")
+    given = parser.parse_args()
+    points = json.loads(REFERENCE.read_text())["points"]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = pool.map(lambda point: fanin(point, given), points)
+        judged = [(point, judge(point, row)) for point, row in zip(points, rows)]
+    show(judged)
+    if given.worst:
+        print("\nfurthest off, Mbit/s:")
+        show_worst(judged, given.worst)
+    if given.json:
+        pathlib.Path(given.json).write_text(json.dumps([{key: point[key] for key in ("scheme", "fan_in", "set")} | found for point, found in judged]))
+
+
+if __name__ == "__main__":
+    main()
