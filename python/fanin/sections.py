@@ -187,13 +187,13 @@ class Tcp(TypedDict, total=False):
     """A probe after two round trips without news of a tail (TLP, RFC 8985, section 7); its time-outs are not
     counted. Needs sack. Right is true or false. Default: false."""
     max_ack_delay: str
-    """How long a probe allows the peer to keep an ACK back where one segment is out; "rto_min" takes
-    that (Linux 6.12), "none" delayed_ack_timeout. Right is a time with its unit, such as "200 ms" or "25
-    us"; or "rto_min" or "none"; at most 10 s. Default: "none"."""
+    """How long a probe allows the peer to keep an ACK back where one segment is out; "rto_min" takes that
+    (Linux 6.12), "none" delayed_ack_timeout. Right is a time with its unit, such as "200 ms" or "25 us"; or
+    "rto_min" or "none"; at most 10 s. Default: "none"."""
     timer_margin: str
-    """Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux 6.12:
-    2 ms; 6.1: two ticks of its clock). Right is a time with its unit, such as "25 us"; at most 10 s.
-    Default: "0 s"."""
+    """Added to RACK's reordering timer, and to a probe's where more than one segment is out (Linux 6.12: 2
+    ms; 6.1: two ticks of its clock). Right is a time with its unit, such as "25 us"; at most 10 s. Default:
+    "0 s"."""
     tick: str
     """The clock of hosts' timers, each host's at a phase of its own: a wait is so many whole ticks and ends
     at one (Linux: 4 ms with Debian's HZ = 250); zero: timers are exact. Right is a time with its unit, such
