@@ -613,9 +613,6 @@ class Cubic(TypedDict, total=False):
     variant: str
     """Whose CUBIC: the RFC's, or Linux's, which counts whole segments and works out its growth every 31 ms.
     Right is "rfc9438" or "linux". Default: "rfc9438"."""
-    hystart: bool
-    """End slow start before a loss, where a round's ACKs come for long or its round trips are longer
-    (HyStart); with variant = "linux". Right is true or false. Default: false."""
     beta: float | str
     """What is left of the window after a loss. Right is a share from 0 to 1, such as 0.0625, "1/16" or "6.25
     %"; at least 1/2048. Default: "7/10"."""

@@ -8,7 +8,7 @@ words! {
     Stack, "\"linux\" or \"linux-6.1\"" {
         /// Linux with its defaults, as of the kernel that was measured last: 6.12, ticks of 4 ms as Debian has them (net/ipv4 of that kernel).
         Linux = "linux" | "linux-6.12",
-        /// Linux 6.1 with its defaults, without the rules of timers and of HyStart that the other has (docs/validation.md).
+        /// Linux 6.1 with its defaults, which knows fewer rules of its timers (docs/validation.md).
         Linux61 = "linux-6.1",
     }
 }
@@ -17,19 +17,18 @@ impl Stack {
     /// The keys that it sets: those of `[tcp]`, and of a law that it has in a way of its own.
     pub fn sets(self) -> Vec<(&'static str, Literal)> {
         let mut keys = linux();
-        keys.extend(self.own());
+        keys.extend(self.timers());
         keys
     }
 
-    /// The keys in which versions differ.
-    fn own(self) -> Vec<(&'static str, Literal)> {
+    /// Its timers' keys.
+    fn timers(self) -> Vec<(&'static str, Literal)> {
         match self {
             Stack::Linux => vec![
                 // TCP_TIMEOUT_MIN_US (tcp_schedule_loss_probe, tcp_rack_mark_lost); usecs_to_jiffies rounds up, and a timer ends at a tick.
                 ("tcp.timer_margin", text("2 ms")),
                 ("tcp.tick", text("4 ms")),             // HZ = 250
                 ("tcp.max_ack_delay", text("rto_min")), // tcp_rto_min_us beside two round trips
-                ("cubic.hystart", Literal::Bool(true)), // hystart_update
             ],
             Stack::Linux61 => vec![
                 ("tcp.timer_margin", text("8 ms")),    // TCP_TIMEOUT_MIN, two ticks

@@ -59,7 +59,7 @@ pub enum Cause {
 /// A base law: what a connection's window does, but for a slow start or a cap of other laws.
 ///
 /// Outside a cut a law only adds to cwnd and leaves ssthresh alone, unless its row says that it gives way: then it may take
-/// from both, down to two segments; CUBIC's HyStart takes from ssthresh. Lowering ssthresh to the window ends slow start, and keeps a window that was taken from
+/// from both, down to two segments. Lowering ssthresh to the window ends slow start, and keeps a window that was taken from
 /// out of it. What is in flight beyond a smaller window is not sent again: the endpoint waits until it has left.
 pub trait Control {
     /// Takes a round-trip sample from the handshake; ACKs bring the others.

@@ -8,7 +8,6 @@
 //! Checked: vectors/cubic.json; tests/trajectories/cubic.txt.
 
 mod curve;
-mod hystart;
 mod linux;
 mod params;
 mod rfc9438;
@@ -38,10 +37,7 @@ impl Cubic {
 
 impl Control for Cubic {
     fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-        match self {
-            Cubic::Rfc9438(_) => super::newreno::slow_start(ack, mss, window),
-            Cubic::Linux(cubic) => cubic.slow_start(ack, mss, window),
-        }
+        super::newreno::slow_start(ack, mss, window);
     }
 
     fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {

@@ -7,24 +7,20 @@
 //! Units:   windows in whole segments; times in ticks of 4 ms, K in 1/1024 s.
 //! Owns:    the stage, W_max, K, W_est, `per`, what is counted. The endpoint owns loss recovery.
 //! Departs: W(t) is taken a smoothed round trip ahead, in place of the least one; a stage does not leave out the time in which a
-//!          connection was idle.
+//!          connection was idle; no HyStart.
 //! Checked: vectors/cubic.json.
 
 use fanin_units::Time;
 
 use super::super::control::{Ack, Cause, Congestion, Window};
 use super::super::credits::Credits;
-use super::super::newreno;
 use super::curve::{TICK_PS, away, k};
-use super::hystart::HyStart;
 use super::params::Params;
 
 /// A tick of Linux's clock (HZ = 250).
 const JIFFY: Time = Time::from_millis(4);
 /// So many ticks `per` stands, at the most, while the window does (HZ / 32).
 const HOLD: u32 = 250 / 32;
-/// HyStart does not look before a stage has gone on for a second (HZ).
-const SECOND: u32 = 250;
 /// No stage has begun.
 const NONE: u32 = u32::MAX;
 
@@ -50,7 +46,6 @@ pub struct Cubic {
     credits: Credits,
     looked_for: u32,
     looked_at: u32,
-    hystart: Option<HyStart>,
 }
 
 impl Cubic {
@@ -70,26 +65,12 @@ impl Cubic {
             credits: Credits::default(),
             looked_for: 0,
             looked_at: 0,
-            hystart: params.hystart.then_some(HyStart::NEW),
-        }
-    }
-
-    pub fn slow_start(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
-        if let Some(hystart) = &mut self.hystart
-            && (self.epoch == NONE || tick(ack.now).wrapping_sub(self.epoch) >= SECOND)
-        {
-            hystart.look(ack, mss, window);
-        }
-        if window.cwnd < window.ssthresh {
-            newreno::slow_start(ack, mss, window);
-        } else {
-            self.congestion_avoidance(ack, mss, window);
         }
     }
 
     pub fn congestion_avoidance(&mut self, ack: &Ack, mss: u32, window: &mut Window) {
         let (cwnd, acked) = ((window.cwnd / mss).max(1), ack.acked.div_ceil(mss));
-        let now = tick(ack.now);
+        let now = (ack.now.0 / JIFFY.0) as u32;
         self.acked = self.acked.saturating_add(acked);
         if self.looked_for != cwnd || now.wrapping_sub(self.looked_at) > HOLD {
             // The function is looked at once a tick.
@@ -111,7 +92,6 @@ impl Cubic {
         let part = |of: u32, q10: u32| (u64::from(of) * u64::from(q10) / 1024) as u32;
         self.w_max = if cause == Cause::Timeout {
             self.looked_for = 0;
-            self.hystart = self.hystart.map(|_| HyStart::NEW);
             0
         } else if self.fast_convergence && cwnd < self.w_max {
             part(cwnd, (1024 + beta) / 2)
@@ -146,8 +126,4 @@ impl Cubic {
         self.w_est = self.w_est.saturating_add(gained);
         if self.w_est > cwnd { cwnd / (self.w_est - cwnd) } else { u32::MAX }
     }
-}
-
-fn tick(time: Time) -> u32 {
-    (time.0 / JIFFY.0) as u32
 }

@@ -20,8 +20,6 @@ params! {
     cubic {
         /// Whose CUBIC: the RFC's, or Linux's, which counts whole segments and works out its growth every 31 ms.
         variant: Variant = Variant::Rfc9438,
-        /// End slow start before a loss, where a round's ACKs come for long or its round trips are longer (HyStart); with variant = "linux".
-        hystart: bool = false,
         /// What is left of the window after a loss.
         #[range(Share::of(1, 1 << 11).., "the usual value is 0.7")]
         beta: Share = Share::of(7, 10),
