@@ -57,7 +57,7 @@ def test_its_exit_codes_are_the_programs(file, tmp_path):
 
 
 def test_ctrl_c_ends_it_with_what_has_finished(file):
-    arguments = ["compare", file, "--set", "workload.duration=3 s", "--seeds", "50", "--no-cache", "--json"]
+    arguments = ["compare", file, "--set", "workload.duration=3 s", "--seeds", "5000", "--no-cache", "--json"]
     # A shell's background jobs ignore SIGINT, and so would the program.
     began = subprocess.Popen(
         ["/usr/bin/env", "--default-signal=INT", PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
