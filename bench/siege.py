@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 
-from stands import FANIN, ended, memcached, memcacheds, start
+from stands import FANIN, ended, figures, memcached, memcacheds, resident, start
 
 FIRST = 23500
 SERVERS = 4
@@ -182,19 +182,6 @@ class Watcher(threading.Thread):
             if not line or not right.startswith(got):
                 return f"get {keys}: {got[-200:]}"
         return None
-
-
-def figures(port):
-    with socket.create_connection(("127.0.0.1", port), 5) as s:
-        s.sendall(b"stats\r\nquit\r\n")
-        text = b""
-        while more := s.recv(1 << 16):
-            text += more
-    return dict(line.split(" ", 2)[1:] for line in text.decode().splitlines() if line.startswith("STAT "))
-
-
-def resident(pid):
-    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / 1e6
 
 
 def connections(servers):

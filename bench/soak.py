@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 
-from stands import FANIN, memcached, memcacheds, start
+from stands import FANIN, figures, memcached, memcacheds, resident, start
 
 # More servers than a sliding window begins with.
 SERVERS = list(range(23401, 23417))
@@ -76,7 +76,7 @@ class Front:
         self.lives += 1
 
     def was_away(self, lives):
-        """Whether it was killed since it had so many lives, or is not back yet."""
+        """Whether it has been killed since it had `lives` lives, or is not back yet."""
         return lives != self.lives or self.lives % 2 == 1
 
 
@@ -240,19 +240,6 @@ class Planner(threading.Thread):
             self.plans += 1
             self.write("stage", "begin")
             self.plan()
-
-
-def figures(port):
-    with socket.create_connection(("127.0.0.1", port), 5) as s:
-        s.sendall(b"stats\r\nquit\r\n")
-        text = b""
-        while more := s.recv(1 << 16):
-            text += more
-    return dict(line.split(" ", 2)[1:] for line in text.decode().splitlines() if line.startswith("STAT "))
-
-
-def resident(pid):
-    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6
 
 
 def main():

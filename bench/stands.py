@@ -82,3 +82,18 @@ def ended(processes):
             process.terminate()
         for process in processes:
             process.wait()
+
+
+def figures(port):
+    """The front end's `stats`, by name."""
+    with socket.create_connection(("127.0.0.1", port), 5) as s:
+        s.sendall(b"stats\r\nquit\r\n")
+        text = b""
+        while more := s.recv(1 << 16):
+            text += more
+    return dict(line.split(" ", 2)[1:] for line in text.decode().splitlines() if line.startswith("STAT "))
+
+
+def resident(pid):
+    """A process's resident memory, MB."""
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6

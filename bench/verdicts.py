@@ -109,19 +109,14 @@ def same_time(number_and_unit, ms):
 class Judge:
     """One comparison's object, and what refutes its sentences."""
 
-    def __init__(self, told, drawn, sizes_drawn=False):
+    def __init__(self, told, drawn):
         self.drawn = drawn
-        self.sizes_drawn = sizes_drawn
         self.rows = told["rows"]
         self.findings = told["findings"]
         self.bad = []
 
     def refute(self, what, says):
         self.bad.append("%s: %s" % (what, says))
-
-    def scatter(self, row):
-        """A round's own time scatters by no more than its mean, and three standard errors are chance."""
-        return 1.8 / math.sqrt(max(1, row["rounds"] * row["seeds"]))
 
     def share(self, row, goodput):
         if row["allowed_mbps"]:
@@ -164,7 +159,8 @@ class Judge:
                 self.refute("longer stalls by cause than in all", name)
             if row["stalled_ms"] > (row["measured_ms"] * row["clients"]) * 1.05 + 1.0:
                 self.refute("stalls for longer than was measured", name)
-            scatter = self.scatter(row) if self.drawn else 0
+            # A round's own time scatters by no more than its mean, and three standard errors are chance.
+            scatter = 1.8 / math.sqrt(max(1, row["rounds"] * row["seeds"])) if self.drawn else 0
             if row["allowed_mbps"] and row["goodput_mbps"]["mean"] > (1 + 1e-5 + scatter) * row["allowed_mbps"]:
                 self.refute("%.1f of %.1f allowed" % (row["goodput_mbps"]["mean"], row["allowed_mbps"]), name)
 
@@ -319,8 +315,7 @@ def advised(draw, folder):
     rows = [row_of(folder, of["run"]) for of in (told["today"], told["grown"]) if of]
     for row in rows:
         row["along_hosts"] = False
-    judge = Judge({"rows": rows, "findings": []}, True, "key_value" in (folder / "random.toml").read_text())
-    return ["advise: " + what for what in sentences.advice(told, text, goal, judge, rows)]
+    return ["advise: " + what for what in sentences.advice(told, text, goal, Judge({"rows": rows, "findings": []}, True), rows)]
 
 
 def diagnosed(draw, folder, scheme):

@@ -30,7 +30,8 @@ pub struct Standing {
     pub allowed_mbps: Option<f64>,
     /// Times of rounds, as a comparison has them.
     pub qct_ms: Spread,
-    /// What a round's packets take on the client's link; absent where no closed form knows. No round is shorter.
+    /// The time of a round's packets on the client's link, the least that a round takes; absent where sizes are drawn, and where no closed
+    /// form knows.
     pub wire_ms: Option<f64>,
     /// The command that shows it.
     pub run: String,
@@ -64,7 +65,7 @@ pub struct Remedy {
     pub undo: Vec<Line>,
     /// What shows that it took effect.
     pub verify: Vec<Line>,
-    /// What it changes for traffic other than the cluster's own; empty where that is nothing.
+    /// Effects on traffic other than the cluster's own.
     pub touches: Vec<&'static str>,
     /// What practice knows of it.
     pub notes: Vec<&'static str>,
@@ -82,7 +83,7 @@ pub struct Remedy {
     pub of_today: f64,
     /// What it may harm; absent where that was not simulated, empty where nothing was seen.
     pub harms: Option<Vec<String>>,
-    /// Whether its rank stands where what nobody knows is other than was taken; absent where that was not simulated.
+    /// Whether its rank is the same with other assumed values; absent where that was not simulated.
     pub robust: Option<bool>,
     /// Whether it meets the goal; absent where there is none.
     pub goal: Option<Met>,
@@ -115,7 +116,7 @@ pub struct Advice {
     pub today: Standing,
     /// With as many servers as it is to grow to; absent where it is not. Margins, limits and remedies are of it, where it is there.
     pub grown: Option<Standing>,
-    /// What nobody measured, and whether the verdict hangs on it.
+    /// The assumed values, and whether the verdict depends on them.
     pub hangs_on: Vec<Hinge>,
     /// Whether anything needs changing.
     pub needed: bool,
@@ -135,7 +136,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// What margins, limits and remedies are of: the cluster as it is, or as it is to be.
+    /// The cluster that margins, limits and remedies describe: the grown one if there is one, else today's.
     pub fn before(&self) -> &Standing {
         self.grown.as_ref().unwrap_or(&self.today)
     }

@@ -40,7 +40,8 @@ pub struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// The cluster with so many servers, else the most of its sweep; of other swept keys, the last value. It runs for no longer than `most`.
+    /// The cluster with `servers` servers [default: the most of the sweep], at the last value of each other swept key. A run lasts at most
+    /// `most`.
     ///
     /// # Errors
     /// What is wrong with the scenario.

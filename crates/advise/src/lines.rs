@@ -71,7 +71,7 @@ pub struct Lines {
     pub undo: Vec<Line>,
     /// What shows that it took effect.
     pub verify: Vec<Line>,
-    /// What it changes for traffic other than the cluster's own; empty where that is nothing.
+    /// Effects on traffic other than the cluster's own.
     pub touches: Vec<&'static str>,
     /// What practice knows of it.
     pub notes: Vec<&'static str>,

@@ -8,12 +8,12 @@ use fanin_units::Time;
 
 use crate::advice::{Advice, Met, Remedy, Standing};
 use crate::beside::{harms, robust};
-use crate::cluster::{Asked, Cluster};
+use crate::cluster::{Asked, Cluster, round};
 use crate::goal::Goal;
 use crate::lines::lines;
 use crate::remedy::{Change, FAMILIES, changes};
 use crate::standing::{by_closed_form, hinges, limits, margins, onset};
-use crate::trials::{Purse, Trial};
+use crate::trials::{AS_GOOD, Purse, Trial};
 
 /// A run takes at the most this part of the budget.
 const RUNS: u64 = 300;
@@ -27,9 +27,7 @@ const PAIRED: usize = 5;
 const FINALISTS: usize = 6;
 /// Remedies of which is told what they harm, and whether they stand.
 const LOOKED_AT: usize = 3;
-/// What is no further behind the best than this is as good.
-const AS_GOOD: f64 = 1.02;
-/// And so is what is no further behind than this where intervals overlap.
+/// The same factor for times whose intervals overlap.
 const PERHAPS_AS_GOOD: f64 = 1.05;
 
 /// What is wanted.
@@ -140,7 +138,7 @@ fn look_into(
     let row = today.row().ok_or(Unadvised::Stopped)?;
     let line = line_mbps(core::slice::from_ref(&today.contender));
     let hurt = today.is_hurt();
-    advice.goal = wishes.goal.as_ref().map(|goal| met(goal, &row, line));
+    advice.goal = wishes.goal.as_ref().map(|goal| met(goal, today, &row, line));
     (advice.onset, advice.onset_searched) = onset(cluster, today, purse)?;
     advice.margins = margins(cluster, hurt, purse)?;
     advice.hangs_on = hinges(cluster, hurt, purse)?;
@@ -177,7 +175,7 @@ fn standing(cluster: &Cluster<'_>, trial: &Trial) -> Option<Standing> {
         goodput_mbps: row.goodput_mbps,
         allowed_mbps: allowed(&row),
         qct_ms: row.qct_ms,
-        wire_ms: row.least.map(|least| least.wire_ms),
+        wire_ms: wire_ms(trial, &row),
         run: cluster.command(&Change::none(), trial.runs.len() as u32),
     })
 }
@@ -200,7 +198,7 @@ fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, Unadvised> {
     let needs = (most * a_second) as u64;
     if needs > budget {
         return Err(Unadvised::Asked(format!(
-            "--budget {budget}: so many packets are too few: one run needs {needs}, and advice some {} of them; give --budget {}M",
+            "--budget {budget} is too small: one run takes {needs} packets, and advice takes about {} runs; use --budget {}M",
             RUNS / 10,
             (needs * RUNS / 10).div_ceil(1_000_000)
         )));
@@ -209,7 +207,7 @@ fn affordable(cluster: &Cluster<'_>, budget: u64) -> Result<Time, Unadvised> {
     Ok(Time::from_millis((most * 1e3).ceil() as u64))
 }
 
-/// What one run tells: figures alone, for one run may be chance.
+/// The figures of the first run. It draws no conclusion: one run may be chance.
 fn first_words(cluster: &Cluster<'_>, today: &Trial) -> Option<String> {
     let row = today.row()?;
     let allowed = allowed(&row).map_or(String::new(), |mbps| format!(" of {} that could be", figures::three(mbps)));
@@ -227,10 +225,15 @@ fn allowed(row: &fanin_lab::SummaryRow) -> Option<f64> {
     row.allowed_mbps.filter(|allowed| row.goodput_mbps.mean <= *allowed)
 }
 
-fn met(goal: &Goal, row: &fanin_lab::SummaryRow, line: f64) -> Met {
+/// The time of a round's packets on the client's link. Where sizes are drawn the closed form has their mean, which is no bound of a round.
+fn wire_ms(trial: &Trial, row: &fanin_lab::SummaryRow) -> Option<f64> {
+    row.least.filter(|_| round(&trial.contender.points[0].settings).is_some()).map(|least| least.wire_ms)
+}
+
+fn met(goal: &Goal, trial: &Trial, row: &fanin_lab::SummaryRow, line: f64) -> Met {
     Met {
         met: goal.distance(row, line).is_some_and(|distance| distance <= 1.0),
-        possible: goal.is_possible(row.least.map(|least| least.wire_ms)),
+        possible: goal.is_possible(wire_ms(trial, row)),
         reached: goal.reached(row, line),
     }
 }
@@ -412,8 +415,7 @@ impl Search<'_, '_> {
         order
     }
 
-    /// What touches more than the cluster's own flows asks more than any effort; of two changes of one kind a single one asks less
-    /// than a pair.
+    /// Sort key, least first: changes that affect other traffic come last; then the effort; then single changes before pairs.
     fn effort(&self, i: usize) -> (bool, crate::remedy::Effort, usize) {
         let Trial { change, contender, .. } = &self.trials[i];
         let touches = !lines(change, &contender.points[0].settings, self.cluster.addresses).touches.is_empty();
@@ -450,7 +452,7 @@ impl Search<'_, '_> {
             of_today: fanin_lab::stats::six_digits(trial.mean() / self.today.mean()),
             harms: None,
             robust: None,
-            goal: self.wishes.goal.as_ref().map(|goal| met(goal, &row, line)),
+            goal: self.wishes.goal.as_ref().map(|goal| met(goal, trial, &row, line)),
             run: self.cluster.command(change, trial.runs.len() as u32),
             row,
         })

@@ -9,7 +9,7 @@ use fanin_units::{Bytes, Rate, Time};
 
 use crate::cluster::Cluster;
 use crate::remedy::{Change, Effort, round_trip};
-use crate::trials::{Purse, Trial};
+use crate::trials::{AS_GOOD, Purse, Trial};
 
 /// How far a cluster is from where it would stand otherwise.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -253,10 +253,8 @@ fn suspects(cluster: &Cluster<'_>) -> Vec<(&'static str, Change)> {
     all
 }
 
-/// The share of today's time that is left, at most, without what is said to hold it up.
-const LIMIT_GAIN: f64 = 0.98;
-
-/// What holds it up, by how much is gained without it. Seeds are few: a gain counts where intervals do not overlap, and where it is not tiny.
+/// What holds it up, by how much is gained without it. Seeds are few: a gain counts where intervals do not overlap
+/// and the time is not as good as today's.
 ///
 /// # Errors
 /// A run that broke an invariant.
@@ -269,7 +267,7 @@ pub fn limits(cluster: &Cluster<'_>, today: &Trial, purse: &mut Purse<'_, '_>) -
     let mut all: Vec<&mut Trial> = trials.iter_mut().map(|(_, trial)| trial).collect();
     let share = purse.left() / 5;
     purse.run(&mut all, 3, share)?;
-    let gains_enough = |trial: &Trial| trial.beats(today) && trial.mean() <= LIMIT_GAIN * today.mean();
+    let gains_enough = |trial: &Trial| trial.beats(today) && AS_GOOD * trial.mean() < today.mean();
     trials.retain(|(_, trial)| trial.runs.len() > 1 && gains_enough(trial) && trial.brings_as_much(today));
     trials.sort_by(|a, b| a.1.mean().total_cmp(&b.1.mean()));
     let mut limits: Vec<Limit> = Vec::new();

@@ -31,6 +31,8 @@ pub struct Trial {
     wire_ms: f64,
 }
 
+/// A time is as good as another that it exceeds by no more than this factor.
+pub const AS_GOOD: f64 = 1.02;
 /// A goodput that is less than another by no more than this factor counts as the same.
 const AS_MUCH: f64 = 1.1;
 

@@ -123,7 +123,7 @@ fn margins(margins: &[Margin], hurt: bool) -> String {
     margins.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// What nobody measured: first what turns the verdict.
+/// The assumed values, those that turn the verdict first.
 fn hinge_words(hinges: &[Hinge], hurt: bool) -> String {
     let otherwise = if hurt { "it would not be held up" } else { "it would be held up" };
     let (turning, others): (Vec<&Hinge>, Vec<&Hinge>) = hinges.iter().partition(|hinge| !hinge.turns.is_empty());
@@ -152,8 +152,8 @@ fn one_line(rank: usize, remedy: &Remedy) -> String {
     let apart = remedy.apart.map_or(String::new(), |why| format!("; {why}"));
     let touches = if remedy.touches.is_empty() { "" } else { "; touches more than these flows" };
     let stands = match remedy.robust {
-        Some(true) => "; stands where what nobody knows is otherwise",
-        Some(false) => "; does not stand everywhere where what nobody knows is otherwise",
+        Some(true) => "; its rank is the same with other assumed values",
+        Some(false) => "; its rank changes with other assumed values",
         None => "",
     };
     format!(

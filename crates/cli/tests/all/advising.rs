@@ -211,7 +211,7 @@ fn what_cannot_be_advised_on_is_refused_with_what_would_be_right() {
             vec!["advise", "my.toml", "--remedies", "magic"],
             "--remedies magic: there is no such remedy; there are rto-min",
         ),
-        (vec!["advise", "my.toml", "--budget", "1k"], "--budget 1000: so many packets are too few: one run needs"),
+        (vec!["advise", "my.toml", "--budget", "1k"], "--budget 1000 is too small: one run takes"),
         (vec!["advise", "my.toml", "--budget", "much"], "right would be data packets, such as 250M"),
         (vec!["advise", "--rate=1Gbit/s", "--answer=1MB", "--servers", "0"], "--servers 0: not a number of servers"),
         (
@@ -226,4 +226,13 @@ fn what_cannot_be_advised_on_is_refused_with_what_would_be_right() {
         let refused = place.refuses(&arguments);
         assert!(refused.contains(why), "{arguments:?}: {refused}");
     }
+}
+
+#[test]
+fn a_round_of_drawn_sizes_has_no_least_wire_time() {
+    let text = "schemes = [\"sw\"]\n[link]\nrate = \"100 Mbit/s\"\n[workload]\nkind = \"key_value\"\nqueries = 2\n\
+                [key_value]\nobjects = 5000\nreplicas = 1\nper_request = 1\n[sweep]\nfan_in = [40]\n";
+    let advice = advise(&Place::with(text), &["--goal", "mean < 50 us"]);
+    assert!(advice["today"]["wire_ms"].is_null(), "{}", advice["today"]);
+    assert_eq!(advice["goal"]["possible"], true, "a small object may be that fast");
 }
