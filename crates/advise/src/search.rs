@@ -139,13 +139,18 @@ fn look_into(
     let line = line_mbps(core::slice::from_ref(&today.contender));
     let hurt = today.is_hurt();
     advice.goal = wishes.goal.as_ref().map(|goal| met(goal, today, &row, line));
+    advice.needed |= hurt || advice.goal.as_ref().is_some_and(|goal| !goal.met);
+    // What helps is asked for first of all: half of the budget is its own, a quarter that of the collapse point.
+    let quarter = if advice.needed { purse.left() / 4 } else { 0 };
+    purse.keep_back(3 * quarter);
     (advice.onset, advice.onset_searched) = onset(cluster, today, purse)?;
+    purse.keep_back(2 * quarter);
     advice.margins = margins(cluster, hurt, purse)?;
     advice.hangs_on = hinges(cluster, hurt, purse)?;
+    purse.keep_back(0);
     if hurt {
         advice.limits = limits(cluster, today, purse)?;
     }
-    advice.needed |= hurt || advice.goal.as_ref().is_some_and(|goal| !goal.met);
     if advice.needed {
         let mut search = Search { cluster, wishes, today, trials: Vec::new(), untried: 0 };
         search.run(purse)?;

@@ -123,6 +123,8 @@ pub fn cost(tables: &RunTables) -> u64 {
 pub struct Purse<'a, 'b> {
     course: Course<'b>,
     budget: u64,
+    /// Of it, what later work is to have.
+    kept_back: u64,
     spent: u64,
     /// What the dearest run so far has cost; what one may cost is told by it.
     dearest: u64,
@@ -132,12 +134,17 @@ pub struct Purse<'a, 'b> {
 impl<'a, 'b> Purse<'a, 'b> {
     /// A purse of so many data packets. `stop` is asked between batches.
     pub fn new(course: Course<'b>, budget: u64, stop: &'a dyn Fn() -> bool) -> Purse<'a, 'b> {
-        Purse { course, budget, spent: 0, dearest: 0, stop }
+        Purse { course, budget, kept_back: 0, spent: 0, dearest: 0, stop }
     }
 
-    /// What is left of it.
+    /// What is left of it, but for what is kept back.
     pub fn left(&self) -> u64 {
-        self.budget.saturating_sub(self.spent)
+        self.budget.saturating_sub(self.kept_back).saturating_sub(self.spent)
+    }
+
+    /// Keeps so much back for later work, in place of what was.
+    pub fn keep_back(&mut self, packets: u64) {
+        self.kept_back = packets;
     }
 
     /// What has been spent.
@@ -157,7 +164,7 @@ impl<'a, 'b> Purse<'a, 'b> {
     /// A run that broke an invariant.
     pub fn run(&mut self, trials: &mut [&mut Trial], seeds: u32, most: u64) -> Result<(), Broken> {
         const TOGETHER: usize = 16;
-        let end = (self.spent + most).min(self.budget);
+        let end = self.spent + most.min(self.left());
         let mut wanted: Vec<(usize, u64)> = Vec::new();
         for (i, trial) in trials.iter().enumerate() {
             wanted.extend((trial.runs.len() as u64..u64::from(seeds)).map(|seed| (i, seed)));

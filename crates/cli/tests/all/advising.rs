@@ -52,7 +52,7 @@ fn a_rack_that_collapses_is_told_what_helps_with_lines_and_a_command_that_gives_
 #[test]
 fn what_is_printed_of_a_cluster_in_a_line_runs_in_a_fresh_folder_and_gives_the_same_figures() {
     let (place, fresh) = (Place::with(RACK), Place::with(RACK));
-    let line = "advise --servers 32 --rate 10Gbit/s --answer 64KiB --set switch.buffer=256KiB --budget 8M";
+    let line = "advise --servers 32 --rate 10Gbit/s --answer 64KiB --set switch.buffer=256KiB --budget 4M";
     let arguments: Vec<&str> = line.split(' ').collect();
     let advice: Value = serde_json::from_str(&place.says(&[&arguments[..], &["--json"]].concat())).unwrap();
     let text = place.says_in("60", &arguments);
