@@ -150,6 +150,13 @@ def htb(device, rate, below):
             f"qdisc add dev {device} parent 1:1 handle 10: {' '.join(below)}\n")
 
 
+def whole_ticks(delay_ns):
+    """The next delay that tc does not round down: it knows whole microseconds and ticks of 64 ns, both of which 8 us are. Of 20 us it would make
+    19.97, and Linux, which counts whole microseconds, would at times take a probe for answered faster than the least round trip, and
+    then take no loss from it."""
+    return -(-delay_ns // 8000) * 8000
+
+
 def networks(point):
     """What `ip -batch` and `tc -batch` are given in each namespace."""
     quick = " quickack 1" if point.quickack else ""
@@ -166,7 +173,7 @@ def networks(point):
                     f"rule add from 10.91.{i}.1 lookup {1000 + i}\n")
         shapes += htb(f"s{i}", point.server_rate, ("pfifo", "limit", "1000"))
         if point.delay_ns:
-            ports += f"qdisc add dev r{i} root netem delay {point.delay_ns / 1000:g}us limit 100000\n"
+            ports += f"qdisc add dev r{i} root netem delay {whole_ticks(point.delay_ns) / 1000:g}us limit 100000\n"
     return {"client.ip": client, "router.ip": router, "servers.ip": servers, "servers.tc": shapes, "router.tc": ports}
 
 

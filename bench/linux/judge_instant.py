@@ -23,13 +23,19 @@ REGIONS = ["below", "at", "past"]
 HOLDS, HALF = 0.8, 0.5
 
 
+def apart(settings):
+    """What lies between a client's requests: on this machine a connect takes 1 us (SYNs of a capture), a request no time."""
+    gap = float(settings.get("workload.request_gap", "0 us").split()[0])
+    return {"workload.request_gap": f"{gap + 1:g} us"} if settings.get("workload.connections") == "new" else {}
+
+
 def settings_of(point):
     """--set for every key; a run takes as long as the kernel's longest did, so that percentiles are of alike numbers of rounds."""
     runs, settings = point["kernel"].values(), dict(point["set"])
     size = int(settings["workload.fragment"].removesuffix(" B"))
     busy_ms = max(run["rounds"] * point["fan_in"] * size * 8 / run["goodput_mbps"] / 1000 for run in runs)
     settings["workload.duration"] = f"{round(busy_ms * 1000)} us"
-    settings |= {"tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)}
+    settings |= {"tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)} | apart(settings)
     return [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value) if isinstance(value, bool) else value}")]
 
 

@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WARM_UP = 2, LEAST = 5, STUCK_MS = 60000 };
+enum { WARM_UP = 2, LEAST = 5, STUCK_S = 60 };
 
 static char buffer[1 << 20];
 
@@ -139,6 +139,13 @@ static void request(int fd, uint32_t bytes) {
     must(send(fd, &bytes, sizeof bytes, 0) == sizeof bytes, "send");
 }
 
+/* What can be read or sent to by now, or within so many seconds. */
+static int wait_for(struct epoll_event *events, int most, int epoll, double seconds) {
+    long ns = seconds > 0 ? (long)(seconds * 1e9 + 0.5) : 0;
+    struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    return epoll_pwait2(epoll, events, most, &time, NULL);
+}
+
 /* The servers' order, shuffled by a seed. */
 static int *order_of(int servers, long seed) {
     int *order = calloc(servers, sizeof *order);
@@ -162,20 +169,21 @@ static void ask(int port, int servers, uint32_t bytes, double seconds, int most)
     double *took = calloc(most, sizeof *took), began = 0, busy = 0;
     for (int i = 0; !anew && i < servers; i++) fds[i] = reach(i, port, epoll, 0);
     for (int round = -WARM_UP; rounds < most && (rounds < LEAST || now() - began < seconds); round++) {
-        double start = now();
-        int open = servers;
+        double start = now(), due = start;
+        int open = servers, asked = 0;
         if (round == 0) began = start;
-        for (int k = 0; k < servers; k++) {
-            int i = round < 0 ? k : order[k];
-            if (k > 0) pause_ns(gap);
-            left[i] = bytes;
-            if (anew) fds[i] = reach(i, port, epoll, 1);
-            else request(fds[i], bytes);
-        }
         while (open > 0) {
+            if (asked < servers && now() >= due) {
+                int i = round < 0 ? asked : order[asked];
+                left[i] = bytes;
+                if (anew) fds[i] = reach(i, port, epoll, 1);
+                else request(fds[i], bytes);
+                asked++;
+                due = now() + gap * 1e-9;
+            }
             struct epoll_event events[64];
-            int ready = epoll_wait(epoll, events, 64, STUCK_MS);
-            must(ready > 0, "nothing came for a minute");
+            int ready = wait_for(events, 64, epoll, asked == servers ? STUCK_S : due - now());
+            must(ready > 0 || asked < servers, "nothing came for a minute");
             for (int j = 0; j < ready; j++) {
                 int i = events[j].data.u32;
                 if (events[j].events & EPOLLOUT) {

@@ -43,7 +43,7 @@ def family(chance, scheme, rate, rto_min, buffers):
             break
     settings = {
         "link.rate": f"{rate} Gbit/s", "switch.buffer": f"{buffer - 1514} B", "workload.fragment": f"{size} B", "tcp.rto_min": f"{rto_min} ms",
-        "workload.duration": {200: "2 s", 10: "500 ms", 4: "300 ms"}[rto_min], "link.delay": chance.choice(["0 s", "5 us"])}
+        "workload.duration": {200: "2 s", 10: "500 ms", 4: "300 ms"}[rto_min], "link.delay": chance.choice(["0 s", "6 us"])}
     if chance.random() < 0.2 and rate < 25:
         settings |= {"link.client_rate": f"{rate} Gbit/s", "link.rate": f"{ {1: 10, 10: 25}[rate]} Gbit/s"}
     # A real client writes a request in microseconds: servers that were asked first have a start.
