@@ -140,7 +140,7 @@ fn look_into(
     let hurt = today.is_hurt();
     advice.goal = wishes.goal.as_ref().map(|goal| met(goal, today, &row, line));
     advice.needed |= hurt || advice.goal.as_ref().is_some_and(|goal| !goal.met);
-    // What helps is asked for first of all: half of the budget is its own, a quarter that of the collapse point.
+    // Users want remedies most: limits and remedies get at least half of the budget, the collapse point at most a quarter.
     let quarter = if advice.needed { purse.left() / 4 } else { 0 };
     purse.keep_back(3 * quarter);
     (advice.onset, advice.onset_searched) = onset(cluster, today, purse)?;

@@ -123,7 +123,7 @@ pub fn cost(tables: &RunTables) -> u64 {
 pub struct Purse<'a, 'b> {
     course: Course<'b>,
     budget: u64,
-    /// Of it, what later work is to have.
+    /// The part of the budget that is reserved for later work.
     kept_back: u64,
     spent: u64,
     /// What the dearest run so far has cost; what one may cost is told by it.
@@ -137,12 +137,12 @@ impl<'a, 'b> Purse<'a, 'b> {
         Purse { course, budget, kept_back: 0, spent: 0, dearest: 0, stop }
     }
 
-    /// What is left of it, but for what is kept back.
+    /// The packets that may be spent now: the budget less what is spent and what is reserved for later work.
     pub fn left(&self) -> u64 {
         self.budget.saturating_sub(self.kept_back).saturating_sub(self.spent)
     }
 
-    /// Keeps so much back for later work, in place of what was.
+    /// Reserves packets for later work, in place of any reserve before; 0 releases it.
     pub fn keep_back(&mut self, packets: u64) {
         self.kept_back = packets;
     }
