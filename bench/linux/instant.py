@@ -14,7 +14,7 @@ import sys
 import tempfile
 import tomllib
 
-from instant_machine import BUILD, FRAME, Point, measure
+from instant_machine import BUILD, FRAME, Point, exact_delay, measure
 
 UNITS = {
     "h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1, "ps": 1e-3,
@@ -104,9 +104,13 @@ def point_of(scheme, servers, keys, **more):
     port = rate if keys["link.client_rate"] == "none" else quantity(keys["link.client_rate"])
     queue, ecn = queue_of(words, keys, port)
     size = quantity(keys["workload.fragment"])
+    delay = 4 * quantity(keys["link.delay"])
+    if exact_delay(delay) != delay:
+        print(f"instant: a round trip of {exact_delay(delay) / 1000:g} us in place of {delay / 1000:g} us; "
+              "link.delay has to be a multiple of 2 us", file=sys.stderr)
     point = dict(
         servers=servers, congestion=CONGESTION[words[0]], queue=queue, ecn=ecn, port_rate=port, server_rate=rate, bytes=size,
-        seconds=quantity(keys["workload.duration"]) / 1e9, delay_ns=4 * quantity(keys["link.delay"]),
+        seconds=quantity(keys["workload.duration"]) / 1e9, delay_ns=delay,
         rto_min_ms=quantity(keys["tcp.rto_min"]) / 1e6, quickack=str(keys["tcp.delayed_ack"]) == "1",
         new_connections=keys["workload.connections"] == "new", service_ns=quantity(keys["host.service_time"]),
         service_jitter_ns=quantity(keys["host.service_jitter"]), request_gap_ns=quantity(keys["workload.request_gap"]),

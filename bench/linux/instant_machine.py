@@ -150,10 +150,9 @@ def htb(device, rate, below):
             f"qdisc add dev {device} parent 1:1 handle 10: {' '.join(below)}\n")
 
 
-def whole_ticks(delay_ns):
-    """The next delay that tc does not round down: it knows whole microseconds and ticks of 64 ns, both of which 8 us are. Of 20 us it would make
-    19.97, and Linux, which counts whole microseconds, would at times take a probe for answered faster than the least round trip, and
-    then take no loss from it."""
+def exact_delay(delay_ns):
+    """A delay rounded up to 8 us, which tc keeps as it is; others it cuts to whole microseconds and to ticks of 64 ns. Of 20 us it makes 19.97.
+    Linux counts round trips in whole microseconds, so that some would then be 19 us, under the least one (tcp_rack_advance)."""
     return -(-delay_ns // 8000) * 8000
 
 
@@ -173,7 +172,7 @@ def networks(point):
                     f"rule add from 10.91.{i}.1 lookup {1000 + i}\n")
         shapes += htb(f"s{i}", point.server_rate, ("pfifo", "limit", "1000"))
         if point.delay_ns:
-            ports += f"qdisc add dev r{i} root netem delay {whole_ticks(point.delay_ns) / 1000:g}us limit 100000\n"
+            ports += f"qdisc add dev r{i} root netem delay {exact_delay(point.delay_ns) / 1000:g}us limit 100000\n"
     return {"client.ip": client, "router.ip": router, "servers.ip": servers, "servers.tc": shapes, "router.tc": ports}
 
 

@@ -16,6 +16,8 @@ import pathlib
 import statistics
 import subprocess
 
+from instant import quantity
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "bench" / "reference" / "linux-instant-6.12.json"
 FANIN = os.environ.get("FANIN", ROOT / "target" / "release" / "fanin")
@@ -23,10 +25,12 @@ REGIONS = ["below", "at", "past"]
 HOLDS, HALF = 0.8, 0.5
 
 
-def apart(settings):
-    """What lies between a client's requests: on this machine a connect takes 1 us (SYNs of a capture), a request no time."""
-    gap = float(settings.get("workload.request_gap", "0 us").split()[0])
-    return {"workload.request_gap": f"{gap + 1:g} us"} if settings.get("workload.connections") == "new" else {}
+def request_gap(settings):
+    """The gap between requests: that of the point, and where connections are new the 1 us that a connect takes on the kernel's machine (its SYNs
+    in a capture are 1 us apart)."""
+    if settings.get("workload.connections") != "new":
+        return {}
+    return {"workload.request_gap": f"{quantity(settings.get('workload.request_gap', '0 s')) / 1000 + 1:g} us"}
 
 
 def settings_of(point):
@@ -35,7 +39,7 @@ def settings_of(point):
     size = int(settings["workload.fragment"].removesuffix(" B"))
     busy_ms = max(run["rounds"] * point["fan_in"] * size * 8 / run["goodput_mbps"] / 1000 for run in runs)
     settings["workload.duration"] = f"{round(busy_ms * 1000)} us"
-    settings |= {"tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)} | apart(settings)
+    settings |= {"tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)} | request_gap(settings)
     return [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value) if isinstance(value, bool) else value}")]
 
 

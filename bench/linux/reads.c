@@ -139,7 +139,7 @@ static void request(int fd, uint32_t bytes) {
     must(send(fd, &bytes, sizeof bytes, 0) == sizeof bytes, "send");
 }
 
-/* What can be read or sent to by now, or within so many seconds. */
+/* Waits for events, at most so many seconds; returns how many there are. */
 static int wait_for(struct epoll_event *events, int most, int epoll, double seconds) {
     long ns = seconds > 0 ? (long)(seconds * 1e9 + 0.5) : 0;
     struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -183,6 +183,7 @@ static void ask(int port, int servers, uint32_t bytes, double seconds, int most)
             }
             struct epoll_event events[64];
             int ready = wait_for(events, 64, epoll, asked == servers ? STUCK_S : due - now());
+            must(ready >= 0, "epoll");
             must(ready > 0 || asked < servers, "nothing came for a minute");
             for (int j = 0; j < ready; j++) {
                 int i = events[j].data.u32;
