@@ -92,13 +92,22 @@ impl Tcb {
             self.rcv.nxt += 1;
         }
         let moved = before != (self.rcv.nxt, self.rcv.closed);
-        if !call.params.ack_compression || moved || old.end > old.start || !self.waits_with_others(call) {
+        let closes = self.rcv.closed && !before.1;
+        if closes && block.end == block.start && self.answers_close(call) {
+            self.rcv.answers = true;
+            self.acknowledge_later(call);
+        } else if !call.params.ack_compression || moved || old.end > old.start || !self.waits_with_others(call) {
             if moved {
                 self.rcv.repeated = 0;
             }
             self.acknowledge_again(call, old);
         }
-        Progress::AWAKE.when(moved && self.rcv.wakes()) | Progress::CLOSED.when(self.rcv.closed && !before.1)
+        Progress::AWAKE.when(moved && self.rcv.wakes()) | Progress::CLOSED.when(closes)
+    }
+
+    /// Whether the ACK of the peer's FIN waits for this end's own FIN (Linux 6.12, tcp_fin(): pingpong mode in CLOSE_WAIT).
+    fn answers_close(&self, call: &Call<'_, impl Wire>) -> bool {
+        call.params.pingpong && call.params.delayed_ack > 1 && !self.snd.fin
     }
 
     /// Whether an ACK out of order waits for those of the next segments: the fourth in one place does, and what comes after it (Linux 6.1,
@@ -154,6 +163,11 @@ impl Tcb {
         if (call.params.quick_acks > 0 || call.params.pingpong) && self.acknowledge_quickly(call, short) {
             return self.send_ack(call);
         }
+        self.acknowledge_later(call);
+    }
+
+    #[inline(always)]
+    fn acknowledge_later(&mut self, call: &mut Call<'_, impl Wire>) {
         self.rcv.pending += 1;
         if u32::from(self.rcv.pending) >= call.params.delayed_ack {
             if !self.rcv.unread {

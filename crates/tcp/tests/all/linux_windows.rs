@@ -142,6 +142,38 @@ fn an_end_that_answers_acknowledges_with_its_answers() {
 }
 
 #[test]
+fn the_ack_of_a_fin_waits_for_this_ends_own_fin() {
+    // Linux 6.12: tcp_fin() enters pingpong mode in CLOSE_WAIT; in FIN_WAIT_1 and 2 it acknowledges at once.
+    let params = Params { delayed_ack: 2, pingpong: true, ..window_of(10) };
+    Script::server(params).run(
+        "20 < F. 1:1 ack 1
+         25 close
+         25 > F. 1:1 ack 2",
+    );
+    // At the latest after the longest wait of an ACK; with a full segment that waits, at once.
+    Script::server(params).run(
+        "20 < F. 1:1 ack 1
+         60 > . 1:1 ack 2",
+    );
+    Script::server(params).run(
+        "20 < . 1:1001 ack 1
+         21 < F. 1001:1001 ack 1
+         21 > . 1:1 ack 1002",
+    );
+    Script::server(params).run(
+        "20 close
+         20 > F. 1:1 ack 1
+         30 < F. 1:1 ack 2
+         30 > . 2:2 ack 2",
+    );
+    // Where hosts acknowledge every segment, a FIN is acknowledged at once, too.
+    Script::server(Params { delayed_ack: 1, ..params }).run(
+        "20 < F. 1:1 ack 1
+         20 > . 1:1 ack 2",
+    );
+}
+
+#[test]
 fn from_the_fourth_on_acks_out_of_order_wait_for_more() {
     // __tcp_ack_snd_check(): three duplicates leave at once; then one leaves a twentieth of the round trip of 10 ms after the first that
     // waits. What fills a hole is acknowledged at once, and so is what comes out of order in another place.
