@@ -62,6 +62,7 @@ for space in client servers; do
     within "$space" busybox sysctl -qw net.ipv4.tcp_congestion_control={congestion} net.ipv4.tcp_ecn={ecn} net.ipv4.tcp_no_metrics_save=1
 done
 {writes}
+{changes}
 /usr/sbin/ip netns exec servers busybox env {server_settings} ../reads serve {port} {servers} &
 reads=$!
 {taps}
@@ -93,6 +94,23 @@ busybox sleep 0.1
 """
 
 # ethtool, for all devices of a namespace at once: segments are packets.
+# Lines of a remedy, from a file, as the server of a number or as the client runs them. All servers share a namespace, where each has a routing
+# table of its own: to a line it is its host's main table.
+CHANGE = """number=$1 table="table $((1000 + $1))"
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+ip() {
+    case "$number $*" in
+    "0 "*) /usr/sbin/ip "$@" ;;
+    *"route get "*) /usr/sbin/ip "$@" from "10.91.$number.1" | sed "s/ from [^ ]*//; s/ uid .*/ src 10.91.$number.1/" ;;
+    *"route show "*) /usr/sbin/ip "$@" $table ;;
+    *" -batch -") sed "s/^route .*/& $table/" | /usr/sbin/ip -batch - ;;
+    *) /usr/sbin/ip "$@" ;;
+    esac
+}
+set -e
+. "./$2"
+"""
+
 SEGMENTS = """
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
@@ -119,7 +137,9 @@ int main(void) {
 @dataclasses.dataclass(frozen=True)
 class Point:
     """What is measured. Rates in bit/s, sizes in bytes, times in ns; `queue`: the words of tc for the queue at the client's port.
-    `delay_ns` is that of a round trip; requests and ACKs have all of it. `writes`: FILE=VALUE, into /proc or /sys, until the machine ends."""
+    `delay_ns` is that of a round trip; requests and ACKs have all of it. `receive_buffer`: the client's SO_RCVBUF; 0: the kernel's own.
+    `writes`: FILE=VALUE, into /proc or /sys, until the machine ends. `changes`: lines of shell for the client and for each of the servers; a
+    point at which one fails has no figures."""
 
     servers: int
     congestion: str
@@ -136,9 +156,11 @@ class Point:
     service_ns: int = 0
     service_jitter_ns: int = 0
     request_gap_ns: int = 0
+    receive_buffer: int = 0
     order: int = 0
     most: int = 100_000
     writes: tuple[str, ...] = ()
+    changes: tuple[tuple[str, str], ...] = ()
     captured: bool = False
     sampled: bool = False
 
@@ -178,12 +200,17 @@ def networks(point):
 
 def script(point):
     """The shell's lines of a point."""
-    server = f"SERVICE_NS={point.service_ns} SERVICE_JITTER_NS={point.service_jitter_ns}" + " INFO=info.txt" * point.sampled
-    client = f"ORDER={point.order} REQUEST_GAP_NS={point.request_gap_ns}" + " CONNECTIONS=new" * point.new_connections
+    connections = " CONNECTIONS=new" * point.new_connections
+    server = f"SERVICE_NS={point.service_ns} SERVICE_JITTER_NS={point.service_jitter_ns}" + " INFO=info.txt" * point.sampled + connections
+    client = f"ORDER={point.order} REQUEST_GAP_NS={point.request_gap_ns} RECEIVE_BUFFER={point.receive_buffer}" + connections
     taps = TAPS * point.captured + SAMPLES * point.sampled
     writes = "\n".join("echo {1} | within servers busybox tee {0} >/dev/null".format(*write.split("=", 1)) for write in point.writes)
+    changes = "".join(
+        "rm -f /run/fanin-*\n" + f"for i in {'$(busybox seq 1 %d)' % point.servers if place == 'servers' else '0'}; do\n"
+        f"    within {place} sh ./change.sh $i change-{place} >said-{place} 2>&1 || {{ busybox cat said-{place}; for space in client router servers; do ip netns del $space; done; exit 1; }}\ndone\n"
+        for place, _ in point.changes)
     return JOB.format(
-        writes=writes,
+        writes=writes, changes=changes,
         congestion=point.congestion, ecn=1 if point.ecn else 2, server_settings=server, client_settings=client, port=PORT,
         servers=point.servers, bytes=point.bytes, seconds=point.seconds, most=point.most, taps="taps=\n" + taps, untap=UNTAP if taps else "")
 
@@ -261,7 +288,8 @@ def measure(points, keep=None):
         for i, point in enumerate(points):
             folder = jobs / f"{i:04}"
             folder.mkdir()
-            for file, text in (networks(point) | {"job.sh": script(point)}).items():
+            changes = {f"change-{place}": lines for place, lines in point.changes}
+            for file, text in (networks(point) | changes | {"job.sh": script(point), "change.sh": CHANGE}).items():
                 (folder / file).write_text(text)
         machine, version = boot(jobs), None
         try:

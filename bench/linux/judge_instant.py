@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import subprocess
 
-from instant import quantity
+from instant import FRAME, quantity
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 REFERENCE = ROOT / "bench" / "reference" / "linux-instant-6.12.json"
@@ -34,12 +34,14 @@ def request_gap(settings):
 
 
 def settings_of(point):
-    """--set for every key; a run takes as long as the kernel's longest did, so that percentiles are of alike numbers of rounds."""
-    runs, settings = point["kernel"].values(), dict(point["set"])
-    size = int(settings["workload.fragment"].removesuffix(" B"))
-    busy_ms = max(run["rounds"] * point["fan_in"] * size * 8 / run["goodput_mbps"] / 1000 for run in runs)
-    settings["workload.duration"] = f"{round(busy_ms * 1000)} us"
-    settings |= {"tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)} | request_gap(settings)
+    """--set for every key. fanin runs as many rounds as the kernel did, so that percentiles are of alike numbers; by time alone a round of the
+    warm-up that hangs for a timeout would be cut, and the remainder counted. Linux's CoDel has a limit in packets, however small."""
+    settings = dict(point["set"])
+    settings |= {"workload.kind": "web-search", "workload.queries": max(run["rounds"] for run in point["kernel"].values()), "workload.duration": "100 s",
+                 "workload.connections": settings.get("workload.connections", "standing"), "tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)}
+    if "codel" in point["scheme"]:
+        settings["switch.buffer"] = f"{round(quantity(settings['switch.buffer']) / FRAME)} packets"
+    settings |= request_gap(settings)
     return [word for key, value in settings.items() for word in ("--set", f"{key}={json.dumps(value) if isinstance(value, bool) else value}")]
 
 
@@ -64,10 +66,9 @@ def run(point, seeds, more):
     return row
 
 
-def fanin(point, given):
+def fanin(point, seeds, sets, variants):
     """Goodput, p99 of a round and what the network allows: of one set of seeds, or the means over the kernel's variants."""
-    sets = variants_of(point).values() if given.variants else [[]]
-    rows = [run(point, given.seeds, given.set + more) for more in sets]
+    rows = [run(point, seeds, sets + more) for more in (variants_of(point).values() if variants else [[]])]
     return {
         "goodput": statistics.mean(row["goodput_mbps"]["mean"] for row in rows), "allowed": rows[0]["allowed_mbps"],
         "p99": statistics.median([row["qct_ms"]["p99"] for row in rows if row["qct_ms"]["p99"] is not None] or [None])}
@@ -98,12 +99,20 @@ def judge(point, row):
         "verdict": verdict(mine, row["allowed"]), "right": verdict(mine, row["allowed"]) in verdicts, "verdicts": sorted(set(verdicts))}
 
 
+def judge_all(seeds, sets=(), variants=False):
+    """Every recorded point with how fanin does at it."""
+    points = json.loads(REFERENCE.read_text())["points"]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        rows = pool.map(lambda point: fanin(point, seeds, list(sets), variants), points)
+        return [(point, judge(point, row)) for point, row in zip(points, rows)]
+
+
 def share(judged, inside):
     return f"{sum(map(inside, judged))} of {len(judged)} ({sum(map(inside, judged)) / max(1, len(judged)):.0%})"
 
 
-def show(judged):
-    """The shares, by region and by what a point sets."""
+def groups_of(judged):
+    """What was judged, by region and by what a point sets, in the order in which it is shown."""
     groups = collections.defaultdict(list)
     for point, found in judged:
         settings = point["set"]
@@ -113,12 +122,21 @@ def show(judged):
                      "quickack" if settings.get("tcp.delayed_ack") == 1 else "delayed ACKs"):
             groups[name].append(found)
     order = ["all", *REGIONS]
+    return {name: groups.get(name, []) for name in order + sorted(set(groups) - set(order))}
+
+
+def shares(found):
+    """How many have goodput within 15 %, p99 within 30 %, the verdict right."""
+    return [share(found, inside) for inside in (
+        lambda one: one["goodput_off"] == 0, lambda one: one["p99_off"] == 0, lambda one: one["right"])]
+
+
+def show(judged):
+    """The shares, by region and by what a point sets."""
     print(f"{'points':24}{'goodput in 15 %':>22}{'p99 in 30 %':>22}{'verdict right':>22}   too kind, too harsh")
-    for name in order + sorted(set(groups) - set(order)):
-        found = groups.get(name, [])
+    for name, found in groups_of(judged).items():
         kind, harsh = sum(one["goodput_off"] > 0 for one in found), sum(one["goodput_off"] < 0 for one in found)
-        print(f"{name:24}{share(found, lambda one: one['goodput_off'] == 0):>22}{share(found, lambda one: one['p99_off'] == 0):>22}"
-              f"{share(found, lambda one: one['right']):>22}   {kind}, {harsh}")
+        print(f"{name:24}{''.join(f'{one:>22}' for one in shares(found))}   {kind}, {harsh}")
 
 
 def show_worst(judged, count):
@@ -139,10 +157,7 @@ def main():
                         help="set a key for fanin at every point, such as host.packet_jitter=none")
     parser.add_argument("--json", metavar="FILE", help="write what was judged")
     given = parser.parse_args()
-    points = json.loads(REFERENCE.read_text())["points"]
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        rows = pool.map(lambda point: fanin(point, given), points)
-        judged = [(point, judge(point, row)) for point, row in zip(points, rows)]
+    judged = judge_all(given.seeds, given.set, given.variants)
     show(judged)
     if given.worst:
         print("\nfurthest off, Mbit/s:")

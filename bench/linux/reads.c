@@ -9,7 +9,8 @@
    SERVICE_NS and SERVICE_JITTER_NS: how long a server works before each response, and a uniform random addition.
    REQUEST_GAP_NS: from one request of a round to the next. ORDER: a seed that shuffles the order of requests from the first
    round that counts on, by when each connection has a window of its own: before, servers are alike, and so are all orders.
-   CONNECTIONS=new: a connection for each request. INFO: a file for TCP_INFO of each server as a request arrives. */
+   CONNECTIONS=new: a connection for each request, which the server closes behind its response.
+   RECEIVE_BUFFER: SO_RCVBUF of the client's sockets. INFO: a file for TCP_INFO of each server as a request arrives. */
 
 #define _GNU_SOURCE
 
@@ -72,6 +73,11 @@ static void note(FILE *log, int server, int fd) {
     fflush(log);
 }
 
+static int new_connections(void) {
+    const char *connections = getenv("CONNECTIONS");
+    return connections && strcmp(connections, "new") == 0;
+}
+
 static int without_delay(int fd) {
     int one = 1;
     return setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
@@ -89,6 +95,7 @@ static void serve(struct sockaddr_in here, int server) {
     int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
     long service = setting("SERVICE_NS"), jitter = setting("SERVICE_JITTER_NS");
     FILE *log = getenv("INFO") ? fopen(getenv("INFO"), "a") : NULL;
+    int once = new_connections();
     srand48(server + 1);
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     must(bind(listener, (void *)&here, sizeof here) == 0 && listen(listener, 8) == 0, "listen");
@@ -105,6 +112,7 @@ static void serve(struct sockaddr_in here, int server) {
                 if (sent <= 0) break;
                 bytes -= sent;
             }
+            if (once) break;
         }
         close(client);
     }
@@ -129,7 +137,9 @@ static int by_size(const void *a, const void *b) {
 static int reach(int server, int port, int epoll, int later) {
     struct sockaddr_in there = address_of(server, port);
     struct epoll_event event = {.events = later ? EPOLLOUT : EPOLLIN, .data.u32 = server};
-    int fd = socket(AF_INET, SOCK_STREAM | (later ? SOCK_NONBLOCK : 0), 0), done = connect(fd, (void *)&there, sizeof there);
+    int fd = socket(AF_INET, SOCK_STREAM | (later ? SOCK_NONBLOCK : 0), 0), buffer = setting("RECEIVE_BUFFER");
+    must(buffer == 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer) == 0, "SO_RCVBUF");
+    int done = connect(fd, (void *)&there, sizeof there);
     must((done == 0 || (later && errno == EINPROGRESS)) && without_delay(fd) == 0, "connect");
     must(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0, "epoll");
     return fd;
@@ -162,8 +172,7 @@ static int *order_of(int servers, long seed) {
 static void ask(int port, int servers, uint32_t bytes, double seconds, int most) {
     int *fds = calloc(servers, sizeof *fds), epoll = epoll_create1(0), rounds = 0;
     int *order = order_of(servers, setting("ORDER"));
-    const char *connections = getenv("CONNECTIONS");
-    int anew = connections && strcmp(connections, "new") == 0;
+    int anew = new_connections();
     long gap = setting("REQUEST_GAP_NS");
     uint32_t *left = calloc(servers, sizeof *left);
     double *took = calloc(most, sizeof *took), began = 0, busy = 0;
