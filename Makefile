@@ -5,7 +5,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 CARGO_BUILD = cargo build --release --locked --package fanin-cli
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops soak siege hunger validate validate-check linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
+.PHONY: help build demo test lint check fuzz-check digests digests-update deny reproduce sensitivity cost cost-functions cost-update bench bench-against bench-htsim bench-cores bench-tree bench-roles bench-requests bench-placement torture conformance differential bench-front bench-front-against bench-windows bench-settings bench-loops soak siege hunger validate validate-check linux-validate linux-check linux-instant linux-instant-record linux-instant-judge advise-lines advise-check advise-check-slow advise-bench advise-papers docs fuzz release publish-check sanitize clean python-test bench-python bench-python-first bench-python-laws bench-python-paper bench-python-faults diagnose-bench diagnose-check diagnose-tshark
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "make %-16s %s\n", $$1, $$2}'
@@ -152,7 +152,10 @@ linux-instant-judge: build ## compare fanin with that record: goodput, p99 of a 
 advise-lines: build ## run the scripts of `fanin advise` for Linux and SONiC in network namespaces: applied, verified, undone, each command killed (root; else skipped with a reason)
 	@python3 bench/advise/lines.py
 
-advise-check: build ## two clusters at random that collapse, drawn by SEED (1): the first remedy's own lines on a real kernel, gain measured and predicted
+advise-check: build ## ten clusters at 10 and 25 Gbit/s that collapse, drawn by SEED (1): the first remedy's own lines on Linux 6.12 in time travel, gain measured and predicted (some minutes)
+	@python3 bench/linux/advise_instant.py --seed $(or $(SEED),1)
+
+advise-check-slow: build ## two clusters of up to 300 Mbit/s that collapse, drawn by SEED (1): the same on Linux 6.1 in an emulated machine
 	@python3 bench/linux/advise.py --seed $(or $(SEED),1)
 
 advise-bench: build ## the first remedy against a grid of four times the budget, on 24 clusters at random or those of SEEDS (an hour or two; resumes)

@@ -76,9 +76,13 @@ def advised(point, *more):
     return json.loads(done.stdout)
 
 
+def on_hosts(remedy):
+    """Whether lines on hosts alone make a remedy."""
+    return {line["where"] for line in remedy["apply"]} <= {"servers", "client"}
+
+
 def first_for_linux(told):
     """The first remedy that lines on hosts alone make."""
-    on_hosts = lambda remedy: {line["where"] for line in remedy["apply"]} <= {"servers", "client"}
     return next((remedy for remedy in told["remedies"] if remedy["apart"] is None and on_hosts(remedy)), None)
 
 

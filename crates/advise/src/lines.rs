@@ -7,7 +7,7 @@
 use fanin_spec::{Chip, Settings};
 use fanin_units::{Bytes, QueueSize, Time};
 
-use crate::remedy::{ALPHAS, Change, SERVERS};
+use crate::remedy::{ALPHAS, Change, SERVERS, route_window_holds};
 
 /// Where a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -92,13 +92,16 @@ struct Saved<'a> {
     load: &'a str,
 }
 
+/// What a packet of up to 1,500 B takes of a receive buffer: its bytes in a half page, and the kernel's own record of it.
+const PACKET_IN_BUFFER: u64 = 2304;
+
 /// The mark of a route that a remedy made: its protocol, a number that no routing daemon has.
 const PROTO: u8 = 250;
 
 /// What makes a change of a cluster with these settings; `after` are those with the change.
 pub fn lines(change: &Change, after: &Settings, addresses: &Addresses) -> Lines {
     let mut lines = Lines::default();
-    lines.routes(change, addresses);
+    lines.routes(change, after, addresses);
     if let Some(on) = change.value("tcp.idle_restart") {
         let value = if on == "true" { "1" } else { "0" };
         lines.sysctl(Where::Servers, "net.ipv4.tcp_slow_start_after_idle", value);
@@ -183,7 +186,7 @@ impl Lines {
     }
 
     /// Attributes of a route: of servers towards the client, of the client towards servers.
-    fn routes(&mut self, change: &Change, addresses: &Addresses) {
+    fn routes(&mut self, change: &Change, after: &Settings, addresses: &Addresses) {
         let mut servers = Vec::new();
         if let Some(time) = change.value("tcp.rto_min").and_then(|text| text.parse::<Time>().ok()) {
             servers.push(format!("rto_min {}ms", time.0.div_ceil(Time::from_millis(1).0)));
@@ -204,7 +207,10 @@ impl Lines {
             client.push("quickack 1".to_string());
         }
         if let Some(window) = change.value("tcp.receive_window").and_then(|text| text.parse::<Bytes>().ok()) {
-            client.push(format!("window {}", window.0));
+            match route_window_holds(after) {
+                true => client.push(format!("window {}", window.0)),
+                false => self.receive_buffer(window.0.div_ceil(after.tcp.mss.0)),
+            }
         }
         let who = format!("SERVERS={}  # the servers' network", addresses.servers);
         self.route(Where::Client, &who, "SERVERS", &client);
@@ -218,7 +224,24 @@ impl Lines {
                 "Linux widens a route's window as data comes, unless tcp_moderate_rcvbuf is off. SO_RCVBUF in the application needs \
                  neither line, and touches no other connection.",
             );
+            self.note("Linux 6.12 ignores a route's window after the first full segment, 6.1 keeps it: `ss -tmi` shows what a socket has.");
         }
+    }
+
+    /// A receive buffer of the client's sockets that offers so many segments. The kernel doubles what it is asked for, and keeps room
+    /// for one packet more.
+    fn receive_buffer(&mut self, segments: u64) {
+        let buffer = PACKET_IN_BUFFER * (segments + 1);
+        self.apply(
+            Where::Application,
+            format!("# the client's sockets, before they connect: setsockopt(SO_RCVBUF, {})", buffer / 2),
+        );
+        self.undo(Where::Application, "# the client's sockets without SO_RCVBUF");
+        self.verify(Where::Application, format!("# each socket has rb{buffer}: ss -tmn state established"));
+        self.note(
+            "Linux 6.12 ignores a route's window after the first full segment, so that the socket's buffer has to bound it. A packet of 1,500 B \
+             takes 2,304 B of it with most drivers; where it takes a page, the same window needs twice the buffer.",
+        );
     }
 
     /// Attributes of a route to an address or a network in a variable. The route is replaced, never removed first: what it carries
@@ -511,6 +534,8 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fanin_spec::Stack;
+
     use crate::remedy::Effort;
 
     fn of(settings: &[(&str, &str)], scheme: Option<&str>) -> Lines {
@@ -543,6 +568,18 @@ mod tests {
         assert!(text(&lines.apply).iter().any(|line| line.contains("net.ipv4.tcp_moderate_rcvbuf=0")), "or it widens");
         assert_eq!(lines.touches.len(), 1);
         assert!(of(&[("tcp.delayed_ack", "1")], None).touches.is_empty(), "a route touches its own flows");
+    }
+
+    #[test]
+    fn where_a_routes_window_does_not_hold_the_application_sets_its_sockets_buffer() {
+        let mut after = Settings::default();
+        after.tcp.profile.0 = Some(Stack::Linux);
+        after.tcp.mss = Bytes(1448);
+        let settings = vec![("tcp.receive_window".into(), "2896 B".into())];
+        let lines = lines(&Change { settings, ..Change::none() }, &after, &Addresses::default());
+        assert!(lines.apply.iter().all(|line| line.place == Where::Application));
+        assert!(text(&lines.apply)[0].ends_with("setsockopt(SO_RCVBUF, 3456)"), "three packets of 2,304 B, halved");
+        assert!(lines.touches.is_empty(), "no other connection");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use fanin_spec::{Base, Contender, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings};
+use fanin_spec::{Base, Contender, Discipline, Fabric, FabricKind, Frames, HostId, Kind, Settings, Stack};
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 
 /// What a change of the number of servers sets.
@@ -155,6 +155,12 @@ pub fn changes(today: &Contender) -> Vec<Change> {
     ranges.all
 }
 
+/// Whether a route's `window` bounds what the client offers. Linux 6.12 sets the bound anew to what the whole receive buffer holds as
+/// the first full segment arrives (net/ipv4/tcp_input.c, tcp_measure_rcv_mss()); 6.1 does not.
+pub fn route_window_holds(settings: &Settings) -> bool {
+    settings.tcp.profile.0 != Some(Stack::Linux)
+}
+
 impl Ranges<'_> {
     fn add(&mut self, family: &str, effort: Effort, says: String, settings: &[(&str, String)]) -> &mut Change {
         let settings = settings.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
@@ -206,7 +212,8 @@ impl Ranges<'_> {
         segments.dedup();
         for window in segments.into_iter().map(|n| Bytes(n * mss)).filter(|w| *w < self.s.tcp.receive_window) {
             let says = format!("a receive window of {window} ({} segments) at the client", window.0 / mss);
-            self.add("receive-window", Effort::Sysctl, says, &[("tcp.receive_window", window.to_string())]);
+            let effort = if route_window_holds(self.s) { Effort::Sysctl } else { Effort::Application };
+            self.add("receive-window", effort, says, &[("tcp.receive_window", window.to_string())]);
         }
     }
 
