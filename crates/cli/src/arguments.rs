@@ -317,6 +317,9 @@ pub struct ReproduceArguments {
     /// Move what the papers leave open, one parameter at a time, and write their sensitivity.json and .md
     #[arg(long, conflicts_with_all = ["figure", "quick", "seeds", "first_seed", "set", "out", "json", "strict", "record"])]
     pub sensitivity: bool,
+    /// Run claims that fail without the cause that is recorded for them, and exit 1 where one comes out otherwise than recorded
+    #[arg(long, conflicts_with_all = ["set", "out", "json", "strict", "record", "sensitivity"])]
+    pub check_causes: bool,
     /// Threads; all cores unless told
     #[arg(long, value_name = "N", value_parser = jobs, allow_negative_numbers = true)]
     pub jobs: Option<NonZeroUsize>,

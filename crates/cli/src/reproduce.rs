@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{Write, stderr};
 use std::path::Path;
+use std::slice;
 
 use fanin::Out;
 use fanin::paper::{
@@ -25,6 +26,9 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         let mut tell = |paper: &Paper, what: &str| drop(writeln!(stderr(), "{}: {what}", paper.name));
         return in_lab(means, |lab, hear| lab.sensitivity(&papers, &mut tell, hear)).map_err(resumable);
     }
+    if arguments.check_causes {
+        return check_causes(arguments, &papers, means);
+    }
     let recorded = papers.iter().map(|p| paper::recorded(&p.folder)).collect::<Result<Vec<_>, _>>()?;
     listen()?;
     let out = arguments.out.as_deref().map(Out::claim).transpose().map_err(Failure::unclaimed)?;
@@ -39,6 +43,40 @@ pub fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         in_lab(means, |lab, hear| lab.reproduce(&papers, &wanted, &conditions, hear)).map_err(resumable)?;
     let card = Scorecard::new(&reproduced, env!("CARGO_PKG_VERSION"));
     finish(arguments, papers.iter().zip(recorded), &reproduced, &card, out)
+}
+
+/// Runs claims without their causes, and says how they come out.
+fn check_causes(arguments: &ReproduceArguments, papers: &[Paper], means: Means) -> Result<(), Failure> {
+    listen()?;
+    let wanted = |figure: &Figure| arguments.figure.as_ref().is_none_or(|id| *id == figure.id);
+    let (mut checked, mut refuted) = (0, Vec::new());
+    for (set, paper) in papers.iter().flat_map(Paper::without_causes) {
+        let conditions = Conditions {
+            mode: if arguments.quick { Mode::Quick } else { Mode::Full },
+            seeds: arguments.seeds,
+            first_seed: arguments.first_seed,
+            set: set.iter().map(|assignment| Setting::everywhere(assignment)).collect(),
+        };
+        let reproduced =
+            in_lab(means, |lab, hear| lab.reproduce(slice::from_ref(&paper), &wanted, &conditions, hear)).map_err(resumable)?;
+        let card = Scorecard::new(&reproduced, env!("CARGO_PKG_VERSION"));
+        for (_, scored) in card.claims() {
+            let expected = paper.claims().find(|claim| claim.id == scored.id).and_then(|claim| claim.without.as_ref());
+            let as_recorded = expected.is_some_and(|without| without.verdict == scored.verdict);
+            let (colour, end) = if as_recorded { (GREEN, "as recorded") } else { (RED, "NOT as recorded") };
+            let line = format!("{} with {}: {}, {end}; {}", scored.id, set.join(", "), scored.verdict.word(), scored.measured);
+            say(&fold(&format!("{colour}{}{colour:#}\n", clean(&line))))?;
+            checked += 1;
+            if !as_recorded {
+                refuted.push(scored.id.clone());
+            }
+        }
+    }
+    say(&format!("{} of {checked} causes hold\n", checked - refuted.len()))?;
+    match refuted.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Check(format!("taken away, these causes do not change what they should: {}", refuted.join(", ")))),
+    }
 }
 
 fn finish<'a>(

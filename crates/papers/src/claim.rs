@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use super::file::Without;
 use super::judge::{Bound, MUCH, Range, Shape, Takes, Test};
 use super::measure::Measure;
 
@@ -15,6 +16,7 @@ pub(super) struct RawClaim {
     class: String,
     pub measure: Option<Measure>,
     pub why: Option<String>,
+    pub without: Option<Without>,
     pub note: Option<String>,
     pub repeats: Option<String>,
     pub own: Option<bool>,

@@ -14,7 +14,7 @@ use toml::Spanned;
 use super::along::Along;
 use super::apart::Apart;
 use super::claim::RawClaim;
-use super::judge::Test;
+use super::judge::{Test, Verdict};
 use super::measure::{Measure, Over};
 use super::reproduced::Setting;
 
@@ -153,12 +153,24 @@ pub struct Claim {
     pub test: Test,
     /// Why it fails or stays undecided, where it does: what was found by looking.
     pub why: Option<String>,
+    /// How it comes out where that cause is taken away.
+    pub without: Option<Without>,
     /// What is to be known of it however it comes out.
     pub note: Option<String>,
     /// The claim whose measurement it repeats: it is shown, and not counted again.
     pub repeats: Option<String>,
     /// It is the project's own, where the paper says nothing: it is shown, and not counted.
     pub own: bool,
+}
+
+/// Settings that take a claim's cause away, and the verdict that is then expected.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Without {
+    /// As `--set` takes them: `tcp.rto_min=1 ms`.
+    pub set: Vec<String>,
+    /// What comes of the claim.
+    pub verdict: Verdict,
 }
 
 impl Claim {
@@ -315,6 +327,20 @@ impl Paper {
         self.quick_set.iter().filter(|setting| setting.is_of(scenario)).map(|s| s.assignment.clone()).collect()
     }
 
+    /// The settings that take causes away, each with the paper of those claims alone whose cause it is.
+    pub fn without_causes(&self) -> Vec<(Vec<String>, Paper)> {
+        let sets: BTreeSet<&Vec<String>> = self.claims().filter_map(|claim| Some(&claim.without.as_ref()?.set)).collect();
+        let of = |set: &Vec<String>| {
+            let mut paper = self.clone();
+            for figure in &mut paper.figures {
+                figure.claims.retain(|claim| claim.without.as_ref().is_some_and(|without| without.set == *set));
+            }
+            paper.figures.retain(|figure| !figure.claims.is_empty());
+            (set.clone(), paper.for_its_claims())
+        };
+        sets.into_iter().map(of).collect()
+    }
+
     /// The claims of all figures.
     pub fn claims(&self) -> impl Iterator<Item = &Claim> {
         self.figures.iter().flat_map(|figure| &figure.claims)
@@ -387,8 +413,8 @@ fn read_figure(
         source.gives(measure).map_err(|what| problem(format!("is of {what}")))?;
         let xs = matches!(measure.over(), Over::FanIn | Over::Flows).then(|| source.xs());
         let test = Test::read(&raw, &source.curves(), xs.as_deref()).map_err(problem)?;
-        let RawClaim { id, says, r#where: place, why, note, repeats, own, .. } = raw;
-        claims.push(Claim { measure, id, says, place, test, why, note, repeats, own: own.unwrap_or(false) });
+        let RawClaim { id, says, r#where: place, why, without, note, repeats, own, .. } = raw;
+        claims.push(Claim { measure, id, says, place, test, why, without, note, repeats, own: own.unwrap_or(false) });
     }
     if claims.is_empty() {
         return Err(reader.problem(at, format!("figure `{id}` has no claim: every figure is judged")));

@@ -25,7 +25,7 @@ pub use apart::Apart;
 pub use curve::Curve;
 pub use draw::Measured;
 pub use expected::{Changed, Expected};
-pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source};
+pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source, Without};
 pub use judge::Verdict;
 pub use measure::Measure;
 #[cfg(test)]
