@@ -57,14 +57,15 @@ fn check_causes(arguments: &ReproduceArguments, papers: &[Paper], means: Means) 
             first_seed: arguments.first_seed,
             set: set.iter().map(|assignment| Setting::everywhere(assignment)).collect(),
         };
-        let reproduced =
-            in_lab(means, |lab, hear| lab.reproduce(slice::from_ref(&paper), &wanted, &conditions, hear)).map_err(resumable)?;
+        let reproduced = in_lab(means, |lab, hear| lab.reproduce(slice::from_ref(&paper), &wanted, &conditions, hear))
+            .map_err(resumable)?;
         let card = Scorecard::new(&reproduced, env!("CARGO_PKG_VERSION"));
         for (_, scored) in card.claims() {
             let expected = paper.claims().find(|claim| claim.id == scored.id).and_then(|claim| claim.without.as_ref());
             let as_recorded = expected.is_some_and(|without| without.verdict == scored.verdict);
             let (colour, end) = if as_recorded { (GREEN, "as recorded") } else { (RED, "NOT as recorded") };
-            let line = format!("{} with {}: {}, {end}; {}", scored.id, set.join(", "), scored.verdict.word(), scored.measured);
+            let line =
+                format!("{} with {}: {}, {end}; {}", scored.id, set.join(", "), scored.verdict.word(), scored.measured);
             say(&fold(&format!("{colour}{}{colour:#}\n", clean(&line))))?;
             checked += 1;
             if !as_recorded {
@@ -75,7 +76,10 @@ fn check_causes(arguments: &ReproduceArguments, papers: &[Paper], means: Means) 
     say(&format!("{} of {checked} causes hold\n", checked - refuted.len()))?;
     match refuted.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Check(format!("taken away, these causes do not change what they should: {}", refuted.join(", ")))),
+        false => Err(Failure::Check(format!(
+            "taken away, these causes do not change what they should: {}",
+            refuted.join(", ")
+        ))),
     }
 }
 

@@ -329,7 +329,8 @@ impl Paper {
 
     /// The settings that take causes away, each with the paper of those claims alone whose cause it is.
     pub fn without_causes(&self) -> Vec<(Vec<String>, Paper)> {
-        let sets: BTreeSet<&Vec<String>> = self.claims().filter_map(|claim| Some(&claim.without.as_ref()?.set)).collect();
+        let sets: BTreeSet<&Vec<String>> =
+            self.claims().filter_map(|claim| Some(&claim.without.as_ref()?.set)).collect();
         let of = |set: &Vec<String>| {
             let mut paper = self.clone();
             for figure in &mut paper.figures {

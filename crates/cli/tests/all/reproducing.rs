@@ -264,6 +264,31 @@ fn a_sweep_over_open_parameters_marks_what_hangs_on_them() {
 }
 
 #[test]
+fn causes_are_run_without_what_they_name() {
+    let place = tiny();
+    let claims = place.path("papers/tiny/claims.toml");
+    let text = fs::read_to_string(&claims).unwrap();
+    // With no room in the switch packets are dropped.
+    let with = |id: &str, without: &str| {
+        let (before, from) = text.split_once(&format!("id = \"{id}\"\n")).expect("the claim");
+        fs::write(&claims, format!("{before}id = \"{id}\"\nwithout = {without}\n{from}")).unwrap();
+    };
+    let check = ["reproduce", "tiny", "--check-causes"];
+    with("T-1.3", "{ set = [\"switch.buffer=3 packets\"], verdict = \"fail\" }");
+    let says = place.says(&check);
+    assert!(says.contains("T-1.3 with switch.buffer=3 packets: fail, as recorded"), "{says}");
+    assert!(says.contains("1 of 1 causes hold") && !says.contains("T-1.2"), "{says}");
+    with("T-1.3", "{ set = [\"switch.buffer=256 KiB\"], verdict = \"fail\" }");
+    let output = place.fanin(&check);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(err(&output).contains("T-1.3"), "{}", err(&output));
+    with("T-1.3", "{ set = [\"switch.buffers=3\"], verdict = \"fail\" }");
+    assert!(place.refuses(&check).contains("switch.buffers"));
+    with("T-1.3", "{ set = [], verdict = \"maybe\" }");
+    assert!(place.refuses(&check).contains("claims.toml:"));
+}
+
+#[test]
 fn without_a_checkout_the_papers_that_the_program_carries_are_reproduced() {
     let place = Place::with("");
     let says = place.says(&["reproduce", "m21", "--figure", "M-5", "--quick"]);
