@@ -9,18 +9,21 @@ use fanin_units::Time;
 pub(crate) struct Ticks {
     /// From one to the next.
     tick: Time,
+    /// Of all hosts at one phase.
+    together: bool,
     seed: u64,
 }
 
 impl Ticks {
     /// Ticks so far apart; none where that is zero.
-    pub fn new(tick: Time, seed: u64) -> Option<Ticks> {
-        (tick > Time::ZERO).then_some(Ticks { tick, seed })
+    pub fn new(tick: Time, together: bool, seed: u64) -> Option<Ticks> {
+        (tick > Time::ZERO).then_some(Ticks { tick, together, seed })
     }
 
     /// When the host behind this link serves a timer that is due then.
     pub fn next(&self, due: Time, host: LinkId) -> Time {
-        let phase = SmallStream::new(self.seed, Purpose::Tick, host.0).up_to(self.tick);
+        let of = if self.together { 0 } else { host.0 };
+        let phase = SmallStream::new(self.seed, Purpose::Tick, of).up_to(self.tick);
         let since = due.0 + self.tick.0 - phase.0;
         Time(since.div_ceil(self.tick.0) * self.tick.0 + phase.0 - self.tick.0)
     }
@@ -34,7 +37,7 @@ mod tests {
 
     #[test]
     fn a_timer_is_served_at_its_hosts_next_tick_and_hosts_tick_apart() {
-        let ticks = Ticks::new(Time::from_millis(4), 1).expect("not zero");
+        let ticks = Ticks::new(Time::from_millis(4), false, 1).expect("not zero");
         let phases: Vec<u64> = (0..8).map(|host| ticks.next(Time::ZERO, LinkId(host)).0).collect();
         for (host, &phase) in (0..8).zip(&phases) {
             for due in [0, 1, phase, phase + 1, 5 * MS, 1000 * MS + 7] {
@@ -44,5 +47,8 @@ mod tests {
             }
         }
         assert!(phases.windows(2).any(|two| two[0] != two[1]), "{phases:?}");
+        let together = Ticks::new(Time::from_millis(4), true, 1).expect("not zero");
+        let served = |host| together.next(Time(5 * MS), LinkId(host));
+        assert!((1..8).all(|host| served(host) == served(0)), "one clock");
     }
 }

@@ -84,7 +84,7 @@ impl<P: Probe> World<P> {
             // To grow would be to copy all of them.
             sockets: Sockets::with_capacity(if P::PART { 0 } else { 2 * spec.settings.volume().open as usize }),
             params,
-            ticks: Ticks::new(params.tick, spec.seed),
+            ticks: Ticks::new(params.tick, spec.settings.tcp.ticks_together, spec.seed),
             law: sender_law(spec),
             receivers: Receivers::new(spec),
             sack: Vec::with_capacity(4),

@@ -75,6 +75,8 @@ pub(crate) mod needs {
         Condition { met: |_, s| s.tcp.sack, without: "ACKs wait for more with `tcp.sack` alone" };
     pub(crate) const PROBES: Condition =
         Condition { met: |_, s| s.tcp.tail_loss_probe, without: "there are no probes without `tcp.tail_loss_probe`" };
+    pub(crate) const TICKS: Condition =
+        Condition { met: |_, s| s.tcp.tick.0 > 0, without: "clocks have no ticks unless `tcp.tick` is above zero" };
     pub(crate) const RACK_TIMERS: Condition = Condition {
         met: |_, s| s.tcp.rack || s.tcp.tail_loss_probe,
         without: "there is no such timer without `tcp.rack` or `tcp.tail_loss_probe`",

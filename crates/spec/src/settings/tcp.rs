@@ -158,9 +158,12 @@ section! {
         #[needs(RACK_TIMERS)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
-        /// The clock of hosts' timers, each host's at a phase of its own: a wait is so many whole ticks and ends at one (Linux: 4 ms with Debian's HZ = 250); zero: timers are exact.
+        /// The clock of hosts' timers, each host's at a phase of its own unless ticks_together: a wait is so many whole ticks and ends at one (Linux: 4 ms with Debian's HZ = 250); zero: timers are exact.
         #[range(..=Time::from_secs(1))]
         tick: Time = Time::ZERO,
+        /// All hosts' ticks at one phase, as those of namespaces or containers of one kernel: what a timer sends again leaves all of them at once.
+        #[needs(TICKS)]
+        ticks_together: bool = false,
         /// NewReno's fast recovery where sack is off: duplicates inflate the window (RFC 6582), or leave the pipe (ns-3).
         #[needs(NO_SACK)]
         newreno: NewReno = NewReno::Inflate,
