@@ -264,7 +264,7 @@ def instant():
 ## Linux 6.12 at 1, 10 and 25 Gbit/s
 
 How many of the recorded points are right. Each has a range on the kernel, over six variants: as drawn, service jitter of 5 and 50 us, another order of
-requests, the port 0.3 % and 0.6 % slower. fanin has one set of {SEEDS_INSTANT} seeds with as many rounds. Below the collapse the kernel always moves 80 % of what
+requests, the port 0.3 % and 0.6 % slower. fanin has one set of {SEEDS_INSTANT} seeds with as many rounds, and all hosts at one clock, as those of one kernel are. Below the collapse the kernel always moves 80 % of what
 the network allows, past it never half.
 
 | points | goodput within 15 % | 99th percentile of a round within 30 % | verdict |

@@ -35,10 +35,12 @@ def request_gap(settings):
 
 def settings_of(point):
     """--set for every key. fanin runs as many rounds as the kernel did, so that percentiles are of alike numbers; by time alone a round of the
-    warm-up that hangs for a timeout would be cut, and the remainder counted. Linux's CoDel has a limit in packets, however small."""
+    warm-up that hangs for a timeout would be cut, and the remainder counted. Linux's CoDel has a limit in packets, however small; all hosts of
+    the kernel's machine have one clock."""
     settings = dict(point["set"])
     settings |= {"workload.kind": "web-search", "workload.queries": max(run["rounds"] for run in point["kernel"].values()), "workload.duration": "100 s",
-                 "workload.connections": settings.get("workload.connections", "standing"), "tcp.delayed_ack": settings.get("tcp.delayed_ack", 2)}
+                 "workload.connections": settings.get("workload.connections", "standing"), "tcp.delayed_ack": settings.get("tcp.delayed_ack", 2),
+                 "tcp.ticks_together": True}
     if "codel" in point["scheme"]:
         settings["switch.buffer"] = f"{round(quantity(settings['switch.buffer']) / FRAME)} packets"
     settings |= request_gap(settings)
