@@ -137,8 +137,8 @@ static int by_size(const void *a, const void *b) {
 static int reach(int server, int port, int epoll, int later) {
     struct sockaddr_in there = address_of(server, port);
     struct epoll_event event = {.events = later ? EPOLLOUT : EPOLLIN, .data.u32 = server};
-    int fd = socket(AF_INET, SOCK_STREAM | (later ? SOCK_NONBLOCK : 0), 0), buffer = setting("RECEIVE_BUFFER");
-    must(buffer == 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer) == 0, "SO_RCVBUF");
+    int fd = socket(AF_INET, SOCK_STREAM | (later ? SOCK_NONBLOCK : 0), 0), size = setting("RECEIVE_BUFFER");
+    must(size == 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) == 0, "SO_RCVBUF");
     int done = connect(fd, (void *)&there, sizeof there);
     must((done == 0 || (later && errno == EINPROGRESS)) && without_delay(fd) == 0, "connect");
     must(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0, "epoll");

@@ -240,7 +240,7 @@ impl Lines {
         self.verify(Where::Application, format!("# each socket has rb{buffer}: ss -tmn state established"));
         self.note(
             "Linux 6.12 ignores a route's window after the first full segment, so that the socket's buffer has to bound it. A packet of 1,500 B \
-             takes 2,304 B of it with most drivers; where it takes a page, the same window needs twice the buffer.",
+             takes 2,304 B of it where the driver gives it half a page; where it gives a page, the same window needs twice the buffer.",
         );
     }
 

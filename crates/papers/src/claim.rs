@@ -2,9 +2,18 @@
 
 use serde::Deserialize;
 
-use super::file::Without;
-use super::judge::{Bound, MUCH, Range, Shape, Takes, Test};
+use super::judge::{Bound, MUCH, Range, Shape, Takes, Test, Verdict};
 use super::measure::Measure;
+
+/// Settings that take a claim's cause away, and the verdict that is then expected.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Without {
+    /// As `--set` takes them: `tcp.rto_min=1 ms`.
+    pub set: Vec<String>,
+    /// What comes of the claim.
+    pub verdict: Verdict,
+}
 
 /// Every key that a claim of some class may have.
 #[derive(Clone, Deserialize)]

@@ -13,8 +13,8 @@ use toml::Spanned;
 
 use super::along::Along;
 use super::apart::Apart;
-use super::claim::RawClaim;
-use super::judge::{Test, Verdict};
+use super::claim::{RawClaim, Without};
+use super::judge::Test;
 use super::measure::{Measure, Over};
 use super::reproduced::Setting;
 
@@ -161,16 +161,6 @@ pub struct Claim {
     pub repeats: Option<String>,
     /// It is the project's own, where the paper says nothing: it is shown, and not counted.
     pub own: bool,
-}
-
-/// Settings that take a claim's cause away, and the verdict that is then expected.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Without {
-    /// As `--set` takes them: `tcp.rto_min=1 ms`.
-    pub set: Vec<String>,
-    /// What comes of the claim.
-    pub verdict: Verdict,
 }
 
 impl Claim {

@@ -22,10 +22,11 @@ mod typescript;
 
 pub use along::Along;
 pub use apart::Apart;
+pub use claim::Without;
 pub use curve::Curve;
 pub use draw::Measured;
 pub use expected::{Changed, Expected};
-pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source, Without};
+pub use file::{CLAIMS, Claim, Figure, Paper, PaperProblem, Scenarios, Source};
 pub use judge::Verdict;
 pub use measure::Measure;
 #[cfg(test)]
