@@ -107,8 +107,8 @@ describePage("the scorecard's page", "FANIN_SCORECARD", (opened, scorecard) => {
   it("says what the paper leaves open, and what that changes", async (t) => {
     const { page } = await opened(t);
     const rows = await page.locator(".open-settings tbody tr").allInnerTexts();
-    assert.ok(rows.some((row) => /^tcp\.delayed_ack=1\s+\d+\s+M-/.test(row)), rows.join("\n"));
-    assert.match(await page.locator('.claim[data-claim="M-6.5"] .hangs').innerText(), /passes with tcp\.delayed_ack=1/);
+    assert.ok(rows.some((row) => /^delayed ACKs\s+\d+\s+M-/.test(row)), rows.join("\n"));
+    assert.match(await page.locator('.claim[data-claim="M-6.5"] .hangs').innerText(), /fails with delayed ACKs/);
   });
 
   it("gives a scheme one colour in all figures of a paper", async (t) => {
