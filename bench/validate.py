@@ -274,7 +274,7 @@ the network allows, past it never half.
 - The kernel is Debian's 6.12 in time travel: its processor takes no time ([bench/README.md](../bench/README.md)). The points are in
   `bench/reference/linux-instant-6.12.json`, the scenario is `bench/scenarios/linux-instant.toml`; `make linux-instant-judge` shows each group, and which
   points are furthest off.
-- Past the collapse one point differs from itself: the kernel's own figures are often several times apart over the six variants. Where the responses of a round
+- Past the collapse the kernel's own figures at a point are often several times apart over the six variants. Where the responses of a round
   fill the port to a packet or two, fanin and the kernel may be on either side.
 """
 

@@ -3,8 +3,8 @@
 
 A cluster collapses where it has at least a quarter more servers than the onset that the advice tells. The remedy is the first one whose lines
 are for the servers and the client alone, or that gives the client's sockets a receive buffer. Lines are run as printed, on every server and on the
-client, and read back by those that verify; the buffer is the program's that reads. Each cluster is measured in four variants, as it is and with the remedy: as drawn, with 5 us of service jitter, with
-another order of requests, with the port 0.3 % slower. The remedy has to be better in the mean, and its gain within 30 % of what was predicted
+client, and read back by those that verify; the client program sets the buffer. Each cluster is measured in four variants, as it is and with
+the remedy: as drawn, with 5 us of service jitter, with another order of requests, with the port 0.3 % slower. The remedy has to be better in the mean, and its gain within 30 % of what was predicted
 over the same variants. Exit 1 where it is better at fewer than ten of ten, or as predicted at fewer than eight.
 """
 
@@ -67,7 +67,7 @@ def only_buffer(remedy):
 
 
 def clusters(seed):
-    """Clusters that collapse, each with what is told of it and its first remedy for Linux."""
+    """Clusters that collapse, each with its advice and its first remedy for Linux."""
     chance, found = random.Random(seed), 0
     while found < CLUSTERS:
         settings, servers = draw(chance)

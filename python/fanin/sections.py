@@ -195,9 +195,9 @@ class Tcp(TypedDict, total=False):
     ms; 6.1: two ticks of its clock). Right is a time with its unit, such as "25 us"; at most 10 s. Default:
     "0 s"."""
     tick: str
-    """The clock of hosts' timers, each host's at a phase of its own unless ticks_together: a wait is so many
-    whole ticks and ends at one (Linux: 4 ms with Debian's HZ = 250); zero: timers are exact. Right is a time
-    with its unit, such as "25 us"; at most 1 s. Default: "0 s"."""
+    """The tick of hosts' timers: a wait is rounded up to whole ticks and ends on one (Linux: 4 ms with
+    Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. Zero: timers are exact.
+    Right is a time with its unit, such as "25 us"; at most 1 s. Default: "0 s"."""
     ticks_together: bool
     """All hosts' ticks at one phase, as those of namespaces or containers of one kernel: what a timer sends
     again leaves all of them at once. Right is true or false. Default: false."""

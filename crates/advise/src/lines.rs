@@ -92,7 +92,7 @@ struct Saved<'a> {
     load: &'a str,
 }
 
-/// What a packet of up to 1,500 B takes of a receive buffer: its bytes in a half page, and the kernel's own record of it.
+/// Bytes of receive buffer that a packet of up to 1,500 B occupies (the kernel's truesize): half a page and its sk_buff.
 const PACKET_IN_BUFFER: u64 = 2304;
 
 /// The mark of a route that a remedy made: its protocol, a number that no routing daemon has.
@@ -228,8 +228,8 @@ impl Lines {
         }
     }
 
-    /// A receive buffer of the client's sockets that offers so many segments. The kernel doubles what it is asked for, and keeps room
-    /// for one packet more.
+    /// Sets SO_RCVBUF so that the client's sockets advertise this many segments. The kernel doubles the value, and reserves room for
+    /// one more packet.
     fn receive_buffer(&mut self, segments: u64) {
         let buffer = PACKET_IN_BUFFER * (segments + 1);
         self.apply(

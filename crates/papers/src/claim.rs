@@ -11,7 +11,7 @@ use super::measure::Measure;
 pub struct Without {
     /// As `--set` takes them: `tcp.rto_min=1 ms`.
     pub set: Vec<String>,
-    /// What comes of the claim.
+    /// The claim's verdict under these settings.
     pub verdict: Verdict,
 }
 

@@ -158,7 +158,7 @@ section! {
         #[needs(RACK_TIMERS)]
         #[range(..=Time::from_secs(10))]
         timer_margin: Time = Time::ZERO,
-        /// The clock of hosts' timers, each host's at a phase of its own unless ticks_together: a wait is so many whole ticks and ends at one (Linux: 4 ms with Debian's HZ = 250); zero: timers are exact.
+        /// The tick of hosts' timers: a wait is rounded up to whole ticks and ends on one (Linux: 4 ms with Debian's HZ = 250). Hosts tick at different phases unless ticks_together is true. Zero: timers are exact.
         #[range(..=Time::from_secs(1))]
         tick: Time = Time::ZERO,
         /// All hosts' ticks at one phase, as those of namespaces or containers of one kernel: what a timer sends again leaves all of them at once.
