@@ -647,6 +647,9 @@ class Gss(TypedDict, total=False):
     initial_window: int
     """Congestion window of a new connection, in segments, in place of tcp.initial_window. Right is a whole
     number; 1 to 1000. Default: 2."""
+    handshake: bool
+    """Whether the handshake's round trip counts for RTTmin and RTTmax, or round trips of data alone. Right is
+    true or false. Default: false."""
 
 
 class M21(TypedDict, total=False):
@@ -742,9 +745,11 @@ class SlidingWindow(TypedDict, total=False):
     initial: int
     """Servers asked at once at first, as TCP begins with 10 segments (RFC 6928). Right is a whole number; 1
     to 1000000. Default: 10."""
+    grows: str
+    """When the window grows: with each answer, or with each window of answers. Right is "answer" or "window".
+    Default: "answer"."""
     step: int
-    """Servers more for every window of answers: TCP's one. Right is a whole number; 1 to 1000000. Default:
-    1."""
+    """Servers by which it grows. Right is a whole number; 1 to 1000000. Default: 1."""
     late: str
     """An answer that is not there after this is taken for lost: half of the 10 ms after which the papers'
     servers send again. Right is a time with its unit, such as "25 us"; 1 us to 100 s. Default: "5 ms"."""
@@ -786,9 +791,9 @@ class Sicc(TypedDict, total=False):
     """The most by which a front end asks for less, period by period (equation 5; section 4.4). Right is a
     share from 0 to 1, such as 0.0625, "1/16" or "6.25 %"; at least 1/65536. Default: "1/5"."""
     bound: str
-    """How many hubs may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d), mended (S_e/s
-    B_d/B_u: fewer on a slower downlink, as section 4.3 has it), or a fixed number. Right is "printed",
-    "mended" or "fixed". Default: "printed"."""
+    """How many hubs may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d, B_u being a
+    server's part of its rack's uplinks), mended (S_e/s B_d/B_u: fewer on a slower downlink, as section 4.3
+    has it), or a fixed number. Right is "printed", "mended" or "fixed". Default: "printed"."""
     hubs: int
     """N where it is fixed: the racks of section 4. Right is a whole number; 1 to 1000000. Default: 50."""
     requests: int
@@ -822,6 +827,9 @@ class Sicc(TypedDict, total=False):
     start: str
     """What front ends plan to receive as they begin to ask (section 3.2.1). Right is "line" or "spare".
     Default: "line"."""
+    split: str
+    """Whether equations 3 and 4 begin from equal parts (equation 2) in each period, or from what hubs were
+    assigned. Right is "once" or "each-period". Default: "once"."""
     uncontrolled: str
     """How fast hubs of sicc-nssc send. Right is "unpaced" or "assigned". Default: "unpaced"."""
     ablate: str

@@ -22,7 +22,7 @@ pub fn front_end_params(spec: &RunSpec, host: u32, life: u16) -> Params {
                 sicc.bound,
                 Bytes(s.in_bytes(s.port_buffer())),
                 sicc.mean_object,
-                s.link.rate,
+                s.uplink_of_host(),
                 capacity,
                 sicc.requests,
                 sicc.hubs,

@@ -1,7 +1,7 @@
 //! A sender's law.
 
 use fanin_laws::port::many_to_one::Form;
-use fanin_laws::sender::{self, max_cwnd::MaxCwnd};
+use fanin_laws::sender::{self, gentle_slow_start::GentleSlowStart, max_cwnd::MaxCwnd};
 use fanin_spec::RunSpec;
 use fanin_tcp::Params;
 
@@ -13,7 +13,7 @@ pub fn sender_law(spec: &RunSpec) -> sender::Law {
     sender::Law {
         mss: params.mss,
         base: spec.scheme.base.start(&spec.settings.laws.senders),
-        slow_start: spec.scheme.gss.then(Default::default),
+        slow_start: spec.scheme.gss.then(|| GentleSlowStart::start(&spec.settings.laws.parts.gss)),
         cap: spec.scheme.m21.then(|| max_cwnd(spec, params)),
     }
 }

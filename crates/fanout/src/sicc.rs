@@ -38,6 +38,17 @@ words! {
 }
 
 words! {
+    /// When equation 2 gives hubs equal parts.
+    Split, "\"once\" or \"each-period\"" {
+        /// As a request begins or ends: equations 3 and 4 go on from what hubs were assigned.
+        Once = "once",
+        /// "At the initial time of each short time period" (section 3.2.1): equations 3 and 4 begin from equal parts each time, so
+        /// that a hub once lowered is not raised before the others end.
+        EachPeriod = "each-period",
+    }
+}
+
+words! {
     /// How fast hubs send whose speeds nobody controls.
     Uncontrolled, "\"unpaced\" or \"assigned\"" {
         /// As fast as their connections let them.
@@ -62,7 +73,7 @@ params! {
         /// The most by which a front end asks for less, period by period (equation 5; section 4.4).
         #[range(Share::of(1, 1 << 16).., "a front end would never ask for less")]
         beta: Share = Share::of(1, 5),
-        /// How many hubs may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d), mended (S_e/s B_d/B_u: fewer on a slower downlink, as section 4.3 has it), or a fixed number.
+        /// How many hubs may send to the front end at once: equation 1 as printed (S_e/s B_u/B_d, B_u being a server's part of its rack's uplinks), mended (S_e/s B_d/B_u: fewer on a slower downlink, as section 4.3 has it), or a fixed number.
         bound: Bound = Bound::Printed,
         /// N where it is fixed: the racks of section 4.
         #[needs(|sicc| sicc.bound == Bound::Fixed, "N follows from equation 1 unless `sicc.bound` is \"fixed\"")]
@@ -93,6 +104,8 @@ params! {
         queue: Queue = Queue::Told,
         /// What front ends plan to receive as they begin to ask (section 3.2.1).
         start: Start = Start::Line,
+        /// Whether equations 3 and 4 begin from equal parts (equation 2) in each period, or from what hubs were assigned.
+        split: Split = Split::Once,
         /// How fast hubs of sicc-nssc send.
         uncontrolled: Uncontrolled = Uncontrolled::Unpaced,
         /// What sicc-nps, sicc-nmt and sicc-nssc are without a part of: SICC without its enhancements, or all of it.

@@ -1,16 +1,26 @@
 //! Sliding window: a window over servers, as TCP has one over segments.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), section 4, SW; Nishtala et al., "Scaling
 //!          Memcache at Facebook" (NSDI 2013), section 3.1; Chiu and Jain (1989) for additive increase and halving.
-//! Law:     W grows by `step` for every W answers; W <- max(1, W / 2) when a query has been without its answer for `late`, once
-//!          for all queries that were asked before the halving.
+//! Law:     W grows by `step` for each answer, or for every W answers (`grows`); W <- max(1, W / 2) when a query has waited `late`
+//!          for its answer, once for all queries that were sent before the halving.
 //! Units:   servers; times in picoseconds.
 //! Owns:    W, the answers towards the next step, the time of the last halving.
 //! Departs: SICC names neither step nor signal: "increases the window size till the occurrence of incast congestion and then
-//!          decreases". A client sees no loss; that an answer is late is what it can see.
+//!          decreases". A client sees no loss; it can see that an answer is late.
 //! Checked: vectors/sliding_window.json; tests/trajectories/sliding_window.txt.
 
-use fanin_laws::settings::params;
+use fanin_laws::settings::{params, words};
 use fanin_units::Time;
+
+words! {
+    /// How often a sliding window grows.
+    Grows, "\"answer\" or \"window\"" {
+        /// With each answer: the window doubles while a window of answers comes in, until there is an incast.
+        Answer = "answer",
+        /// With each window of answers, as TCP in congestion avoidance.
+        Window = "window",
+    }
+}
 
 params! {
     /// A window over servers that halves on loss (SW, TSW).
@@ -18,7 +28,9 @@ params! {
         /// Servers asked at once at first, as TCP begins with 10 segments (RFC 6928).
         #[range(1..=1_000_000)]
         initial: u32 = 10,
-        /// Servers more for every window of answers: TCP's one.
+        /// When the window grows: with each answer, or with each window of answers.
+        grows: Grows = Grows::Answer,
+        /// Servers by which it grows.
         #[range(1..=1_000_000)]
         step: u32 = 1,
         /// An answer that is not there after this is taken for lost: half of the 10 ms after which the papers' servers send again.
@@ -30,6 +42,7 @@ params! {
 /// One client's state.
 #[derive(Clone, Copy, Debug)]
 pub struct SlidingWindow {
+    grows: Grows,
     step: u32,
     late: Time,
     window: u32,
@@ -41,8 +54,8 @@ pub struct SlidingWindow {
 impl SlidingWindow {
     /// A client that has asked nobody.
     pub fn start(params: &Params) -> SlidingWindow {
-        let &Params { initial, step, late } = params;
-        SlidingWindow { step, late, window: initial.max(1), towards_step: 0, halved: None }
+        let &Params { initial, grows, step, late } = params;
+        SlidingWindow { grows, step, late, window: initial.max(1), towards_step: 0, halved: None }
     }
 
     /// How many servers may be asked and not have answered.
@@ -58,7 +71,11 @@ impl SlidingWindow {
     /// A server has answered.
     pub fn answered(&mut self) {
         self.towards_step += 1;
-        if self.towards_step >= self.window {
+        let answers = match self.grows {
+            Grows::Answer => 1,
+            Grows::Window => self.window,
+        };
+        if self.towards_step >= answers {
             self.towards_step = 0;
             self.window = self.window.saturating_add(self.step);
         }

@@ -1,8 +1,8 @@
 //! Speeds: what a front end plans to receive, and how hubs share it.
 //! Sources: Wang, Shen and Liu, "Swarm-based Incast Congestion Control" (SPAA 2017), sections 3.2.1 and 3.2.2, equations 2 to 6;
 //!          section 4.4 for the settings.
-//! Law:     at first each hub has B_p/|H|. At the end of a period, one that did not reach its share is assigned what it reached,
-//!          and what that frees goes in equal parts to hubs that could use more; then B_p <- B_p (1 - beta q/S_a) where
+//! Law:     at first, or with each period (`split`), each hub has B_p/|H|. At the end of a period, one that did not reach its share is
+//!          assigned what it reached, and what that frees goes in equal parts to hubs that could use more; then B_p <- B_p (1 - beta q/S_a) where
 //!          q/S_a >= T, else min(B_d, B_p + alpha B_a), and hubs' shares keep their proportions. In this order: what a hub
 //!          reached is held against what it was assigned, not against what it will be.
 //! Units:   bit/s, rounded down; shares in 1/65536.
@@ -17,7 +17,7 @@
 
 use fanin_units::{Bytes, Rate, Time};
 
-use crate::sicc::Params;
+use crate::sicc::{Params, Split};
 
 /// What a front end plans to receive: B_p.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,20 +92,23 @@ pub fn rescale(planned: Rate, hubs: &mut [Hub]) {
     }
 }
 
-/// Equations 3 and 4, mended, of a period in which hubs had these assignments: before B_p changes. `packet` is what a full packet
-/// more in the period would have been.
+/// Equations 3 and 4, mended, of a period in which hubs had these assignments: before B_p changes. They begin from those, or from
+/// equation 2 anew. `packet` is what a full packet more in the period would have been.
 pub fn reassign(planned: Rate, hubs: &mut [Hub], packet: Rate, params: &Params) {
     let count = hubs.len() as u64;
     let part = planned.0.checked_div(count).unwrap_or(0);
     let floor = share(part, params.floor.in_q(16).into(), 16);
     let busy_q16 = u64::from(params.busy.in_q(16));
-    let needs_more =
-        |hub: &Hub| hub.backlog && hub.real.0.saturating_add(packet.0) >= share(hub.assigned.0, busy_q16, 16);
+    let from = |hub: &Hub| match params.split {
+        Split::Once => hub.assigned.0,
+        Split::EachPeriod => part,
+    };
+    let needs_more = |hub: &Hub| hub.backlog && hub.real.0.saturating_add(packet.0) >= share(from(hub), busy_q16, 16);
     let busy = hubs.iter().filter(|hub| needs_more(hub)).count() as u64;
     // Equation 4, where what it frees is of use.
     let keeps = |hub: &Hub| match busy > 0 && !needs_more(hub) {
-        true => hub.assigned.min(hub.real).0.max(floor),
-        false => hub.assigned.0.max(floor),
+        true => from(hub).min(hub.real.0).max(floor),
+        false => from(hub).max(floor),
     };
     let sum: u128 = hubs.iter().map(|hub| u128::from(keeps(hub))).sum();
     let (least, most) = (u128::from(count * floor), u128::from(planned.0));

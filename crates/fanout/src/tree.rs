@@ -36,7 +36,7 @@ words! {
 }
 
 /// N: how many hubs may send to the front end at once, of each of `requests`. `buffer` is the edge switch's, `packet` the mean
-/// size of one, `up` and `down` the rates of its links.
+/// size of one, `up` a server's part of the switch's uplinks, `down` the rate of the front end's link.
 pub fn bound(reading: Bound, buffer: Bytes, packet: Bytes, up: Rate, down: Rate, requests: u32, fixed: u32) -> u32 {
     let (over, under) = match reading {
         Bound::Printed => (up, down),

@@ -27,12 +27,23 @@ impl Settings {
 
     /// The rate of a rack's hosts over that of its uplinks, where the fabric has racks.
     pub fn oversubscription(&self) -> Option<f64> {
+        let (uplinks, hosts) = self.rack()?;
+        Some(self.link.rate.0 as f64 * f64::from(hosts) / uplinks as f64)
+    }
+
+    /// A host's part of its rack's uplinks, and no more than its link; the link's rate where there are no racks.
+    pub fn uplink_of_host(&self) -> Rate {
+        self.rack().map_or(self.link.rate, |(uplinks, hosts)| self.link.rate.min(Rate(uplinks / u64::from(hosts))))
+    }
+
+    /// The rate of a rack's uplinks together, and its hosts.
+    fn rack(&self) -> Option<(u64, u32)> {
         match self.fabric.kind {
             FabricKind::Star | FabricKind::Edges => None,
             FabricKind::LeafSpine | FabricKind::FatTree => {
                 let shape = self.fabric.shape().ok()?;
-                let up = self.uplink_rate(&shape).ok()?.0 as f64 * f64::from(shape.spines);
-                Some(self.link.rate.0 as f64 * f64::from(shape.hosts_per_rack) / up)
+                let uplinks = self.uplink_rate(&shape).ok()?.0.saturating_mul(shape.spines.into());
+                Some((uplinks, shape.hosts_per_rack))
             }
         }
     }

@@ -5,7 +5,9 @@
 //! Units:   the law's cwnd in segments with sixteen bits of fraction; alpha in 1/65536; times in picoseconds.
 //! Owns:    RTT, RTTmin, RTTmax of the connection, the window's end. A new connection starts at 2 segments, which the
 //!          driver sees to.
-//! Departs: alpha is 0 while RTTmax = RTTmin, which the paper leaves open.
+//! Departs: alpha is 0 while RTTmax = RTTmin, which the paper leaves open. Algorithm 1 updates RTTs with ACKs. The handshake's packets
+//!          are small: their round trip is shorter than any of data, so that with it (`handshake`) alpha is 1 on an idle link,
+//!          where the paper's Case 1 grows exponentially.
 //! Checked: vectors/gentle_slow_start.json; tests/trajectories/gentle_slow_start.txt.
 
 use fanin_units::Time;
@@ -21,6 +23,8 @@ params! {
         /// Congestion window of a new connection, in segments, in place of tcp.initial_window.
         #[range(1..=1_000)]
         initial_window: u32 = 2,
+        /// Whether the handshake's round trip counts for RTTmin and RTTmax, or round trips of data alone.
+        handshake: bool = false,
     }
 }
 
@@ -33,18 +37,31 @@ pub struct GentleSlowStart {
     /// Where the window ends that is being acknowledged; zero until its first ACK.
     window_end: u64,
     window_done: bool,
+    counts_handshake: bool,
 }
 
 impl Default for GentleSlowStart {
     fn default() -> GentleSlowStart {
-        let (rtt, rtt_min, rtt_max) = (Time::ZERO, Time::NEVER, Time::ZERO);
-        GentleSlowStart { rtt, rtt_min, rtt_max, window_end: 0, window_done: false }
+        GentleSlowStart::start(&Params::default())
     }
 }
 
 impl GentleSlowStart {
-    /// Takes a round-trip sample from elsewhere than an ACK of data: the handshake's.
-    pub fn sample(&mut self, rtt: Time) {
+    /// The state of a new connection.
+    pub fn start(params: &Params) -> GentleSlowStart {
+        let (rtt, rtt_min, rtt_max) = (Time::ZERO, Time::NEVER, Time::ZERO);
+        let counts_handshake = params.handshake;
+        GentleSlowStart { rtt, rtt_min, rtt_max, window_end: 0, window_done: false, counts_handshake }
+    }
+
+    /// Takes the handshake's round trip.
+    pub fn handshake(&mut self, rtt: Time) {
+        if self.counts_handshake {
+            self.sample(rtt);
+        }
+    }
+
+    fn sample(&mut self, rtt: Time) {
         self.rtt = rtt;
         self.rtt_min = self.rtt_min.min(rtt);
         self.rtt_max = self.rtt_max.max(rtt);

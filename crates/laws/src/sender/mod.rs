@@ -172,7 +172,7 @@ impl Law {
     pub fn sample(&mut self, rtt: Time) {
         self.base.sample(rtt);
         if let Some(gss) = &mut self.slow_start {
-            gss.sample(rtt);
+            gss.handshake(rtt);
         }
     }
 

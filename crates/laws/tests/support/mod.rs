@@ -40,7 +40,7 @@ pub fn sender_law(name: &str, case: &Value, mss: u32) -> Law {
     Law {
         mss,
         base: kind.unwrap_or(&sender::Kind::NewReno).start(&set.senders),
-        slow_start: (name == "gentle_slow_start").then(GentleSlowStart::default),
+        slow_start: (name == "gentle_slow_start").then(|| GentleSlowStart::start(&set.parts.gss)),
         cap: (name == "max_cwnd").then(cap),
     }
 }

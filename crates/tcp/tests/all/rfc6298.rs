@@ -2,7 +2,7 @@
 
 use crate::common::{Script, newreno, plain, window_of};
 use fanin_laws::sender::Law;
-use fanin_laws::sender::gentle_slow_start::GentleSlowStart;
+use fanin_laws::sender::gentle_slow_start::{self, GentleSlowStart};
 use fanin_tcp::{Params, RttVariance};
 use fanin_units::Time;
 
@@ -271,7 +271,8 @@ fn a_syn_sent_again_gives_no_sample() {
 #[test]
 fn a_law_is_told_of_a_round_trip_to_the_picosecond() {
     // One picosecond over the handshake's is the longest so far: all of the range between the two.
-    let law = Law { slow_start: Some(GentleSlowStart::default()), ..newreno() };
+    let counts = gentle_slow_start::Params { handshake: true, ..Default::default() };
+    let law = Law { slow_start: Some(GentleSlowStart::start(&counts)), ..newreno() };
     let script = Script::client_with_law(plain(), law).run(
         "20 write 1000
          20 > . 1:1001 ack 1

@@ -1,6 +1,7 @@
 //! Asking servers themselves: windows, replicas, what was moved.
 
 use fanin_fanout::Kind;
+use fanin_fanout::sliding_window::{self, Grows};
 use fanin_roles::front_end::{Asking, FrontEnd, Params};
 use fanin_roles::{Body, Node, Output};
 use fanin_units::{Rate, Time};
@@ -112,7 +113,7 @@ fn a_window_that_begins_anew_is_each_requests_own_and_as_it_was_at_first() {
 /// One server at first, and one more a window of answers.
 fn growing() -> fanin_fanout::Settings {
     let mut settings = fanin_fanout::Settings::default();
-    (settings.sliding_window.initial, settings.sliding_window.step) = (1, 1);
+    settings.sliding_window = sliding_window::Params { initial: 1, grows: Grows::Window, ..settings.sliding_window };
     settings
 }
 
