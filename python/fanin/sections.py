@@ -526,7 +526,7 @@ class KeyValue(TypedDict, total=False):
     """Objects that a server looks for at once; it refuses more. Right is a whole number; 1 to 1000000.
     Default: 10000."""
     server: str
-    """In which order a server serves what it is asked for. "fifo" and "reordered": one object after another;
+    """In which order a server sends what it found. "fifo" and "reordered": one answer after another;
     "reordered": those of a sub-queue by their waits to a power over their sizes (PICC). Right is "parallel",
     "fifo" or "reordered". Default: "parallel"."""
     sub_queue: int

@@ -1,8 +1,8 @@
 //! The data server: it is asked for an object, looks for it, and answers whoever asked.
 //!
-//! It looks for what it is asked for at once, or for one object after another: then what waits is in a queue, in the order of arrival
-//! or in PICC's (`fanin_placement::SendQueue`). It takes no more than so many at once; whoever asks for more is refused at once, and
-//! asks elsewhere. A role of its own machine waits instead: a hub may have more objects itself than that.
+//! It sends what it found at once, or one answer after another: then those that wait are in a queue, in the order in which they were
+//! found or in PICC's (`fanin_placement::SendQueue`). It takes no more than so many requests at once; it refuses others at once, and
+//! who asked asks elsewhere. A role of its own machine waits instead: a hub may have more objects itself than that.
 //!
 //! An object that was moved has left a link at its old place (PICC, section III): who looks for it there passes the question on to
 //! the new place, which answers whoever asked. Links may lead to links, but not for ever.
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use fanin_placement::SendQueue;
 use fanin_units::Time;
 
-use crate::wire::{Body, Message, Node, Tag};
+use crate::wire::{Body, Message, Node, Part, Tag};
 use crate::{Output, Outputs};
 
 /// What is being looked for.
@@ -34,12 +34,12 @@ pub struct Lookup<K> {
 /// and its links are put right long before it has moved so often.
 pub const HOPS: u8 = 8;
 
-/// In which order a data server serves what it is asked for.
+/// In which order a data server sends what it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// All at once.
+    /// At once.
     AtOnce,
-    /// One after another, by PICC's priorities within sub-queues of so many; with one, in the order of arrival.
+    /// One after another, by PICC's priorities within sub-queues of so many; with one, as they were found.
     Queued {
         /// Objects of a sub-queue.
         sub_queue: usize,
@@ -55,34 +55,35 @@ pub struct Params {
     pub me: Node,
     /// Objects that it takes at once at most.
     pub most: u32,
-    /// In which order.
+    /// In which order it sends.
     pub order: Order,
 }
 
 /// A data server's state.
 #[derive(Clone, Debug)]
-pub struct DataServer<K> {
+pub struct DataServer<K, V> {
     me: Node,
+    /// What it looks for or has not sent yet.
     pending: u32,
     most: u32,
-    /// What its own machine asked for beyond that, with the bytes of each.
-    waiting: VecDeque<(Lookup<K>, u32)>,
-    line: Option<Box<Line<K>>>,
+    /// What its own machine asked for beyond that.
+    waiting: VecDeque<Lookup<K>>,
+    line: Option<Box<Line<K, V>>>,
     /// Where objects are that it had.
     links: BTreeMap<K, Node>,
 }
 
-/// One object after another.
+/// One answer after another, each to a machine.
 #[derive(Clone, Debug)]
-struct Line<K> {
-    /// It looks for something.
+struct Line<K, V> {
+    /// An answer is being sent.
     busy: bool,
-    queue: SendQueue<Lookup<K>>,
+    queue: SendQueue<(Node, Message<K, V>)>,
 }
 
-impl<K: Ord + Clone> DataServer<K> {
+impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
     /// One that has been asked for nothing.
-    pub fn new(params: Params) -> DataServer<K> {
+    pub fn new(params: Params) -> DataServer<K, V> {
         let line = match params.order {
             Order::AtOnce => None,
             Order::Queued { sub_queue, exponent } => {
@@ -109,66 +110,69 @@ impl<K: Ord + Clone> DataServer<K> {
         self.links.remove(key);
     }
 
-    /// Whether there is nothing that it looks for.
+    /// Whether there is nothing that it looks for or sends.
     pub fn is_idle(&self) -> bool {
         self.pending == 0 && self.waiting.is_empty()
     }
 
-    /// How many objects it could take besides those that it looks for.
+    /// How many objects it could take besides those that it looks for or sends.
     pub fn spare(&self) -> u32 {
         self.most.saturating_sub(self.pending + self.waiting.len() as u32)
     }
 
-    /// It is asked for an object, of so many bytes: it looks ([`Output::Look`]), now or in its turn, or refuses.
-    pub fn asked<V>(&mut self, now: Time, lookup: Lookup<K>, bytes: u32, out: &mut Outputs<K, V>) {
-        let bytes = if self.links.contains_key(&lookup.key) { 0 } else { bytes };
-        if self.pending == self.most && lookup.asker == self.me {
-            self.waiting.push_back((lookup, bytes));
-        } else if self.pending == self.most {
+    /// It is asked for an object: it looks ([`Output::Look`]), or refuses.
+    pub fn asked(&mut self, lookup: Lookup<K>, out: &mut Outputs<K, V>) {
+        if self.pending < self.most {
+            self.pending += 1;
+            out.push(Output::Look(lookup));
+        } else if lookup.asker == self.me {
+            self.waiting.push_back(lookup);
+        } else {
             let message = Message { tag: lookup.tag, index: lookup.index, body: Body::Lost };
             out.push(Output::Send { to: lookup.asker, message, more: false });
-        } else {
-            self.pending += 1;
-            self.take(now, lookup, bytes, out);
         }
     }
 
-    /// What came of a lookup: the object, or that there is none; where it has a link, that goes before.
-    pub fn found<V>(&mut self, now: Time, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
-        if let Some(line) = &mut self.line {
-            line.busy = false;
-        }
-        match self.waiting.pop_front() {
-            Some((next, bytes)) => self.take(now, next, bytes, out),
-            None => self.pending -= 1,
-        }
-        self.go_on(now, out);
-        let (to, body) = match (self.links.get(&lookup.key), lookup.hops.checked_sub(1)) {
-            (Some(&to), Some(hops)) => (to, Body::Pass { key: lookup.key.clone(), asker: lookup.asker, hops }),
-            (Some(_), None) => (lookup.asker, Body::Lost),
-            (None, _) => (lookup.asker, value.map_or(Body::Miss, Body::Object)),
+    /// What came of a lookup: the object, or that there is none; where it has a link, that goes before. It is sent now or in its turn.
+    pub fn found(&mut self, now: Time, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
+        let bytes = value.as_ref().map_or(0, |value| value.len() as u32);
+        let (to, body, bytes) = match (self.links.get(&lookup.key), lookup.hops.checked_sub(1)) {
+            (Some(&to), Some(hops)) => (to, Body::Pass { key: lookup.key.clone(), asker: lookup.asker, hops }, 0),
+            (Some(_), None) => (lookup.asker, Body::Lost, 0),
+            (None, _) => (lookup.asker, value.map_or(Body::Miss, Body::Object), bytes),
         };
-        out.push(Output::Send { to, message: Message { tag: lookup.tag, index: lookup.index, body }, more: false });
-    }
-
-    /// Looks for an object, now or in its turn.
-    fn take<V>(&mut self, now: Time, lookup: Lookup<K>, bytes: u32, out: &mut Outputs<K, V>) {
+        let message = Message { tag: lookup.tag, index: lookup.index, body };
         match &mut self.line {
-            None => out.push(Output::Look(lookup)),
+            None => self.send(to, message, out),
             Some(line) => {
-                line.queue.push(lookup, bytes, now.0);
-                self.go_on(now, out);
+                line.queue.push((to, message), bytes, now.0);
+                self.send_next(now, out);
             }
         }
     }
 
-    /// Looks for the next in the queue, if it looks for none.
-    fn go_on<V>(&mut self, now: Time, out: &mut Outputs<K, V>) {
+    /// The answer that it sent last has left: the next one goes. Only of one that sends one after another.
+    pub fn sent(&mut self, now: Time, out: &mut Outputs<K, V>) {
+        if let Some(line) = &mut self.line {
+            line.busy = false;
+        }
+        self.send_next(now, out);
+    }
+
+    fn send_next(&mut self, now: Time, out: &mut Outputs<K, V>) {
         if let Some(line) = self.line.as_mut().filter(|line| !line.busy)
-            && let Some(next) = line.queue.pop(now.0)
+            && let Some((to, message)) = line.queue.pop(now.0)
         {
             line.busy = true;
-            out.push(Output::Look(next));
+            self.send(to, message, out);
         }
+    }
+
+    fn send(&mut self, to: Node, message: Message<K, V>, out: &mut Outputs<K, V>) {
+        match self.waiting.pop_front() {
+            Some(next) => out.push(Output::Look(next)),
+            None => self.pending -= 1,
+        }
+        out.push(Output::Send { to, message, more: false });
     }
 }

@@ -48,6 +48,8 @@ meanings! {
     pub(crate) enum Timer {
         /// A data server has found what it looked for.
         Found(lookup),
+        /// The last answer of a host's data server has left.
+        Sent(host),
         /// What a hub or a front end waits for.
         Hub(host),
         FrontEnd(host),
@@ -96,9 +98,9 @@ struct Front {
 }
 
 struct Host {
-    server: DataServer<Numbered>,
+    server: DataServer<Numbered, Size>,
     service: Stream,
-    /// When the last answer has left a server that serves one object after another.
+    /// When the last answer has left a server that sends one after another.
     free_at: Time,
     hub: Option<Box<Timed<Hub<Numbered, Size>>>>,
     /// How often it has crashed.
@@ -339,7 +341,7 @@ impl KeyValue {
     }
 
     /// The data server of a host, with its links, which are kept as objects are.
-    fn server(&self, host: Node) -> DataServer<Numbered> {
+    fn server(&self, host: Node) -> DataServer<Numbered, Size> {
         let mut server = DataServer::new(data_server_params(&self.spec, host.0));
         self.store.links(host).for_each(|(key, to)| server.link(key, to));
         server
@@ -347,8 +349,7 @@ impl KeyValue {
 
     /// A data server is asked for an object.
     fn asked(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
-        let bytes = self.store.value(lookup.key).map_or(0, |Size(bytes)| bytes);
-        self.hosts[at.0 as usize].server.asked(driver.now(), lookup, bytes, &mut self.out);
+        self.hosts[at.0 as usize].server.asked(lookup, &mut self.out);
         self.act(driver, at);
     }
 
@@ -386,13 +387,24 @@ impl KeyValue {
         }
     }
 
-    /// A data server looks for an object; one that serves one after another begins when the last answer has left.
+    /// A data server looks for an object.
     fn look(&mut self, driver: &mut dyn Driver, at: Node, lookup: Lookup<Numbered>) {
         let (settings, host) = (&self.spec.settings.host, &mut self.hosts[at.0 as usize]);
         let work = settings.service_time + host.service.up_to(settings.service_jitter);
-        let wait = host.free_at.since(driver.now()).saturating_add(driver.at_work(HostId(at.0), work));
-        let number = self.lookups.put((at, self.hosts[at.0 as usize].lives, lookup));
-        driver.after(wait, Timer::Found(number).into());
+        let number = self.lookups.put((at, host.lives, lookup));
+        driver.after(driver.at_work(HostId(at.0), work), Timer::Found(number).into());
+    }
+
+    /// A data server answers; one that sends one answer after another goes on when this one has left at its link's rate.
+    fn answers(&mut self, driver: &mut dyn Driver, at: Node) {
+        let one_by_one = self.spec.settings.key_value.server != ServerOrder::Parallel;
+        if one_by_one && self.out.iter().any(|said| matches!(said, Output::Send { .. })) {
+            let bytes = self.out.iter().map(|said| said.bytes_to_others(at)).sum();
+            let span = driver.at_work(HostId(at.0), driver.rate(HostId(at.0)).time_for(bytes));
+            self.hosts[at.0 as usize].free_at = driver.now().saturating_add(span);
+            driver.after(span, Timer::Sent(at.0).into());
+        }
+        self.act(driver, at);
     }
 
     /// An object is there, or known to be missing.
@@ -541,14 +553,14 @@ impl Application for KeyValue {
                     return;
                 }
                 let value = self.store.value(lookup.key);
-                let host = &mut self.hosts[at.0 as usize];
-                host.server.found(driver.now(), &lookup, value, &mut self.out);
-                if self.spec.settings.key_value.server != ServerOrder::Parallel {
-                    let sent = self.out.iter().map(|said| said.bytes_to_others(at)).sum();
-                    let span = driver.rate(HostId(at.0)).time_for(sent);
-                    host.free_at = driver.now().saturating_add(driver.at_work(HostId(at.0), span));
-                }
-                self.act(driver, at);
+                self.hosts[at.0 as usize].server.found(driver.now(), &lookup, value, &mut self.out);
+                self.answers(driver, at);
+            }
+            // Of one that has crashed meanwhile, the time is not that of its last answer.
+            Timer::Sent(host) if driver.now() < self.hosts[host as usize].free_at => {}
+            Timer::Sent(host) => {
+                self.hosts[host as usize].server.sent(driver.now(), &mut self.out);
+                self.answers(driver, Node(host));
             }
             Timer::Hub(host) => self.hub_is_due(driver, host),
             Timer::FrontEnd(front) => self.front_end_is_due(driver, front),

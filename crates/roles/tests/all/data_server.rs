@@ -9,7 +9,7 @@ use fanin_units::Time;
 const TAG: Tag = Tag { origin: Node(5), request: 7, epoch: 0 };
 
 /// At machine 1, that takes so many at once.
-fn server(most: u32, order: Order) -> DataServer<Numbered> {
+fn server(most: u32, order: Order) -> DataServer<Numbered, Size> {
     DataServer::new(Params { me: Node(1), most, order })
 }
 
@@ -24,14 +24,14 @@ fn says(to: u32, index: u32, body: Body<Numbered, Size>) -> Said {
 #[test]
 fn it_answers_misses_and_refuses_what_is_too_much() {
     let (mut server, mut out) = (server(2, Order::AtOnce), Out::new());
-    (0..3).for_each(|index| server.asked(Time::ZERO, lookup(5, index), 3, &mut out));
+    (0..3).for_each(|index| server.asked(lookup(5, index), &mut out));
     assert_eq!(out, [Output::Look(lookup(5, 0)), Output::Look(lookup(5, 1)), says(5, 2, Body::Lost)]);
     out.clear();
     server.found(ms(1), &lookup(5, 0), Some(Size(3)), &mut out);
     server.found(ms(1), &lookup(5, 1), None, &mut out);
     assert_eq!(out, [says(5, 0, Body::Object(Size(3))), says(5, 1, Body::Miss)]);
     out.clear();
-    server.asked(ms(1), lookup(5, 4), 3, &mut out);
+    server.asked(lookup(5, 4), &mut out);
     assert_eq!(out, [Output::Look(lookup(5, 4))], "there is room again");
 }
 
@@ -39,51 +39,57 @@ fn it_answers_misses_and_refuses_what_is_too_much() {
 fn it_lets_its_own_machine_wait_where_it_refuses_others() {
     for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
         let (mut server, mut out) = (server(1, order), Out::new());
-        (0..2).for_each(|index| server.asked(Time::ZERO, lookup(1, index), 3, &mut out));
+        (0..2).for_each(|index| server.asked(lookup(1, index), &mut out));
         assert_eq!(out, [Output::Look(lookup(1, 0))]);
         out.clear();
         server.found(ms(1), &lookup(1, 0), Some(Size(3)), &mut out);
         assert_eq!(out, [Output::Look(lookup(1, 1)), says(1, 0, Body::Object(Size(3)))], "the next one's turn");
         out.clear();
-        server.asked(ms(1), lookup(5, 2), 3, &mut out);
+        server.asked(lookup(5, 2), &mut out);
         assert_eq!(out, [says(5, 2, Body::Lost)]);
         out.clear();
+        server.sent(ms(2), &mut out);
         server.found(ms(2), &lookup(1, 1), None, &mut out);
-        server.asked(ms(2), lookup(5, 2), 3, &mut out);
+        server.asked(lookup(5, 2), &mut out);
         assert_eq!(out, [says(1, 1, Body::Miss), Output::Look(lookup(5, 2))], "nobody waits any more");
         assert!(!server.is_idle());
     }
 }
 
-/// The order in which it serves objects of these sizes, asked for together while it is busy.
-fn served(order: Order, sizes: &[u32]) -> Vec<u32> {
+/// The order in which it sends objects of these sizes, all found while another is being sent.
+fn sent(order: Order, sizes: &[u32]) -> Vec<u32> {
     let (mut server, mut out) = (server(100, order), Out::new());
-    server.asked(Time::ZERO, lookup(5, 99), 1, &mut out);
-    for (&bytes, index) in sizes.iter().zip(0..) {
-        server.asked(ms(1), lookup(5, index), bytes, &mut out);
-    }
-    assert_eq!(out, [Output::Look(lookup(5, 99))], "it serves one at a time");
-    let (mut served, mut at) = (Vec::new(), 99);
+    let indices = 0..sizes.len() as u32;
+    indices.clone().for_each(|index| server.asked(lookup(5, index), &mut out));
+    server.asked(lookup(5, 99), &mut out);
+    assert_eq!(out.len(), sizes.len() + 1, "it looks for all at once");
+    out.clear();
+    server.found(ms(1), &lookup(5, 99), Some(Size(1)), &mut out);
+    sizes
+        .iter()
+        .zip(indices)
+        .for_each(|(&size, index)| server.found(ms(1), &lookup(5, index), Some(Size(size)), &mut out));
+    assert_eq!(out, [says(5, 99, Body::Object(Size(1)))], "it sends one at a time");
+    let mut sent = Vec::new();
     for now in 2.. {
         out.clear();
-        server.found(ms(now), &lookup(5, at), None, &mut out);
+        server.sent(ms(now), &mut out);
         match out[..] {
-            [Output::Look(next), _] => at = next.index,
-            [_] => break,
+            [Output::Send { message: Message { index, .. }, .. }] => sent.push(index),
+            [] => break,
             _ => panic!("{out:?}"),
         }
-        served.push(at);
     }
     assert!(server.is_idle());
-    served
+    sent
 }
 
 #[test]
-fn what_waits_is_served_one_after_another_in_the_order_of_arrival_or_small_ones_first() {
+fn what_was_found_is_sent_one_after_another_as_it_was_found_or_small_ones_first() {
     let sizes = [400, 2, 2, 200];
-    assert_eq!(served(Order::Queued { sub_queue: 1, exponent: 3 }, &sizes), [0, 1, 2, 3]);
-    assert_eq!(served(Order::Queued { sub_queue: 10, exponent: 3 }, &sizes), [1, 2, 3, 0]);
-    assert_eq!(served(Order::Queued { sub_queue: 2, exponent: 3 }, &sizes), [1, 0, 2, 3]);
+    assert_eq!(sent(Order::Queued { sub_queue: 1, exponent: 3 }, &sizes), [0, 1, 2, 3]);
+    assert_eq!(sent(Order::Queued { sub_queue: 10, exponent: 3 }, &sizes), [1, 2, 3, 0]);
+    assert_eq!(sent(Order::Queued { sub_queue: 2, exponent: 3 }, &sizes), [1, 0, 2, 3]);
 }
 
 #[test]
@@ -91,7 +97,7 @@ fn what_was_moved_is_asked_for_at_its_new_place_by_who_has_the_link() {
     for order in [Order::AtOnce, Order::Queued { sub_queue: 10, exponent: 3 }] {
         let (mut server, mut out) = (server(2, order), Out::new());
         server.link(Numbered(9), Node(4));
-        server.asked(Time::ZERO, lookup(5, 0), 3, &mut out);
+        server.asked(lookup(5, 0), &mut out);
         assert_eq!(out, [Output::Look(lookup(5, 0))], "a link is looked for, too");
         out.clear();
         server.found(ms(1), &lookup(5, 0), Some(Size(3)), &mut out);
@@ -105,7 +111,7 @@ fn what_was_moved_is_asked_for_at_its_new_place_by_who_has_the_link() {
 fn a_question_that_was_passed_on_is_answered_or_refused_to_who_asked() {
     let (mut server, mut out) = (server(1, Order::AtOnce), Out::new());
     let passed = |index| Lookup { hops: 3, ..lookup(5, index) };
-    (0..2).for_each(|index| server.asked(Time::ZERO, passed(index), 3, &mut out));
+    (0..2).for_each(|index| server.asked(passed(index), &mut out));
     server.found(ms(1), &passed(0), Some(Size(3)), &mut out);
     assert_eq!(out, [Output::Look(passed(0)), says(5, 1, Body::Lost), says(5, 0, Body::Object(Size(3)))]);
 }
@@ -120,7 +126,7 @@ fn a_question_that_goes_round_in_a_circle_ends() {
     });
     let (mut out, mut at, mut passed, mut next) = (Out::new(), 0, 0, lookup(5, 0));
     loop {
-        servers[at].asked(Time::ZERO, next, 3, &mut out);
+        servers[at].asked(next, &mut out);
         servers[at].found(Time::ZERO, &next, Some(Size(3)), &mut out);
         match out.pop() {
             Some(Output::Send { message: Message { body: Body::Pass { asker, hops, key }, .. }, .. }) => {
@@ -140,10 +146,13 @@ fn a_link_takes_no_bytes_so_that_it_is_followed_before_objects_are_sent() {
     let order = Order::Queued { sub_queue: 10, exponent: 3 };
     let (mut server, mut out) = (server(10, order), Out::new());
     server.link(Numbered(8), Node(4));
-    server.asked(Time::ZERO, lookup(5, 99), 1, &mut out);
-    server.asked(ms(1), lookup(5, 0), 20, &mut out);
-    server.asked(ms(1), Lookup { key: Numbered(8), ..lookup(5, 1) }, 1_000, &mut out);
+    let moved = Lookup { key: Numbered(8), ..lookup(5, 1) };
+    [lookup(5, 99), lookup(5, 0), moved].into_iter().for_each(|lookup| server.asked(lookup, &mut out));
+    [lookup(5, 99), lookup(5, 0), moved]
+        .iter()
+        .for_each(|lookup| server.found(ms(1), lookup, Some(Size(1_000)), &mut out));
     out.clear();
-    server.found(ms(2), &lookup(5, 99), None, &mut out);
-    assert_eq!(out[0], Output::Look(Lookup { key: Numbered(8), ..lookup(5, 1) }));
+    server.sent(ms(2), &mut out);
+    let pass = Body::Pass { key: Numbered(8), asker: Node(5), hops: HOPS - 1 };
+    assert_eq!(out, [says(4, 1, pass)]);
 }

@@ -31,6 +31,7 @@ pub struct Faults {
 enum Event {
     Comes { from: Node, to: Node, to_life: u16, message: Said },
     Found { at: Node, life: u16, lookup: Lookup<Numbered> },
+    Sent { at: Node, life: u16 },
     Hub(Node),
     FrontEnd(Node),
     Asks(Node),
@@ -43,7 +44,7 @@ struct Machine {
     up: bool,
     life: u16,
     hub: Hub<Numbered, Size>,
-    server: DataServer<Numbered>,
+    server: DataServer<Numbered, Size>,
     front_end: Option<FrontEnd<Numbered>>,
 }
 
@@ -73,7 +74,7 @@ pub struct Toy {
 }
 
 /// Some serve all at once, some one after another. Of every third object the first replica was moved, of some of those once more.
-fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered> {
+fn server(me: u32, seed: u64, cluster: &Cluster) -> DataServer<Numbered, Size> {
     let order = match seed % 2 {
         0 => Order::AtOnce,
         _ => Order::Queued { sub_queue: 3, exponent: 3 },
@@ -186,7 +187,14 @@ impl Toy {
                 if machine.up && machine.life == life {
                     let value = size(lookup.key);
                     machine.server.found(now, &lookup, value, &mut out);
-                    self.act(at, out);
+                    self.answers(at, life, out);
+                }
+            }
+            Event::Sent { at, life } => {
+                let machine = &mut self.machines[at.0 as usize];
+                if machine.up && machine.life == life {
+                    machine.server.sent(now, &mut out);
+                    self.answers(at, life, out);
                 }
             }
             Event::Hub(at) => {
@@ -269,14 +277,8 @@ impl Toy {
         let machine = &mut self.machines[to.0 as usize];
         let Message { tag, index, body } = message;
         match body {
-            Body::Get(key) => {
-                let bytes = size(key).map_or(0, |Size(bytes)| bytes);
-                machine.server.asked(self.now, Lookup { asker: from, tag, index, key, hops: HOPS }, bytes, out);
-            }
-            Body::Pass { key, asker, hops } => {
-                let bytes = size(key).map_or(0, |Size(bytes)| bytes);
-                machine.server.asked(self.now, Lookup { asker, tag, index, key, hops }, bytes, out);
-            }
+            Body::Get(key) => machine.server.asked(Lookup { asker: from, tag, index, key, hops: HOPS }, out),
+            Body::Pass { key, asker, hops } => machine.server.asked(Lookup { asker, tag, index, key, hops }, out),
             Body::Object(_) | Body::Miss | Body::Lost | Body::Withdrawn
                 if tag.origin == to && !machine.hub.waits_for(tag, index) =>
             {
@@ -288,6 +290,15 @@ impl Toy {
             }
             _ => machine.hub.handle(self.now, message, out),
         }
+    }
+
+    /// A data server answers, and goes on when that has left.
+    fn answers(&mut self, at: Node, life: u16, out: Out) {
+        if out.iter().any(|said| matches!(said, Output::Send { .. })) {
+            let when = self.now.saturating_add(Time(self.below(1_000_000)));
+            self.at(when, Event::Sent { at, life });
+        }
+        self.act(at, out);
     }
 
     /// Does what roles of a machine want, and calls them again when they want.

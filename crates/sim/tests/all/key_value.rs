@@ -152,13 +152,13 @@ fn one_server(per_request: u32, server: &str) -> u64 {
 }
 
 #[test]
-fn a_server_of_one_object_after_another_takes_the_service_and_the_sending_of_each() {
+fn a_server_looks_for_all_at_once_and_sends_one_answer_after_another() {
     // There: two links of 5 us at 1 Gbit/s, 40 B of headers and 36 a question; back: 40 B and 1,020 an answer.
     let way = |bytes: u64| 2 * (5_000_000 + bytes * 8_000);
     assert_eq!(one_server(1, "parallel"), way(76) + 20_000_000 + way(1_060));
     assert_eq!(one_server(1, "fifo"), one_server(1, "parallel"));
-    // The second's service begins when the first's 1,020 B have left.
-    assert_eq!(one_server(2, "fifo"), way(112) + 20_000_000 + 1_020 * 8_000 + 20_000_000 + way(1_060));
+    // The second goes when the first's 1,020 B have left, and their header.
+    assert_eq!(one_server(2, "fifo"), way(112) + 20_000_000 + 1_060 * 8_000 + way(1_060));
 }
 
 #[test]

@@ -21,13 +21,13 @@ words! {
 }
 
 words! {
-    /// In which order a data server serves what it is asked for.
+    /// In which order a data server sends what it found.
     ServerOrder, "\"parallel\", \"fifo\" or \"reordered\"" {
-        /// All at once, each for as long as `host.service_time` says.
+        /// Each as soon as it is found, after `host.service_time`.
         Parallel = "parallel",
-        /// One object after another, in the order of arrival, but for schemes that gather objects, whose servers reorder them; the next one's service begins when the last answer has left at the link's rate.
+        /// One after another, each when the last one has left at the link's rate, in the order in which they were found; servers of schemes that gather objects reorder them.
         Fifo = "fifo",
-        /// One after another too, small ones and those that have waited first (PICC, Algorithm 3).
+        /// One after another too, small ones and those that have waited longest first (PICC, Algorithm 3).
         Reordered = "reordered",
     }
 }
@@ -151,7 +151,7 @@ section! {
         /// Objects that a server looks for at once; it refuses more.
         #[range(1..=1_000_000)]
         lookups: u32 = 10_000,
-        /// In which order a server serves what it is asked for. "fifo" and "reordered": one object after another; "reordered": those of a sub-queue by their waits to a power over their sizes (PICC).
+        /// In which order a server sends what it found. "fifo" and "reordered": one answer after another; "reordered": those of a sub-queue by their waits to a power over their sizes (PICC).
         server: ServerOrder = ServerOrder::Parallel,
         /// PICC's m: the first so many that wait are put in order and sent before the next so many are looked at.
         #[needs(REORDERED)]
