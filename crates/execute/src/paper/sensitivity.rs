@@ -19,8 +19,12 @@ use crate::input::{self, SCENARIO_MAX};
 struct Ranges {
     /// Of every point, in place of the scenarios' own.
     seeds: Option<u32>,
+    /// Set in every row, of all scenarios.
     #[serde(default)]
     set: Vec<String>,
+    /// Set in every row, of single scenarios by their files.
+    #[serde(default)]
+    scenario: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     parameter: Vec<Parameter>,
     #[serde(default)]
@@ -35,18 +39,30 @@ impl Ranges {
         let text = input::text(&path, SCENARIO_MAX).map_err(|error| problem(error.to_string()))?;
         let ranges: Ranges = toml::from_str(&text).map_err(|error| problem(error.to_string()))?;
         let unknown = |name: &&String| !paper.scenarios().contains(name.as_str());
-        if let Some(name) = ranges.parameter.iter().flat_map(|p| &p.scenarios).find(unknown) {
+        let mut named = ranges.parameter.iter().flat_map(|p| &p.scenarios).chain(ranges.scenario.keys());
+        if let Some(name) = named.find(unknown) {
             return Err(problem(format!("no figure has a scenario `{name}`")));
         }
         for row in ranges.rows() {
             for scenario in paper.scenarios() {
-                let own = row.settings.iter().filter(|setting| setting.is_of(scenario));
-                let set: Vec<String> =
-                    ranges.set.iter().chain(own.map(|setting| &setting.assignment)).cloned().collect();
+                let all = ranges.reduced().chain(row.settings.iter().cloned());
+                let own = all.filter(|setting| setting.is_of(scenario));
+                let set: Vec<String> = own.map(|setting| setting.assignment).collect();
                 contenders(&paper.folder, scenario, &[], &set).map_err(|what| problem(what.to_string()))?;
             }
         }
         Ok(ranges)
+    }
+
+    /// What every row sets, so that it takes less time.
+    fn reduced(&self) -> impl Iterator<Item = Setting> {
+        let single = |(scenario, set): (&String, &Vec<String>)| -> Vec<Setting> {
+            let setting =
+                |assignment: &String| Setting { assignment: assignment.clone(), scenarios: vec![scenario.clone()] };
+            set.iter().map(setting).collect()
+        };
+        let all = self.set.iter().map(|assignment| Setting::everywhere(assignment));
+        all.chain(self.scenario.iter().flat_map(single))
     }
 
     /// Every end of every parameter, then every reading.
@@ -127,7 +143,7 @@ pub fn sweep(course: &mut Course<'_>, paper: &Paper, tell: &mut dyn FnMut(&str))
     let ranges = Ranges::read(paper)?;
     let judged = paper.for_its_claims();
     let mut verdicts = |more: Vec<Setting>| -> Result<BTreeMap<String, Verdict>, Unreproduced> {
-        let set = ranges.set.iter().map(|assignment| Setting::everywhere(assignment)).chain(more).collect();
+        let set = ranges.reduced().chain(more).collect();
         let conditions = Conditions { mode: Mode::Full, seeds: ranges.seeds, first_seed: None, set };
         let out = reproduce(course, std::slice::from_ref(&judged), &|_| true, &conditions)?;
         let claims = out.papers.into_iter().flat_map(|p| p.figures).flat_map(|f| f.claims);
@@ -160,7 +176,11 @@ fn page(paper: &Paper, ranges: &Ranges, found: &Sensitivity) -> String {
     let (claims, fragile) = (all().count(), all().filter(|hanging| hanging.fragile()).count());
     let held = all().filter(|hanging| hanging.here == Verdict::Pass).count();
     let seeds = ranges.seeds.map_or("the scenarios' own seeds".to_string(), |seeds| format!("{seeds} seeds"));
-    let set = ranges.set.iter().map(|s| format!(", `{s}`")).collect::<String>();
+    let of = |setting: &Setting| match setting.scenarios.first() {
+        None => String::new(),
+        Some(scenario) => format!(" in `{scenario}`"),
+    };
+    let set = ranges.reduced().map(|setting| format!(", `{}`{}", setting.assignment, of(&setting))).collect::<String>();
     let most = found.most(&counted).map_or(String::new(), |(key, n)| format!(", {n} of them on `{key}`"));
     let mut text = format!(
         "# How far the verdicts hang on what the paper leaves open\n\n\
