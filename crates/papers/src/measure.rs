@@ -107,6 +107,10 @@ measures! { |spec, tables|
     QueryP50Ms, "median query time, ms", run = query_times(tables).map(|times| times.p50 as f64 / 1e9);
     /// The 95th percentile of it, ms.
     QueryP95Ms, "95th percentile of query times, ms", run = query_times(tables).map(|times| times.p95 as f64 / 1e9);
+    /// The 99th percentile of the times of the queries of a service beside the workload, ms; those that were cut off took longer
+    /// than they had waited.
+    ServiceP99Ms, "99th percentile of the service's query times, ms", run =
+        times(tables.service.iter().map(|query| (query.qct_ps, query.waited_ps))).map(|times| times.p99 as f64 / 1e9);
     /// Jain's index over what a run's flows got, from 0 to 1.
     Jain, "Jain's index", run = fanin_lab::fairness::jain(tables, spec.fan_in, spec.settings.clients());
     /// Jain's index within a round, or between two starts or stops of a list's long flows: the mean over these.
@@ -259,8 +263,13 @@ impl Measure {
 
 /// Percentiles of the times of queries, those that were cut off among them.
 fn query_times(tables: &RunTables) -> Option<Percentiles> {
-    let mut ended: Vec<u64> = tables.queries.iter().filter_map(|query| query.qct_ps).collect();
-    let mut open: Vec<u64> = tables.queries.iter().filter_map(|query| query.waited_ps).collect();
+    times(tables.queries.iter().map(|query| (query.qct_ps, query.waited_ps)))
+}
+
+/// Percentiles of times, of those that ended and of those that had waited when they were cut off.
+fn times(queries: impl Iterator<Item = (Option<u64>, Option<u64>)> + Clone) -> Option<Percentiles> {
+    let mut ended: Vec<u64> = queries.clone().filter_map(|(took, _)| took).collect();
+    let mut open: Vec<u64> = queries.filter_map(|(_, waited)| waited).collect();
     percentiles_with_open(&mut ended, &mut open).map(|(times, _)| times)
 }
 
