@@ -151,7 +151,7 @@ fn what_is_slow_says_what_binds_it() {
     // A window of one segment a round trip, and nothing is lost.
     let place = Place::with(
         "schemes = [\"newreno+gss\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n[switch]\nbuffer = \"16 MiB\"\n\
-         [tcp]\ndelayed_ack = 1\n[workload]\nkind = \"web-search\"\nfragment = \"200 KB\"\nqueries = 20\n[sweep]\nfan_in = [2]\n",
+         [tcp]\ndelayed_ack = 1\n[gss]\nhandshake = true\n[workload]\nkind = \"web-search\"\nfragment = \"200 KB\"\nqueries = 20\n[sweep]\nfan_in = [2]\n",
     );
     let row = &rows(&place, &[])[0];
     assert_eq!(["drops", "timeouts", "stalls", "marks"].map(|what| row[what].as_f64()), [Some(0.0); 4], "{row}");
