@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_window_that_is_kept_begins_as_the_last_one_ended_for_a_day() {
-        for (windows, next) in [("kept", 11), ("anew", 10)] {
+        for (windows, next) in [("kept", 20), ("anew", 10)] {
             let mut pool = pool(windows);
             let (since, mut window) = pool.begins(5);
             assert_eq!(window.window(), 10);
