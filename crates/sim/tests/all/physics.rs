@@ -194,3 +194,19 @@ fn a_port_counts_packets_with_data_apart_from_those_without() {
     assert_eq!(up.data_packets, 0);
     assert!(up.packets > 4 * 5, "an ACK for every other segment: {}", up.packets);
 }
+
+#[test]
+fn gentle_slow_start_doubles_on_an_idle_link_unless_the_handshake_counts() {
+    let takes = |scheme: &str, gss: &str| {
+        let text = format!(
+            "schemes = [\"{scheme}\"]\n[link]\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n[switch]\nbuffer = \"4 MB\"\n\
+             [host]\npacket_jitter = \"none\"\n[tcp]\ninitial_window = 2\ndelayed_ack = 1\n\
+             [workload]\nkind = \"one-shot\"\nfragment = \"4 MiB\"\n{gss}"
+        );
+        run(&spec(&text, 1, 1)).queries[0].qct_ps.expect("it ends")
+    };
+    let newreno = takes("newreno", "");
+    assert_eq!(takes("newreno+gss", ""), newreno);
+    // The handshake's packets are small: every window takes longer than they, and grows by one.
+    assert!(takes("newreno+gss", "[gss]\nhandshake = true\n") > newreno * 3 / 2);
+}
