@@ -37,14 +37,15 @@ class GentleSlowStart(NewReno):
         self.window_end = 0
         self.window_done = False
 
-    def sample(self, rtt):
+    def sees(self, rtt):
+        """Takes a round trip of data; the handshake's, which `sample` would bring, does not count."""
         self.rtt = rtt
         self.rtt_min = rtt if self.rtt_min is None else min(self.rtt_min, rtt)
         self.rtt_max = max(self.rtt_max, rtt)
 
     def observe(self, ack):
         if ack.rtt is not None:
-            self.sample(ack.rtt)
+            self.sees(ack.rtt)
         # What is sent on the ACK that ends a window belongs to the next one: its end is set with the ACK after.
         self.window_done = 0 < self.window_end <= ack.una or ack.una >= ack.nxt
         if self.window_done:
