@@ -1,8 +1,8 @@
 //! The data server: it is asked for an object, looks for it, and answers whoever asked.
 //!
-//! It sends what it found at once, or one answer after another: then those that wait are in a queue, in the order in which they were
-//! found or in PICC's (`fanin_placement::SendQueue`). It takes no more than so many requests at once; it refuses others at once, and
-//! who asked asks elsewhere. A role of its own machine waits instead: a hub may have more objects itself than that.
+//! It sends each response immediately, or one after another. Then responses wait in a queue, first come, first served or in PICC's order
+//! (`fanin_placement::SendQueue`). It limits the requests in progress and refuses others, whose senders try another replica. Requests
+//! from its own machine wait instead, since a hub may store more objects than the limit.
 //!
 //! An object that was moved has left a link at its old place (PICC, section III): who looks for it there passes the question on to
 //! the new place, which answers whoever asked. Links may lead to links, but not for ever.
@@ -39,7 +39,7 @@ pub const HOPS: u8 = 8;
 pub enum Order {
     /// At once.
     AtOnce,
-    /// One after another, by PICC's priorities within sub-queues of so many; with one, as they were found.
+    /// One after another, by PICC's priorities within sub-queues of this length; 1 is first come, first served.
     Queued {
         /// Objects of a sub-queue.
         sub_queue: usize,
@@ -63,10 +63,10 @@ pub struct Params {
 #[derive(Clone, Debug)]
 pub struct DataServer<K, V> {
     me: Node,
-    /// What it looks for or has not sent yet.
+    /// Requests in progress: being looked up, or not sent yet.
     pending: u32,
     most: u32,
-    /// What its own machine asked for beyond that.
+    /// Requests of its own machine above the limit.
     waiting: VecDeque<Lookup<K>>,
     line: Option<Box<Line<K, V>>>,
     /// Where objects are that it had.
@@ -133,7 +133,7 @@ impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
         }
     }
 
-    /// What came of a lookup: the object, or that there is none; where it has a link, that goes before. It is sent now or in its turn.
+    /// Takes the result of a lookup: a link to another server, the object, or a miss. Sends it now, or queues it.
     pub fn found(&mut self, now: Time, lookup: &Lookup<K>, value: Option<V>, out: &mut Outputs<K, V>) {
         let bytes = value.as_ref().map_or(0, |value| value.len() as u32);
         let (to, body, bytes) = match (self.links.get(&lookup.key), lookup.hops.checked_sub(1)) {
@@ -151,7 +151,7 @@ impl<K: Part + Ord + Clone, V: Part> DataServer<K, V> {
         }
     }
 
-    /// The answer that it sent last has left: the next one goes. Only of one that sends one after another.
+    /// The last response has left the machine: sends the next one from the queue.
     pub fn sent(&mut self, now: Time, out: &mut Outputs<K, V>) {
         if let Some(line) = &mut self.line {
             line.busy = false;

@@ -556,7 +556,7 @@ impl Application for KeyValue {
                 self.hosts[at.0 as usize].server.found(driver.now(), &lookup, value, &mut self.out);
                 self.answers(driver, at);
             }
-            // Of one that has crashed meanwhile, the time is not that of its last answer.
+            // The timer is from before a crash; the server is sending another response.
             Timer::Sent(host) if driver.now() < self.hosts[host as usize].free_at => {}
             Timer::Sent(host) => {
                 self.hosts[host as usize].server.sent(driver.now(), &mut self.out);

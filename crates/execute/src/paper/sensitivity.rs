@@ -19,10 +19,10 @@ use crate::input::{self, SCENARIO_MAX};
 struct Ranges {
     /// Of every point, in place of the scenarios' own.
     seeds: Option<u32>,
-    /// Set in every row, of all scenarios.
+    /// Settings of all scenarios in every row.
     #[serde(default)]
     set: Vec<String>,
-    /// Set in every row, of single scenarios by their files.
+    /// Settings of single scenarios in every row, by file name.
     #[serde(default)]
     scenario: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -54,7 +54,7 @@ impl Ranges {
         Ok(ranges)
     }
 
-    /// What every row sets, so that it takes less time.
+    /// Settings that shorten every row.
     fn reduced(&self) -> impl Iterator<Item = Setting> {
         let single = |(scenario, set): (&String, &Vec<String>)| -> Vec<Setting> {
             let setting =
