@@ -40,7 +40,7 @@ pub fn advise(arguments: &AdviseArguments) -> Result<(), Failure> {
     }
     if let Some(text) = &arguments.stripe {
         let resolved = scenario.resolve()?;
-        let most = resolved.contenders()[0].points.iter().map(|at| at.settings.servers()).max();
+        let most = resolved.variants()[0].points.iter().map(|at| at.settings.servers()).max();
         servers = Some(stripe(text, servers.or(most).unwrap_or(1))?);
     }
     let jobs = arguments.jobs.map_or(1, usize::from);

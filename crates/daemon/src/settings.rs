@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Visitor};
 use toml::Spanned;
 
-use crate::carrying::plan::Unfit;
+use crate::carrying::plan::InvalidPlan;
 use crate::carrying::progress::Progress;
 use crate::carrying::{self, Moves, Stage, Standing};
 use crate::log::{self, Naming, Secret};
@@ -310,7 +310,7 @@ impl Settings {
     /// # Errors
     /// The plan or stage that is refused.
     pub fn check_plans(&self) -> Result<(), Problem> {
-        let refused = |unfit: Unfit| Problem { place: None, text: unfit.to_string() };
+        let refused = |unfit: InvalidPlan| Problem { place: None, text: unfit.to_string() };
         self.pools.iter().try_for_each(|pool| carrying::keeper::check(pool).map_err(refused))
     }
 
@@ -482,7 +482,7 @@ fn plan(folder: Spanned<PathBuf>, pool: &Pool, log: Option<&log::Settings>) -> R
     let drawn = Secret::drawn().map_err(|error| wrong(error.to_string()))?;
     let names = pool.servers.iter().map(|server| server.weighted.name.as_str()).collect();
     let reader = carrying::plan::Reader { names, router: &pool.router(), secret, drawn };
-    let unfit = |unfit: Unfit| wrong(unfit.to_string());
+    let unfit = |unfit: InvalidPlan| wrong(unfit.to_string());
     let mut progress = Progress::new(&folder, &pool.name, pool.listen);
     if let Some(Standing { moves, stage }) = progress.read(&reader).map_err(unfit)? {
         // Plain keys of later plans are hashed by the same secret, so that plans can be compared.

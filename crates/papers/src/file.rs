@@ -6,7 +6,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use fanin_spec::Contender;
+use fanin_spec::Variant;
 use fanin_units::{Bytes, QueueSize, Rate, Time};
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -28,7 +28,7 @@ pub const CLAIMS: &str = "claims.toml";
 
 /// Gives the contenders of a scenario that lies beside a paper, under some assignments; `None` where there is none of that
 /// name.
-pub type Scenarios<'a> = dyn Fn(&str, &[String]) -> Result<Option<Vec<Contender>>, PaperProblem> + 'a;
+pub type Scenarios<'a> = dyn Fn(&str, &[String]) -> Result<Option<Vec<Variant>>, PaperProblem> + 'a;
 
 /// A paper, read and checked.
 #[derive(Clone, Debug)]
@@ -505,10 +505,10 @@ fn runs(
 ) -> Result<Source, PaperProblem> {
     let at = scenario.span().start;
     let scenario = scenario.into_inner();
-    let Some(contenders) = scenarios(&scenario, &[])? else {
+    let Some(variants) = scenarios(&scenario, &[])? else {
         return Err(reader.problem(at, format!("there is no `{scenario}` beside it")));
     };
-    let labels: Vec<String> = contenders.iter().map(|c| c.label.clone()).collect();
+    let labels: Vec<String> = variants.iter().map(|c| c.label.clone()).collect();
     let schemes = schemes.unwrap_or_else(|| labels.clone());
     if schemes.is_empty() {
         return Err(reader.problem(at, "schemes = []: right would be some, or no such line for all"));
@@ -519,8 +519,8 @@ fn runs(
     if let Some((_, twice)) = schemes.iter().enumerate().find(|(i, scheme)| schemes[..*i].contains(scheme)) {
         return Err(reader.problem(at, format!("scheme `{twice}` stands there twice")));
     }
-    let Some(contender) = contenders.first() else { return Err(reader.problem(at, "no scheme takes part")) };
-    let along = Along::of(contender).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;
+    let Some(variant) = variants.first() else { return Err(reader.problem(at, "no scheme takes part")) };
+    let along = Along::of(variant).map_err(|what| reader.problem(at, format!("{scenario} {what}")))?;
     let (key, wanted) = match (fan_in, points, along.is_fan_in()) {
         (fan_in, None, true) => ("fan_in", fan_in),
         (None, points, false) => ("points", points),
@@ -532,7 +532,7 @@ fn runs(
             return Err(reader.problem(at, what));
         }
     };
-    let swept = along.xs(contender);
+    let swept = along.xs(variant);
     let xs = wanted.unwrap_or_else(|| {
         let mut all = swept.clone();
         all.sort_by(f64::total_cmp);

@@ -8,15 +8,15 @@ use fanin_units::QueueSize;
 use crate::assignment::Assignment;
 use crate::problem::{Origin, Wrong};
 use crate::registry::owner;
-use crate::{At, Contender, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings};
+use crate::{At, Discipline, KeyDoc, Kind, PURE_ACK, Problem, Scenario, Scheme, Settings, Variant};
 
 impl Scenario {
-    /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `contenders`, or not the
+    /// What was set in the file, by an argument or as a scheme's own, and has no effect on any of `variants`, or not the
     /// one that was meant. A section in the file that belongs to a scheme of the file which was not selected is none.
-    pub fn warnings(&self, contenders: &[Contender]) -> Vec<Problem> {
+    pub fn warnings(&self, variants: &[Variant]) -> Vec<Problem> {
         let docs = Settings::default().docs();
-        let all: Vec<User> = contenders.iter().flat_map(users).collect();
-        let left_out = self.left_out.iter().filter_map(|variant| Some((&variant.scheme, all.first()?.1)));
+        let all: Vec<User> = variants.iter().flat_map(users).collect();
+        let left_out = self.left_out.iter().filter_map(|named| Some((&named.scheme, all.first()?.1)));
         let of_file: Vec<User> = all.iter().copied().chain(left_out).collect();
         let swept = |path: &str| self.file_axes.iter().chain(&self.argument_axes).any(|axis| axis.path() == path);
         let stands =
@@ -27,14 +27,14 @@ impl Scenario {
         for argument in self.arguments.iter().chain(&axes) {
             warnings.extend(without_effect(std::iter::once(argument), &docs, &all));
         }
-        for (variant, contender) in self.variants.iter().zip(contenders) {
-            let own = without_effect(variant.own.iter(), &docs, &users(contender).collect::<Vec<_>>());
-            let set = || self.file.iter().chain(&self.arguments).chain(&variant.own).chain(&axes).rev();
+        for (named, variant) in self.named_schemes.iter().zip(variants) {
+            let own = without_effect(named.own.iter(), &docs, &users(variant).collect::<Vec<_>>());
+            let set = || self.file.iter().chain(&self.arguments).chain(&named.own).chain(&axes).rev();
             let place = |Wrong { paths, what }: Wrong| {
                 let assigned = paths.iter().find_map(|path| set().find(|a| a.path() == *path))?;
                 Some(Problem::new(&assigned.origin, what))
             };
-            let doubts = folded(contender).into_iter().filter_map(place);
+            let doubts = folded(variant).into_iter().filter_map(place);
             for warning in own.into_iter().chain(doubts) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -48,13 +48,13 @@ impl Scenario {
 /// Who might look at a key: a scheme with its settings at a point.
 type User<'a> = (&'a Scheme, &'a Settings);
 
-fn users(contender: &Contender) -> impl Iterator<Item = User<'_>> {
-    contender.points.iter().map(|at| (&contender.scheme, &at.settings))
+fn users(variant: &Variant) -> impl Iterator<Item = User<'_>> {
+    variant.points.iter().map(|at| (&variant.scheme, &at.settings))
 }
 
 /// A contender's points that differ in more than the number of servers, on which no doubt depends; without that number.
-fn unlike(contender: &Contender) -> Vec<At> {
-    let mut points = contender.points.clone();
+fn unlike(variant: &Variant) -> Vec<At> {
+    let mut points = variant.points.clone();
     for At { point, settings } in &mut points {
         settings.workload.fan_in = 1;
         point.0.retain(|coordinate| !coordinate.is_fan_in());
@@ -67,10 +67,10 @@ fn unlike(contender: &Contender) -> Vec<At> {
 const NAMED: usize = 3;
 
 /// A contender's doubts. Those about the same keys are one over all points of a sweep, whose every value would repeat it.
-fn folded(contender: &Contender) -> Vec<Wrong> {
+fn folded(variant: &Variant) -> Vec<Wrong> {
     let mut kinds: Vec<(Wrong, Vec<String>)> = Vec::new();
-    for At { point, settings } in unlike(contender) {
-        for doubt in doubts(&contender.scheme, &settings) {
+    for At { point, settings } in unlike(variant) {
+        for doubt in doubts(&variant.scheme, &settings) {
             match kinds.iter_mut().find(|(first, _)| first.paths == doubt.paths) {
                 None => kinds.push((doubt, Vec::new())),
                 Some((first, _)) if first.what == doubt.what => {}

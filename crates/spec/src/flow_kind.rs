@@ -45,7 +45,7 @@ flow_kinds! {
     /// A flow of the poisson workload.
     Poisson = "poisson",
     /// A flow beside another workload: a Poisson flow, or one of a list.
-    Beside = "beside",
+    Background = "beside",
     /// A split that a map of a job reads from another node.
     Split = "split",
     /// A part of a map's output that a reduce fetches.

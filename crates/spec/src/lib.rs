@@ -74,7 +74,7 @@ pub use point::{Coordinate, FAN_IN, Point};
 pub use problem::{Origin, Problem};
 pub use registry::{REGISTRY, Scheme};
 pub use requests::Requests;
-pub use run::{At, Contender, ContenderParts, RunParts, RunSpec, Watch};
+pub use run::{At, RunParts, RunSpec, Variant, VariantParts, Watch};
 pub use scenario::{Reader, Scenario};
 pub use setting::{FilePath, Optional, Setting, WarmUp};
 pub use settings::{

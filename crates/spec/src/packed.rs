@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::loose_literal;
-use crate::{Contender, Inputs, Scheme, Settings};
+use crate::{Inputs, Scheme, Settings, Variant};
 
 /// What runs have in common that differ in their seed alone, without what files held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ impl Packed {
     ///
     /// # Errors
     /// What is not understood, or cannot work: it is not what this engine packed.
-    pub fn unpack(&self, inputs: Inputs) -> Result<Contender, String> {
+    pub fn unpack(&self, inputs: Inputs) -> Result<Variant, String> {
         let mut settings = Settings { inputs, ..Settings::default() };
         for [section, key, value] in &self.set {
             if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key.as_str())) {
@@ -40,7 +40,7 @@ impl Packed {
             }
             settings.set(section, key, &loose_literal(value))?;
         }
-        Contender::new("packed", Scheme::parse(&self.scheme)?, settings)
+        Variant::new("packed", Scheme::parse(&self.scheme)?, settings)
     }
 }
 

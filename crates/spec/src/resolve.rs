@@ -6,12 +6,10 @@ use crate::assignment::Assignment;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, Wrong};
-use crate::scenario::{Reader, Variant};
+use crate::scenario::{NamedScheme, Reader};
 use crate::setting::FilePath;
 use crate::sweep::{Axis, combinations, joined};
-use crate::{
-    At, Bursts, Contender, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, check,
-};
+use crate::{At, Bursts, Coordinate, Ect, Flows, Kind, Plan, Point, Scenario, Settings, Sizes, Stack, Variant, check};
 
 /// What says how many take part.
 const FAN_IN: &str = "workload.fan_in";
@@ -22,27 +20,27 @@ impl Scenario {
     ///
     /// # Errors
     /// The first value that is wrong, or the first two that do not go together.
-    pub fn contenders(&self) -> Result<Vec<Contender>, Problem> {
-        self.contenders_with(&|_| Err("no files are read here".into()))
+    pub fn variants(&self) -> Result<Vec<Variant>, Problem> {
+        self.variants_with(&|_| Err("no files are read here".into()))
     }
 
     /// Resolves and checks every scheme's settings; `read` gets a path as the scenario has it and gives the file's name
     /// for messages, and its text.
     ///
     /// # Errors
-    /// As [`Scenario::contenders`]; and what is wrong with a file.
-    pub fn contenders_with(&self, read: &Reader) -> Result<Vec<Contender>, Problem> {
-        if self.variants.is_empty() {
+    /// As [`Scenario::variants`]; and what is wrong with a file.
+    pub fn variants_with(&self, read: &Reader) -> Result<Vec<Variant>, Problem> {
+        if self.named_schemes.is_empty() {
             let what =
                 format!("{} names no scheme: add schemes = [\"newreno\", \"dctcp\"] or give --schemes", self.name);
             return Err(Problem::new(&Origin::Default, what));
         }
-        self.variants.iter().map(|variant| resolve(self, variant, read)).collect()
+        self.named_schemes.iter().map(|named| resolve(self, named, read)).collect()
     }
 }
 
 /// Resolves and checks a scheme's settings at every point.
-fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Contender, Problem> {
+fn resolve(scenario: &Scenario, named: &NamedScheme, read: &Reader) -> Result<Variant, Problem> {
     let mut file = scenario.file_axes.clone();
     for axis in &mut file {
         let path = axis.path();
@@ -55,10 +53,10 @@ fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Cont
     let checked = |axes: &[Written]| axes.iter().map(Axis::new).collect::<Result<Vec<Axis>, Problem>>();
     let axes = joined(&checked(&file)?, &checked(&scenario.argument_axes)?)?;
     for axis in &axes {
-        set_besides(axis, scenario, variant)?;
+        set_besides(axis, scenario, named)?;
     }
-    let layers = [&scenario.file, &scenario.arguments, &variant.own];
-    let mut way = Way { layers, axes, variant, read };
+    let layers = [&scenario.file, &scenario.arguments, &named.own];
+    let mut way = Way { layers, axes, named, read };
     let mut base = way.base()?;
     let unread = base.clone();
     way.inputs(&mut base, &unread, &[])?;
@@ -71,19 +69,19 @@ fn resolve(scenario: &Scenario, variant: &Variant, read: &Reader) -> Result<Cont
     let points: Vec<At> = places.iter().map(|swept| way.at(&base, swept)).collect::<Result<_, Problem>>()?;
     // From the last one, which is the largest as a rule: what fits that fits the others.
     for (at, swept) in points.iter().zip(&places).rev() {
-        at.checked(&variant.scheme).map_err(|wrong| way.refuse(wrong, swept))?;
+        at.checked(&named.scheme).map_err(|wrong| way.refuse(wrong, swept))?;
         at.list_fits()?;
     }
-    Ok(Contender::of(variant.label.clone(), variant.scheme, points))
+    Ok(Variant::of(named.label.clone(), named.scheme, points))
 }
 
 /// Refuses a swept key that another argument or the scheme itself sets: which of them is meant?
-fn set_besides(axis: &Axis, scenario: &Scenario, variant: &Variant) -> Result<(), Problem> {
+fn set_besides(axis: &Axis, scenario: &Scenario, named: &NamedScheme) -> Result<(), Problem> {
     let path = axis.path();
-    if let Some(own) = variant.own.iter().find(|a| a.path() == path) {
+    if let Some(own) = named.own.iter().find(|a| a.path() == path) {
         let what = format!(
             "`{path}` is `{}`'s own, and swept: every scheme runs at the same points; leave one of the two out",
-            variant.label
+            named.label
         );
         return Err(Problem::new(&own.origin, what));
     }
@@ -103,7 +101,7 @@ struct Way<'a> {
     layers: [&'a Vec<Assignment>; 3],
     /// They stand over all layers.
     axes: Vec<Axis>,
-    variant: &'a Variant,
+    named: &'a NamedScheme,
     read: &'a Reader<'a>,
 }
 
@@ -111,7 +109,7 @@ impl Way<'_> {
     /// What is set beside the sweep.
     fn base(&self) -> Result<Settings, Problem> {
         let mut settings = Settings::default();
-        if self.variant.scheme.exact_echo() {
+        if self.named.scheme.exact_echo() {
             settings.tcp.ect = Ect::All;
         }
         for layer in self.layers {
@@ -165,7 +163,7 @@ impl Way<'_> {
         let mut values = self.axes.iter().zip(swept).filter(|(_, (_, origin))| *origin != Origin::Default);
         let value = values.find(|(axis, _)| paths.contains(&axis.path().as_str())).map(|(_, (_, origin))| origin);
         let written = || self.set(&paths, |origin| *origin != Origin::Default);
-        Problem::new(value.or_else(written).unwrap_or(&self.variant.origin), what)
+        Problem::new(value.or_else(written).unwrap_or(&self.named.origin), what)
     }
 
     /// Reads what settings name, but for what was read for others.

@@ -9,13 +9,13 @@ use crate::problem::Wrong;
 use crate::{PacketJitter, Point, Scheme, Settings};
 
 /// A scheme that takes part, with every setting resolved and checked at every point of the sweep: it reads as its
-/// [`ContenderParts`], and cannot be changed.
+/// [`VariantParts`], and cannot be changed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contender(ContenderParts);
+pub struct Variant(VariantParts);
 
-/// What a [`Contender`] is made of.
+/// What a [`Variant`] is made of.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ContenderParts {
+pub struct VariantParts {
     /// What the user calls it: the label, else the canonical name.
     pub label: String,
     /// The scheme.
@@ -35,36 +35,36 @@ pub struct At {
     pub settings: Settings,
 }
 
-impl Deref for Contender {
-    type Target = ContenderParts;
+impl Deref for Variant {
+    type Target = VariantParts;
 
-    fn deref(&self) -> &ContenderParts {
+    fn deref(&self) -> &VariantParts {
         &self.0
     }
 }
 
-impl Contender {
+impl Variant {
     /// Checks a scheme's settings at one point, its own fan-in; a scenario has another way to say what is wrong
-    /// ([`crate::Scenario::contenders`]).
+    /// ([`crate::Scenario::variants`]).
     ///
     /// # Errors
     /// What cannot work, and what would.
-    pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Contender, String> {
+    pub fn new(label: impl Into<String>, scheme: Scheme, settings: Settings) -> Result<Variant, String> {
         let at = At { point: Point::of_fan_in(settings.servers()), settings };
         at.checked(&scheme).map_err(|wrong| wrong.what)?;
         at.list_fits().map_err(|problem| problem.to_string())?;
-        Ok(Contender::of(label.into(), scheme, vec![at]))
+        Ok(Variant::of(label.into(), scheme, vec![at]))
     }
 
     /// Of points that were checked, one at least.
-    pub(crate) fn of(label: String, scheme: Scheme, points: Vec<At>) -> Contender {
+    pub(crate) fn of(label: String, scheme: Scheme, points: Vec<At>) -> Variant {
         let settings = points[0].settings.clone();
-        Contender(ContenderParts { label, scheme, settings, points })
+        Variant(VariantParts { label, scheme, settings, points })
     }
 
     /// The same under another label.
     #[must_use]
-    pub fn called(mut self, label: impl Into<String>) -> Contender {
+    pub fn called(mut self, label: impl Into<String>) -> Variant {
         self.0.label = label.into();
         self
     }
@@ -83,7 +83,7 @@ impl Contender {
     }
 
     /// The same under one seed, with jitter where hosts have none; `None` where they have some, or where that is what is swept.
-    pub fn with_jitter(&self) -> Option<Contender> {
+    pub fn with_jitter(&self) -> Option<Variant> {
         let key = "host.packet_jitter";
         let swept = self.points[0].point.0.iter().any(|coordinate| coordinate.key == key);
         let none = |at: &At| at.settings.host.packet_jitter == PacketJitter::None;
@@ -91,7 +91,7 @@ impl Contender {
         for at in &mut points {
             (at.settings.host.packet_jitter, at.settings.run.seeds) = (PacketJitter::Transmission, 1);
         }
-        (!swept && self.points.iter().all(none)).then(|| Contender::of(self.label.clone(), self.scheme, points))
+        (!swept && self.points.iter().all(none)).then(|| Variant::of(self.label.clone(), self.scheme, points))
     }
 
     /// The numbers of servers that are swept over, in their order.
@@ -150,7 +150,7 @@ impl At {
 }
 
 /// One run: a scheme at one point of the sweep under one seed. The same spec gives the same tables everywhere. It reads
-/// as its [`RunParts`], and [`Contender::at`] alone makes one:
+/// as its [`RunParts`], and [`Variant::at`] alone makes one:
 ///
 /// ```compile_fail
 /// let settings = fanin_spec::Settings::default();
@@ -223,13 +223,13 @@ mod tests {
     fn two_runs_of_different_request_logs_have_different_names() {
         let text =
             "schemes = [\"one-all\"]\n[workload]\nkind = \"key_value\"\nduration = \"1 s\"\n[sweep]\nfan_in = [4]\n";
-        let contenders = Scenario::parse("log.toml", text).and_then(|scenario| scenario.contenders()).unwrap();
+        let variants = Scenario::parse("log.toml", text).and_then(|scenario| scenario.variants()).unwrap();
         let name = |size| {
-            let mut settings = contenders[0].settings.clone();
+            let mut settings = variants[0].settings.clone();
             let mut log = Requests::new(vec![size], vec![1]);
             log.push(Time::ZERO, [0]);
             settings.inputs.requests = Some(Arc::new(log));
-            let with_log = Contender::new("log", contenders[0].scheme, settings).unwrap();
+            let with_log = Variant::new("log", variants[0].scheme, settings).unwrap();
             with_log.at(0, 1).unwrap().canonical()
         };
         assert_eq!(name(100), name(100));

@@ -8,11 +8,11 @@ use crate::limits;
 use crate::literal::Literal;
 use crate::point::Written;
 use crate::problem::{Origin, Problem, did_you_mean};
-use crate::{Contender, Scheme, Settings, check};
+use crate::{Scheme, Settings, Variant, check};
 
 /// A scheme as the scenario or the user names it, with settings of its own.
 #[derive(Clone, Debug)]
-pub(crate) struct Variant {
+pub(crate) struct NamedScheme {
     pub label: String,
     pub scheme: Scheme,
     pub origin: Origin,
@@ -30,9 +30,9 @@ pub struct Scenario {
     pub(crate) arguments: Vec<Assignment>,
     pub(crate) file_axes: Vec<Written>,
     pub(crate) argument_axes: Vec<Written>,
-    pub(crate) variants: Vec<Variant>,
+    pub(crate) named_schemes: Vec<NamedScheme>,
     /// Those of the file that were not selected.
-    pub(crate) left_out: Vec<Variant>,
+    pub(crate) left_out: Vec<NamedScheme>,
 }
 
 /// Reads a file that a scenario names: the path gives a name for messages, and the text; or why it cannot be read.
@@ -59,7 +59,7 @@ impl Scenario {
             arguments: Vec::new(),
             file_axes: Vec::new(),
             argument_axes: Vec::new(),
-            variants: Vec::new(),
+            named_schemes: Vec::new(),
             left_out: Vec::new(),
         };
         for (key, item) in document.as_table().iter() {
@@ -67,7 +67,7 @@ impl Scenario {
             match (key, item) {
                 ("title", Item::Value(Value::String(title))) => scenario.title = Some(title.value().clone()),
                 ("title", _) => return Err(Problem::new(&origin, "`title` is a text in quotes")),
-                ("schemes", item) => scenario.variants = variants(&place, item, &origin)?,
+                ("schemes", item) => scenario.named_schemes = named_schemes(&place, item, &origin)?,
                 ("sweep", item) if item.is_table_like() => scenario.file_axes = axes(&place, item)?,
                 (section, item) => match (item.as_table_like(), Settings::keys_of(section)) {
                     (Some(table), Some(_)) => scenario.file.extend(assignments(&place, section, table)?),
@@ -84,7 +84,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Sets a key by an argument, over the file and under a variant's own: `assignment` is `path.to.key=VALUE`,
+    /// Sets a key by an argument, over the file and under a named's own: `assignment` is `path.to.key=VALUE`,
     /// `argument` what the user wrote, such as `--fan-in 2,4` for `sweep.fan_in=[2,4]`.
     ///
     /// # Errors
@@ -150,60 +150,60 @@ impl Scenario {
             let argument = arguments.iter().find(|(of, _)| *of == path);
             argument.map_or(Origin::Default, |(_, argument)| Origin::Argument(argument.clone()))
         };
-        for assignment in self.file.iter_mut().chain(self.variants.iter_mut().flat_map(|variant| &mut variant.own)) {
+        for assignment in self.file.iter_mut().chain(self.named_schemes.iter_mut().flat_map(|named| &mut named.own)) {
             assignment.origin = origin(&assignment.path());
         }
         for axis in &mut self.file_axes {
             axis.origin = origin(&axis.path());
             axis.values.iter_mut().for_each(|(_, value)| *value = axis.origin.clone());
         }
-        self.variants.iter_mut().for_each(|variant| variant.origin = Origin::Default);
+        self.named_schemes.iter_mut().for_each(|named| named.origin = Origin::Default);
     }
 
-    /// Keeps only these schemes, in this order: labels of the file's variants, or registry names; `argument` is what the user
+    /// Keeps only these schemes, in this order: labels of the file's named_schemes, or registry names; `argument` is what the user
     /// wrote.
     ///
     /// # Errors
     /// A name that is neither.
     pub fn select(&mut self, argument: &str, names: &[&str]) -> Result<(), Problem> {
         let origin = Origin::Argument(argument.into());
-        let mut chosen: Vec<Variant> = Vec::new();
+        let mut chosen: Vec<NamedScheme> = Vec::new();
         for name in names {
-            let labelled = |is: &dyn Fn(&str) -> bool| self.variants.iter().find(|v| is(&v.label)).cloned();
+            let labelled = |is: &dyn Fn(&str) -> bool| self.named_schemes.iter().find(|v| is(&v.label)).cloned();
             let known = labelled(&|label| label == *name);
-            let variant = match known.or_else(|| labelled(&|label| label.eq_ignore_ascii_case(name))) {
-                Some(variant) => variant,
+            let named = match known.or_else(|| labelled(&|label| label.eq_ignore_ascii_case(name))) {
+                Some(named) => named,
                 None => plain(name, &origin).map_err(|problem| match self.labels() {
                     labels if labels.is_empty() => problem,
                     labels => Problem::new(&origin, format!("{}; {} has {labels}", problem.what, self.name)),
                 })?,
             };
-            if chosen.iter().any(|v| v.label == variant.label) {
-                return Err(Problem::new(&origin, format!("`{}` stands there twice", variant.label)));
+            if chosen.iter().any(|v| v.label == named.label) {
+                return Err(Problem::new(&origin, format!("`{}` stands there twice", named.label)));
             }
-            chosen.push(variant);
+            chosen.push(named);
         }
-        let is_chosen = |variant: &Variant| chosen.iter().any(|v| v.label == variant.label);
-        self.left_out.extend(self.variants.drain(..).filter(|variant| !is_chosen(variant)));
-        self.variants = chosen;
+        let is_chosen = |named: &NamedScheme| chosen.iter().any(|v| v.label == named.label);
+        self.left_out.extend(self.named_schemes.drain(..).filter(|named| !is_chosen(named)));
+        self.named_schemes = chosen;
         Ok(())
     }
 
     /// Whether the file or an argument names any scheme.
     pub fn has_schemes(&self) -> bool {
-        !self.variants.is_empty()
+        !self.named_schemes.is_empty()
     }
 
     fn labels(&self) -> String {
-        self.variants.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
+        self.named_schemes.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// A name for what is run: the first sixteen hexadecimal digits of SHA-256 over every resolved setting.
-    pub fn hash(contenders: &[Contender]) -> String {
+    pub fn hash(variants: &[Variant]) -> String {
         let mut hasher = Sha256::new();
-        for contender in contenders {
-            hasher.update(format!("{} = {}\n", contender.label, contender.scheme));
-            for at in &contender.points {
+        for variant in variants {
+            hasher.update(format!("{} = {}\n", variant.label, variant.scheme));
+            for at in &variant.points {
                 hasher.update(at.settings.canonical(|_| true));
             }
         }
@@ -287,20 +287,20 @@ fn assignments(place: &Place, section: &str, table: &dyn TableLike) -> Result<Ve
     Ok(found)
 }
 
-fn variants(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Variant>, Problem> {
-    let mut found: Vec<Variant> = Vec::new();
-    let mut add = |variant: Variant| {
-        if found.iter().any(|v| v.label == variant.label) {
-            let what = format!("two schemes are called `{}`: give one a label of its own", variant.label);
-            return Err(Problem::new(&variant.origin, what));
+fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<NamedScheme>, Problem> {
+    let mut found: Vec<NamedScheme> = Vec::new();
+    let mut add = |named: NamedScheme| {
+        if found.iter().any(|v| v.label == named.label) {
+            let what = format!("two schemes are called `{}`: give one a label of its own", named.label);
+            return Err(Problem::new(&named.origin, what));
         }
-        found.push(variant);
+        found.push(named);
         Ok(())
     };
     match item {
         Item::ArrayOfTables(tables) => {
             for table in tables {
-                add(variant(place, table, &place.at(table.span()))?)?;
+                add(named(place, table, &place.at(table.span()))?)?;
             }
         }
         Item::Value(Value::Array(names)) => {
@@ -308,7 +308,7 @@ fn variants(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Variant>,
                 let origin = place.at(value.span());
                 add(match value {
                     Value::String(name) => plain(name.value(), &origin)?,
-                    Value::InlineTable(table) => variant(place, table, &origin)?,
+                    Value::InlineTable(table) => named(place, table, &origin)?,
                     _ => return Err(Problem::new(&origin, "a scheme is a name in quotes, or a table with `scheme`")),
                 })?;
             }
@@ -321,12 +321,12 @@ fn variants(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Variant>,
     Ok(found)
 }
 
-fn plain(name: &str, origin: &Origin) -> Result<Variant, Problem> {
+fn plain(name: &str, origin: &Origin) -> Result<NamedScheme, Problem> {
     let scheme = Scheme::parse(name).map_err(|what| Problem::new(origin, what))?;
-    Ok(Variant { label: scheme.to_string(), scheme, origin: origin.clone(), own: Vec::new() })
+    Ok(NamedScheme { label: scheme.to_string(), scheme, origin: origin.clone(), own: Vec::new() })
 }
 
-fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Variant, Problem> {
+fn named(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<NamedScheme, Problem> {
     let text = |key: &str| match table.get(key) {
         None => Ok(None),
         Some(Item::Value(Value::String(text))) => Ok(Some(text.value().clone())),
@@ -335,14 +335,14 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
     let Some(name) = text("scheme")? else {
         return Err(Problem::new(origin, "a scheme needs `scheme = \"…\"`, a name of `fanin list`"));
     };
-    let mut variant = plain(&name, &place.at(key_span(table, "scheme")))?;
+    let mut named = plain(&name, &place.at(key_span(table, "scheme")))?;
     if let Some(label) = text("label")? {
         if label.is_empty() || label.contains(',') {
             return Err(Problem::new(&place.at(key_span(table, "label")), "a label is not empty and has no comma"));
         }
-        variant.label = label;
+        named.label = label;
     }
-    variant.origin = origin.clone();
+    named.origin = origin.clone();
     for (key, item) in table.iter().filter(|(key, _)| !["scheme", "label"].contains(key)) {
         let origin = place.at(key_span(table, key));
         if ["sweep", "run"].contains(&key) {
@@ -352,13 +352,13 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
             return Err(Problem::new(&origin, what));
         }
         if let (Some(section), Some(_)) = (item.as_table_like(), Settings::keys_of(key)) {
-            variant.own.extend(assignments(place, key, section)?);
+            named.own.extend(assignments(place, key, section)?);
             continue;
         }
-        let mut homes = variant.scheme.sections();
+        let mut homes = named.scheme.sections();
         homes.insert(0, "tcp");
         match homes.iter().find(|s| Settings::keys_of(s).is_some_and(|keys| keys.contains(&key))) {
-            Some(section) => variant.own.push(Assignment {
+            Some(section) => named.own.push(Assignment {
                 section: (*section).into(),
                 key: key.into(),
                 value: literal(item, &origin)?,
@@ -375,8 +375,8 @@ fn variant(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<Vari
             }
         }
     }
-    check::exclusive(&variant.own)?;
-    Ok(variant)
+    check::exclusive(&named.own)?;
+    Ok(named)
 }
 
 fn literal(item: &Item, origin: &Origin) -> Result<Literal, Problem> {

@@ -290,7 +290,7 @@ mod tests {
                     hosts_per_rack = 5\nspines = 1\n[key_value]\nreplica_racks = \"distinct\"\nobjects = 2000\n";
         let mut scenario = Scenario::parse("test.toml", text).expect("a scenario");
         scenario.assign("--fan-in", "sweep.fan_in=[19]").expect("a sweep");
-        let spec = scenario.contenders().expect("they fit")[0].run(19, 1).expect("swept over");
+        let spec = scenario.variants().expect("they fit")[0].run(19, 1).expect("swept over");
         let racks: Vec<u32> = (0..20).map(|host| host / 5).collect();
         let places = Places::unmoved(&drawn(&spec, &racks));
         let mut of_rack = [0; 4];

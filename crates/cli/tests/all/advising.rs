@@ -134,9 +134,9 @@ fn what_a_verdict_hangs_on_is_told_with_the_values_that_turn_it() {
     let place = Place::with(RACK);
     let line = "advise --servers 48 --rate 25Gbit/s --answer 256KiB --set switch.buffer=1MiB --budget 20M --remedies rto-min --json";
     let advice: Value = serde_json::from_str(&place.says(&line.split(' ').collect::<Vec<_>>())).unwrap();
-    let hinge =
+    let assumption =
         |key: &str| advice["hangs_on"].as_array().unwrap().iter().find(|one| one["key"] == key).unwrap().clone();
-    assert_eq!(hinge("host.service_jitter")["turns"], serde_json::json!(["10 us"]), "{}", advice["hangs_on"]);
+    assert_eq!(assumption("host.service_jitter")["turns"], serde_json::json!(["10 us"]), "{}", advice["hangs_on"]);
     let turned: Value = serde_json::from_str(
         &place.says(&[&line.split(' ').collect::<Vec<_>>()[..], &["--set", "host.service_jitter=10 us"]].concat()),
     )

@@ -23,7 +23,7 @@ pub const STAGE: &str = "stage";
 /// What is wrong with a plan: its file, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
-pub struct Unfit {
+pub struct InvalidPlan {
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it.
@@ -46,9 +46,9 @@ pub struct Reader<'a> {
 ///
 /// # Errors
 /// A word that is no stage, or a file that cannot be read.
-pub fn stage(folder: &Path) -> Result<Option<Stage>, Unfit> {
+pub fn stage(folder: &Path) -> Result<Option<Stage>, InvalidPlan> {
     let path = folder.join(STAGE);
-    let unfit = |what| Unfit { path: path.clone(), what };
+    let unfit = |what| InvalidPlan { path: path.clone(), what };
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -62,11 +62,11 @@ pub fn stage(folder: &Path) -> Result<Option<Stage>, Unfit> {
 
 impl Reader<'_> {
     /// What moves by a folder's plan.
-    pub fn read(&self, folder: &Path) -> Result<Moves, Unfit> {
+    pub fn read(&self, folder: &Path) -> Result<Moves, InvalidPlan> {
         let path = folder.join(PLAN);
-        let digest = self.same(&path).map_err(|what| Unfit { path, what })?;
+        let digest = self.same(&path).map_err(|what| InvalidPlan { path, what })?;
         let path = folder.join(PLACEMENT);
-        let unfit = |what: String| Unfit { path: path.clone(), what };
+        let unfit = |what: String| InvalidPlan { path: path.clone(), what };
         let file = File::open(&path).map_err(|error| unfit(error.to_string()))?;
         let mut digesting = Digesting { file: BufReader::new(file), digest: Sha256::new() };
         let read = self.rows(&mut digesting);

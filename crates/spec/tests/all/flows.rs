@@ -1,7 +1,7 @@
 //! Lists of flows, distributions of sizes and plans of placement: the published forms are read, and whatever else a file holds ends in one
 //! message with its line.
 
-use fanin_spec::{Bursts, Contender, Flows, Plan, Problem, Scenario, Sizes};
+use fanin_spec::{Bursts, Flows, Plan, Problem, Scenario, Sizes, Variant};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -193,8 +193,8 @@ fn the_ends_of_a_distribution_are_its_first_and_last_size() {
 }
 
 /// Resolves a scenario whose one file holds `text`.
-fn resolve(scenario: &str, text: &str) -> Result<Vec<Contender>, Problem> {
-    Scenario::parse("my.toml", scenario)?.contenders_with(&|path| Ok((path.to_string(), text.to_string())))
+fn resolve(scenario: &str, text: &str) -> Result<Vec<Variant>, Problem> {
+    Scenario::parse("my.toml", scenario)?.variants_with(&|path| Ok((path.to_string(), text.to_string())))
 }
 
 const LISTED: &str = "schemes = [\"newreno\"]\n[workload]\nkind = \"flows\"\nfile = \"a.csv\"\n";

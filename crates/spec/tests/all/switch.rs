@@ -1,22 +1,22 @@
 //! A switch's memory in a scenario: what goes together, and what a later layer says in the place of an earlier one.
 
-use fanin_spec::{Chip, Contender, Scenario, Settings};
+use fanin_spec::{Chip, Scenario, Settings, Variant};
 use fanin_units::{Bytes, QueueSize};
 
 const REST: &str = "schemes = [\"newreno\"]\n[workload]\nfragment = \"64 KiB\"\n[sweep]\nfan_in = [40]\n";
 
-fn contender(switch: &str, arguments: &[&str]) -> Result<(Contender, Vec<String>), String> {
+fn variant(switch: &str, arguments: &[&str]) -> Result<(Variant, Vec<String>), String> {
     let mut scenario = Scenario::parse("my.toml", &format!("{REST}{switch}")).map_err(|problem| problem.to_string())?;
     for argument in arguments {
         scenario.assign(&format!("--set {argument}"), argument).map_err(|problem| problem.to_string())?;
     }
-    let contenders = scenario.contenders().map_err(|problem| problem.to_string())?;
-    let warnings = scenario.warnings(&contenders).iter().map(ToString::to_string).collect();
-    Ok((contenders.into_iter().next().expect("a scheme"), warnings))
+    let variants = scenario.variants().map_err(|problem| problem.to_string())?;
+    let warnings = scenario.warnings(&variants).iter().map(ToString::to_string).collect();
+    Ok((variants.into_iter().next().expect("a scheme"), warnings))
 }
 
 fn settings(switch: &str, arguments: &[&str]) -> Settings {
-    contender(switch, arguments).unwrap_or_else(|what| panic!("{what}")).0.points[0].settings.clone()
+    variant(switch, arguments).unwrap_or_else(|what| panic!("{what}")).0.points[0].settings.clone()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn what_cannot_be_shared_is_told_with_its_line_and_what_would_be_right() {
             "my.toml:7: `switch.shared_buffer`: \"100 packets\" is not a value",
         ),
     ] {
-        let said = contender(&switch, &[]).err().unwrap_or_else(|| panic!("taken: {switch}"));
+        let said = variant(&switch, &[]).err().unwrap_or_else(|| panic!("taken: {switch}"));
         assert!(said.starts_with(told), "{switch} says {said}");
     }
 }
@@ -59,7 +59,7 @@ fn finds_a_switch_by_its_model_in_any_case() {
         assert_eq!(settings("", &[&format!("switch.profile={name}")]).switch.profile.0, Some(Chip::A7050), "{name}");
     }
     for (name, near) in [("7050c", "arista-7050cx3"), ("DCS-7050CX3-32S-R", "arista-7050cx3"), ("sn2701", "sn2700")] {
-        let said = contender("", &[&format!("switch.profile={name}")]).err().unwrap();
+        let said = variant("", &[&format!("switch.profile={name}")]).err().unwrap();
         assert!(said.contains(&format!("\"{name}\" is not one of these (did you mean `{near}`?)")), "{said}");
     }
 }
@@ -81,10 +81,10 @@ fn a_later_buffer_or_memory_takes_the_place_of_an_earlier_one() {
 
 #[test]
 fn what_has_no_effect_beside_a_memory_or_without_one_is_told() {
-    let (_, warnings) = contender("[switch]\nbuffer = \"80 KB\"\n", &["switch.shared_buffer=1 MB"]).unwrap();
+    let (_, warnings) = variant("[switch]\nbuffer = \"80 KB\"\n", &["switch.shared_buffer=1 MB"]).unwrap();
     assert_eq!(warnings.len(), 1);
     assert!(warnings[0].starts_with("my.toml:7: `switch.buffer` has no effect here: ports share"), "{warnings:?}");
-    let (_, warnings) = contender("[switch]\nalpha = 2\n", &[]).unwrap();
+    let (_, warnings) = variant("[switch]\nalpha = 2\n", &[]).unwrap();
     assert!(warnings[0].starts_with("my.toml:7: `switch.alpha` has no effect here: each port"), "{warnings:?}");
 }
 
@@ -128,7 +128,7 @@ fn a_threshold_is_a_number_of_packets_or_a_size() {
     for (text, told) in
         [("-1", "-1 is out of range"), ("1.5", "1.5 is not of that form"), ("\"20\"", "its unit is missing")]
     {
-        let said = contender(&format!("[ecn_threshold]\nk = {text}\n"), &[]).err().unwrap_or_default();
+        let said = variant(&format!("[ecn_threshold]\nk = {text}\n"), &[]).err().unwrap_or_default();
         assert!(said.starts_with("my.toml:7: `ecn_threshold.k`: ") && said.contains(told), "{text} says {said}");
         assert!(said.contains("right would be a number of packets, or a size with its unit, such as 20"), "{said}");
     }
@@ -153,7 +153,7 @@ fn every_profile_is_a_switch_that_runs() {
         let s = settings(&format!("[switch]\nprofile = \"{}\"\n", chip.word()), &[]);
         assert!(s.switch.shared_buffer.0.is_some() && says.contains('('), "{} names no source", chip.word());
     }
-    let said = contender("[switch]\nprofile = \"arista-7060\"\n", &[]).unwrap_err();
+    let said = variant("[switch]\nprofile = \"arista-7060\"\n", &[]).unwrap_err();
     assert!(
         said.starts_with("my.toml:7: `switch.profile`: \"arista-7060\" is not one of these (did you mean"),
         "{said}"
@@ -174,7 +174,7 @@ fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
         ("1 Gbit/s: k 20", "`20` is no size: its unit is missing"),
         ("1 Gbit/s: k 1 KB, k 2 KB", "`k` stands there twice"),
     ] {
-        let said = contender(&format!("[switch]\nports = [\"{line}\"]\n"), &[]).unwrap_err();
+        let said = variant(&format!("[switch]\nports = [\"{line}\"]\n"), &[]).unwrap_err();
         let right = "; right would be such as \"100 Gbit/s: k 200 packets, buffer 1 MB\"";
         assert_eq!(said, format!("my.toml:7: `switch.ports`: \"{line}\": {told}{right}"));
     }
@@ -186,7 +186,7 @@ fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
             "`switch.ports` gives ports of 1 Gbit/s a buffer of their own",
         ),
     ] {
-        let said = contender(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
+        let said = variant(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
         assert!(said.contains(told), "{said}");
     }
 }
