@@ -153,7 +153,7 @@ pub fn run(
     resolved.one_run().map_err(|why| raised(py, &why))?;
     let most = resolved.variants()[0].settings.servers();
     if let Some(number) = servers.iter().flatten().find(|number| !(1..=most).contains(*number)) {
-        return Err(asked(py, &format!("servers: there is no server {number}; right would be 1 to {most}")));
+        return Err(asked(py, &format!("servers: there is not a server {number}; use 1 to {most}")));
     }
     let watch = step_ps.map(|step| Watch {
         step: Time(step),
@@ -208,7 +208,7 @@ pub fn advise(
     let goal: Option<Goal> =
         goal.map(str::parse).transpose().map_err(|why: String| asked(py, &format!("goal: {why}")))?;
     let time = seconds.map(Duration::try_from_secs_f64).transpose();
-    let time = time.map_err(|_| asked(py, "seconds: right would be a number above 0, such as 30"))?;
+    let time = time.map_err(|_| asked(py, "seconds: use a number above 0, such as 30"))?;
     let wanted = Wanted {
         source: vec![file],
         arguments,

@@ -117,7 +117,7 @@ pub fn stripe(text: &str, servers: u32) -> Result<u32, Failure> {
     match all <= servers {
         true => Ok(data),
         false => Err(Failure::Input(format!(
-            "--stripe {text}: {all} servers of {servers}; right would be at most {servers}, data and parity together"
+            "--stripe {text}: {all} servers of {servers}; use at most {servers}, data and parity together"
         ))),
     }
 }

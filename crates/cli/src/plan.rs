@@ -70,10 +70,7 @@ fn rule(file: &Path) -> Result<Rule, Failure> {
     let settings = front::settings(file)?;
     let [pool] = &settings.pools[..] else {
         let pools = settings.pools.len();
-        return Err(Failure::Input(format!(
-            "{}: it has {pools} pools; right would be a file with one",
-            file.display()
-        )));
+        return Err(Failure::Input(format!("{}: it has {pools} pools; use a file with one", file.display())));
     };
     let servers = pool.servers.iter().map(|server| server.weighted.name.clone()).collect();
     Ok(Rule { servers, server: Arc::new(pool.rule()) })

@@ -84,9 +84,7 @@ fn watch(step: Time, names: &[String], variants: &[Variant]) -> Result<Watch, Fa
     let number = |name: &String| {
         let number = name.strip_prefix("server").and_then(|n| n.parse::<u32>().ok());
         number.filter(|n| (1..=servers).contains(n)).map(|n| n - 1).ok_or_else(|| {
-            Failure::Input(format!(
-                "--server {name}: there is no such server; right would be server1 to server{servers}"
-            ))
+            Failure::Input(format!("--server {name}: there is no such server; use server1 to server{servers}"))
         })
     };
     let servers = match names {

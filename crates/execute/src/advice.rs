@@ -104,7 +104,7 @@ pub enum PlanningError {
     #[error("what is read is kept in a temporary file, and that failed: {0}")]
     Spool(#[from] io::Error),
     /// It has too little.
-    #[error("it has {}, and a plan is made from one half and held against the other: right would be more", queries(*.0))]
+    #[error("it has {}, and a plan is made from one half and held against the other: increase it", queries(*.0))]
     Short(u64),
     /// Where objects are said to lie.
     #[error("{}: {what}", path.display())]
@@ -470,7 +470,7 @@ fn told(error: PlanError, catalogue: &Catalogue) -> PlanningError {
         PlanError::TooLarge(TooLarge { object, demand, .. }) => {
             let key = String::from_utf8_lossy(catalogue.key(object.0)).into_owned();
             PlanningError::Plan(format!(
-                "`{key}` is popular and asks each server that has it for {demand}, which none can give: right would be more \
+                "`{key}` is popular and asks each server that has it for {demand}, which none can give: use more \
                  `picc.memory` or `picc.requests_per_s`, or more `key_value.replicas`"
             ))
         }

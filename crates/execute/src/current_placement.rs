@@ -16,7 +16,7 @@ use crate::requests::Catalogue;
 /// What an earlier plan's folder has.
 const PLACEMENT: &str = "placement.csv";
 const PLAN: &str = "plan.json";
-const FORM: &str = "right would be the header key,server and a line for each replica, such as user:7,3";
+const FORM: &str = "use the header key,server and a line for each replica, such as user:7,3";
 
 /// Where objects are said to lie.
 #[derive(Clone, Debug, Default)]
@@ -102,9 +102,7 @@ fn same(folder: &Path, cluster: &Cluster, replicas: usize) -> Result<(), Plannin
     match plan.get("cluster") {
         Some(there) if *there == here => Ok(()),
         Some(there) => Err(refused(format!("it is the plan of another cluster, {there}; this one is {here}"))),
-        None => {
-            Err(refused("it does not say of which cluster it is: right would be the folder of a plan's --out".into()))
-        }
+        None => Err(refused("it does not say of which cluster it is: use the folder of a plan's --out".into())),
     }
 }
 
@@ -113,12 +111,12 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
     let (servers, here) = (rule.servers.len(), cluster.racks.len());
     if replicas != 1 {
         return Err(PlanningError::Cluster(format!(
-            "`key_value.replicas` of {replicas}: a front end has one of each key; right would be 1"
+            "`key_value.replicas` of {replicas}: a front end has one of each key; use 1"
         )));
     }
     if servers != here {
         return Err(PlanningError::Cluster(format!(
-            "it has {here} servers, and the front end {servers}: right would be `workload.fan_in` of {servers}"
+            "it has {here} servers, and the front end {servers}: use `workload.fan_in` of {servers}"
         )));
     }
     let logged = |key: u32| catalogue.server(key).map(|number| number - 1);
@@ -127,14 +125,14 @@ fn by(rule: &Rule, catalogue: &Catalogue, cluster: &Cluster, replicas: usize) ->
     let unknown = catalogue.len() - homes.len();
     if unknown > 0 {
         return Err(PlanningError::Places(format!(
-            "{unknown} of {} keys are hashed, and the log does not give their servers: right would be a log of a front end that writes \
+            "{unknown} of {} keys are hashed, and the log does not give their servers: use a log of a front end that writes \
              the column `server_by_hash`, or a table of where keys are (--current)",
             catalogue.len()
         )));
     }
     if let Some(other) = homes.iter().find(|home| home.0 as usize >= servers) {
         return Err(PlanningError::Places(format!(
-            "it has keys of server {}, and the front end has {servers} servers: right would be the file of the front end that wrote it",
+            "it has keys of server {}, and the front end has {servers} servers: use the file of the front end that wrote it",
             other.0 + 1
         )));
     }
@@ -169,7 +167,7 @@ fn read(
         let number = server.strip_prefix("server").unwrap_or(&server).parse::<u32>().ok();
         let Some(number) = number.filter(|number| (1..=cluster.racks.len() as u32).contains(number)) else {
             let servers = cluster.racks.len();
-            return Err(at(line, format!("`{server}` is no server of this cluster: they are 1 to {servers}")));
+            return Err(at(line, format!("`{server}` is not a server of this cluster: they are 1 to {servers}")));
         };
         let Some(object) = catalogue.number(&record[key_at]) else { continue };
         let theirs = &mut homes[object as usize];

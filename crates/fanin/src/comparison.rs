@@ -140,10 +140,7 @@ impl Comparison {
         let tables = self.named();
         let wanted = if name == "rounds" { "queries" } else { name };
         tables.get(wanted).ok_or_else(|| {
-            Error::Asked(format!(
-                "there is no table `{name}` here; right would be one of {}",
-                tables.names().join(", ")
-            ))
+            Error::Asked(format!("there is no table `{name}` here; use one of {}", tables.names().join(", ")))
         })
     }
 

@@ -139,7 +139,7 @@ impl Conclusion {
         match (changes.iter().any(|of| *of < -Self::ALIKE), changes.iter().any(|of| *of > Self::ALIKE)) {
             (true, false) => Conclusion::Better,
             (false, true) => Conclusion::Worse,
-            // A shorter mean with a longer tail is no reason to move anything.
+            // A shorter mean with a longer tail is not a reason to move anything.
             _ => Conclusion::NoDifference,
         }
     }

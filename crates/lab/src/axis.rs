@@ -88,7 +88,7 @@ impl Axis {
         }
     }
 
-    /// Where the point lies on the axis; `None` of what is no number.
+    /// Where the point lies on the axis; `None` of what is not a number.
     pub fn number(&self, row: &SummaryRow) -> Option<f64> {
         match self.of {
             Of::Senders => Some(row.servers.into()),

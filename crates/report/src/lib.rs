@@ -186,7 +186,7 @@ fn shares(rows: &[SummaryRow]) -> Vec<ShareColumn> {
     shown.filter_map(|(_, part)| Some(ShareColumn { head: part.head?, at: part.json })).collect()
 }
 
-/// Where each row lies on the axis: at its number, or of what is no number as many steps on as values came before.
+/// Where each row lies on the axis: at its number, or of what is not a number as many steps on as values came before.
 fn xs(axis: &Axis, rows: &[SummaryRow]) -> Vec<f64> {
     let numbers: Option<Vec<f64>> = rows.iter().map(|row| axis.number(row)).collect();
     let mut ticks: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! The scenario file: read, widened by arguments, resolved into one [`Settings`] a scheme.
+//! The scenario file: parsed, extended by arguments, and resolved into one [`Settings`] per scheme.
 
 use sha2::{Digest, Sha256};
 use toml_edit::{Document, Item, TableLike, Value};
@@ -10,7 +10,7 @@ use crate::point::Written;
 use crate::problem::{Origin, Problem, did_you_mean};
 use crate::{Scheme, Settings, Variant, check};
 
-/// A scheme as the scenario or the user names it, with settings of its own.
+/// A scheme of the scenario with its own settings.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedScheme {
     pub label: String,
@@ -19,32 +19,32 @@ pub(crate) struct NamedScheme {
     pub own: Vec<Assignment>,
 }
 
-/// A scenario as written: nothing is resolved yet.
+/// A scenario as written, not yet resolved.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The file's own name.
+    /// Base name of the file.
     pub name: String,
-    /// What it says of itself.
+    /// Title, if any.
     pub title: Option<String>,
     pub(crate) file: Vec<Assignment>,
     pub(crate) arguments: Vec<Assignment>,
     pub(crate) file_axes: Vec<Written>,
     pub(crate) argument_axes: Vec<Written>,
     pub(crate) named_schemes: Vec<NamedScheme>,
-    /// Those of the file that were not selected.
+    /// Schemes of the file that were not selected.
     pub(crate) left_out: Vec<NamedScheme>,
 }
 
-/// Reads a file that a scenario names: the path gives a name for messages, and the text; or why it cannot be read.
+/// Reads a file that a scenario names: takes the path, returns a name for messages and the text, or why the file cannot be read.
 pub type Reader<'a> = dyn Fn(&str) -> Result<(String, String), String> + 'a;
 
 const TOP: [&str; 2] = ["title", "schemes"];
 
 impl Scenario {
-    /// Reads a scenario. `name` is how the user calls the file; its own name is the last part.
+    /// Parses a scenario. `name` is the file's path as the user gave it; its last part names the scenario.
     ///
     /// # Errors
-    /// The first thing that is not understood, with its line and what would be right.
+    /// The first error, with its line and a fix.
     pub fn parse(name: &str, text: &str) -> Result<Scenario, Problem> {
         let place = Place { name, text };
         let document: Document<&str> = Document::parse(text).map_err(|error| {
@@ -84,8 +84,8 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Sets a key by an argument, over the file and under a named's own: `assignment` is `path.to.key=VALUE`,
-    /// `argument` what the user wrote, such as `--fan-in 2,4` for `sweep.fan_in=[2,4]`.
+    /// Sets a key by an argument, which overrides the file but not a scheme's own keys. `assignment` is `path.to.key=VALUE`;
+    /// `argument` is the user's text for messages, such as `--fan-in 2,4` for `sweep.fan_in=[2,4]`.
     ///
     /// # Errors
     /// An assignment that is not `path.to.key=VALUE`, or an unknown key.
@@ -103,7 +103,7 @@ impl Scenario {
             let Literal::List(values) = value else { return Err(Problem::new(&origin, not_a_list(key))) };
             let values = values.into_iter().map(|value| (value, origin.clone())).collect();
             let axis = Written { key: key.into(), values, origin };
-            // As of any key, the last argument counts.
+            // The last argument for a key counts.
             self.argument_axes.retain(|known| known.path() != axis.path());
             self.argument_axes.push(axis);
             return Ok(());
@@ -111,19 +111,17 @@ impl Scenario {
         if !Settings::keys_of(section).is_some_and(|keys| keys.contains(&key)) {
             return Err(Problem::new(&origin, unknown_path(path)));
         }
-        // What is no value of the key's is told where it is set, not where the scenario is resolved.
+        // Report an invalid value here, at its argument, rather than when resolving.
         let tried = Settings::default().set(section, key, &value);
         tried.map_err(|why| Problem::new(&origin, format!("`{section}.{key}`: {why}")))?;
         self.arguments.push(Assignment { section: section.into(), key: key.into(), value, origin });
         Ok(())
     }
 
-    /// Sweeps over a key by an argument, in place of the file's values of it: `axis` is `KEY=A,B,C`, `argument` what the
-    /// user wrote.
+    /// Sweeps a key by an argument, overriding the file's values. `axis` is `KEY=A,B,C`; `argument` is the user's text for messages.
     ///
     /// # Errors
-    /// What is not of that form, an unknown key, a key that an argument sweeps over already, and what is wrong with a
-    /// value.
+    /// Wrong syntax, an unknown key, a key that an argument already sweeps, and an invalid value.
     pub fn sweep(&mut self, argument: &str, axis: &str) -> Result<(), Problem> {
         let origin = Origin::Argument(argument.into());
         let Some((key, values)) = axis.split_once('=') else {
@@ -143,8 +141,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Says where its text comes from, if that is no file that the user knows: a key's value is the argument's that goes by the
-    /// key's path in `arguments`, and whatever else it has, nobody wrote.
+    /// Sets the origins for a text that is not the user's file: a key whose path is in `arguments` comes from that argument, and all
+    /// others are defaults.
     pub fn comes_from(&mut self, arguments: &[(&str, String)]) {
         let origin = |path: &str| {
             let argument = arguments.iter().find(|(of, _)| *of == path);
@@ -160,11 +158,11 @@ impl Scenario {
         self.named_schemes.iter_mut().for_each(|named| named.origin = Origin::Default);
     }
 
-    /// Keeps only these schemes, in this order: labels of the file's named_schemes, or registry names; `argument` is what the user
-    /// wrote.
+    /// Keeps only these schemes, in this order: labels of the file's schemes, or registry names. `argument` is the user's text for
+    /// messages.
     ///
     /// # Errors
-    /// A name that is neither.
+    /// An unknown name.
     pub fn select(&mut self, argument: &str, names: &[&str]) -> Result<(), Problem> {
         let origin = Origin::Argument(argument.into());
         let mut chosen: Vec<NamedScheme> = Vec::new();
@@ -179,7 +177,7 @@ impl Scenario {
                 })?,
             };
             if chosen.iter().any(|v| v.label == named.label) {
-                return Err(Problem::new(&origin, format!("`{}` stands there twice", named.label)));
+                return Err(Problem::new(&origin, format!("`{}` is listed twice", named.label)));
             }
             chosen.push(named);
         }
@@ -189,7 +187,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Whether the file or an argument names any scheme.
+    /// Whether the file or an argument names a scheme.
     pub fn has_schemes(&self) -> bool {
         !self.named_schemes.is_empty()
     }
@@ -198,7 +196,7 @@ impl Scenario {
         self.named_schemes.iter().map(|v| v.label.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// A name for what is run: the first sixteen hexadecimal digits of SHA-256 over every resolved setting.
+    /// A name for the experiment: the first sixteen hexadecimal digits of SHA-256 over all resolved settings.
     pub fn hash(variants: &[Variant]) -> String {
         let mut hasher = Sha256::new();
         for variant in variants {
@@ -211,7 +209,7 @@ impl Scenario {
     }
 }
 
-/// A file's name and text, to turn a span into a line.
+/// A file's name and text, to map spans to lines.
 struct Place<'a> {
     name: &'a str,
     text: &'a str,
@@ -225,7 +223,7 @@ impl Place<'_> {
     }
 }
 
-/// The axes under `[sweep]`, in the order as written: a key in quotes, or with its section in front of a dot as elsewhere.
+/// The axes under `[sweep]`, in file order: a key in quotes, or with its section before a dot as elsewhere.
 fn axes(place: &Place, sweep: &Item) -> Result<Vec<Written>, Problem> {
     let mut found: Vec<(usize, Written)> = Vec::new();
     let mut add = |table: &dyn TableLike, key: &str, path: &str, item: &Item| {
@@ -291,7 +289,7 @@ fn named_schemes(place: &Place, item: &Item, origin: &Origin) -> Result<Vec<Name
     let mut found: Vec<NamedScheme> = Vec::new();
     let mut add = |named: NamedScheme| {
         if found.iter().any(|v| v.label == named.label) {
-            let what = format!("two schemes are called `{}`: give one a label of its own", named.label);
+            let what = format!("two schemes are called `{}`: give one a different label", named.label);
             return Err(Problem::new(&named.origin, what));
         }
         found.push(named);
@@ -347,7 +345,7 @@ fn named(place: &Place, table: &dyn TableLike, origin: &Origin) -> Result<NamedS
         let origin = place.at(key_span(table, key));
         if ["sweep", "run"].contains(&key) {
             let what = format!(
-                "`{key}` is not a scheme's own: every scheme runs at the same points and seeds; write it under [{key}]"
+                "`{key}` cannot differ between schemes: every scheme runs at the same points and seeds; set it under [{key}]"
             );
             return Err(Problem::new(&origin, what));
         }
@@ -395,7 +393,7 @@ fn from_value(value: &Value) -> Option<Literal> {
     })
 }
 
-/// A value behind `--set`: as in the file, or a text without its quotes.
+/// A value after `--set`: as in the file, or a text without quotes.
 pub(crate) fn loose_literal(text: &str) -> Literal {
     let parsed: Option<Value> = text.parse().ok();
     parsed.as_ref().and_then(from_value).unwrap_or_else(|| Literal::Text(text.into()))

@@ -206,13 +206,13 @@ fn the_picture_shows_today_beside_the_first_remedies() {
 fn what_cannot_be_advised_on_is_refused_with_what_would_be_right() {
     let place = Place::with(RACK);
     for (arguments, why) in [
-        (vec!["advise", "my.toml", "--goal", "fast"], "`fast` is no goal"),
+        (vec!["advise", "my.toml", "--goal", "fast"], "`fast` is not a goal"),
         (
             vec!["advise", "my.toml", "--remedies", "magic"],
             "--remedies magic: there is no such remedy; there are rto-min",
         ),
         (vec!["advise", "my.toml", "--budget", "1k"], "--budget 1000 is too small: one run takes"),
-        (vec!["advise", "my.toml", "--budget", "much"], "right would be data packets, such as 250M"),
+        (vec!["advise", "my.toml", "--budget", "much"], "use data packets, such as 250M"),
         (vec!["advise", "--rate=1Gbit/s", "--answer=1MB", "--servers", "0"], "--servers 0: not a number of servers"),
         (
             vec!["advise", "--servers", "4"],

@@ -118,6 +118,6 @@ mod tests {
         fs::write(folder.path().join("a.toml"), scenario).unwrap();
         fs::write(folder.path().join("plan.csv"), "object,from,to,reason\n0,1,4,popular\n").unwrap();
         let PaperProblem(problem) = variants(folder.path(), "a.toml", &[], &[]).unwrap_err();
-        assert!(problem.contains("plan.csv:2: host 4 is no server: servers are hosts 1 to 3"), "{problem}");
+        assert!(problem.contains("plan.csv:2: host 4 is not a server: servers are hosts 1 to 3"), "{problem}");
     }
 }

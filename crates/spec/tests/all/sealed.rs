@@ -20,7 +20,7 @@ fn settings_that_cannot_work_make_no_variant() {
     let mut hasty = settings();
     hasty.tcp.rto_min = Time::ZERO;
     let wrong = variant(hasty).unwrap_err();
-    assert!(wrong.contains("`tcp.rto_min` of 0 s: right would be above 0"), "{wrong}");
+    assert!(wrong.contains("`tcp.rto_min` of 0 s: use above 0"), "{wrong}");
 }
 
 #[test]
