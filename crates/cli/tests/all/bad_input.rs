@@ -32,10 +32,7 @@ fn a_wrong_file_is_told_with_its_line_and_the_right_form() {
             "[link]\nframing = \"1001 B\"\n",
             "my.toml:2: `link.framing`: 1001 B of framing a packet are too many; use \"ethernet\", or at most",
         ),
-        (
-            "[link]\nframing = 38\n",
-            "my.toml:2: `link.framing`: 38 has no unit; right would",
-        ),
+        ("[link]\nframing = 38\n", "my.toml:2: `link.framing`: 38 has no unit; right would"),
         (
             "[host]\nqueue = \"fifo\"\n",
             "my.toml:2: `host.queue`: \"fifo\" is not one of these; use \"plain\" or \"switch\"",

@@ -4,12 +4,12 @@ use fanin_spec::Variant;
 
 use crate::{Summary, SummaryRow};
 
-/// Whether a fall from the best point before it may be none: the two intervals meet.
+/// Whether a fall from the best earlier point is within the intervals.
 pub(super) fn within_intervals(best: &SummaryRow, fallen: &SummaryRow) -> bool {
     fallen.goodput_mbps.hi >= best.goodput_mbps.lo
 }
 
-/// The places of a scheme's onsets, but for those that lie within the intervals.
+/// Indices of a scheme's collapse points, except falls within the intervals.
 pub fn sure_onsets(variant: &Variant, summary: &Summary) -> Vec<usize> {
     let sure = |Curve { rows, onset, .. }: Curve| {
         let row = rows.iter().find(|row| Some(row.place) == onset)?;
@@ -18,18 +18,18 @@ pub fn sure_onsets(variant: &Variant, summary: &Summary) -> Vec<usize> {
     Curve::all(variant, summary).into_iter().filter_map(sure).collect()
 }
 
-/// The best of the points before one.
+/// The best point before a given one.
 pub(super) fn best_before<'a>(rows: &[&'a SummaryRow], row: &SummaryRow) -> Option<&'a SummaryRow> {
     let before = rows.iter().filter(|r| r.place < row.place).copied();
     before.reduce(|a, b| if b.goodput_mbps.mean > a.goodput_mbps.mean { b } else { a })
 }
 
-/// A scheme's points along the axis, the other keys' values being the same.
+/// A scheme's points along the axis, with all other keys fixed.
 pub(super) struct Curve<'a> {
     pub rows: Vec<&'a SummaryRow>,
-    /// How many points it has, with those that were not tried.
+    /// Number of points, including those not tried.
     pub points: usize,
-    /// The place of its onset.
+    /// Index of its collapse point.
     pub onset: Option<usize>,
 }
 

@@ -1,34 +1,34 @@
-//! What one finding is.
+//! A finding.
 
-/// A sentence or two.
+/// A verdict with a short text.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Finding {
-    /// The scheme; none where several are spoken of.
+    /// The scheme; none for a comparison of several.
     pub scheme: Option<String>,
-    /// How it fares.
+    /// Verdict.
     pub verdict: Verdict,
-    /// In a few words.
+    /// Headline.
     pub head: String,
-    /// What is behind it.
+    /// Explanation.
     pub says: String,
 }
 
-/// How a scheme fares.
+/// Verdict on a scheme. JSON uses the names of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It has at least four fifths of what is allowed, at every point.
+    /// Sustains its load: at least 80 % of the upper bound at every point.
     Holds,
-    /// It has less somewhere, and no losses or stalls tell why.
+    /// Less at some point, without losses or stalls that explain it.
     Slow,
-    /// It has less somewhere, with losses.
+    /// Degrades: less at some point, with losses.
     Sags,
-    /// It has less than half somewhere, and stalls or timeouts explain it.
+    /// Less than half at some point, explained by stalls or timeouts.
     Collapses,
-    /// The seeds do not tell, or nothing is judged.
+    /// Undecided by the seeds, or not judged.
     Open,
-    /// Not one scheme, but all.
+    /// A comparison of all schemes.
     Overall,
 }

@@ -1,39 +1,39 @@
-//! How a scheme fares at each point of a sweep, and over it: held against what the closed form allows, not against itself
-//! alone, and no surer than its interval. What is low has collapsed or sags where losses and stalls explain it, else it is slow.
+//! Judgement of a scheme at each point of a sweep and over it, against the closed-form upper bound and no more certain than its
+//! interval. Low goodput is a collapse or degradation if losses and stalls explain it; otherwise it is slow.
 
 use super::finding::Verdict;
 use crate::{Axis, SummaryRow};
 
-/// From this share of what is allowed on, goodput holds.
+/// Minimum share of the upper bound that counts as sustained.
 const HOLDS: f64 = 0.8;
-/// Under this share it has collapsed.
+/// Shares below this are a collapse.
 const HALF: f64 = 0.5;
-/// Stalls a round that make standing still the rule.
+/// Stalls per round from which idle time is the rule.
 const OFTEN: f64 = 0.3;
-/// A sweep of more stretches than this is told state by state.
+/// Maximum number of stretches listed in order; more are grouped by state.
 const MOST_STRETCHES: usize = 4;
 
-/// How goodput stands at a point.
+/// State of a goodput at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// At least four fifths of what is allowed, and rounds do not stand still as a rule.
+    /// At least 80 % of the upper bound, and idle rounds are not the rule.
     Holds,
-    /// Less, and neither losses nor stalls tell why.
+    /// Less, without losses or stalls that explain it.
     Slow,
-    /// Less, with losses; at least half where stalls or timeouts explain what is missing.
+    /// Less, with losses; at least half if stalls or timeouts explain the deficit.
     Sags,
-    /// Less than half, and stalls or timeouts explain at least half of what is missing.
+    /// Less than half, and stalls or timeouts explain at least half of the deficit.
     Collapsed,
 }
 
-/// A point's state by its mean, and whether its interval leaves it at that.
+/// A point's state by its mean, and whether its whole interval agrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Judged {
     pub state: State,
     pub sure: bool,
 }
 
-/// What a point has of what it may have, and what of the rest is accounted for; times are of one client's run.
+/// A point's share of its upper bound, and the explained part of the deficit; times are of one client's run.
 struct Share {
     of_allowed: f64,
     /// Over the measured time, or over the time of bursts.
@@ -41,10 +41,10 @@ struct Share {
 }
 
 impl Share {
-    /// Of a goodput; `None` where nothing is known that it could be held against.
+    /// The share for a goodput; `None` without an upper bound.
     fn of(row: &SummaryRow, mbps: f64) -> Option<Share> {
         let of_goodput = |allowed| Share { of_allowed: mbps / allowed, whole_ms: row.measured_ms };
-        // Bursts come when they come: their own time counts, not goodput.
+        // Bursts have fixed start times: judge their durations, not goodput.
         let of_bursts = || {
             let (least, mean) = (row.least?, row.qct_ms.mean?);
             let rounds = row.rounds + row.rounds_open;
@@ -58,12 +58,12 @@ impl Share {
     }
 }
 
-/// What stalls, or rounds with a timeout, take of the time of one client's run.
+/// Time of one client's run spent in stalls, or in rounds with a timeout.
 pub(super) fn trouble_ms(row: &SummaryRow) -> f64 {
     row.stalled_ms.max(row.repair_ms) / f64::from(row.clients.max(1))
 }
 
-/// Judges goodput at a point where `mbps` would be its mean.
+/// The state of a point if its mean goodput were `mbps`.
 pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
     let losses = row.drops + row.lost + row.timeouts + row.stalls > 0.0;
     match Share::of(row, mbps) {
@@ -81,7 +81,7 @@ pub(crate) fn state(row: &SummaryRow, mbps: f64) -> State {
     }
 }
 
-/// Where no bound is known: by how much of the time is spent on stalls and timeouts, and how often.
+/// The state without an upper bound: by the share of time in stalls and timeouts, and their frequency.
 fn unbounded(row: &SummaryRow) -> State {
     let whole_ms = match row.qct_ms.mean {
         Some(mean) => mean * (row.rounds + row.rounds_open) / f64::from(row.clients.max(1)),
@@ -94,7 +94,7 @@ fn unbounded(row: &SummaryRow) -> State {
     }
 }
 
-/// How goodput stands at a point, by its mean.
+/// State of a point by its mean.
 pub fn state_at(row: &SummaryRow) -> State {
     judged(row).state
 }
@@ -104,14 +104,14 @@ pub(super) fn judged(row: &SummaryRow) -> Judged {
     let goodput = row.goodput_mbps;
     let by_goodput = with_stalls(row, goodput.mean);
     let sure = match by_goodput {
-        // It could be that what holds has collapsed, or that what does not holds.
+        // Sure if the interval's other end is not a collapse, or has the same state.
         State::Holds => state(row, goodput.lo) < State::Collapsed,
         worse => with_stalls(row, goodput.hi) == worse,
     };
     Judged { state: by_goodput, sure }
 }
 
-/// The state of a goodput; what stands still as a rule does not hold.
+/// The state of a goodput, degraded if idle rounds are the rule.
 pub(super) fn with_stalls(row: &SummaryRow, mbps: f64) -> State {
     let still = row.begun() > 0.0 && row.a_round(row.stalls) >= OFTEN;
     match state(row, mbps) {
@@ -120,7 +120,7 @@ pub(super) fn with_stalls(row: &SummaryRow, mbps: f64) -> State {
     }
 }
 
-/// The row that there is most to say of: the first that has collapsed, else the first that sags or is slow, else the last.
+/// The row to describe: the first that collapses, else the first that degrades or is slow, else the last.
 pub fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
     let first = |wanted| rows.iter().copied().find(|row| judged(row) == wanted);
     let of = |state| first(Judged { state, sure: true }).or_else(|| first(Judged { state, sure: false }));
@@ -128,14 +128,14 @@ pub fn focus<'a>(rows: &[&'a SummaryRow]) -> Option<&'a SummaryRow> {
     worst_first.into_iter().find_map(of).or_else(|| rows.last().copied())
 }
 
-/// Points that follow one another and fare alike.
+/// Consecutive points with the same state.
 struct Stretch {
     judged: Judged,
     from: String,
     to: String,
 }
 
-/// How a scheme fares over its sweep: for a badge, and in words that say of each point what it is.
+/// Verdict over a sweep, and a headline with the states of its points.
 pub(super) fn over_the_sweep(points: &[(String, Judged)], axis: &Axis) -> (Verdict, String) {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (tick, judged) in points {
@@ -165,24 +165,27 @@ fn verdict(points: &[(String, Judged)]) -> Verdict {
 fn words(points: &[(String, Judged)], stretches: &[Stretch], axis: &Axis) -> String {
     let noun = axis.noun();
     match stretches {
+        [only] if points.len() == 1 && only.judged.state == State::Holds => {
+            format!("{} {}, the only {noun} tried", verb(only.judged, true), only.from)
+        }
         [only] if points.len() == 1 => {
             format!("{} {}, the only {noun} tried", verb(only.judged, true), axis.at(&only.from))
         }
         [only] if only.judged.state == State::Holds => {
-            format!("{} to {}, the {} {noun} tried", verb(only.judged, true), only.to, axis.last())
+            format!("{} {}, the {} {noun} tried", verb(only.judged, true), only.to, axis.last())
         }
         [only] => format!("{} at every {noun} tried", verb(only.judged, true)),
-        several if several.len() > MOST_STRETCHES => wavers(several),
+        several if several.len() > MOST_STRETCHES => by_state(several),
         several => {
             let last = several.len() - 1;
-            let told = several.iter().enumerate().map(|(i, stretch)| told(stretch, i == 0, i == last));
-            told.collect::<Vec<_>>().join(", ")
+            let parts = several.iter().enumerate().map(|(i, stretch)| describe(stretch, i == 0, i == last));
+            parts.collect::<Vec<_>>().join(", ")
         }
     }
 }
 
-/// Of each state all of its stretches.
-fn wavers(stretches: &[Stretch]) -> String {
+/// Lists the stretches of each state.
+fn by_state(stretches: &[Stretch]) -> String {
     let mut states: Vec<Judged> = Vec::new();
     for stretch in stretches {
         if !states.contains(&stretch.judged) {
@@ -196,17 +199,20 @@ fn wavers(stretches: &[Stretch]) -> String {
         let mut ranges: Vec<String> = own.map(range).collect();
         let last = ranges.pop().unwrap_or_default();
         let all = if ranges.is_empty() { last } else { format!("{} and {last}", ranges.join(", ")) };
-        format!("{} at {all}", verb(*judged, true))
+        match judged.state {
+            State::Holds => format!("{} {all}", verb(*judged, true)),
+            _ => format!("{} at {all}", verb(*judged, true)),
+        }
     };
     states.iter().map(of_state).collect::<Vec<_>>().join(", ")
 }
 
-fn told(stretch: &Stretch, first: bool, last: bool) -> String {
+fn describe(stretch: &Stretch, first: bool, last: bool) -> String {
     let Stretch { judged, from, to } = stretch;
     let verb = verb(*judged, first);
     match judged.state {
-        State::Holds if first => format!("{verb} to {to}"),
-        // What collapses stays so until something else is said.
+        State::Holds if first => format!("{verb} {to}"),
+        // A collapse lasts until the next stretch.
         State::Collapsed if !first => format!("{verb} at {from}"),
         _ if from == to => format!("{verb} at {from}"),
         _ if last => format!("{verb} from {from} on"),
@@ -216,14 +222,14 @@ fn told(stretch: &Stretch, first: bool, last: bool) -> String {
 
 fn verb(Judged { state, sure }: Judged, first: bool) -> &'static str {
     match (state, sure) {
-        (State::Holds, true) => "holds",
-        (State::Holds, false) => "may hold",
+        (State::Holds, true) if first => "sustains",
+        (State::Holds, false) if first => "may sustain",
+        (State::Holds, true) => "recovers",
+        (State::Holds, false) => "may recover",
         (State::Slow, true) => "is slow",
         (State::Slow, false) => "may be slow",
-        (State::Sags, true) => "sags",
-        (State::Sags, false) => "may sag",
-        (State::Collapsed, true) if first => "is collapsed",
-        (State::Collapsed, false) if first => "may be collapsed",
+        (State::Sags, true) => "degrades",
+        (State::Sags, false) => "may degrade",
         (State::Collapsed, true) => "collapses",
         (State::Collapsed, false) => "may collapse",
     }
@@ -335,27 +341,27 @@ mod tests {
     }
 
     #[test]
-    fn the_words_say_of_every_point_what_it_is() {
+    fn headlines_give_the_state_of_every_point() {
         for (states, verdict, words) in [
-            ("H", Verdict::Holds, "holds with 2 senders, the only fan-in tried"),
-            ("C", Verdict::Collapses, "is collapsed with 2 senders, the only fan-in tried"),
-            ("HHHH", Verdict::Holds, "holds to 16, the largest fan-in tried"),
-            ("CCC", Verdict::Collapses, "is collapsed at every fan-in tried"),
-            ("SSS", Verdict::Sags, "sags at every fan-in tried"),
-            ("HHSC", Verdict::Collapses, "holds to 4, sags at 8, collapses at 16"),
-            ("HHCC", Verdict::Collapses, "holds to 4, collapses at 8"),
-            ("SSHHC", Verdict::Collapses, "sags from 2 to 4, holds from 8 to 16, collapses at 32"),
-            ("HCCH", Verdict::Collapses, "holds to 2, collapses at 4, holds at 16"),
-            ("CHHH", Verdict::Collapses, "is collapsed at 2, holds from 4 on"),
-            ("ccCC", Verdict::Collapses, "may be collapsed from 2 to 4, collapses at 8"),
-            ("HHc", Verdict::Open, "holds to 4, may collapse at 8"),
-            ("HsS", Verdict::Sags, "holds to 2, may sag at 4, sags at 8"),
-            ("hh", Verdict::Open, "may hold to 4, the largest fan-in tried"),
-            ("HSHSH", Verdict::Sags, "holds at 2, 8 and 32, sags at 4 and 16"),
+            ("H", Verdict::Holds, "sustains 2, the only fan-in tried"),
+            ("C", Verdict::Collapses, "collapses with 2 senders, the only fan-in tried"),
+            ("HHHH", Verdict::Holds, "sustains 16, the largest fan-in tried"),
+            ("CCC", Verdict::Collapses, "collapses at every fan-in tried"),
+            ("SSS", Verdict::Sags, "degrades at every fan-in tried"),
+            ("HHSC", Verdict::Collapses, "sustains 4, degrades at 8, collapses at 16"),
+            ("HHCC", Verdict::Collapses, "sustains 4, collapses at 8"),
+            ("SSHHC", Verdict::Collapses, "degrades from 2 to 4, recovers from 8 to 16, collapses at 32"),
+            ("HCCH", Verdict::Collapses, "sustains 2, collapses at 4, recovers at 16"),
+            ("CHHH", Verdict::Collapses, "collapses at 2, recovers from 4 on"),
+            ("ccCC", Verdict::Collapses, "may collapse from 2 to 4, collapses at 8"),
+            ("HHc", Verdict::Open, "sustains 4, may collapse at 8"),
+            ("HsS", Verdict::Sags, "sustains 2, may degrade at 4, degrades at 8"),
+            ("hh", Verdict::Open, "may sustain 4, the largest fan-in tried"),
+            ("HSHSH", Verdict::Sags, "sustains 2, 8 and 32, degrades at 4 and 16"),
             (
                 "HSHHSScC",
                 Verdict::Collapses,
-                "holds at 2 and 8 to 16, sags at 4 and 32 to 64, is collapsed at 256, may be collapsed at 128",
+                "sustains 2 and 8 to 16, degrades at 4 and 32 to 64, collapses at 256, may collapse at 128",
             ),
         ] {
             assert_eq!(swept(states), (verdict, words.into()), "{states}");

@@ -1,4 +1,4 @@
-//! What was found of flows between any two hosts: there is no fan-in, no round and no onset, but slowdown.
+//! Findings of any-to-any workloads, which have slowdowns instead of rounds and a fan-in.
 
 use std::cmp::Ordering;
 
@@ -6,20 +6,20 @@ use super::finding::{Finding, Verdict};
 use crate::figures::{count, three, time};
 use crate::{Slowdown, Summary, SummaryRow};
 
-/// Head and sentences of one scheme, whose goodput is `moves`; of Poisson flows what is `offered`.
+/// Headline and sentences of one scheme with goodput `moves`, and `offered` load for Poisson flows.
 pub(super) fn words(row: &SummaryRow, moves: &str, offered: Option<&str>) -> (String, String) {
     let hosts = row.hosts;
     let slowed = all(row).map(|s| (s, s.p50, s.p99));
     let head = match (took(row), slowed) {
         (Some(took), _) => format!("takes {took}"),
         (None, Some((_, Some(p50), Some(p99)))) => {
-            format!("slows flows down {} times in the median, {} times at the 99th percentile", three(p50), three(p99))
+            format!("median slowdown {}×, p99 {}×", three(p50), three(p99))
         }
-        _ => "has no flow that ended".into(),
+        _ => "has no finished flow".into(),
     };
-    let offered = offered.map_or(String::new(), |offered| format!(" of {offered} that they offer"));
+    let offered = offered.map_or(String::new(), |offered| format!(" of an offered {offered}"));
     let mut says = format!(
-        "{hosts} hosts move {moves}{offered} together, with {} timeouts, {} drops and {} marks a run.",
+        "{hosts} hosts reach {moves}{offered}, with {} timeouts, {} drops and {} marks per run.",
         count(row.timeouts),
         count(row.drops),
         count(row.marks)
@@ -27,30 +27,26 @@ pub(super) fn words(row: &SummaryRow, moves: &str, offered: Option<&str>) -> (St
     if row.rounds + row.rounds_open > 0.0
         && let Some((_, Some(p50), Some(p99))) = slowed
     {
-        says += &format!(
-            " Flows are slowed down {} times in the median, {} times at the 99th percentile.",
-            three(p50),
-            three(p99)
-        );
+        says += &format!(" The median slowdown of flows is {}×, p99 {}×.", three(p50), three(p99));
     }
     let worst = row.slowdown.iter().skip(1).filter(|s| s.p99.is_some());
     let worst = worst.reduce(|a, b| if b.p99 > a.p99 { b } else { a });
     if let Some((sizes, p99)) = worst.and_then(|worst| worst.p99.map(|p99| (worst.sizes, p99))) {
-        says += &format!(" Worst off are flows of {}: {} times at the 99th percentile.", words_of(sizes), three(p99));
+        says += &format!(" Flows of {} are slowed most: p99 {}×.", words_of(sizes), three(p99));
     }
     if let Some(unfinished) = all(row).map(|s| s.unfinished).filter(|&unfinished| unfinished > 0) {
-        says += &format!(" {unfinished} flows did not end.");
+        says += &format!(" {unfinished} flows did not finish.");
     }
     (head, says)
 }
 
-/// Goodput of one host, in Mbit/s.
+/// Goodput per host in Mbit/s.
 pub(super) fn a_host(row: &SummaryRow) -> f64 {
     row.goodput_mbps.mean / f64::from(row.hosts.max(1))
 }
 
-/// The first point with timeouts at which goodput a host is under half of that at a point before, surely, and that point: what moves
-/// less between any hosts for another reason has not collapsed.
+/// An earlier point, and the first point with timeouts whose goodput per host is certainly under half of it. Less goodput for
+/// other reasons is not a collapse.
 pub(super) fn collapse<'a>(rows: &[&'a SummaryRow]) -> Option<(&'a SummaryRow, &'a SummaryRow)> {
     let mut best: Option<&SummaryRow> = None;
     for &row in rows {
@@ -65,13 +61,13 @@ pub(super) fn collapse<'a>(rows: &[&'a SummaryRow]) -> Option<(&'a SummaryRow, &
     None
 }
 
-/// How long what is one round takes, a shuffle or a job: the mean over seeds.
+/// Mean duration of a shuffle or job, which is one round.
 fn took(row: &SummaryRow) -> Option<String> {
     let least = if row.qct_ms.at_least.is_some() { "at least " } else { "" };
     row.qct_ms.mean.map(|mean| format!("{least}{}", time(mean)))
 }
 
-/// The schemes by the time that they take, or by their mean slowdown, where all have finished.
+/// Compares the schemes by their durations if all have finished, or by mean slowdown.
 pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
     let place = summary.rows.iter().map(|row| row.place).max()?;
     let at_once = |row: &&SummaryRow| row.place == place && row.qct_ms.mean.is_some();
@@ -83,8 +79,8 @@ pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
         return Some(Finding {
             scheme: None,
             verdict: Verdict::Overall,
-            head: format!("{} is done first", first.scheme),
-            says: format!("It takes {least} on average, and {most} under {}.", last.scheme),
+            head: format!("{} finishes first", first.scheme),
+            says: format!("It takes {least} on average; {} takes {most}.", last.scheme),
         });
     }
     let there: Vec<(&str, f64)> = summary
@@ -98,14 +94,8 @@ pub(super) fn comparison(summary: &Summary) -> Option<Finding> {
     (there.len() > 1).then(|| Finding {
         scheme: None,
         verdict: Verdict::Overall,
-        head: format!("flows are slowed down least under {}", best.0),
-        says: format!(
-            "Flows take {} times as long on average as alone in the network under {}, and {} times under {}.",
-            three(best.1),
-            best.0,
-            three(worst.1),
-            worst.0
-        ),
+        head: format!("{} slows flows least", best.0),
+        says: format!("The mean slowdown of flows is {}×, with {} {}×.", three(best.1), worst.0, three(worst.1)),
     })
 }
 
@@ -114,7 +104,7 @@ fn all(row: &SummaryRow) -> Option<&Slowdown> {
     row.slowdown.first()
 }
 
-/// `to 10 KB` as it stands in a sentence.
+/// `to 10 KB` as used in a sentence.
 fn words_of(sizes: &str) -> String {
     sizes.strip_prefix("to ").map_or(sizes.into(), |most| format!("up to {most}"))
 }
@@ -143,11 +133,11 @@ mod tests {
     #[test]
     fn slowdown_is_said_with_the_sizes_that_are_worst_off() {
         let (head, says) = words(&row("newreno", 40.0), "8000 Mbit/s", None);
-        assert_eq!(head, "slows flows down 10.0 times in the median, 40.0 times at the 99th percentile");
+        assert_eq!(head, "median slowdown 10.0×, p99 40.0×");
         assert_eq!(
             says,
-            "16 hosts move 8000 Mbit/s together, with 12 timeouts, 300 drops and 0 marks a run. Worst off are flows of up \
-             to 10 KB: 80.0 times at the 99th percentile. 1 flows did not end."
+            "16 hosts reach 8000 Mbit/s, with 12 timeouts, 300 drops and 0 marks per run. Flows of up to 10 KB are slowed most: p99 \
+             80.0×. 1 flows did not finish."
         );
     }
 
@@ -157,7 +147,7 @@ mod tests {
         (shuffle.rounds, shuffle.qct_ms.mean) = (1.0, Some(2_310.0));
         let (head, says) = words(&shuffle, "8000 Mbit/s", None);
         assert_eq!(head, "takes 2.31 s");
-        assert!(says.contains(" Flows are slowed down 10.0 times in the median, 40.0 times"), "{says}");
+        assert!(says.contains(" The median slowdown of flows is 10.0×, p99 40.0×."), "{says}");
         shuffle.qct_ms.at_least = Some("p50");
         assert_eq!(words(&shuffle, "8000 Mbit/s", None).0, "takes at least 2.31 s");
     }
@@ -176,13 +166,13 @@ mod tests {
     #[test]
     fn poisson_flows_are_told_beside_what_they_offer() {
         let says = words(&row("newreno", 40.0), "800 Mbit/s", Some("900 Mbit/s")).1;
-        assert!(says.starts_with("16 hosts move 800 Mbit/s of 900 Mbit/s that they offer together,"), "{says}");
+        assert!(says.starts_with("16 hosts reach 800 Mbit/s of an offered 900 Mbit/s,"), "{says}");
     }
 
     #[test]
     fn a_run_without_a_finished_flow_says_so() {
         let nothing = SummaryRow { slowdown: Vec::new(), ..row("newreno", 1.0) };
-        assert_eq!(words(&nothing, "0 Mbit/s", None).0, "has no flow that ended");
+        assert_eq!(words(&nothing, "0 Mbit/s", None).0, "has no finished flow");
     }
 
     #[test]
@@ -194,10 +184,7 @@ mod tests {
         let found = comparison(&summary).map(|f| f.head + ": " + &f.says);
         assert_eq!(
             found.as_deref(),
-            Some(
-                "flows are slowed down least under dctcp: Flows take 2.00 times as long on average as alone in the network under \
-                 dctcp, and 20.0 times under newreno."
-            )
+            Some("dctcp slows flows least: The mean slowdown of flows is 2.00×, with newreno 20.0×.")
         );
     }
 }

@@ -53,10 +53,7 @@ fn a_table_of_bursts_that_cannot_be_played_is_told_with_its_line() {
         ("gap_us,fan_in,bytes\n0,2,9\n", "b.csv:1: all bursts start at the same time"),
         ("of,value,cdf\nsize,5,1\n", "b.csv:2: expected `of,value,cdf`, such as `fan_in,40,0.9`"),
         ("of,value,cdf\nbytes,5,1.1\n", "b.csv:2: expected `of,value,cdf`"),
-        (
-            "of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n",
-            "b.csv:4: the distribution of bytes decreases",
-        ),
+        ("of,value,cdf\nbytes,5,0.5\ngap_us,1,0.7\nbytes,4,1\n", "b.csv:4: the distribution of bytes decreases"),
         ("of,value,cdf\nfan_in,5,0.5\nfan_in,6,0.4\n", "b.csv:3: the distribution of fan_in decreases"),
         ("of,value,cdf\ngap_us,5,1\nfan_in,2,1\n", "b.csv:3: the last line of bytes must reach a cdf of 1"),
     ];
@@ -132,7 +129,10 @@ fn a_bad_line_is_told_with_its_number_and_what_was_expected() {
 #[test]
 fn a_table_of_sizes_that_falls_or_does_not_end_is_told_with_its_line() {
     let cases = [
-        ("0 0\n20 50\n10 100\n", "x.txt:3: the distribution decreases: bytes and percent must both rise from line to line"),
+        (
+            "0 0\n20 50\n10 100\n",
+            "x.txt:3: the distribution decreases: bytes and percent must both rise from line to line",
+        ),
         ("0 0\n10 50\n20 40\n30 100\n", "this is `20 40` after `10 50`"),
         ("0 0\n10 50\n", "x.txt:2: the last line must reach 100 percent"),
         ("", "x.txt:1: the last line must reach 100 percent"),

@@ -120,10 +120,7 @@ fn what_cannot_be_swept_is_refused_with_its_place_and_what_would_be_right() {
             "[sweep]\n\"workload.load\" = [0.6, \"60 %\"]\n",
             "my.toml:5: `sweep.workload.load` has 0.6 and \"60 %\", which are the same: keep one",
         ),
-        (
-            "[sweep]\n\"link.rate\" = [10]\n",
-            "my.toml:5: `sweep.link.rate`: 10 has no unit",
-        ),
+        ("[sweep]\n\"link.rate\" = [10]\n", "my.toml:5: `sweep.link.rate`: 10 has no unit"),
         (
             "[sweep]\n\"workload.fragment\" = [\"1 KB\"]\n\"workload.block\" = [\"1 KB\"]\n",
             "my.toml:6: `workload.fragment` and `workload.block` are mutually exclusive",

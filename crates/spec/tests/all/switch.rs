@@ -174,11 +174,8 @@ fn ports_of_a_rate_have_a_threshold_and_a_buffer_of_their_own() {
     }
     for (ports, told) in [
         ("[\"1 Gbit/s: k 1 KB\", \"1000 Mbit/s: k 2 KB\"]", "`switch.ports` lists ports of 1 Gbit/s twice"),
-        ("[\"1 Gbit/s: buffer 64 B\"]", "`switch.ports`: \"1 Gbit/s: buffer 64 B\" does not hold one packet"),
-        (
-            "[\"1 Gbit/s: buffer 1 MB\"]\nprofile = \"dctcp-triumph\"",
-            "`switch.ports` gives ports of 1 Gbit/s a buffer of their own",
-        ),
+        ("[\"1 Gbit/s: buffer 64 B\"]", "`switch.ports`: \"1 Gbit/s: buffer 64 B\" is less than one packet"),
+        ("[\"1 Gbit/s: buffer 1 MB\"]\nprofile = \"dctcp-triumph\"", "`switch.ports` gives ports of 1 Gbit/s"),
     ] {
         let said = variant(&format!("[switch]\nports = {ports}\n"), &[]).unwrap_err();
         assert!(said.contains(told), "{said}");
