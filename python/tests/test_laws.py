@@ -219,7 +219,7 @@ def test_a_law_that_answers_marks_or_gives_way_says_so():
 
 
 def test_what_the_page_shows_runs(monkeypatch):
-    page = (ROOT / "docs" / "adding-a-law.md").read_text()
+    page = (ROOT / "docs" / "adding-an-algorithm.md").read_text()
     code = page.split("```python\n")[1].split("```")[0]
     monkeypatch.chdir(ROOT)
     exec(code.replace("s.compare(seeds=3)", 's.sweep("fan_in", [8]).compare(seeds=1, cache=False)'), {})
